@@ -1,0 +1,15 @@
+/**
+ * The words of a text that say what it is about. Search and topic lists share them, so that both agree on what counts.
+ */
+
+const unimportant = new Set(
+  ("a about after all also an and any are as at be because been before but by can could did do does for from get give "
+    + "had has have hello help hi how i if in into is it its just let like make may me more most my need no not of on one "
+    + "or our out please should so some than thanks that the their them then there these they this those to us use want "
+    + "was we well were what when where which who why will with would you your").split(" "),
+);
+
+export function significantWords(text: string): string[] {
+  const words = text.toLowerCase().match(/[\p{L}][\p{L}'-]+/gu) ?? [];
+  return [...new Set(words.filter((word) => !unimportant.has(word)))];
+}

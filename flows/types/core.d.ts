@@ -1,0 +1,18 @@
+/**
+ * The module `@flow-state-dev/core`, as the engine provides it to every flow without an installation.
+ *
+ * Older and newer spellings of the same thing stand side by side, so that a flow written against any age of the API
+ * type-checks as it stands.
+ */
+
+export * from "./blocks.js";
+export * from "./context.js";
+export * from "./errors.js";
+export * from "./flow.js";
+export * from "./generator.js";
+export * from "./items.js";
+export * from "./resources.js";
+export * from "./schema.js";
+export * from "./scopes.js";
+export * from "./sequencer.js";
+export * from "./state.js";

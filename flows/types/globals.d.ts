@@ -1,0 +1,125 @@
+/**
+ * The globals a flow has. There is no DOM and no Node: a flow cannot reach the file system or start a process.
+ *
+ * Time, random numbers and `fetch` are effects. They are recorded with the block that asked for them, so that a replay
+ * answers them from the record.
+ */
+
+/** Lines are recorded with the block that wrote them. */
+interface Console {
+  debug(...values: unknown[]): void;
+  error(...values: unknown[]): void;
+  info(...values: unknown[]): void;
+  log(...values: unknown[]): void;
+  warn(...values: unknown[]): void;
+}
+declare var console: Console;
+
+interface Headers {
+  get(name: string): string | null;
+  has(name: string): boolean;
+  forEach(callback: (value: string, name: string) => void): void;
+}
+
+interface RequestInit {
+  method?: string;
+  headers?: Record<string, string> | [string, string][];
+  body?: string | URLSearchParams | Uint8Array | ArrayBuffer | null;
+  signal?: AbortSignal | null;
+}
+
+interface Response {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly statusText: string;
+  readonly url: string;
+  readonly headers: Headers;
+  text(): Promise<string>;
+  json(): Promise<any>;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+/** Reaches only the hosts that `fetch.allow` in `flowglass.json` names. It cannot be used while a file loads. */
+declare function fetch(url: string | URL, init?: RequestInit): Promise<Response>;
+
+declare function setTimeout<A extends unknown[]>(callback: (...args: A) => void, ms?: number, ...args: A): number;
+declare function clearTimeout(id: number | undefined): void;
+declare function setInterval<A extends unknown[]>(callback: (...args: A) => void, ms?: number, ...args: A): number;
+declare function clearInterval(id: number | undefined): void;
+declare function queueMicrotask(callback: () => void): void;
+
+declare class URL {
+  constructor(url: string | URL, base?: string | URL);
+  static canParse(url: string | URL, base?: string | URL): boolean;
+  hash: string;
+  host: string;
+  hostname: string;
+  href: string;
+  readonly origin: string;
+  password: string;
+  pathname: string;
+  port: string;
+  protocol: string;
+  search: string;
+  readonly searchParams: URLSearchParams;
+  username: string;
+  toString(): string;
+  toJSON(): string;
+}
+
+declare class URLSearchParams implements Iterable<[string, string]> {
+  constructor(init?: string | Record<string, string> | Iterable<[string, string]>);
+  readonly size: number;
+  append(name: string, value: string): void;
+  delete(name: string, value?: string): void;
+  get(name: string): string | null;
+  getAll(name: string): string[];
+  has(name: string, value?: string): boolean;
+  set(name: string, value: string): void;
+  sort(): void;
+  forEach(callback: (value: string, name: string) => void): void;
+  keys(): IterableIterator<string>;
+  values(): IterableIterator<string>;
+  entries(): IterableIterator<[string, string]>;
+  [Symbol.iterator](): IterableIterator<[string, string]>;
+  toString(): string;
+}
+
+/** UTF-8 only. */
+declare class TextEncoder {
+  readonly encoding: string;
+  encode(text?: string): Uint8Array<ArrayBuffer>;
+}
+
+/** UTF-8 only. */
+declare class TextDecoder {
+  constructor(encoding?: "utf-8" | "utf8", options?: { fatal?: boolean; ignoreBOM?: boolean });
+  readonly encoding: string;
+  decode(bytes?: Uint8Array | ArrayBuffer): string;
+}
+
+declare class AbortController {
+  readonly signal: AbortSignal;
+  abort(reason?: unknown): void;
+}
+
+interface AbortSignal {
+  readonly aborted: boolean;
+  readonly reason: any;
+  throwIfAborted(): void;
+  addEventListener(type: "abort", listener: () => void, options?: { once?: boolean }): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+declare var AbortSignal: {
+  abort(reason?: unknown): AbortSignal;
+  timeout(ms: number): AbortSignal;
+  any(signals: AbortSignal[]): AbortSignal;
+};
+
+declare function structuredClone<T>(value: T): T;
+
+interface Crypto {
+  randomUUID(): string;
+  getRandomValues<T extends Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array>(array: T): T;
+}
+declare var crypto: Crypto;

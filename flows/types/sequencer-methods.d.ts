@@ -1,0 +1,144 @@
+/**
+ * The methods of a sequencer that take their arguments in several forms: a block, a connector and a block, or a factory
+ * and a configuration written in place.
+ */
+
+import type { Block, BlockConfig, Execute, handler, Undeclared } from "./blocks.js";
+import type { generator, InlineGeneratorConfig } from "./generator.js";
+import type { MaybePromise, Schema } from "./schema.js";
+import type { Sequencer } from "./sequencer.js";
+import type { FanOutOptions } from "./sequencer-branches.js";
+
+type Callback<V, Ctx, R> = (value: V, ctx: Ctx) => MaybePromise<R>;
+
+/** A handler written in place. Its input is the value of the chain, and it sees the sequencer's state. */
+export interface InlineHandlerConfig<V, OIn, R, O, Ctx>
+  extends Omit<
+    BlockConfig<V, V, V, OIn, O, any, any, any, any, any, any, {}, {}, Ctx>,
+    "name" | "inputSchema" | "outputSchema"
+  > {
+  /** Give a name to a block whose path should stay the same when the chain changes. */
+  name?: string;
+  outputSchema?: Schema<O, OIn>;
+  execute: Execute<V, Ctx, OIn, R>;
+}
+
+export interface StepMethod<In, V, Ctx, D, E> {
+  <O>(block: Block<V, O>): Sequencer<In, O, Ctx, D, E>;
+  <X, O>(connector: Callback<V, Ctx, X>, block: Block<X, O>): Sequencer<In, O, Ctx, D, E>;
+  <OIn = Undeclared, R = any, O = R>(
+    factory: typeof handler,
+    config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
+  ): Sequencer<In, O, Ctx, D, E>;
+  <O = string>(factory: typeof generator, config: InlineGeneratorConfig<V, O, Ctx>): Sequencer<In, O, Ctx, D, E>;
+}
+
+export interface ConditionalStepMethod<In, V, Ctx, D, E> {
+  <O>(condition: Callback<V, Ctx, boolean>, block: Block<V, O>): Sequencer<In, V | O, Ctx, D, E>;
+  <X, O>(
+    condition: Callback<V, Ctx, boolean>,
+    connector: Callback<V, Ctx, X>,
+    block: Block<X, O>,
+  ): Sequencer<In, V | O, Ctx, D, E>;
+  <OIn = Undeclared, R = any, O = R>(
+    condition: Callback<V, Ctx, boolean>,
+    factory: typeof handler,
+    config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
+  ): Sequencer<In, V | O, Ctx, D, E>;
+  <O = string>(
+    condition: Callback<V, Ctx, boolean>,
+    factory: typeof generator,
+    config: InlineGeneratorConfig<V, O, Ctx>,
+  ): Sequencer<In, V | O, Ctx, D, E>;
+}
+
+export interface TapMethod<In, V, Ctx, D, E> {
+  (block: Block<V, any>): Sequencer<In, V, Ctx, D, E>;
+  (fn: Callback<V, Ctx, unknown>): Sequencer<In, V, Ctx, D, E>;
+  <X>(connector: Callback<V, Ctx, X>, block: Block<X, any>): Sequencer<In, V, Ctx, D, E>;
+  <OIn = Undeclared, R = any, O = R>(
+    factory: typeof handler,
+    config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
+  ): Sequencer<In, V, Ctx, D, E>;
+  <O = string>(factory: typeof generator, config: InlineGeneratorConfig<V, O, Ctx>): Sequencer<In, V, Ctx, D, E>;
+}
+
+export interface TapIfMethod<In, V, Ctx, D, E> {
+  (condition: Callback<V, Ctx, boolean>, block: Block<V, any>): Sequencer<In, V, Ctx, D, E>;
+  (condition: Callback<V, Ctx, boolean>, fn: Callback<V, Ctx, unknown>): Sequencer<In, V, Ctx, D, E>;
+  <X>(
+    condition: Callback<V, Ctx, boolean>,
+    connector: Callback<V, Ctx, X>,
+    block: Block<X, any>,
+  ): Sequencer<In, V, Ctx, D, E>;
+}
+
+export interface LoopMethod<In, V, Ctx, D, E> {
+  <O>(condition: Callback<NoInfer<O>, Ctx, boolean>, block: Block<V | NoInfer<O>, O>): Sequencer<In, O, Ctx, D, E>;
+  <X, O>(
+    condition: Callback<NoInfer<O>, Ctx, boolean>,
+    connector: Callback<V, Ctx, X>,
+    block: Block<X | NoInfer<O>, O>,
+  ): Sequencer<In, O, Ctx, D, E>;
+}
+
+/** Tells in an error message why a value cannot be iterated. */
+interface ForEachNeedsAnArray {
+  readonly forEachNeedsAnArray: never;
+}
+
+type IsAny<T> = 0 extends 1 & T ? true : false;
+
+export type ElementOf<V> =
+  IsAny<V> extends true ? any
+  : V extends readonly (infer X)[] ? X
+  : V extends null | undefined ? never
+  : ForEachNeedsAnArray;
+
+type ItemFactory<X, Ctx, B> = (item: X, index: number, ctx: Ctx) => B;
+
+export interface ForEachMethod<In, V, Ctx, D, E> {
+  <O>(block: Block<ElementOf<V>, O>, options?: FanOutOptions): Sequencer<In, O[], Ctx, D, E>;
+  <O>(factory: ItemFactory<ElementOf<V>, Ctx, Block<ElementOf<V>, O>>, options?: FanOutOptions): Sequencer<In, O[], Ctx, D, E>;
+  <X, O>(connector: Callback<V, Ctx, readonly X[]>, block: Block<X, O>, options?: FanOutOptions): Sequencer<In, O[], Ctx, D, E>;
+  <X, O>(
+    connector: Callback<V, Ctx, readonly X[]>,
+    factory: ItemFactory<X, Ctx, Block<X, O>>,
+    options?: FanOutOptions,
+  ): Sequencer<In, O[], Ctx, D, E>;
+}
+
+export interface BackgroundPoolOptions {
+  /** 16 unless you say otherwise. */
+  concurrency?: number;
+}
+
+export interface ForEachBackgroundMethod<In, V, Ctx, D, E> {
+  (block: Block<ElementOf<V>, any>, options?: BackgroundPoolOptions): Sequencer<In, V, Ctx, D, E>;
+  (factory: ItemFactory<ElementOf<V>, Ctx, Block<ElementOf<V>, any>>, options?: BackgroundPoolOptions): Sequencer<In, V, Ctx, D, E>;
+  <X>(
+    connector: Callback<V, Ctx, readonly X[]>,
+    block: Block<X, any> | ItemFactory<X, Ctx, Block<X, any>>,
+    options?: BackgroundPoolOptions,
+  ): Sequencer<In, V, Ctx, D, E>;
+}
+
+export interface BackgroundOptions {
+  /** Another name for the operation than `work:<block>`. */
+  name?: string;
+}
+
+export interface BackgroundMethod<In, V, Ctx, D, E> {
+  (block: Block<V, any>, options?: BackgroundOptions): Sequencer<In, V, Ctx, D, E>;
+  <X>(connector: Callback<V, Ctx, X>, block: Block<X, any>, options?: BackgroundOptions): Sequencer<In, V, Ctx, D, E>;
+}
+
+export interface ConditionalBackgroundMethod<In, V, Ctx, D, E> {
+  (condition: boolean | Callback<V, Ctx, boolean>, block: Block<V, any>, options?: BackgroundOptions): Sequencer<In, V, Ctx, D, E>;
+  <X>(
+    condition: boolean | Callback<V, Ctx, boolean>,
+    connector: Callback<V, Ctx, X>,
+    block: Block<X, any>,
+    options?: BackgroundOptions,
+  ): Sequencer<In, V, Ctx, D, E>;
+}

@@ -1,0 +1,56 @@
+/**
+ * The operations every state container offers, whichever scope it belongs to.
+ *
+ * Each returns true when it changed something and false when the new value equals the old one. All merges are shallow:
+ * a nested object is replaced, so spread the old one into it when only a part changes.
+ */
+
+import type { LooseState } from "./schema.js";
+
+/** The keys of `S` whose values are of type `T`. A loosely typed value counts as any type. */
+type KeysOfType<S, T> = { [K in keyof S]-?: NonNullable<S[K]> extends T ? K : never }[keyof S];
+
+type ElementOfField<V> = NonNullable<V> extends readonly (infer E)[] ? E : never;
+type EntryOfField<V> = NonNullable<V> extends Record<string, infer E> ? E : never;
+
+export interface StateHandle<S = LooseState> {
+  /** A live, read-only view. Writes made earlier in the same block are already in it. */
+  readonly state: Readonly<S>;
+
+  /** Merges some fields. A write that breaks the scope's schema fails with `ValidationError` and changes nothing. */
+  patchState(partial: Partial<S>): Promise<boolean>;
+
+  /** Computes one field from its present value. The function may run again if another request wrote first. */
+  patchState<K extends keyof S>(key: K, updater: (current: S[K]) => S[K]): Promise<boolean>;
+
+  /** Replaces the whole state. Nothing is merged and no default is filled in. */
+  setState(next: S): Promise<boolean>;
+
+  /** Adds to numeric fields. A missing field counts as zero. */
+  incState(increments: { [K in KeysOfType<S, number>]?: number }): Promise<boolean>;
+
+  /** Appends one element to an array field. */
+  pushState<K extends KeysOfType<S, readonly any[]>>(field: K, value: ElementOfField<S[K]>): Promise<boolean>;
+
+  /** Sets one entry of a record field and leaves its other entries alone. */
+  setStateRecord<K extends KeysOfType<S, Record<string, any>>>(
+    field: K,
+    key: string,
+    value: EntryOfField<S[K]>,
+  ): Promise<boolean>;
+
+  /** Removes one entry of a record field. */
+  deleteStateRecord<K extends KeysOfType<S, Record<string, any>>>(field: K, key: string): Promise<boolean>;
+
+  /** Computes several fields from one consistent state. The function must be synchronous and may run several times. */
+  atomicState(mutator: (state: Readonly<S>) => Partial<S>): Promise<boolean>;
+}
+
+/** The state of one execution of one block: the enclosing sequencer, the block itself, or a target found by name. */
+export interface TargetHandle<S = LooseState> extends StateHandle<S> {
+  readonly name: string;
+  /** `requestId:path:attempt` of the execution this state belongs to. */
+  readonly instanceId: string;
+  /** The value the block was called with. */
+  readonly input: any;
+}

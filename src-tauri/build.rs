@@ -1,0 +1,12 @@
+//! Tells tauri-build where this project keeps its capabilities (under `src-tauri/`, not at the root).
+
+fn main() {
+    println!("cargo:rerun-if-changed=src-tauri/capabilities");
+    println!("cargo:rerun-if-changed=ui/dist");
+    let attributes = tauri_build::Attributes::new()
+        .capabilities_path_pattern("./src-tauri/capabilities/**/*");
+    if let Err(error) = tauri_build::try_build(attributes) {
+        println!("cargo:warning={error:#}");
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,369 @@
+//! The run of one block: the pipeline every kind passes through (core-semantics §2.3).
+//!
+//! Every block passes one gate before it starts and one commit after it ends; abort, retry and
+//! conflicts act there and nowhere else.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::{Either, LocalBoxFuture, select};
+use serde_json::Value;
+
+use crate::callable::{Arg, Issue, Returned, SchemaRef};
+use crate::context::{Context, EmitOptions, Frame};
+use crate::data::Data;
+use crate::error::FlowError;
+use crate::event::{EventKind, Outcome, Recorded, Seq};
+use crate::flow::{Block, Body, Text};
+use crate::log::AppendError;
+use crate::path::{encode, join};
+use crate::request::Run;
+use crate::transaction::Rebase;
+
+/// How often a body runs again because a record changed under it (core-semantics §4.3).
+const CONFLICT_RETRIES: u32 = 3;
+/// The first pause before that; it doubles.
+const CONFLICT_DELAY_MS: u64 = 10;
+
+/// A value on its way between blocks, and the event that already holds it.
+#[derive(Clone, Debug, Default)]
+pub struct Flowing {
+    /// The value.
+    pub data: Data,
+    /// The event whose recorded output (or input, for the first event) is this very value.
+    pub origin: Option<Seq>,
+}
+
+impl Flowing {
+    /// A value no event holds yet.
+    pub fn new(data: Data) -> Self {
+        Flowing { data, origin: None }
+    }
+
+    /// How the log should write it: by reference where an event holds it already.
+    pub fn recorded(&self) -> Recorded {
+        match self.origin {
+            // A short value is cheaper to write out than to look up.
+            Some(seq) if !is_short(&self.data) => Recorded::Of(seq),
+            _ => Recorded::inline(&self.data),
+        }
+    }
+}
+
+fn is_short(data: &Data) -> bool {
+    match data.as_value() {
+        None | Some(Value::Null | Value::Bool(_) | Value::Number(_)) => true,
+        Some(Value::String(text)) => text.len() < 16,
+        Some(Value::Array(items)) => items.is_empty(),
+        Some(Value::Object(fields)) => fields.is_empty(),
+    }
+}
+
+enum Finished {
+    Committed(Seq),
+    RunAgain,
+}
+
+/// Runs a block at a path. The answer is its output, with the event that holds it.
+pub fn run_block(
+    run: Rc<Run>,
+    block: Rc<Block>,
+    parent: Option<Rc<Frame>>,
+    path: String,
+    input: Flowing,
+) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
+    async move {
+        let path: Arc<str> = path.into();
+        let mut tries = 0;
+        let mut conflicts = 0;
+        loop {
+            if run.abort.is_set() {
+                return Err(FlowError::aborted());
+            }
+            let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
+            let versions = run.see_records(&frame)?;
+            run.record(
+                &frame,
+                EventKind::BlockStarted {
+                    name: block.name.clone(),
+                    block: block.kind(),
+                    parent: parent.as_ref().map(|frame| frame.instance.clone()),
+                    input: input.recorded(),
+                    versions,
+                },
+            );
+            if let Some(own) = &frame.own {
+                let (_, state) = own.read();
+                run.record(&frame, EventKind::StateInitialized { scope: own.key.clone(), state: state.to_json() });
+            }
+            let result = body_until_abort(&run, &frame, &input).await;
+            frame.finish();
+            match result {
+                Err(error) if should_retry(&block, &error, tries) && !run.abort.is_set() => {
+                    abandon(&run, &frame, Some(error)).await?;
+                    let pause = pause_before(&block, tries);
+                    tries += 1;
+                    run.effects.sleep(pause).await;
+                }
+                result => match finish(&run, &frame, &result).await? {
+                    Finished::Committed(seq) => {
+                        return result.map(|flowing| Flowing {
+                            origin: flowing.origin.or(Some(seq)),
+                            data: flowing.data,
+                        });
+                    }
+                    Finished::RunAgain => {
+                        abandon(&run, &frame, None).await?;
+                        if conflicts == CONFLICT_RETRIES {
+                            return Err(FlowError::conflict(conflicts + 1));
+                        }
+                        run.effects.sleep(CONFLICT_DELAY_MS << conflicts).await;
+                        conflicts += 1;
+                    }
+                },
+            }
+        }
+    }
+    .boxed_local()
+}
+
+async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> Result<Flowing, FlowError> {
+    let cx = Context { run: run.clone(), frame: frame.clone() };
+    let block = frame.block.clone();
+    let work = Box::pin(pipeline(&cx, &block, input));
+    let result = match select(work, Box::pin(run.abort.wait())).await {
+        Either::Left((result, _)) => result,
+        Either::Right(_) => return Err(FlowError::aborted()),
+    };
+    match result {
+        Err(mut error) => {
+            if let Some(hook) = &block.on_errored {
+                // Its own failure is swallowed (core-semantics §2.3, step 9).
+                let _ = hook.call(vec![Arg::Error(error.clone())], cx.clone()).await;
+            }
+            error.path.get_or_insert_with(|| frame.path.to_string());
+            Err(error)
+        }
+        good => good,
+    }
+}
+
+async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Flowing, FlowError> {
+    let mut input = given.clone();
+    if let Some(connect) = &block.connect_input {
+        let connected = connect.call(vec![Arg::Data(input.data.clone())], cx.clone()).await?.into_data()?;
+        if connected != input.data {
+            input = Flowing::new(connected);
+        }
+    }
+    if let Some(schema) = &block.input_schema {
+        input = parse(schema, input, &block.name, "input")?;
+    }
+    if input.data != given.data {
+        let seq = cx.record(EventKind::BlockInput { input: Recorded::inline(&input.data) });
+        input.origin = Some(seq);
+    }
+    *cx.frame.input.borrow_mut() = input.data.clone();
+    if let Some(status) = &block.active_status {
+        let text = text(cx, status, &input.data).await?;
+        cx.emit_status(text.as_str().map(str::to_owned), Default::default(), EmitOptions::default());
+    }
+    let mut output = match &block.body {
+        Body::Handler { execute } => {
+            let output = execute.call(vec![Arg::Data(input.data.clone())], cx.clone()).await?.into_data()?;
+            Flowing::new(output)
+        }
+        Body::Sequencer { steps, .. } => crate::sequencer::run_steps(cx, steps, input).await?,
+        Body::Router { routes, execute, validate } => {
+            let chosen = execute.call(vec![Arg::Data(input.data.clone())], cx.clone()).await?;
+            let route = choose(cx, routes, validate.as_ref(), chosen, &input.data).await?;
+            cx.record(EventKind::RouteDecided { route: route.name.to_string() });
+            let path = join(&cx.frame.path, &format!("route:{}", encode(&route.name)));
+            run_block(cx.run.clone(), route, Some(cx.frame.clone()), path, input).await?
+        }
+        Body::Generator(generator) => crate::generator::generate(cx, block, generator, &input.data).await?,
+    };
+    if let Some(connect) = &block.connect_output {
+        output = Flowing::new(connect.call(vec![Arg::Data(output.data)], cx.clone()).await?.into_data()?);
+    }
+    if let Some(schema) = &block.output_schema {
+        output = match &block.body {
+            Body::Sequencer { .. } => gate(schema, output, &block.name)?,
+            _ => parse(schema, output, &block.name, "output")?,
+        };
+    }
+    if let Some(hook) = &block.on_completed {
+        hook.call(vec![Arg::Data(output.data.clone())], cx.clone()).await?;
+    }
+    Ok(output)
+}
+
+/// The value parsed by the schema; it keeps its origin when parsing changed nothing.
+fn parse(schema: &SchemaRef, value: Flowing, block: &str, side: &str) -> Result<Flowing, FlowError> {
+    match schema.parse(&value.data) {
+        Ok(parsed) if parsed == value.data => Ok(value),
+        Ok(parsed) => Ok(Flowing::new(parsed)),
+        Err(issues) => {
+            let at = place_of(&issues);
+            let first = issues.first().map(|issue| issue.message.as_str()).unwrap_or("invalid");
+            let mut error = FlowError::plain(format!("Block \"{block}\" {side} validation failed{at}: {first}"));
+            error.details = Some(Issue::list(&issues));
+            Err(error)
+        }
+    }
+}
+
+/// A sequencer's declared output schema (core-semantics §3.11).
+fn gate(schema: &SchemaRef, value: Flowing, sequencer: &str) -> Result<Flowing, FlowError> {
+    match schema.parse(&value.data) {
+        Ok(parsed) if parsed == value.data => Ok(value),
+        Ok(parsed) => Ok(Flowing::new(parsed)),
+        Err(issues) => {
+            let at = place_of(&issues);
+            let first = issues.first().map(|issue| issue.message.as_str()).unwrap_or("invalid");
+            let mut error = FlowError::new(
+                "SequencerOutputSchemaError",
+                format!("Sequencer \"{sequencer}\" output validation failed{at}: {first}"),
+            );
+            error.code = Some("sequencer_output_schema_error".to_owned());
+            error.classes.insert(1, "FlowError".to_owned());
+            error.details = Some(serde_json::json!({
+                "sequencerName": sequencer,
+                "rawOutput": value.data.to_json(),
+                "issues": Issue::list(&issues),
+            }));
+            Err(error)
+        }
+    }
+}
+
+fn place_of(issues: &[Issue]) -> String {
+    match issues.first() {
+        Some(issue) if !issue.path.is_empty() => format!(" at \"{}\"", issue.path),
+        _ => String::new(),
+    }
+}
+
+async fn choose(
+    cx: &Context,
+    routes: &[Rc<Block>],
+    validate: Option<&crate::callable::Fun>,
+    chosen: Returned,
+    input: &Data,
+) -> Result<Rc<Block>, FlowError> {
+    let name = &cx.frame.block.name;
+    let Returned::Block(block) = chosen else {
+        return Err(FlowError::plain(format!(
+            "Router \"{name}\" selected invalid route \"{}\". Route must be one of declared candidates.",
+            chosen.into_data()?.to_json()
+        )));
+    };
+    let known = match validate {
+        Some(validate) => {
+            let args = vec![Arg::Data(Value::String(block.name.to_string()).into()), Arg::Data(input.clone())];
+            validate.call(args, cx.clone()).await?.into_data()?.is_truthy()
+        }
+        None => routes.iter().any(|route| Rc::ptr_eq(route, &block) || route.name == block.name),
+    };
+    if known {
+        return Ok(block);
+    }
+    Err(FlowError::plain(format!(
+        "Router \"{name}\" selected invalid route \"{}\". Route must be one of declared candidates.",
+        block.name
+    )))
+}
+
+/// A fixed text, or what the author's function makes of the input.
+pub(crate) async fn text(cx: &Context, text: &Text, input: &Data) -> Result<Value, FlowError> {
+    match text {
+        Text::Fixed(value) => Ok(value.clone()),
+        Text::Call(call) => {
+            Ok(call.call(vec![Arg::Data(input.clone())], cx.clone()).await?.into_data()?.to_json())
+        }
+    }
+}
+
+fn should_retry(block: &Block, error: &FlowError, tries: u32) -> bool {
+    let Some(retry) = &block.retry else { return false };
+    if tries + 1 >= retry.max_attempts || error.is_abort() || error.name == "StorageError" {
+        return false;
+    }
+    let is_flow_error = error.classes.iter().any(|class| class == "FlowError");
+    if is_flow_error && !error.retryable {
+        return false;
+    }
+    retry.retryable_errors.is_empty()
+        || error.classes.iter().any(|class| retry.retryable_errors.contains(class))
+}
+
+fn pause_before(block: &Block, tries: u32) -> u64 {
+    block.retry.as_ref().map_or(0, |retry| {
+        retry.base_delay_ms.saturating_mul(1 << tries.min(20)).min(retry.max_delay_ms)
+    })
+}
+
+/// Ends an attempt without effect: its writes are dropped, its evidence stays.
+async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<FlowError>) -> Result<(), FlowError> {
+    frame.transaction.clear();
+    let event = EventKind::BlockFinished {
+        outcome: Outcome::Abandoned,
+        output: None,
+        error,
+        transient: frame.block.transient,
+        memoized: false,
+        commits: Vec::new(),
+    };
+    run.recorder
+        .commit(Some(&frame.path), frame.attempt, event)
+        .await
+        .map(drop)
+        .map_err(|error| FlowError::storage(error.to_string()))
+}
+
+/// Commits a block's end with everything it wrote: the step boundary.
+async fn finish(
+    run: &Rc<Run>,
+    frame: &Rc<Frame>,
+    result: &Result<Flowing, FlowError>,
+) -> Result<Finished, FlowError> {
+    loop {
+        let commits = frame.transaction.commits();
+        let (outcome, output, error) = match result {
+            Ok(flowing) => (Outcome::Completed, Some(flowing.recorded()), None),
+            Err(error) => (Outcome::Failed, None, Some(error.clone())),
+        };
+        let transient = frame.block.transient;
+        let event =
+            EventKind::BlockFinished { outcome, output, error, transient, memoized: false, commits: commits.clone() };
+        match run.recorder.commit(Some(&frame.path), frame.attempt, event).await {
+            Ok(seq) => {
+                frame.transaction.clear();
+                run.refresh_ancestors(frame, &commits);
+                return Ok(Finished::Committed(seq));
+            }
+            Err(AppendError::Conflict(scopes)) => {
+                if !rebase(run, frame, &scopes)? {
+                    return Ok(Finished::RunAgain);
+                }
+            }
+            Err(error) => return Err(FlowError::storage(error.to_string())),
+        }
+    }
+}
+
+/// Moves a transaction onto the newest records; false when the author's code must run again.
+pub(crate) fn rebase(
+    run: &Rc<Run>,
+    frame: &Rc<Frame>,
+    scopes: &[crate::scope::ScopeKey],
+) -> Result<bool, FlowError> {
+    for scope in scopes {
+        let record = run.log.record(scope).map_err(|error| FlowError::storage(error.to_string()))?;
+        if frame.transaction.rebase(scope, &record, run.next_stamp()) == Rebase::Impossible {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

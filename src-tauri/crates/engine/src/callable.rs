@@ -1,0 +1,105 @@
+//! What the engine asks of an author's code: functions and schemas, in whatever language.
+//!
+//! The engine never names JavaScript. A flow written in Rust implements these with closures.
+
+use std::rc::Rc;
+
+use futures_util::future::LocalBoxFuture;
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::data::Data;
+use crate::error::FlowError;
+use crate::flow::Block;
+
+/// An argument of an author's function.
+#[derive(Clone, Debug)]
+pub enum Arg {
+    /// A value.
+    Data(Data),
+    /// The error object a rescue or an `onErrored` gets.
+    Error(FlowError),
+}
+
+/// What an author's function gave back.
+#[derive(Clone)]
+pub enum Returned {
+    /// A value, already in JSON normal form (decision 17).
+    Data(Data),
+    /// A block: a router's choice, or one made by a factory.
+    Block(Rc<Block>),
+}
+
+impl Returned {
+    /// The value; a block where only a value makes sense is an author's mistake.
+    pub fn into_data(self) -> Result<Data, FlowError> {
+        match self {
+            Returned::Data(data) => Ok(data),
+            Returned::Block(block) => Err(FlowError::validation(
+                format!("a block (\"{}\") was returned where a value is expected", block.name),
+                None,
+            )),
+        }
+    }
+}
+
+/// An author's function.
+pub trait Callable {
+    /// Calls it with a context; the answer comes when its promise settles.
+    fn call(&self, args: Vec<Arg>, cx: Context) -> LocalBoxFuture<'static, Result<Returned, FlowError>>;
+}
+
+/// One thing a schema found wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Issue {
+    /// Dotted path inside the value, empty for the value itself.
+    pub path: String,
+    /// The schema's words.
+    pub message: String,
+}
+
+impl Issue {
+    /// All issues as JSON, for `details` of an error.
+    pub fn list(issues: &[Issue]) -> Value {
+        issues
+            .iter()
+            .map(|issue| {
+                let mut map = Map::new();
+                map.insert("path".to_owned(), issue.path.clone().into());
+                map.insert("message".to_owned(), issue.message.clone().into());
+                Value::Object(map)
+            })
+            .collect()
+    }
+}
+
+/// A top-level field of an object schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// What it starts as, where the schema says.
+    pub default: Option<Value>,
+    /// Marked by `transientSlot`: in memory only.
+    pub transient: bool,
+}
+
+/// A schema of an author.
+pub trait Schema {
+    /// The parsed value (defaults and transforms applied), or what is wrong.
+    fn parse(&self, data: &Data) -> Result<Data, Vec<Issue>>;
+
+    /// Checks one top-level field's value, without transforming it. Unknown fields pass.
+    fn check_field(&self, field: &str, value: &Value) -> Result<(), Vec<Issue>>;
+
+    /// The top-level fields, or `None` when the schema is not an object's.
+    fn fields(&self) -> Option<&[Field]>;
+
+    /// JSON Schema (draft 7) for forms and for telling declarations apart.
+    fn describe(&self) -> Value;
+}
+
+/// An author's function, shared.
+pub type Fun = Rc<dyn Callable>;
+/// An author's schema, shared.
+pub type SchemaRef = Rc<dyn Schema>;

@@ -1,0 +1,346 @@
+//! Every line a request's event log can hold.
+//!
+//! A request **is** these events. They are append-only, numbered densely from 1 by the one engine
+//! that runs the request, and final once their batch is committed. Nothing else about a request is
+//! stored that could not be read from them again.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::data::Data;
+use crate::error::FlowError;
+use crate::item::NewItem;
+use crate::operation::Operation;
+use crate::scope::ScopeKey;
+
+/// The number of an event in its request; the first is 1.
+pub type Seq = u64;
+
+/// One event of one request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// Dense within the request.
+    pub seq: Seq,
+    /// Milliseconds since the epoch, from the engine's clock.
+    pub at: i64,
+    /// The logical path of the block it belongs to; absent for events of the request itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Arc<str>>,
+    /// Which execution of that path, from 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub attempt: u32,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// A value in the log: written out, or the same value as an earlier event of this request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recorded {
+    /// The value itself.
+    Value(Value),
+    /// The output (or, for the request's first event, the input) that event `seq` recorded.
+    Of(Seq),
+    /// JavaScript's `undefined`.
+    Undefined,
+}
+
+impl Recorded {
+    /// The value written out.
+    pub fn inline(data: &Data) -> Self {
+        data.to_option().map_or(Recorded::Undefined, Recorded::Value)
+    }
+}
+
+/// What a request ended as, or is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestStatus {
+    /// Waits for another request (concurrency policy `queue`).
+    Queued,
+    /// Runs now.
+    InProgress,
+    /// Ended well.
+    Completed,
+    /// Ended early within its rules, e.g. a token budget that stops.
+    Incomplete,
+    /// Ended by an error.
+    Failed,
+    /// Waits for an answer from outside.
+    Suspended,
+    /// Its process died.
+    Interrupted,
+    /// Somebody stopped it.
+    Aborted,
+}
+
+impl RequestStatus {
+    /// The name as stored and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RequestStatus::Queued => "queued",
+            RequestStatus::InProgress => "in_progress",
+            RequestStatus::Completed => "completed",
+            RequestStatus::Incomplete => "incomplete",
+            RequestStatus::Failed => "failed",
+            RequestStatus::Suspended => "suspended",
+            RequestStatus::Interrupted => "interrupted",
+            RequestStatus::Aborted => "aborted",
+        }
+    }
+
+    /// The status that `as_str` names.
+    pub fn parse(text: &str) -> Option<Self> {
+        [
+            RequestStatus::Queued,
+            RequestStatus::InProgress,
+            RequestStatus::Completed,
+            RequestStatus::Incomplete,
+            RequestStatus::Failed,
+            RequestStatus::Suspended,
+            RequestStatus::Interrupted,
+            RequestStatus::Aborted,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == text)
+    }
+
+    /// Whether nothing more will happen unless somebody resumes it.
+    pub fn is_terminal(self) -> bool {
+        !matches!(self, RequestStatus::Queued | RequestStatus::InProgress | RequestStatus::Suspended)
+    }
+}
+
+/// The four kinds of block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BlockKind {
+    /// A function.
+    Handler,
+    /// A chain of operations.
+    Sequencer,
+    /// A choice among blocks.
+    Router,
+    /// A model with tools.
+    Generator,
+}
+
+impl BlockKind {
+    /// The name as stored and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            BlockKind::Handler => "handler",
+            BlockKind::Sequencer => "sequencer",
+            BlockKind::Router => "router",
+            BlockKind::Generator => "generator",
+        }
+    }
+}
+
+/// How an execution of a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// With an output.
+    Completed,
+    /// With an error; its writes are committed all the same (decision 5).
+    Failed,
+    /// By waiting for an answer; it runs again from its top.
+    Suspended,
+    /// Without effect: its attempt is run again (retry, or a record that changed under it).
+    Abandoned,
+}
+
+impl Outcome {
+    /// The name as stored and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Completed => "completed",
+            Outcome::Failed => "failed",
+            Outcome::Suspended => "suspended",
+            Outcome::Abandoned => "abandoned",
+        }
+    }
+}
+
+/// One durable record's step from one version to the next, by one block.
+///
+/// It names the operations by the `seq` of their events and never repeats them (decision 12);
+/// applying them in this order to the state at `from` gives the state at `version`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScopeCommit {
+    /// Which record.
+    pub scope: ScopeKey,
+    /// The version the operations were applied to.
+    pub from: u64,
+    /// The version they made: `from` plus the number of operations that changed something.
+    pub version: u64,
+    /// The `state_changed` events of this request that make it up.
+    pub operations: Vec<Seq>,
+    /// The sums of increments (null for other operations), only where a conflict applied the
+    /// operations again to a newer record and the values in their events are not final.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rebased: Vec<Value>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum EventKind {
+    /// The first event: who asked for what.
+    RequestStarted {
+        flow: String,
+        action: String,
+        session: Arc<str>,
+        user: Arc<str>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project: Option<Arc<str>>,
+        /// Whether the session was made for this request alone.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ephemeral: bool,
+        /// The mock script's origin when models are mocked: a file name, or `inline`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mock: Option<String>,
+        /// The hash of the flow's bundle (decision 20).
+        code_hash: String,
+        input: Recorded,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_of: Option<String>,
+        /// The process that runs it, by the name of its lock file (decision 11).
+        owner: String,
+    },
+    /// Another process, or the same one later, took the request up again.
+    RequestResumed {
+        owner: String,
+        code_hash: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mock: Option<String>,
+    },
+    /// The request's status changed without ending it.
+    RequestStatus { status: RequestStatus },
+    /// The last event: how it ended.
+    RequestFinished {
+        status: RequestStatus,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Recorded>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<FlowError>,
+    },
+    /// A block began. `versions` are the durable records it sees (decision 8).
+    BlockStarted {
+        name: Arc<str>,
+        block: BlockKind,
+        /// The instance (`path:attempt`) of the block around it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<Arc<str>>,
+        input: Recorded,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        versions: Vec<(ScopeKey, u64)>,
+    },
+    /// What the block really got, where `connectInput` or its schema changed it.
+    BlockInput { input: Recorded },
+    /// A block ended. Its writes to durable records are in `commits`: this event is their commit.
+    BlockFinished {
+        outcome: Outcome,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Recorded>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<FlowError>,
+        /// True when a `transient: true` block asks for no `block_output` item.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        transient: bool,
+        /// True when a resume took this from an earlier execution instead of running the block.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        memoized: bool,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        commits: Vec<ScopeCommit>,
+    },
+    /// A function of a sequencer (map, condition, tap, connector) wrote durable records; they
+    /// commit at its operation's boundary (decision 3).
+    Committed { commits: Vec<ScopeCommit> },
+    /// A commit that lost the race for a record. It stands where the committing event would have
+    /// stood, so that `seq` stays dense; the evidence before it is kept.
+    CommitRefused { scopes: Vec<ScopeKey> },
+    /// A scope got its initial state from its schema's defaults.
+    StateInitialized { scope: ScopeKey, state: Value },
+    /// One state operation. For request, sequencer and block state it is in force at its own
+    /// `seq`; for durable records when a `commits` entry names it.
+    StateChanged {
+        scope: ScopeKey,
+        operation: Operation,
+        /// The sums after an increment; every other operation carries its new value itself, and
+        /// repeating it would make the log grow with the state.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<Value>,
+        /// The version after the operation, as the writing block saw it.
+        version: u64,
+    },
+    /// An item was emitted. Simple items are whole and done at once.
+    ItemAdded { item: NewItem },
+    /// An item that was added in progress got its final form.
+    ItemDone { item: NewItem },
+    /// A router chose.
+    RouteDecided { route: String },
+    /// A flow got something from outside (decision 8): `ordinal` counts per path, attempt and kind.
+    EffectRecorded {
+        effect: String,
+        ordinal: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Value>,
+        result: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<FlowError>,
+    },
+    /// `console.*` of a flow.
+    Logged { level: String, text: String },
+    /// A note for the session's journal (seed 000).
+    JournalAppended { entry: Value },
+    /// `ctx.session.setMetadata`.
+    MetadataSet { metadata: Value },
+    /// The engine has something to say: an undeclared key, a stored value today's schema refuses.
+    Noted { text: String },
+}
+
+impl EventKind {
+    /// The kind as stored and printed.
+    pub fn name(&self) -> &'static str {
+        match self {
+            EventKind::RequestStarted { .. } => "request_started",
+            EventKind::RequestResumed { .. } => "request_resumed",
+            EventKind::RequestStatus { .. } => "request_status",
+            EventKind::RequestFinished { .. } => "request_finished",
+            EventKind::BlockStarted { .. } => "block_started",
+            EventKind::BlockInput { .. } => "block_input",
+            EventKind::BlockFinished { .. } => "block_finished",
+            EventKind::Committed { .. } => "committed",
+            EventKind::CommitRefused { .. } => "commit_refused",
+            EventKind::StateInitialized { .. } => "state_initialized",
+            EventKind::StateChanged { .. } => "state_changed",
+            EventKind::ItemAdded { .. } => "item_added",
+            EventKind::ItemDone { .. } => "item_done",
+            EventKind::RouteDecided { .. } => "route_decided",
+            EventKind::EffectRecorded { .. } => "effect_recorded",
+            EventKind::Logged { .. } => "logged",
+            EventKind::JournalAppended { .. } => "journal_appended",
+            EventKind::MetadataSet { .. } => "metadata_set",
+            EventKind::Noted { .. } => "noted",
+        }
+    }
+
+    /// The durable records this event commits.
+    pub fn commits(&self) -> &[ScopeCommit] {
+        match self {
+            EventKind::BlockFinished { commits, .. } | EventKind::Committed { commits } => commits,
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The vocabulary and the execution of flows.
+//!
+//! A request is its [events](event::Event). The engine interprets a [flow](flow::Flow), appends
+//! what happens to an [event log](log::Log), and every view (state at an instant, items, blocks,
+//! differences) is a pure function of those events, in [`views`].
+//!
+//! What must not happen here: no SQL, no JavaScript, no window, no network, no reading of the
+//! system clock. Storage is reached through [`log::Log`], an author's functions through
+//! [`callable::Callable`], everything from outside through [`effects::Effects`].
+
+pub mod block;
+pub mod callable;
+pub mod context;
+pub mod data;
+pub mod effects;
+pub mod error;
+pub mod event;
+pub mod flow;
+pub mod generator;
+pub mod item;
+pub mod log;
+pub mod operation;
+pub mod path;
+pub mod recorder;
+pub mod request;
+pub mod scope;
+pub mod sequencer;
+pub mod state;
+pub mod transaction;
+pub mod views;

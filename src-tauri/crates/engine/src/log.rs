@@ -1,0 +1,77 @@
+//! The engine's one door to storage, and what it promises.
+//!
+//! SQLite is the first store behind it; nothing here may assume one process or one machine.
+//! What a store promises:
+//!
+//! 1. **Atomic appends.** An append's events, its commits of durable records, and every row derived
+//!    from them become visible together or not at all.
+//! 2. **Order.** Events of a request are kept in `seq` order without gaps; an append whose first
+//!    `seq` is not the next one is refused.
+//! 3. **Compare-and-set.** An append that commits a record from version *n* is refused with
+//!    [`AppendError::Conflict`] when the record is not at *n*. Its evidence is kept, and each event
+//!    that would have committed is replaced by `commit_refused`, so that `seq` stays dense while
+//!    parallel blocks append behind it.
+//! 4. **Durability.** When a [`Durability::Committed`] append answers, a killed process loses
+//!    nothing of it. [`Durability::Soon`] joins the next batch.
+//! 5. **Visibility.** Nothing is shown to any reader before its batch is committed.
+
+pub mod memory;
+
+use std::sync::Arc;
+
+use futures_channel::oneshot;
+
+use crate::event::Event;
+use crate::scope::ScopeKey;
+use crate::state::State;
+
+/// Whether the caller waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Answer after the commit: a step boundary.
+    Committed,
+    /// Evidence: join the next batch, 256 KiB or 16 ms, whichever comes first.
+    Soon,
+}
+
+/// Why an append was refused.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum AppendError {
+    /// Somebody committed these records first; see promise 3.
+    #[error("records changed: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    Conflict(Vec<ScopeKey>),
+    /// The append starts a request whose id is already in use.
+    #[error("request id is already in use")]
+    Exists,
+    /// The storage failed (disk full, file gone, …); nothing of the append was kept.
+    #[error("{0}")]
+    Storage(String),
+}
+
+/// A durable record at one version. A record nobody wrote is at version 0 and empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    /// Counts committed operations.
+    pub version: u64,
+    /// Its state, without defaults.
+    pub state: Arc<State>,
+}
+
+/// Storage of event logs and durable records; see the promises above.
+pub trait Log: Send + Sync {
+    /// Appends events of one request. A `Soon` append may be answered before it is written; its
+    /// failure is then reported by the next `Committed` one.
+    fn append(
+        &self,
+        request: &str,
+        events: Vec<Event>,
+        durability: Durability,
+    ) -> oneshot::Receiver<Result<(), AppendError>>;
+
+    /// The newest committed state of a durable record.
+    fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError>;
+
+    /// The committed events of a session's earlier requests that item views are read from, oldest
+    /// first: each with its request. `before` is left out.
+    fn session_events(&self, session: &str, before: &str) -> Result<Vec<(Arc<str>, Vec<Event>)>, AppendError>;
+}

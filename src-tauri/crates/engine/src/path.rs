@@ -1,0 +1,57 @@
+//! Logical paths: where a block stands in a request, by names instead of positions.
+//!
+//! Inserting a step before another must not change its path, because a resume finds finished work
+//! by path (architecture §3, decision 14). One segment per operation:
+//!
+//! | operation | segment | | operation | segment |
+//! |---|---|---|---|---|
+//! | action's root | `root` | | `forEach(b)` | `forEach:<b>[n]` |
+//! | `step(b)` | `step:<b>` | | `doUntil` `doWhile` | `doUntil:<b>[n]` |
+//! | `stepIf(c, b)` | `stepIf:<b>` | | `branch` | `branch:<key>` |
+//! | `tap(b)` `tapIf(c, b)` | `tap:<b>` | | a router's choice | `route:<b>` |
+//! | `work(b)` `workIf(c, b)` | `work:<b>` | | a generator's tool | `tool:<name>[<step>.<n>]` |
+//! | `parallel` | `parallel/<key>` | | `rescue` | `rescue:<b>` |
+//! | `stepAll` `stepAny` `race` | `stepAll[n]` … | | a loopBack pass | `loop[g]/` before the segment |
+//!
+//! A segment that repeats within one chain gets `~2`, `~3` on its operation; indexes start at 0,
+//! the first loopBack pass is `loop[1]`. In names, `% / : [ ] ~` are percent-encoded.
+
+use std::collections::HashMap;
+
+/// The path of an action's root block.
+pub const ROOT: &str = "root";
+
+/// A name made safe for a segment.
+pub fn encode(name: &str) -> String {
+    let mut encoded = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '%' | '/' | ':' | '[' | ']' | '~' => encoded.push_str(&format!("%{:02X}", c as u32)),
+            c => encoded.push(c),
+        }
+    }
+    encoded
+}
+
+/// Numbers repeated segments of one chain in the order they stand in it.
+#[derive(Default)]
+pub struct Numbering(HashMap<String, u32>);
+
+impl Numbering {
+    /// `step:writer` the first time, `step:writer~2` the second.
+    pub fn number(&mut self, segment: String) -> String {
+        let count = self.0.entry(segment.clone()).or_insert(0);
+        *count += 1;
+        if *count == 1 { segment } else { format!("{segment}~{count}") }
+    }
+}
+
+/// A child's path.
+pub fn join(parent: &str, segment: &str) -> String {
+    format!("{parent}/{segment}")
+}
+
+/// The instance of one execution within its request: `path:attempt`.
+pub fn instance(path: &str, attempt: u32) -> String {
+    format!("{path}:{attempt}")
+}

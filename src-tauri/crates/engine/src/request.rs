@@ -1,0 +1,378 @@
+//! One request from its first event to its last.
+//!
+//! The order of things is core-semantics §1.7: identity, scope records, the user's message, the
+//! root block, the terminal event. The caller has checked who may run what; the engine runs it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_channel::oneshot;
+use serde_json::{Map, Value};
+
+use crate::block::{Flowing, run_block};
+use crate::callable::{Arg, SchemaRef};
+use crate::context::{Context, EmitOptions, Frame};
+use crate::data::Data;
+use crate::effects::Effects;
+use crate::error::FlowError;
+use crate::event::{EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
+use crate::flow::Flow;
+use crate::log::{AppendError, Log};
+use crate::path::ROOT;
+use crate::recorder::Recorder;
+use crate::scope::{ScopeKey, ScopeKind};
+use crate::state::State;
+use crate::transaction::{Container, fill};
+
+/// Who asks for what.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The request's id; unused so far.
+    pub request: Arc<str>,
+    /// The action's name; it exists in the flow.
+    pub action: String,
+    /// Already parsed by the action's input schema.
+    pub input: Data,
+    /// The conversation.
+    pub session: Arc<str>,
+    /// Whether the session was made for this request alone.
+    pub ephemeral: bool,
+    /// The person.
+    pub user: Arc<str>,
+    /// The team, if any.
+    pub project: Option<Arc<str>>,
+    /// The mock script's origin, if models are mocked.
+    pub mock: Option<String>,
+    /// The process that runs it.
+    pub owner: String,
+    /// The request this one tries again.
+    pub retry_of: Option<String>,
+}
+
+/// How a request ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// `completed`, `failed` or `aborted`.
+    pub status: RequestStatus,
+    /// The root block's output.
+    pub output: Data,
+    /// What failed it.
+    pub error: Option<FlowError>,
+}
+
+/// Tells a running request to stop. Nothing starts after it; what waits is given up.
+#[derive(Clone, Default)]
+pub struct Abort(Rc<AbortState>);
+
+#[derive(Default)]
+struct AbortState {
+    set: Cell<bool>,
+    waiting: RefCell<Vec<oneshot::Sender<()>>>,
+}
+
+impl Abort {
+    /// Stops the request.
+    pub fn set(&self) {
+        self.0.set.set(true);
+        for waiter in self.0.waiting.take() {
+            // A waiter that is gone has finished by itself.
+            let _ = waiter.send(());
+        }
+    }
+
+    /// Whether it was stopped.
+    pub fn is_set(&self) -> bool {
+        self.0.set.get()
+    }
+
+    /// Completes when it is stopped.
+    pub async fn wait(&self) {
+        if self.is_set() {
+            return;
+        }
+        let (sender, receiver) = oneshot::channel();
+        self.0.waiting.borrow_mut().push(sender);
+        if receiver.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// A request while it runs.
+pub struct Run {
+    /// Its id.
+    pub request: Arc<str>,
+    /// Whose blocks run.
+    pub flow: Rc<Flow>,
+    /// Who asked for what.
+    pub asked: Asked,
+    /// Where its events go.
+    pub recorder: Recorder,
+    /// Where durable records are.
+    pub log: Arc<dyn Log>,
+    /// The outside.
+    pub effects: Rc<dyn Effects>,
+    /// The request scope.
+    pub state: Rc<Container>,
+    /// Whether to stop.
+    pub abort: Abort,
+    /// The status slot (core-semantics §7.7).
+    pub status_line: RefCell<Option<String>>,
+    /// Journal entries of this request.
+    pub journal: RefCell<Vec<Value>>,
+    stamps: Cell<u64>,
+    noted: RefCell<HashSet<String>>,
+    versions: RefCell<HashMap<ScopeKey, u64>>,
+    attempts: RefCell<HashMap<Arc<str>, u32>>,
+}
+
+impl Run {
+    /// A request that has not begun. `flush` it every few milliseconds while it executes.
+    pub fn new(flow: Rc<Flow>, asked: Asked, log: Arc<dyn Log>, effects: Rc<dyn Effects>, abort: Abort) -> Rc<Self> {
+        let request = asked.request.clone();
+        let schemas: Vec<SchemaRef> = declared(&flow, ScopeKind::Request);
+        let mut state = State::default();
+        fill(&mut state, &defaults(&schemas));
+        let key = ScopeKey::new(ScopeKind::Request, request.clone());
+        Rc::new(Run {
+            recorder: Recorder::new(log.clone(), effects.clone(), request.clone(), 0),
+            request,
+            flow,
+            asked,
+            log,
+            effects,
+            state: Rc::new(Container::new(key, None, state, 0)),
+            abort,
+            status_line: RefCell::default(),
+            journal: RefCell::default(),
+            stamps: Cell::new(1),
+            noted: RefCell::default(),
+            versions: RefCell::default(),
+            attempts: RefCell::default(),
+        })
+    }
+
+    /// Runs the action to its end. Fails only when the log does not take the first events; later
+    /// failures of the log end the request and are in its [`Ended`].
+    pub async fn execute(self: &Rc<Self>) -> Result<Ended, AppendError> {
+        let input_seq = self.begin().await?;
+        let flow = self.flow.clone();
+        let Some(action) = flow.actions.get(&self.asked.action) else {
+            return self.end(Err(FlowError::plain(format!("unknown action \"{}\"", self.asked.action)))).await;
+        };
+        if let Some(make) = &action.user_message {
+            let frame = self.frame(action.block.clone(), ROOT.into(), None, Data::UNDEFINED, 0);
+            let cx = Context { run: self.clone(), frame };
+            match make.call(vec![Arg::Data(self.asked.input.clone())], cx.clone()).await.and_then(|r| r.into_data()) {
+                Ok(text) => cx.emit_message("user", text.to_json(), EmitOptions::default()),
+                Err(error) => return self.end(Err(error)).await,
+            }
+            self.attempts.borrow_mut().clear();
+        }
+        let input = Flowing { data: self.asked.input.clone(), origin: Some(input_seq) };
+        let result = run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await;
+        self.end(result).await
+    }
+
+    /// Hands waiting evidence to the log.
+    pub fn flush(&self) {
+        self.recorder.flush();
+    }
+
+    async fn begin(self: &Rc<Self>) -> Result<Seq, AppendError> {
+        let asked = &self.asked;
+        let input_seq = self.recorder.record(
+            None,
+            0,
+            EventKind::RequestStarted {
+                flow: self.flow.kind.to_string(),
+                action: asked.action.clone(),
+                session: asked.session.clone(),
+                user: asked.user.clone(),
+                project: asked.project.clone(),
+                ephemeral: asked.ephemeral,
+                mock: asked.mock.clone(),
+                code_hash: self.flow.code_hash.clone(),
+                input: Recorded::inline(&asked.input),
+                retry_of: asked.retry_of.clone(),
+                owner: asked.owner.clone(),
+            },
+        );
+        let (_, state) = self.state.read();
+        if !state.is_empty() {
+            let scope = self.state.key.clone();
+            self.recorder.record(None, 0, EventKind::StateInitialized { scope, state: state.to_json() });
+        }
+        // A record nobody wrote begins with its defaults; an older one gets missing defaults with
+        // its first write (decision 10).
+        let mut commits = Vec::new();
+        for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
+            let Some(scope) = self.durable_key(kind) else { continue };
+            let record = self.log.record(&scope)?;
+            let missing = self.missing(kind, &record.state);
+            if record.version == 0 && record.state.is_empty() && !missing.is_empty() {
+                let state = Value::Object(missing);
+                let seq = self.recorder.record(None, 0, EventKind::StateInitialized { scope: scope.clone(), state });
+                commits.push(ScopeCommit { scope, from: 0, version: 0, operations: vec![seq], rebased: Vec::new() });
+            }
+        }
+        let started = if commits.is_empty() {
+            EventKind::RequestStatus { status: RequestStatus::InProgress }
+        } else {
+            EventKind::Committed { commits }
+        };
+        match self.recorder.commit(None, 0, started).await {
+            // Another request wrote the records first: then they are not new, and need nothing.
+            Ok(_) | Err(AppendError::Conflict(_)) => Ok(input_seq),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn end(&self, result: Result<Flowing, FlowError>) -> Result<Ended, AppendError> {
+        let (event, ended) = match result {
+            Ok(flowing) => (
+                EventKind::RequestFinished {
+                    status: RequestStatus::Completed,
+                    output: Some(flowing.recorded()),
+                    error: None,
+                },
+                Ended { status: RequestStatus::Completed, output: flowing.data, error: None },
+            ),
+            Err(error) => {
+                let status = if error.is_abort() { RequestStatus::Aborted } else { RequestStatus::Failed };
+                (
+                    EventKind::RequestFinished { status, output: None, error: Some(error.clone()) },
+                    Ended { status, output: Data::UNDEFINED, error: Some(error) },
+                )
+            }
+        };
+        match self.recorder.commit(None, 0, event).await {
+            Ok(_) => Ok(ended),
+            Err(error) => Ok(Ended {
+                status: RequestStatus::Interrupted,
+                output: Data::UNDEFINED,
+                error: Some(FlowError::storage(error.to_string())),
+            }),
+        }
+    }
+
+    /// A frame for the next execution of a path, with its own state where it declares one, seeing
+    /// the newest committed records.
+    pub fn frame(
+        self: &Rc<Self>,
+        block: Rc<crate::flow::Block>,
+        path: Arc<str>,
+        parent: Option<Rc<Frame>>,
+        input: Data,
+        tries: u32,
+    ) -> Rc<Frame> {
+        let attempt = {
+            let mut attempts = self.attempts.borrow_mut();
+            let next = attempts.entry(path.clone()).or_insert(0);
+            *next += 1;
+            *next - 1
+        };
+        let own = block.state_schema.as_ref().map(|schema| {
+            let kind = match block.kind() {
+                crate::event::BlockKind::Sequencer => ScopeKind::Sequencer,
+                _ => ScopeKind::Block,
+            };
+            let instance = format!("{}:{}", self.request, crate::path::instance(&path, attempt));
+            let mut state = State::default();
+            fill(&mut state, &defaults(std::slice::from_ref(schema)));
+            Rc::new(Container::new(ScopeKey::new(kind, instance), Some(schema.clone()), state, self.next_stamp()))
+        });
+        Rc::new(Frame::new(block, path, attempt, tries, parent, input, own))
+    }
+
+    /// Lets a frame see the newest committed records under its ancestors' waiting writes.
+    /// Returns the versions that differ from those recorded last (decision 8).
+    pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
+        let mut news = Vec::new();
+        for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
+            let Some(key) = self.durable_key(kind) else { continue };
+            let record = self.log.record(&key).map_err(|error| FlowError::storage(error.to_string()))?;
+            let mut above = Vec::new();
+            if let Some(parent) = &frame.parent {
+                let around: Vec<_> = parent.chain().collect();
+                for ancestor in around.iter().rev() {
+                    above.extend(ancestor.transaction.pending(&key));
+                }
+            }
+            if self.versions.borrow_mut().insert(key.clone(), record.version) != Some(record.version) {
+                news.push((key.clone(), record.version));
+            }
+            let missing = self.missing(kind, &record.state);
+            frame.transaction.see(key, record, missing, &above, self.next_stamp());
+        }
+        Ok(news)
+    }
+
+    /// Lets the blocks around a frame see what it just committed.
+    pub fn refresh_ancestors(&self, frame: &Rc<Frame>, commits: &[ScopeCommit]) {
+        for commit in commits {
+            let Ok(record) = self.log.record(&commit.scope) else { continue };
+            for ancestor in frame.chain().skip(1) {
+                ancestor.transaction.refresh(&commit.scope, &record, self.next_stamp());
+            }
+        }
+    }
+
+    /// The key of a durable scope of this request; the project may be absent.
+    pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
+        match kind {
+            ScopeKind::Session => Some(ScopeKey::new(kind, self.asked.session.clone())),
+            ScopeKind::User => Some(ScopeKey::new(kind, self.asked.user.clone())),
+            ScopeKind::Project => self.asked.project.clone().map(|id| ScopeKey::new(kind, id)),
+            _ => None,
+        }
+    }
+
+    /// Every declaration of a scope's state.
+    pub fn schemas(&self, kind: ScopeKind) -> Vec<SchemaRef> {
+        declared(&self.flow, kind)
+    }
+
+    /// Records an event of a block.
+    pub fn record(&self, frame: &Frame, kind: EventKind) -> Seq {
+        self.recorder.record(Some(&frame.path), frame.attempt, kind)
+    }
+
+    /// A number never used before in this request.
+    pub fn next_stamp(&self) -> u64 {
+        self.stamps.set(self.stamps.get() + 1);
+        self.stamps.get()
+    }
+
+    /// True the first time a subject is noted.
+    pub fn note_once(&self, subject: String) -> bool {
+        self.noted.borrow_mut().insert(subject)
+    }
+
+    fn missing(&self, kind: ScopeKind, state: &State) -> Map<String, Value> {
+        let mut missing = defaults(&self.schemas(kind));
+        missing.retain(|field, _| state.get(field).is_none());
+        missing
+    }
+}
+
+fn declared(flow: &Flow, kind: ScopeKind) -> Vec<SchemaRef> {
+    flow.declarations.iter().filter(|d| d.scope == kind).map(|d| d.schema.clone()).collect()
+}
+
+/// The defaults of all declared fields; the first declaration of a field wins.
+fn defaults(schemas: &[SchemaRef]) -> Map<String, Value> {
+    let mut all = Map::new();
+    for schema in schemas {
+        for field in schema.fields().unwrap_or_default() {
+            if let Some(default) = &field.default
+                && !all.contains_key(&field.name)
+            {
+                all.insert(field.name.clone(), default.clone());
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,60 @@
+//! Views: pure functions from a request's events to what people look at.
+//!
+//! The same events always give the same view, in the window, on the command line and in a flow's
+//! own `ctx.session.items`. Nothing here stores anything or reads a clock.
+
+pub mod blocks;
+pub mod diff;
+pub mod history;
+pub mod items;
+
+use serde_json::Value;
+
+use crate::event::{Event, EventKind, Recorded, Seq};
+
+/// A request's events in `seq` order, with look-ups by number.
+#[derive(Clone, Copy)]
+pub struct Events<'a>(&'a [Event]);
+
+impl<'a> Events<'a> {
+    /// Wraps events in `seq` order.
+    pub fn new(events: &'a [Event]) -> Self {
+        Events(events)
+    }
+
+    /// The event of a number, if it is among these.
+    pub fn get(&self, seq: Seq) -> Option<&'a Event> {
+        let first = self.0.first()?.seq;
+        let index = usize::try_from(seq.checked_sub(first)?).ok()?;
+        // Dense logs hit at once; a filtered list is searched.
+        match self.0.get(index) {
+            Some(event) if event.seq == seq => Some(event),
+            _ => self.0.binary_search_by_key(&seq, |event| event.seq).ok().map(|at| &self.0[at]),
+        }
+    }
+
+    /// A recorded value, following references to earlier events; `None` for `undefined`.
+    pub fn value(&self, recorded: &'a Recorded) -> Option<&'a Value> {
+        let mut recorded = recorded;
+        loop {
+            match recorded {
+                Recorded::Value(value) => return Some(value),
+                Recorded::Undefined => return None,
+                Recorded::Of(seq) => recorded = self.held_by(*seq)?,
+            }
+        }
+    }
+
+    /// All events.
+    pub fn iter(&self) -> impl Iterator<Item = &'a Event> + use<'a> {
+        self.0.iter()
+    }
+
+    fn held_by(&self, seq: Seq) -> Option<&'a Recorded> {
+        match &self.get(seq)?.kind {
+            EventKind::RequestStarted { input, .. } | EventKind::BlockInput { input } => Some(input),
+            EventKind::BlockFinished { output, .. } => output.as_ref(),
+            _ => None,
+        }
+    }
+}

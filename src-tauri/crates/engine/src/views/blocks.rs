@@ -1,0 +1,139 @@
+//! View: every execution of every block, in start order. The timeline and `show` are this.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Events;
+use crate::error::FlowError;
+use crate::event::{BlockKind, EventKind, Outcome, Seq};
+
+/// Where an execution stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockStatus {
+    /// Not ended yet.
+    Running,
+    /// Ended with an output.
+    Completed,
+    /// Ended with an error.
+    Failed,
+    /// Waits for an answer from outside.
+    Suspended,
+    /// Ended without effect: retried, overtaken by another writer, or cut off by a crash.
+    Abandoned,
+}
+
+impl From<Outcome> for BlockStatus {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Completed => BlockStatus::Completed,
+            Outcome::Failed => BlockStatus::Failed,
+            Outcome::Suspended => BlockStatus::Suspended,
+            Outcome::Abandoned => BlockStatus::Abandoned,
+        }
+    }
+}
+
+/// One execution of one block.
+#[derive(Clone, Debug)]
+pub struct BlockView<'a> {
+    /// Its logical path.
+    pub path: Arc<str>,
+    /// Which execution of the path.
+    pub attempt: u32,
+    /// The instance (`path:attempt`) around it.
+    pub parent: Option<Arc<str>>,
+    /// The block's name.
+    pub name: Arc<str>,
+    /// Its kind.
+    pub kind: BlockKind,
+    /// How it stands.
+    pub status: BlockStatus,
+    /// When it began.
+    pub started_at: i64,
+    /// When it ended.
+    pub finished_at: Option<i64>,
+    /// What it got.
+    pub input: Option<&'a Value>,
+    /// What it made.
+    pub output: Option<&'a Value>,
+    /// What failed it.
+    pub error: Option<&'a FlowError>,
+    /// Taken from an earlier execution by a resume.
+    pub memoized: bool,
+    /// Its first event.
+    pub seq_start: Seq,
+    /// Its last event.
+    pub seq_end: Option<Seq>,
+    /// How many state operations it made itself.
+    pub changes: u32,
+    /// How many items it emitted itself.
+    pub items: u32,
+}
+
+/// All executions, in start order. `live` says whether the request's process still runs it: an
+/// execution without an end is then running, else abandoned.
+pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
+    let mut blocks: Vec<BlockView<'a>> = Vec::new();
+    let mut open: HashMap<(Arc<str>, u32), usize> = HashMap::new();
+    for event in events.iter() {
+        let Some(path) = &event.path else {
+            if matches!(event.kind, EventKind::RequestResumed { .. }) {
+                // Whatever was in flight when the process died runs again as a new attempt.
+                for (_, at) in open.drain() {
+                    blocks[at].status = BlockStatus::Abandoned;
+                }
+            }
+            continue;
+        };
+        let key = (path.clone(), event.attempt);
+        if let EventKind::BlockStarted { name, block, parent, input, .. } = &event.kind {
+            open.insert(key, blocks.len());
+            blocks.push(BlockView {
+                path: path.clone(),
+                attempt: event.attempt,
+                parent: parent.clone(),
+                name: name.clone(),
+                kind: *block,
+                status: BlockStatus::Running,
+                started_at: event.at,
+                finished_at: None,
+                input: events.value(input),
+                output: None,
+                error: None,
+                memoized: false,
+                seq_start: event.seq,
+                seq_end: None,
+                changes: 0,
+                items: 0,
+            });
+            continue;
+        }
+        let Some(at) = open.get(&key).copied() else { continue };
+        let block = &mut blocks[at];
+        match &event.kind {
+            EventKind::BlockInput { input } => block.input = events.value(input),
+            EventKind::StateChanged { .. } => block.changes += 1,
+            EventKind::ItemAdded { .. } => block.items += 1,
+            EventKind::BlockFinished { outcome, output, error, memoized, .. } => {
+                block.status = (*outcome).into();
+                block.output = output.as_ref().and_then(|output| events.value(output));
+                block.error = error.as_ref();
+                block.memoized = *memoized;
+                block.finished_at = Some(event.at);
+                block.seq_end = Some(event.seq);
+                open.remove(&key);
+            }
+            _ => {}
+        }
+    }
+    if !live {
+        for (_, at) in open {
+            blocks[at].status = BlockStatus::Abandoned;
+        }
+    }
+    blocks
+}

@@ -1,0 +1,166 @@
+//! View: what differs between two values, as paths a person can read.
+//!
+//! Arrays are compared by longest common subsequence, and an element that only changed its place
+//! is a move, so that one insertion does not make everything after it look changed.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::operation::equal;
+
+/// Longer middles of arrays are compared place by place: the table would cost more than it tells.
+const LCS_CELLS: usize = 4_000_000;
+
+/// What happened to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DifferenceKind {
+    /// Only in the new value.
+    Added,
+    /// Only in the old value.
+    Removed,
+    /// In both, with other content.
+    Changed,
+    /// The same element at another index: `old` and `new` are the indexes' paths.
+    Moved,
+}
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Like `plan[2].title`; empty for the value itself.
+    pub path: String,
+    /// What happened.
+    pub kind: DifferenceKind,
+    /// Before; absent when added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old: Option<Value>,
+    /// After; absent when removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new: Option<Value>,
+}
+
+/// The differences from `old` to `new`, in the new value's order.
+pub fn diff(old: Option<&Value>, new: Option<&Value>) -> Vec<Difference> {
+    let mut found = Vec::new();
+    compare("", old, new, &mut found);
+    found
+}
+
+fn compare(path: &str, old: Option<&Value>, new: Option<&Value>, found: &mut Vec<Difference>) {
+    match (old, new) {
+        (None, None) => {}
+        (Some(Value::Object(old)), Some(Value::Object(new))) => objects(path, old, new, found),
+        (Some(Value::Array(old)), Some(Value::Array(new))) => arrays(path, old, new, found),
+        (Some(old), Some(new)) => {
+            if !equal(old, new) {
+                push(found, path, DifferenceKind::Changed, Some(old), Some(new));
+            }
+        }
+        (None, Some(new)) => push(found, path, DifferenceKind::Added, None, Some(new)),
+        (Some(old), None) => push(found, path, DifferenceKind::Removed, Some(old), None),
+    }
+}
+
+fn objects(path: &str, old: &Map<String, Value>, new: &Map<String, Value>, found: &mut Vec<Difference>) {
+    for (key, value) in new {
+        compare(&field(path, key), old.get(key), Some(value), found);
+    }
+    for (key, value) in old {
+        if !new.contains_key(key) {
+            push(found, &field(path, key), DifferenceKind::Removed, Some(value), None);
+        }
+    }
+}
+
+fn arrays(path: &str, old: &[Value], new: &[Value], found: &mut Vec<Difference>) {
+    let start = old.iter().zip(new).take_while(|(a, b)| equal(a, b)).count();
+    let end = old[start..].iter().rev().zip(new[start..].iter().rev()).take_while(|(a, b)| equal(a, b)).count();
+    let old_middle = &old[start..old.len() - end];
+    let new_middle = &new[start..new.len() - end];
+    if old_middle.len() == new_middle.len() && old_middle.len() <= 1
+        || old_middle.len().saturating_mul(new_middle.len()) > LCS_CELLS
+    {
+        for at in 0..old_middle.len().max(new_middle.len()) {
+            compare(&index(path, start + at), old_middle.get(at), new_middle.get(at), found);
+        }
+        return;
+    }
+    let (mut gone, mut come) = unmatched(old_middle, new_middle);
+    let mut moves = Vec::new();
+    come.retain(|to| {
+        let Some(at) = gone.iter().position(|from| equal(&old_middle[*from], &new_middle[*to])) else { return true };
+        moves.push((gone.remove(at), *to));
+        false
+    });
+    // What is left and stands at the same place was changed, not replaced.
+    for to in &come {
+        match gone.iter().position(|from| from == to) {
+            Some(at) => {
+                gone.remove(at);
+                compare(&index(path, start + to), Some(&old_middle[*to]), Some(&new_middle[*to]), found);
+            }
+            None => push(found, &index(path, start + to), DifferenceKind::Added, None, Some(&new_middle[*to])),
+        }
+    }
+    for (from, to) in moves {
+        let (old_path, new_path) = (index(path, start + from), index(path, start + to));
+        let (old_place, new_place) = (Value::String(old_path), Value::String(new_path.clone()));
+        push(found, &new_path, DifferenceKind::Moved, Some(&old_place), Some(&new_place));
+    }
+    for from in gone {
+        push(found, &index(path, start + from), DifferenceKind::Removed, Some(&old_middle[from]), None);
+    }
+}
+
+/// Indexes of both lists outside their longest common subsequence.
+fn unmatched(old: &[Value], new: &[Value]) -> (Vec<usize>, Vec<usize>) {
+    let width = new.len() + 1;
+    let mut lengths = vec![0_u32; (old.len() + 1) * width];
+    for i in (0..old.len()).rev() {
+        for j in (0..new.len()).rev() {
+            lengths[i * width + j] = if equal(&old[i], &new[j]) {
+                lengths[(i + 1) * width + j + 1] + 1
+            } else {
+                lengths[(i + 1) * width + j].max(lengths[i * width + j + 1])
+            };
+        }
+    }
+    let (mut gone, mut come) = (Vec::new(), Vec::new());
+    let (mut i, mut j) = (0, 0);
+    while i < old.len() && j < new.len() {
+        if equal(&old[i], &new[j]) {
+            i += 1;
+            j += 1;
+        } else if lengths[(i + 1) * width + j] >= lengths[i * width + j + 1] {
+            gone.push(i);
+            i += 1;
+        } else {
+            come.push(j);
+            j += 1;
+        }
+    }
+    gone.extend(i..old.len());
+    come.extend(j..new.len());
+    (gone, come)
+}
+
+fn push(found: &mut Vec<Difference>, path: &str, kind: DifferenceKind, old: Option<&Value>, new: Option<&Value>) {
+    found.push(Difference { path: path.to_owned(), kind, old: old.cloned(), new: new.cloned() });
+}
+
+/// A field's path: `a.b`, or `a["b c"]` where the name is no identifier.
+pub fn field(path: &str, key: &str) -> String {
+    let plain = !key.is_empty()
+        && !key.starts_with(|c: char| c.is_ascii_digit())
+        && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$' || c == '-');
+    match (plain, path.is_empty()) {
+        (true, true) => key.to_owned(),
+        (true, false) => format!("{path}.{key}"),
+        (false, _) => format!("{path}[{}]", Value::String(key.to_owned())),
+    }
+}
+
+fn index(path: &str, at: usize) -> String {
+    format!("{path}[{at}]")
+}

@@ -1,0 +1,108 @@
+// The block builders. They record what the author wrote; nothing runs here.
+//
+// Must not: interpret anything. Rust reads the recorded operations and runs them.
+
+import { isSchema, type AnySchema } from './schema';
+
+export type Kind = 'handler' | 'sequencer' | 'router' | 'generator';
+export type Fn = (...args: never[]) => unknown;
+export type Config = Record<string, unknown>;
+
+/** One recorded call of the sequencer's chain. */
+export interface Operation {
+  op: string;
+  block?: Block;
+  connector?: Fn;
+  condition?: Fn;
+  call?: Fn;
+}
+
+export class Block {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly config: Config;
+  readonly description?: string;
+
+  constructor(kind: Kind, config: Config) {
+    if (typeof config !== 'object' || config === null) {
+      throw new Error(`${kind}() needs a configuration object, like ${kind}({ name: "…" })`);
+    }
+    const name = config.name;
+    if (typeof name !== 'string' || name.trim() === '') {
+      throw new Error(`Cannot build "${kind}" block without a non-empty "name"`);
+    }
+    for (const key of ['inputSchema', 'outputSchema', 'stateSchema']) {
+      if (config[key] !== undefined && !isSchema(config[key])) {
+        throw new Error(`${kind} "${name}": ${key} must be a zod schema`);
+      }
+    }
+    this.kind = kind;
+    this.name = name;
+    this.config = config;
+    if (typeof config.description === 'string') this.description = config.description;
+  }
+
+  get inputSchema(): AnySchema | undefined {
+    return this.config.inputSchema as AnySchema | undefined;
+  }
+
+  get outputSchema(): AnySchema | undefined {
+    return this.config.outputSchema as AnySchema | undefined;
+  }
+
+  /** A copy whose input is made by `mapper`; a later call replaces it (core-semantics §2.4). */
+  connectInput(mapper: Fn): Block {
+    return new Block(this.kind, { ...this.config, connectInput: needFunction(mapper, 'connectInput') });
+  }
+
+  /** A copy whose output is mapped; its output schema and `onCompleted` no longer apply. */
+  connectOutput(mapper: Fn): Block {
+    const { outputSchema: _schema, onCompleted: _hook, ...rest } = this.config;
+    return new Block(this.kind, { ...rest, connectOutput: needFunction(mapper, 'connectOutput') });
+  }
+
+  mapModelOutput(mapper: Fn): Block {
+    return new Block(this.kind, { ...this.config, mapModelOutput: needFunction(mapper, 'mapModelOutput') });
+  }
+}
+
+export function isBlock(value: unknown): value is Block {
+  return value instanceof Block;
+}
+
+export function needFunction(value: unknown, where: string): Fn {
+  if (typeof value !== 'function') throw new TypeError(`${where} needs a function, got ${typeof value}`);
+  return value as Fn;
+}
+
+export function needBlock(value: unknown, where: string): Block {
+  if (isBlock(value)) return value;
+  throw new TypeError(`${where} needs a block, got ${value === null ? 'null' : typeof value}`);
+}
+
+export function handler(config: Config): Block {
+  const block = new Block('handler', config);
+  if (typeof config.execute !== 'function') {
+    throw new Error(`Cannot build "${block.name}" (handler) without an execute function`);
+  }
+  return block;
+}
+
+export function router(config: Config): Block {
+  const block = new Block('router', config);
+  if (typeof config.execute !== 'function') {
+    throw new Error(`Cannot build "${block.name}" (router) without an execute function`);
+  }
+  if (!Array.isArray(config.routes) || config.routes.length === 0) {
+    throw new Error(`Router "${block.name}" needs routes: a non-empty array of blocks`);
+  }
+  config.routes.forEach((route, at) => needBlock(route, `Router "${block.name}": routes[${at}]`));
+  return block;
+}
+
+export function generator(config: Config): Block {
+  const block = new Block('generator', config);
+  if (config.model === undefined) throw new Error(`Generator "${block.name}" needs a model`);
+  if (config.prompt === undefined) throw new Error(`Generator "${block.name}" needs a prompt`);
+  return block;
+}

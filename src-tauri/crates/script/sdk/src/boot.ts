@@ -1,0 +1,88 @@
+// What Rust calls: find the flow in a loaded module, describe it, run its functions and schemas.
+
+import { isBlock, type Block } from './blocks';
+import { contextFor, forget } from './context';
+import { describeFlow, describeLate, functions, schemas } from './describe';
+import { decodeError, encodeError, reviveError } from './errors';
+import { isFlow, type Flow } from './flow';
+import { answer, currentToken, native, runAs } from './host';
+import { checkField, describe, parse } from './schema';
+import { Boxed } from './sequencer';
+import { toJson } from './values';
+
+let flows: Flow[] = [];
+
+/** Called by the bundle's entry with the flow file's exports. */
+export function boot(exported: Record<string, unknown>): void {
+  const candidates = 'default' in exported ? [exported.default, ...Object.values(exported)] : Object.values(exported);
+  flows = [...new Set(candidates.filter(isFlow))];
+}
+
+type Argument = [0] | [1, unknown] | [2, Parameters<typeof reviveError>[0]];
+
+function argument(wire: Argument): unknown {
+  if (wire[0] === 0) return undefined;
+  return wire[0] === 1 ? wire[1] : reviveError(wire[2]);
+}
+
+function finish(call: number, value: unknown): void {
+  const block = value instanceof Boxed ? value.block : isBlock(value) ? (value as Block) : undefined;
+  if (block) return native.done(call, 'block', describeLate(block));
+  let json: string | undefined;
+  try {
+    json = toJson(value, 'the returned value');
+  } catch (error) {
+    return native.done(call, 'error', encodeError(error));
+  }
+  native.done(call, json === undefined ? 'undefined' : 'value', json ?? '');
+}
+
+const host = {
+  flows: (): string => JSON.stringify(flows.map((flow) => flow.kind)),
+
+  describe: (at: number): string => describeFlow(flows[at] as Flow),
+
+  call(call: number, fn: number, token: number, args: string): void {
+    runAs(token, () => {
+      let result: unknown;
+      try {
+        const values = (JSON.parse(args) as Argument[]).map(argument);
+        result = (functions[fn] as (...a: unknown[]) => unknown)(...values, contextFor(token));
+      } catch (error) {
+        return native.done(call, 'error', encodeError(error));
+      }
+      // A block may look like a promise (seed 000's `then`), so it is recognised first.
+      if (isBlock(result) || typeof (result as Promise<unknown> | undefined)?.then !== 'function') {
+        return finish(call, result);
+      }
+      (result as Promise<unknown>).then(
+        (value) => finish(call, value),
+        (error: unknown) => native.done(call, 'error', encodeError(error)),
+      );
+    });
+  },
+
+  answer: (id: number, ok: boolean, payload: string): void => answer(id, ok, payload, decodeError),
+
+  parse(schema: number, json: string | undefined): string {
+    const result = parse(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json));
+    if (!result.ok) return JSON.stringify({ issues: result.issues });
+    const data = toJson(result.data, 'the parsed value');
+    return data === undefined ? '{}' : `{"data":${data}}`;
+  },
+
+  checkField(schema: number, field: string, json: string): string {
+    const result = checkField(schemas[schema] as never, field, JSON.parse(json));
+    return result.ok ? '' : JSON.stringify(result.issues);
+  },
+
+  describeSchema: (schema: number): string => JSON.stringify(describe(schemas[schema] as never)),
+
+  forget,
+
+  current: currentToken,
+};
+
+export type Host = typeof host;
+
+Object.defineProperty(globalThis, '__flowglass_host', { value: host, enumerable: false });

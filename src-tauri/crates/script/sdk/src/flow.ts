@@ -1,0 +1,67 @@
+// defineFlow: checks what can be checked when a file loads, and keeps the definition.
+
+import { isBlock, type Block, type Config } from './blocks';
+import { isSchema } from './schema';
+
+export class Flow {
+  constructor(readonly definition: Config) {}
+
+  get kind(): string {
+    return this.definition.kind as string;
+  }
+
+  get actions(): Record<string, Config> {
+    return this.definition.actions as Record<string, Config>;
+  }
+}
+
+type FlowType = Flow & ((options?: Config) => FlowType);
+
+/** `defineFlow(definition)`: the flow itself, and a factory of instances of it (core-semantics §1.1). */
+export function defineFlow(definition: Config): FlowType {
+  if (typeof definition !== 'object' || definition === null) {
+    throw new Error('defineFlow needs a definition object, like defineFlow({ kind: "…", actions: { … } })');
+  }
+  if (typeof definition.kind !== 'string' || definition.kind.trim() === '') {
+    throw new Error('defineFlow: "kind" must be a non-empty string');
+  }
+  const actions = definition.actions;
+  if (typeof actions !== 'object' || actions === null || Object.keys(actions).length === 0) {
+    throw new Error(`Flow "${definition.kind}": "actions" must hold at least one action`);
+  }
+  for (const [name, action] of Object.entries(actions as Record<string, Config>)) rootOf(definition.kind, name, action);
+  for (const scope of ['request', 'session', 'user', 'project', 'org']) {
+    const schema = (definition[scope] as Config | undefined)?.stateSchema;
+    if (schema !== undefined && !isSchema(schema)) {
+      throw new Error(`Flow "${definition.kind}": ${scope}.stateSchema must be a zod schema`);
+    }
+  }
+  const flow = new Flow(definition);
+  const factory = (options: Config = {}): FlowType =>
+    defineFlow({ ...definition, ...options, actions: mergeActions(definition, options) });
+  return Object.setPrototypeOf(Object.assign(factory, { definition }), new Proxy(flow, {})) as FlowType;
+}
+
+export function isFlow(value: unknown): value is Flow {
+  return typeof value === 'function' && (value as object) instanceof Flow;
+}
+
+/** The root block of an action; `steps` is seed 000's spelling of `block`. */
+export function rootOf(kind: string, name: string, action: Config): Block {
+  const root = action?.block ?? action?.steps;
+  if (!isBlock(root)) {
+    throw new Error(`Flow "${kind}": action "${name}" needs a block (\`block\` or \`steps\`)`);
+  }
+  if (action.inputSchema !== undefined && !isSchema(action.inputSchema)) {
+    throw new Error(`Flow "${kind}": action "${name}": inputSchema must be a zod schema`);
+  }
+  return root;
+}
+
+function mergeActions(definition: Config, options: Config): Record<string, Config> {
+  const merged = { ...(definition.actions as Record<string, Config>) };
+  for (const [name, action] of Object.entries((options.actions ?? {}) as Record<string, Config | undefined>)) {
+    if (action) merged[name] = { ...merged[name], ...action };
+  }
+  return merged;
+}

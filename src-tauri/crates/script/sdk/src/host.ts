@@ -1,0 +1,74 @@
+// The one door from flows to the engine, and the token that says whose code runs right now.
+//
+// Must not: know what a block or a scope is. QuickJS keeps no context across `await`, so bundles
+// are lowered to no native async functions and the promise machinery below carries the token
+// (decision 1): every effect is attributed to its block even when parallel blocks interleave.
+
+/** What Rust puts on the global object before anything else runs. */
+interface Native {
+  sync(op: string, token: number, payload: string): string | undefined;
+  start(id: number, op: string, token: number, payload: string): void;
+  done(call: number, tag: string, payload: string): void;
+}
+
+declare const __flowglass: Native;
+
+export const native: Native = __flowglass;
+
+/** The token of code that runs while a flow file loads. */
+export const LOAD = 0;
+
+let current = LOAD;
+
+export function currentToken(): number {
+  return current;
+}
+
+/** Runs `body` as the block behind `token`. */
+export function runAs<T>(token: number, body: () => T): T {
+  const before = current;
+  current = token;
+  try {
+    return body();
+  } finally {
+    current = before;
+  }
+}
+
+type Settle = { resolve(payload: string): void; reject(error: unknown): void };
+const waiting = new Map<number, Settle>();
+let nextCall = 1;
+
+/** Asks the engine for something that takes time. */
+export function ask(token: number, op: string, payload: unknown): Promise<string> {
+  const id = nextCall++;
+  return new Promise<string>((resolve, reject) => {
+    waiting.set(id, { resolve, reject });
+    native.start(id, op, token, JSON.stringify(payload));
+  });
+}
+
+/** Called by Rust when such a question is answered. */
+export function answer(id: number, ok: boolean, payload: string, toError: (json: string) => unknown): void {
+  const settle = waiting.get(id);
+  waiting.delete(id);
+  if (ok) settle?.resolve(payload);
+  else settle?.reject(toError(payload));
+}
+
+const nativeThen = Promise.prototype.then;
+
+/** Continuations run as the block that registered them. */
+function carrying(callback: unknown, token: number): unknown {
+  if (typeof callback !== 'function') return callback;
+  return (value: unknown) => runAs(token, () => (callback as (v: unknown) => unknown)(value));
+}
+
+Promise.prototype.then = function (this: Promise<unknown>, onFulfilled?: unknown, onRejected?: unknown) {
+  const token = current;
+  return nativeThen.call(
+    this,
+    carrying(onFulfilled, token) as never,
+    carrying(onRejected, token) as never,
+  );
+} as typeof Promise.prototype.then;

@@ -1,0 +1,13 @@
+// `@flow-state-dev/core`: the names a flow imports.
+
+export { handler, router, generator } from './blocks';
+export { sequencer } from './sequencer';
+export { defineFlow } from './flow';
+export { transientSlot } from './schema';
+export {
+  FlowError,
+  ValidationError,
+  ConcurrentModificationError,
+  SequencerOutputSchemaError,
+  SuspensionError,
+} from './errors';

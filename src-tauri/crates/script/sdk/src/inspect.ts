@@ -1,0 +1,26 @@
+// How a value looks in a log line: short, on one line, never throwing.
+
+const LONGEST = 2000;
+
+export function inspect(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value instanceof Error) return value.stack ? `${String(value)}\n${value.stack}` : String(value);
+  if (typeof value === 'function') return `[function ${value.name || 'anonymous'}]`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  const seen = new Set<unknown>();
+  let text: string;
+  try {
+    text = JSON.stringify(value, (_key, inner: unknown) => {
+      if (typeof inner === 'function') return `[function ${inner.name || 'anonymous'}]`;
+      if (typeof inner === 'bigint' || typeof inner === 'symbol') return String(inner);
+      if (typeof inner === 'object' && inner !== null) {
+        if (seen.has(inner)) return '[seen]';
+        seen.add(inner);
+      }
+      return inner;
+    });
+  } catch {
+    text = Object.prototype.toString.call(value);
+  }
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}… (${text.length} characters)` : text;
+}

@@ -1,0 +1,66 @@
+// Values that leave an author's function take JSON normal form at once (decision 17), so that a
+// live run sees what a resumed one would: dates become text, `undefined` keys go, and what JSON
+// cannot hold is an error that names its place.
+
+import { ValidationError } from './errors';
+
+/** Deeper values are refused: no screen and no database column is helped by them. */
+const DEEPEST = 1000;
+
+/** The JSON of a value, or `undefined` for `undefined`. */
+export function toJson(value: unknown, what: string): string | undefined {
+  if (value === undefined) return undefined;
+  const top = typeof value;
+  if (top === 'string' || top === 'boolean' || value === null) return JSON.stringify(value);
+  check(value, what, '', []);
+  return JSON.stringify(value);
+}
+
+function check(value: unknown, what: string, path: string, around: object[]): void {
+  switch (typeof value) {
+    case 'number':
+      if (!Number.isFinite(value)) refuse(what, path, `${value} is not a JSON number`);
+      return;
+    case 'function':
+      return refuse(what, path, `a function (${value.name || 'anonymous'}) cannot be stored`);
+    case 'symbol':
+    case 'bigint':
+      return refuse(what, path, `a ${typeof value} cannot be stored`);
+    case 'object':
+      break;
+    default:
+      return;
+  }
+  if (value === null) return;
+  const object = value as object;
+  if (around.includes(object)) refuse(what, path, 'the value contains itself');
+  if (around.length > DEEPEST) refuse(what, path.slice(0, 80), `nested deeper than ${DEEPEST} levels`);
+  if (object instanceof Date) {
+    if (Number.isNaN(object.getTime())) refuse(what, path, 'an invalid Date cannot be stored');
+    return;
+  }
+  if (object instanceof Map || object instanceof Set || object instanceof RegExp || object instanceof Promise) {
+    const hint = object instanceof Promise ? '; await it first' : '';
+    refuse(what, path, `a ${object.constructor.name} cannot be stored${hint}`);
+  }
+  if (typeof (object as { toJSON?: unknown }).toJSON === 'function') return;
+  around.push(object);
+  if (Array.isArray(object)) {
+    for (let at = 0; at < object.length; at++) {
+      const item: unknown = object[at];
+      if (typeof item !== 'string') check(item, what, `${path}[${at}]`, around);
+    }
+  } else {
+    for (const key of Object.keys(object)) {
+      const item = (object as Record<string, unknown>)[key];
+      if (typeof item !== 'string') check(item, what, path === '' ? key : `${path}.${key}`, around);
+    }
+  }
+  around.pop();
+}
+
+function refuse(what: string, path: string, problem: string): never {
+  throw new ValidationError(`${what}${path === '' ? '' : ` at "${path}"`}: ${problem}`, {
+    details: [{ path, message: problem }],
+  });
+}

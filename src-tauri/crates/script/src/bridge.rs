@@ -1,0 +1,422 @@
+//! Between the engine and a loaded bundle: functions and schemas one way, `ctx` the other.
+//!
+//! Every member of `ctx` is one operation here. Answers cross as JSON text. It must not decide
+//! anything: rules live in the engine.
+
+use std::rc::Rc;
+
+use engine::callable::{Arg, Callable, Field, Issue, Returned, Schema};
+use engine::context::{Change, Context as Cx, EmitOptions, Target};
+use engine::data::{Data, from_json};
+use engine::error::FlowError;
+use engine::operation::Operation;
+use engine::views::items::Audience;
+use futures_channel::oneshot;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use futures_util::{FutureExt, select};
+use rquickjs::Function;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::descriptor::Registry;
+use crate::vm::{Answer, Question, Shared, Vm};
+
+/// A function of the bundle.
+pub(crate) struct ScriptFunction {
+    pub(crate) vm: Rc<Vm>,
+    pub(crate) registry: Rc<Registry>,
+    pub(crate) id: u32,
+}
+
+impl Callable for ScriptFunction {
+    fn call(&self, args: Vec<Arg>, cx: Cx) -> LocalBoxFuture<'static, Result<Returned, FlowError>> {
+        let (vm, registry, id) = (self.vm.clone(), self.registry.clone(), self.id);
+        async move {
+            let call = vm.next_number();
+            let token = vm.next_number();
+            let (sender, receiver) = oneshot::channel();
+            vm.shared.calls.borrow_mut().insert(call, sender);
+            vm.shared.contexts.borrow_mut().insert(token, cx);
+            let _context = Registered { vm: vm.clone(), token };
+            let args = encode(&args);
+            vm.enter(|_, host| host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args)))?;
+            let answer = match receiver.await {
+                Ok(answer) => answer,
+                Err(_) => return Err(vm.cause_of_death().unwrap_or_else(|| FlowError::plain("the script ended"))),
+            };
+            // State operations that were not awaited still belong to this call.
+            let open = vm.shared.open.borrow().get(&token).copied().unwrap_or(0);
+            if open > 0 {
+                let (sender, receiver) = oneshot::channel();
+                vm.shared.settled.borrow_mut().push((token, sender));
+                let _ = receiver.await;
+            }
+            decode(&vm, &registry, answer)
+        }
+        .boxed_local()
+    }
+}
+
+/// Takes a context out of the runtime's table when its call is over, however it ends.
+struct Registered {
+    vm: Rc<Vm>,
+    token: u32,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.vm.shared.contexts.borrow_mut().remove(&self.token);
+        self.vm.shared.open.borrow_mut().remove(&self.token);
+        let token = self.token;
+        if self.vm.cause_of_death().is_none() {
+            let _ = self.vm.enter(|_, host| host.get::<_, Function>("forget")?.call::<_, ()>((token,)));
+        }
+    }
+}
+
+fn encode(args: &[Arg]) -> String {
+    let mut text = String::from("[");
+    for (at, arg) in args.iter().enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        match arg {
+            Arg::Data(data) => match data.as_value() {
+                None => text.push_str("[0]"),
+                Some(value) => {
+                    text.push_str("[1,");
+                    text.push_str(&value.to_string());
+                    text.push(']');
+                }
+            },
+            Arg::Error(error) => {
+                let mut wire = serde_json::to_value(error).unwrap_or_default();
+                wire["handle"] = error.handle.into();
+                text.push_str(&format!("[2,{wire}]"));
+            }
+        }
+    }
+    text.push(']');
+    text
+}
+
+fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Returned, FlowError> {
+    match answer {
+        Answer::Undefined => Ok(Returned::Data(Data::UNDEFINED)),
+        Answer::Value(json) => {
+            let value: Value = from_json(&json).map_err(|error| FlowError::validation(error.to_string(), None))?;
+            Ok(Returned::Data(value.into()))
+        }
+        Answer::Block(json) => registry.late(vm, &json).map(Returned::Block),
+        Answer::Error(json) => Err(thrown(vm, &json)),
+    }
+}
+
+/// An error of the bundle, with its place in the author's file.
+fn thrown(vm: &Vm, json: &str) -> FlowError {
+    #[derive(Deserialize)]
+    struct Wire {
+        handle: Option<u64>,
+        stack: Option<String>,
+    }
+    let mut error: FlowError = from_json(json).unwrap_or_else(|_| FlowError::plain("Unknown block execution error"));
+    if let Ok(wire) = from_json::<Wire>(json) {
+        error.handle = wire.handle;
+        let (location, stack) = vm.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.classes);
+        error.location = location;
+        error.stack = (!stack.is_empty()).then_some(stack);
+    }
+    if error.name == "InternalError" && error.message.contains("out of memory") {
+        error.name = "LimitError".to_owned();
+        error.code = Some("limit_exceeded".to_owned());
+        error.message = "used more memory than limits.memoryMb allows".to_owned();
+    }
+    error
+}
+
+/// A schema of the bundle.
+pub(crate) struct ScriptSchema {
+    pub(crate) vm: Rc<Vm>,
+    pub(crate) id: u32,
+    pub(crate) fields: Option<Vec<Field>>,
+}
+
+#[derive(Deserialize)]
+struct WireIssue {
+    path: String,
+    message: String,
+}
+
+fn issues(wire: Vec<WireIssue>) -> Vec<Issue> {
+    wire.into_iter().map(|issue| Issue { path: issue.path, message: issue.message }).collect()
+}
+
+fn failed(error: FlowError) -> Vec<Issue> {
+    vec![Issue { path: String::new(), message: error.message }]
+}
+
+impl Schema for ScriptSchema {
+    fn parse(&self, data: &Data) -> Result<Data, Vec<Issue>> {
+        #[derive(Deserialize)]
+        struct Wire {
+            data: Option<Value>,
+            issues: Option<Vec<WireIssue>>,
+        }
+        let json = data.as_value().map(Value::to_string);
+        let id = self.id;
+        let answer = self
+            .vm
+            .enter(|_, host| host.get::<_, Function>("parse")?.call::<_, String>((id, json)))
+            .map_err(failed)?;
+        let null = answer == r#"{"data":null}"#;
+        let wire: Wire = from_json(&answer).map_err(|error| failed(FlowError::plain(error.to_string())))?;
+        match wire.issues {
+            Some(found) => Err(issues(found)),
+            None if null => Ok(Value::Null.into()),
+            None => Ok(wire.data.into()),
+        }
+    }
+
+    fn check_field(&self, field: &str, value: &Value) -> Result<(), Vec<Issue>> {
+        let (id, json) = (self.id, value.to_string());
+        let answer = self
+            .vm
+            .enter(|_, host| host.get::<_, Function>("checkField")?.call::<_, String>((id, field, json)))
+            .map_err(failed)?;
+        if answer.is_empty() {
+            return Ok(());
+        }
+        Err(from_json::<Vec<WireIssue>>(&answer).map(issues).unwrap_or_else(|error| failed(FlowError::plain(error.to_string()))))
+    }
+
+    fn fields(&self) -> Option<&[Field]> {
+        self.fields.as_deref()
+    }
+
+    fn describe(&self) -> Value {
+        let id = self.id;
+        self.vm
+            .enter(|_, host| host.get::<_, Function>("describeSchema")?.call::<_, String>((id,)))
+            .ok()
+            .and_then(|json| from_json(&json).ok())
+            .unwrap_or(Value::Null)
+    }
+}
+
+/// Answers what flows ask for and wait on, for as long as it is polled. Run it beside the engine.
+pub(crate) async fn drive(vm: Rc<Vm>, registry: Rc<Registry>) {
+    let Some(mut questions) = vm.questions.borrow_mut().take() else { return };
+    let mut running = FuturesUnordered::new();
+    loop {
+        select! {
+            question = questions.select_next_some() => running.push(ask(vm.clone(), registry.clone(), question)),
+            () = running.select_next_some() => {}
+        }
+    }
+}
+
+async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
+    let cx = vm.shared.contexts.borrow().get(&question.token).cloned();
+    let result = match (cx, question.op.as_str()) {
+        (Some(cx), "apply") => apply(&vm, &registry, &cx, &question.payload).await.map(|changed| changed.to_string()),
+        (Some(cx), "sleep") => {
+            let ms = question.payload.parse::<f64>().unwrap_or(0.0);
+            cx.sleep(ms.max(0.0) as u64).await;
+            Ok(String::new())
+        }
+        (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
+        (None, _) => Err(FlowError::plain("the block has ended; await what it starts before it returns")),
+    };
+    let (ok, payload) = match result {
+        Ok(answer) => (true, answer),
+        Err(error) => (false, serde_json::to_string(&error).unwrap_or_default()),
+    };
+    // A runtime that is over has nobody to answer.
+    let _ = vm.enter(|_, host| host.get::<_, Function>("answer")?.call::<_, ()>((question.id, ok, payload)));
+    if question.op == "apply" {
+        settle(&vm.shared, question.token);
+    }
+}
+
+fn settle(shared: &Shared, token: u32) {
+    let mut open = shared.open.borrow_mut();
+    let Some(count) = open.get_mut(&token) else { return };
+    *count -= 1;
+    if *count > 0 {
+        return;
+    }
+    open.remove(&token);
+    let mut settled = shared.settled.borrow_mut();
+    let mut at = 0;
+    while at < settled.len() {
+        if settled[at].0 == token {
+            let _ = settled.remove(at).1.send(());
+        } else {
+            at += 1;
+        }
+    }
+}
+
+async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> Result<bool, FlowError> {
+    #[derive(Deserialize)]
+    struct Asked {
+        target: String,
+        op: String,
+        #[serde(default)]
+        field: Option<String>,
+        #[serde(default)]
+        updater: Option<u32>,
+        #[serde(default)]
+        mutator: Option<u32>,
+    }
+    let invalid = |error: serde_json::Error| FlowError::validation(format!("state operation: {error}"), None);
+    let asked: Asked = from_json(payload).map_err(invalid)?;
+    let target = Target::parse(&asked.target).ok_or_else(|| FlowError::plain(format!("unknown scope \"{}\"", asked.target)))?;
+    let change = match (asked.op.as_str(), asked.updater, asked.mutator) {
+        ("update", Some(updater), _) => {
+            Change::Update { field: asked.field.unwrap_or_default(), updater: registry.function(vm, updater) }
+        }
+        ("atomic", _, Some(mutator)) => Change::Atomic { mutator: registry.function(vm, mutator) },
+        _ => Change::Ready(from_json::<Operation>(payload).map_err(invalid)?),
+    };
+    cx.apply(&target, change).await
+}
+
+/// Answers what flows ask for on the spot.
+pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
+    let cx = shared.contexts.borrow().get(&token).cloned();
+    let Some(cx) = cx else { return at_load(op) };
+    let parsed = || from_json::<Value>(payload).map_err(|error| error.to_string());
+    Ok(match op {
+        "read" => {
+            let asked = parsed()?;
+            let target = asked[0].as_str().and_then(Target::parse).ok_or("unknown scope")?;
+            match cx.read(&target) {
+                None => Some("0\n{}".to_owned()),
+                Some((stamp, _)) if Some(stamp.to_string().as_str()) == asked[1].as_str() => None,
+                Some((stamp, state)) => {
+                    Some(format!("{stamp}\n{}", serde_json::to_string(&*state).map_err(|error| error.to_string())?))
+                }
+            }
+        }
+        "info" => Some(info(&cx).to_string()),
+        "emit" => {
+            emit(&cx, parsed()?)?;
+            None
+        }
+        "log" => {
+            let asked = parsed()?;
+            cx.log(asked[0].as_str().unwrap_or("log"), asked[1].as_str().unwrap_or_default().to_owned());
+            None
+        }
+        "journal.append" => {
+            let Value::Object(entry) = parsed()? else { return Err("a journal entry is an object".to_owned()) };
+            Some(cx.append_journal(entry).to_string())
+        }
+        "journal.read" => {
+            let asked = parsed()?;
+            let limit = asked["limit"].as_u64().map(|n| n as usize);
+            let offset = asked["offset"].as_u64().unwrap_or(0) as usize;
+            let entries = cx.journal(limit, offset).map_err(|error| error.message)?;
+            Some(Value::Array(entries).to_string())
+        }
+        "metadata" => {
+            cx.set_metadata(parsed()?);
+            None
+        }
+        "items" => {
+            let asked = parsed()?;
+            let view = asked[0].as_str().and_then(Audience::parse).ok_or("unknown view")?;
+            Some(cx.session_items(view, &asked[1]).map_err(|error| error.message)?.to_string())
+        }
+        "now" => Some(cx.now().to_string()),
+        "random" => Some(cx.random().to_string()),
+        "uuid" => Some(cx.uuid()),
+        other => return Err(format!("unknown operation \"{other}\"")),
+    })
+}
+
+/// While a file loads there is no block: the clock stands still, chance is fixed, the rest is
+/// refused.
+fn at_load(op: &str) -> Result<Option<String>, String> {
+    match op {
+        "log" => Ok(None),
+        "now" => Ok(Some("0".to_owned())),
+        "random" => Ok(Some("0.5".to_owned())),
+        "uuid" => Ok(Some("00000000-0000-4000-8000-000000000000".to_owned())),
+        _ => Err("the block has ended; await what it starts before it returns".to_owned()),
+    }
+}
+
+fn info(cx: &Cx) -> Value {
+    let asked = &cx.run.asked;
+    let has: Vec<&str> = [("sequencer", Target::Sequencer), ("self", Target::Own), ("parent", Target::Parent)]
+        .into_iter()
+        .filter(|(_, target)| cx.read(target).is_some())
+        .map(|(name, _)| name)
+        .collect();
+    let mut info = json!({
+        "requestId": &*cx.run.request,
+        "flow": &*cx.run.flow.kind,
+        "action": asked.action,
+        "session": &*asked.session,
+        "user": &*asked.user,
+        "path": &*cx.frame.path,
+        "instance": format!("{}:{}", cx.run.request, cx.frame.instance),
+        "block": &*cx.frame.block.name,
+        "attempt": cx.frame.tries,
+        "has": has,
+    });
+    if let Some(project) = &asked.project {
+        info["project"] = (&**project).into();
+    }
+    if let Some(parent) = &cx.frame.parent {
+        info["parent"] = json!({
+            "name": &*parent.block.name,
+            "kind": parent.block.kind().as_str(),
+            "input": parent.input.borrow().to_json(),
+        });
+    }
+    info
+}
+
+fn emit(cx: &Cx, asked: Value) -> Result<(), String> {
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Options {
+        agent_type: Option<engine::item::AgentType>,
+        item_visibility: Option<engine::item::Visibility>,
+        agent_name: Option<String>,
+        transient: Option<bool>,
+        key: Option<String>,
+        blocked: Option<bool>,
+        background_tasks: Option<u64>,
+    }
+    let given: Options = serde_json::from_value(asked["options"].clone()).map_err(|error| format!("ctx.emit: {error}"))?;
+    let options = EmitOptions {
+        agent_type: given.agent_type,
+        item_visibility: given.item_visibility,
+        agent_name: given.agent_name,
+        transient: given.transient,
+        key: given.key,
+    };
+    match asked["kind"].as_str() {
+        Some("message") => cx.emit_message("assistant", asked["content"].clone(), options),
+        Some("component") => {
+            cx.emit_component(asked["name"].as_str().unwrap_or_default(), asked["data"].clone(), options);
+        }
+        Some("status") => {
+            let mut signals = Map::new();
+            if let Some(blocked) = given.blocked {
+                signals.insert("blocked".to_owned(), blocked.into());
+            }
+            if let Some(tasks) = given.background_tasks {
+                signals.insert("backgroundTasks".to_owned(), tasks.into());
+            }
+            cx.emit_status(asked["message"].as_str().map(str::to_owned), signals, options);
+        }
+        other => return Err(format!("ctx.emit: unknown item {other:?}")),
+    }
+    Ok(())
+}

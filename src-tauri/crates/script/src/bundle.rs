@@ -1,0 +1,218 @@
+//! One flow file with everything it imports, as one script.
+//!
+//! Native `async` is lowered, npm packages included, so that the SDK's promise machinery can carry
+//! the current block through every `await` (decision 1). Only this file names rolldown.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use rolldown::{Bundler, BundlerOptions, BundlerTransformOptions, InputItem, OutputFormat, Platform, SourceMapType};
+use rolldown_common::{Output, TreeshakeOptions};
+use rolldown_plugin::{
+    HookLoadArgs, HookLoadOutput, HookLoadReturn, HookResolveIdArgs, HookResolveIdOutput, HookResolveIdReturn,
+    HookUsage, Plugin, PluginContext, PluginContextResolveOptions, SharedLoadPluginContext,
+};
+
+use crate::embedded;
+use crate::error::{LoadError, LoadErrorKind};
+
+const ENTRY: &str = "flowglass:entry";
+/// Stands in for an import that was refused, so that bundling goes on and finds every mistake.
+const NOTHING: &str = "flowglass:sdk/nothing.ts";
+
+/// A bundled flow file.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    /// The flow file, relative to the workspace.
+    pub file: String,
+    /// One ES module.
+    pub code: String,
+    /// Its source map, as JSON.
+    pub map: String,
+    /// blake3 of the code.
+    pub hash: String,
+    /// The files it was made from, for a watcher.
+    pub inputs: Vec<PathBuf>,
+}
+
+/// Bundles one flow file of a workspace.
+pub async fn bundle(workspace: &Path, file: &Path) -> Result<Bundle, LoadError> {
+    let shown = shown(workspace, file);
+    let refused = Arc::new(Mutex::new(Vec::new()));
+    let options = BundlerOptions {
+        input: Some(vec![InputItem { name: Some("flow".to_owned()), import: ENTRY.to_owned() }]),
+        cwd: Some(workspace.to_owned()),
+        format: Some(OutputFormat::Esm),
+        platform: Some(Platform::Neutral),
+        sourcemap: Some(SourceMapType::Hidden),
+        treeshake: TreeshakeOptions::default(),
+        code_splitting: Some(rolldown_common::CodeSplittingMode::Bool(false)),
+        resolve: Some(rolldown_common::ResolveOptions {
+            condition_names: Some(["import", "module", "default"].map(str::to_owned).to_vec()),
+            main_fields: Some(["module", "main"].map(str::to_owned).to_vec()),
+            extension_alias: Some(vec![(".js".to_owned(), vec![".js".to_owned(), ".ts".to_owned()])]),
+            ..Default::default()
+        }),
+        transform: Some(BundlerTransformOptions {
+            target: Some(rolldown_common::Either::Left("es2016".to_owned())),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let plugin = OurModules { flow: file.to_owned(), workspace: workspace.to_owned(), refused: refused.clone() };
+    let mut bundler = Bundler::with_plugins(options, vec![Arc::new(plugin)]).map_err(|errors| first(workspace, &shown, errors))?;
+    let result = bundler.generate().await;
+    if let Some(error) = refused.lock().ok().and_then(|mut all| if all.is_empty() { None } else { Some(all.remove(0)) }) {
+        return Err(error);
+    }
+    let output = result.map_err(|errors| first(workspace, &shown, errors))?;
+    let inputs = bundler.watch_files().iter().map(|name| PathBuf::from(name.as_str())).filter(|path| path.is_file()).collect();
+    let chunk = output.assets.iter().find_map(|asset| match asset {
+        Output::Chunk(chunk) if chunk.is_entry => Some(chunk),
+        _ => None,
+    });
+    let Some(chunk) = chunk else {
+        return Err(LoadError::in_file(LoadErrorKind::Import, &shown, "the file could not be bundled"));
+    };
+    let code = chunk.code.to_string();
+    let map = chunk.map.as_ref().map(|map| map.to_json_string()).unwrap_or_default();
+    let hash = blake3::hash(code.as_bytes()).to_hex().to_string();
+    Ok(Bundle { file: shown, code, map, hash, inputs })
+}
+
+/// A path as people see it: relative to the workspace where it lies in it.
+pub(crate) fn shown(workspace: &Path, file: &Path) -> String {
+    file.strip_prefix(workspace).unwrap_or(file).display().to_string().replace('\\', "/")
+}
+
+fn first(workspace: &Path, file: &str, errors: rolldown_error::BatchedBuildDiagnostic) -> LoadError {
+    let options = rolldown_error::DiagnosticOptions { cwd: workspace.to_owned() };
+    let Some(error) = errors.into_vec().into_iter().next() else {
+        return LoadError::in_file(LoadErrorKind::Syntax, file, "the file could not be bundled");
+    };
+    let diagnostic = error.to_diagnostic_with(&options);
+    let kind = match diagnostic.kind().as_str() {
+        "PARSE_ERROR" => LoadErrorKind::Syntax,
+        _ => LoadErrorKind::Import,
+    };
+    let place = diagnostic.get_primary_location();
+    let (file, line, column) = match place {
+        Some((file, line, column, _)) => (shown(workspace, Path::new(&file)), Some(line as u32), Some(column as u32 + 1)),
+        None => (file.to_owned(), None, None),
+    };
+    LoadError { kind, message: error.to_message_with(&options), file: Some(file), line, column }
+}
+
+/// Serves the SDK, zod and the entry, and refuses what flows cannot have.
+#[derive(Debug)]
+struct OurModules {
+    flow: PathBuf,
+    workspace: PathBuf,
+    refused: Arc<Mutex<Vec<LoadError>>>,
+}
+
+impl Plugin for OurModules {
+    fn name(&self) -> Cow<'static, str> {
+        Cow::Borrowed("flowglass")
+    }
+
+    fn register_hook_usage(&self) -> HookUsage {
+        HookUsage::ResolveId | HookUsage::Load
+    }
+
+    async fn resolve_id(&self, ctx: &PluginContext, args: &HookResolveIdArgs<'_>) -> HookResolveIdReturn {
+        let specifier = args.specifier;
+        if specifier == ENTRY || embedded::file(specifier).is_some() {
+            return Ok(Some(HookResolveIdOutput::from_id(specifier)));
+        }
+        if let Some(importer) = args.importer
+            && importer.starts_with("flowglass:")
+            && specifier.starts_with('.')
+        {
+            return Ok(embedded::relative(importer, specifier).map(HookResolveIdOutput::from_id));
+        }
+        let own_zod = (specifier == "zod" || specifier.starts_with("zod/")) && self.has_own_zod(args.importer);
+        if !own_zod && let Some(module) = embedded::module(specifier) {
+            return Ok(Some(HookResolveIdOutput::from_id(module)));
+        }
+        if let Some(name) = node_builtin(specifier) {
+            self.refuse(args.importer, specifier, format!(
+                "\"{specifier}\" is a Node.js built-in; a flow has no {name}: pass what it needs as input, or use fetch"
+            ));
+            return Ok(Some(HookResolveIdOutput::from_id(NOTHING)));
+        }
+        if specifier.starts_with(['.', '/']) || args.is_entry {
+            return Ok(None);
+        }
+        // A package that is not there would become an import that fails only when the file runs.
+        let options = PluginContextResolveOptions { skip_self: true, ..Default::default() };
+        match ctx.resolve(specifier, args.importer, Some(options)).await? {
+            Ok(resolved) if matches!(resolved.external, rolldown_common::ResolvedExternal::Bool(false)) => Ok(None),
+            _ => {
+                self.refuse(args.importer, specifier, format!(
+                    "cannot find package \"{specifier}\": install it in the workspace (npm install {specifier})"
+                ));
+                Ok(Some(HookResolveIdOutput::from_id(NOTHING)))
+            }
+        }
+    }
+
+    async fn load(&self, _ctx: SharedLoadPluginContext, args: &HookLoadArgs<'_>) -> HookLoadReturn {
+        if args.id == ENTRY {
+            let flow = serde_json::to_string(&self.flow.display().to_string())?;
+            let code = format!(
+                "import 'flowglass:sdk/globals.ts';\nimport {{ boot }} from 'flowglass:sdk/boot.ts';\nimport * as flow from {flow};\nboot(flow);\n"
+            );
+            return Ok(Some(HookLoadOutput { code: code.into(), ..Default::default() }));
+        }
+        Ok(embedded::file(args.id).map(|text| HookLoadOutput {
+            code: text.into(),
+            module_type: args.id.ends_with(".ts").then_some(rolldown_common::ModuleType::Ts),
+            ..Default::default()
+        }))
+    }
+}
+
+impl OurModules {
+    fn has_own_zod(&self, importer: Option<&str>) -> bool {
+        let from = importer.map(Path::new).filter(|path| path.is_absolute()).unwrap_or(&self.flow);
+        from.ancestors().skip(1).any(|folder| folder.join("node_modules/zod/package.json").is_file())
+    }
+
+    /// Notes an import that cannot be had, at the place where the importer names it.
+    fn refuse(&self, importer: Option<&str>, specifier: &str, message: String) {
+        let importer = importer.map(PathBuf::from).unwrap_or_else(|| self.flow.clone());
+        let text = std::fs::read_to_string(&importer).unwrap_or_default();
+        let place = text.lines().enumerate().find_map(|(at, line)| {
+            ['"', '\''].iter().find_map(|quote| {
+                line.find(&format!("{quote}{specifier}{quote}")).map(|column| (at as u32 + 1, column as u32 + 1))
+            })
+        });
+        let error = LoadError {
+            kind: LoadErrorKind::Import,
+            message,
+            file: Some(shown(&self.workspace, &importer)),
+            line: place.map(|(line, _)| line),
+            column: place.map(|(_, column)| column),
+        };
+        if let Ok(mut refused) = self.refused.lock() {
+            refused.push(error);
+        }
+    }
+}
+
+/// What a Node built-in would have given, in a word.
+fn node_builtin(specifier: &str) -> Option<&'static str> {
+    let bare = specifier.strip_prefix("node:").unwrap_or(specifier);
+    Some(match bare.split('/').next().unwrap_or(bare) {
+        "fs" | "path" => "file system",
+        "child_process" | "process" | "cluster" | "worker_threads" => "processes",
+        "http" | "https" | "net" | "tls" | "dgram" | "dns" | "http2" => "sockets",
+        "os" | "v8" | "vm" | "repl" | "tty" | "inspector" | "perf_hooks" => "operating system",
+        "crypto" | "zlib" | "stream" | "util" | "url" | "buffer" | "events" | "assert" | "readline"
+        | "querystring" | "string_decoder" | "timers" | "async_hooks" | "module" | "sqlite" | "test" => "Node.js runtime",
+        _ if specifier.starts_with("node:") => "Node.js runtime",
+        _ => return None,
+    })
+}

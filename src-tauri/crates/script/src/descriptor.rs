@@ -1,0 +1,369 @@
+//! From the SDK's plain descriptions to the engine's flows.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use engine::callable::{Field, Fun, SchemaRef};
+use engine::data::from_json;
+use engine::error::FlowError;
+use engine::flow::{
+    Action, Block, Body, Child, Declaration, Flow, Generator, Operation, Retry, Text, number_steps,
+};
+use engine::item::{AgentType, Visibility};
+use engine::scope::ScopeKind;
+use indexmap::IndexMap;
+use rquickjs::Function;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::bridge::{ScriptFunction, ScriptSchema, drive, sync};
+use crate::bundle::Bundle;
+use crate::error::{LoadError, LoadErrorKind};
+use crate::vm::{Limits, Vm};
+
+/// A loaded flow file: at most one flow, ready to run once.
+pub struct Loaded {
+    /// The flow, if the file exports one.
+    pub flow: Option<Rc<Flow>>,
+    vm: Rc<Vm>,
+    registry: Rc<Registry>,
+}
+
+/// What a catalogue keeps of a flow.
+#[derive(Clone, Debug)]
+pub struct FlowDescription {
+    /// The name it is run by.
+    pub kind: String,
+    /// In the author's order.
+    pub actions: Vec<ActionDescription>,
+}
+
+/// What a catalogue keeps of an action.
+#[derive(Clone, Debug)]
+pub struct ActionDescription {
+    /// Its name.
+    pub name: String,
+    /// For people.
+    pub description: Option<String>,
+    /// JSON Schema of its input.
+    pub input_schema: Option<Value>,
+}
+
+impl Loaded {
+    /// Evaluates a bundle and reads its flow.
+    pub fn load(bundle: &Bundle, workspace: &Path, limits: Limits) -> Result<Loaded, LoadError> {
+        let vm = Vm::load(bundle, workspace, limits, sync)?;
+        let registry = Rc::new(Registry::default());
+        let wrong = |kind, message: String| LoadError::in_file(kind, &bundle.file, message);
+        let kinds: Vec<String> = vm
+            .enter(|_, host| host.get::<_, Function>("flows")?.call::<_, String>(()))
+            .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))
+            .and_then(|json| from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string())))?;
+        if kinds.len() > 1 {
+            let message = format!("one file defines one flow, but this one exports {}: {}", kinds.len(), kinds.join(", "));
+            return Err(wrong(LoadErrorKind::Conflict, message));
+        }
+        if kinds.is_empty() {
+            return Ok(Loaded { flow: None, vm, registry });
+        }
+        let json = vm
+            .enter(|_, host| host.get::<_, Function>("describe")?.call::<_, String>((0,)))
+            .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))?;
+        let wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
+        let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|error| wrong(LoadErrorKind::Conflict, error.message))?;
+        Ok(Loaded { flow: Some(Rc::new(flow)), vm, registry })
+    }
+
+    /// Answers what the flow's code waits for; poll it beside the engine.
+    pub fn drive(&self) -> impl Future<Output = ()> + use<> {
+        drive(self.vm.clone(), self.registry.clone())
+    }
+
+    /// What a catalogue shows, with every input schema described. Checks that the declarations of
+    /// a scope's fields can hold together (authoring, difference 3).
+    pub fn describe(&self, file: &str) -> Result<Option<FlowDescription>, LoadError> {
+        let Some(flow) = &self.flow else { return Ok(None) };
+        engine::flow::check_declarations(flow)
+            .map_err(|error| LoadError::in_file(LoadErrorKind::Conflict, file, format!("{}: {}", error.name, error.message)))?;
+        let actions = flow
+            .actions
+            .iter()
+            .map(|(name, action)| ActionDescription {
+                name: name.clone(),
+                description: action.description.clone(),
+                input_schema: action.input_schema.as_ref().map(|schema| schema.describe()),
+            })
+            .collect();
+        Ok(Some(FlowDescription { kind: flow.kind.to_string(), actions }))
+    }
+}
+
+/// The blocks, functions and schemas of one loaded bundle, each made once.
+#[derive(Default)]
+pub(crate) struct Registry {
+    blocks: RefCell<HashMap<u32, Rc<Block>>>,
+    functions: RefCell<HashMap<u32, Fun>>,
+}
+
+impl Registry {
+    pub(crate) fn function(self: &Rc<Self>, vm: &Rc<Vm>, id: u32) -> Fun {
+        let mut functions = self.functions.borrow_mut();
+        functions
+            .entry(id)
+            .or_insert_with(|| Rc::new(ScriptFunction { vm: vm.clone(), registry: self.clone(), id }))
+            .clone()
+    }
+
+    /// A block that a factory made while the flow runs.
+    pub(crate) fn late(self: &Rc<Self>, vm: &Rc<Vm>, json: &str) -> Result<Rc<Block>, FlowError> {
+        #[derive(Deserialize)]
+        struct Late {
+            id: u32,
+            blocks: Vec<WireBlock>,
+        }
+        let wire: Late = from_json(json).map_err(|error| FlowError::plain(error.to_string()))?;
+        for block in wire.blocks {
+            self.add(vm, block)?;
+        }
+        self.block(wire.id)
+    }
+
+    fn block(&self, id: u32) -> Result<Rc<Block>, FlowError> {
+        self.blocks.borrow().get(&id).cloned().ok_or_else(|| FlowError::plain(format!("block {id} is not described")))
+    }
+
+    fn flow(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireFlow, code_hash: &str) -> Result<Flow, FlowError> {
+        for block in wire.blocks {
+            self.add(vm, block)?;
+        }
+        let mut actions = IndexMap::new();
+        for (name, action) in wire.actions {
+            actions.insert(
+                name,
+                Action {
+                    input_schema: action.input_schema.map(|id| schema(vm, id, None)),
+                    description: action.description,
+                    block: self.block(action.block)?,
+                    user_message: action.user_message.map(|id| self.function(vm, id)),
+                },
+            );
+        }
+        let declarations = wire
+            .declarations
+            .into_iter()
+            .filter_map(|wire| {
+                let scope = ScopeKind::parse(&wire.scope)?;
+                Some(Declaration { scope, owner: wire.owner, schema: wire.schema.build(vm) })
+            })
+            .collect();
+        Ok(Flow { kind: wire.kind.into(), actions, declarations, code_hash: code_hash.to_owned() })
+    }
+
+    fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
+        let function = |id: Option<u32>| id.map(|id| self.function(vm, id));
+        let needed = |id: Option<u32>, what: &str| {
+            function(id).ok_or_else(|| FlowError::plain(format!("block \"{}\" has no {what}", wire.name)))
+        };
+        let body = match wire.kind.as_str() {
+            "handler" => Body::Handler { execute: needed(wire.execute, "execute function")? },
+            "router" => Body::Router {
+                routes: wire.routes.iter().map(|id| self.block(*id)).collect::<Result<_, _>>()?,
+                execute: needed(wire.execute, "execute function")?,
+                validate: function(wire.validate_route),
+            },
+            "sequencer" => {
+                let operations =
+                    wire.steps.into_iter().map(|step| self.operation(vm, step)).collect::<Result<Vec<_>, _>>()?;
+                Body::Sequencer { steps: number_steps(operations), durable: wire.durable }
+            }
+            _ => {
+                let settings = wire
+                    .generator
+                    .ok_or_else(|| FlowError::plain(format!("block \"{}\" has no generator settings", wire.name)))?;
+                let text = |wire: WireText| match wire {
+                    WireText::Fixed(value) => Text::Fixed(value),
+                    WireText::Call(id) => Text::Call(self.function(vm, id)),
+                };
+                Body::Generator(Box::new(Generator {
+                    model: settings.model.map_or(Text::Fixed(Value::Null), text),
+                    prompt: settings.prompt.into_iter().map(text).collect(),
+                    user: settings.user.map(text),
+                    history: settings.history,
+                    structured: settings.structured,
+                    agent_type: settings.agent_type,
+                    item_visibility: settings.item_visibility,
+                    agent_name: settings.agent_name,
+                }))
+            }
+        };
+        let active_status = wire.active_status.map(|text| match text {
+            WireText::Fixed(value) => Text::Fixed(value),
+            WireText::Call(id) => Text::Call(self.function(vm, id)),
+        });
+        let block = Block {
+            name: wire.name.as_str().into(),
+            body,
+            description: wire.description,
+            input_schema: wire.input_schema.map(|id| schema(vm, id, None)),
+            output_schema: wire.output_schema.map(|id| schema(vm, id, None)),
+            state_schema: wire.state_schema.map(|state| state.build(vm)),
+            connect_input: function(wire.connect_input),
+            connect_output: function(wire.connect_output),
+            on_completed: function(wire.on_completed),
+            on_errored: function(wire.on_errored),
+            retry: wire.retry.map(|retry| Retry {
+                max_attempts: retry.max_attempts,
+                base_delay_ms: retry.base_delay_ms,
+                max_delay_ms: retry.max_delay_ms,
+                retryable_errors: retry.retryable_errors,
+            }),
+            transient: wire.transient,
+            active_status,
+        };
+        self.blocks.borrow_mut().insert(wire.id, Rc::new(block));
+        Ok(())
+    }
+
+    fn operation(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireStep) -> Result<Operation, FlowError> {
+        let function = |id: Option<u32>| id.map(|id| self.function(vm, id));
+        let missing = |what: &str| FlowError::plain(format!("{} has no {what}", wire.op));
+        let child = match wire.block {
+            Some(id) => Some(Child { connector: function(wire.connector), block: self.block(id)? }),
+            None => None,
+        };
+        let call = function(wire.call);
+        let condition = || function(wire.condition).ok_or_else(|| missing("condition"));
+        Ok(match (wire.op.as_str(), child, call) {
+            ("step", Some(child), _) => Operation::Step(child),
+            ("stepIf", Some(child), _) => Operation::StepIf { condition: condition()?, child },
+            ("map", _, Some(call)) => Operation::Map(call),
+            ("tap", Some(child), _) => Operation::Tap(child),
+            ("tap", None, Some(call)) => Operation::TapCall(call),
+            ("tapIf", Some(child), _) => Operation::TapIf { condition: condition()?, child },
+            ("tapIf", None, Some(call)) => Operation::TapCallIf { condition: condition()?, call },
+            _ => return Err(FlowError::plain(format!("operation \"{}\" is not understood", wire.op))),
+        })
+    }
+}
+
+fn schema(vm: &Rc<Vm>, id: u32, fields: Option<Vec<Field>>) -> SchemaRef {
+    Rc::new(ScriptSchema { vm: vm.clone(), id, fields })
+}
+
+#[derive(Deserialize)]
+struct WireFlow {
+    kind: String,
+    actions: IndexMap<String, WireAction>,
+    declarations: Vec<WireDeclaration>,
+    blocks: Vec<WireBlock>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireAction {
+    block: u32,
+    input_schema: Option<u32>,
+    description: Option<String>,
+    user_message: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct WireDeclaration {
+    scope: String,
+    owner: String,
+    schema: WireState,
+}
+
+#[derive(Deserialize)]
+struct WireState {
+    id: u32,
+    fields: Option<Vec<WireField>>,
+}
+
+impl WireState {
+    fn build(self, vm: &Rc<Vm>) -> SchemaRef {
+        let fields = self.fields.map(|fields| {
+            fields
+                .into_iter()
+                .map(|field| Field { name: field.name, default: field.default, transient: field.transient })
+                .collect()
+        });
+        schema(vm, self.id, fields)
+    }
+}
+
+#[derive(Deserialize)]
+struct WireField {
+    name: String,
+    default: Option<Value>,
+    transient: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireBlock {
+    id: u32,
+    name: String,
+    kind: String,
+    description: Option<String>,
+    input_schema: Option<u32>,
+    output_schema: Option<u32>,
+    state_schema: Option<WireState>,
+    connect_input: Option<u32>,
+    connect_output: Option<u32>,
+    on_completed: Option<u32>,
+    on_errored: Option<u32>,
+    retry: Option<WireRetry>,
+    #[serde(default)]
+    transient: bool,
+    active_status: Option<WireText>,
+    execute: Option<u32>,
+    validate_route: Option<u32>,
+    #[serde(default)]
+    routes: Vec<u32>,
+    #[serde(default)]
+    steps: Vec<WireStep>,
+    #[serde(default)]
+    durable: bool,
+    generator: Option<WireGenerator>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireRetry {
+    max_attempts: u32,
+    base_delay_ms: u64,
+    max_delay_ms: u64,
+    retryable_errors: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum WireText {
+    Fixed(Value),
+    Call(u32),
+}
+
+#[derive(Deserialize)]
+struct WireStep {
+    op: String,
+    block: Option<u32>,
+    connector: Option<u32>,
+    condition: Option<u32>,
+    call: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireGenerator {
+    model: Option<WireText>,
+    prompt: Vec<WireText>,
+    user: Option<WireText>,
+    history: bool,
+    structured: bool,
+    agent_type: Option<AgentType>,
+    item_visibility: Option<Visibility>,
+    agent_name: Option<String>,
+}

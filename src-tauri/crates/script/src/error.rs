@@ -1,0 +1,43 @@
+//! Why a flow file does not load, at the author's file, line and column.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of mistake it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadErrorKind {
+    /// The file is not TypeScript.
+    Syntax,
+    /// An import leads nowhere, or to something flows cannot have.
+    Import,
+    /// The file's own code threw while it loaded.
+    Thrown,
+    /// The flow's parts contradict each other.
+    Conflict,
+}
+
+/// A flow file that does not load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[error("{}{message}", .file.as_ref().map(|file| format!("{file}:{}:{}: ", .line.unwrap_or(1), .column.unwrap_or(1))).unwrap_or_default())]
+pub struct LoadError {
+    /// What kind.
+    pub kind: LoadErrorKind,
+    /// What is wrong and what would be right.
+    pub message: String,
+    /// Relative to the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// 1-based.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// 1-based.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+}
+
+impl LoadError {
+    /// An error in a file, place unknown.
+    pub fn in_file(kind: LoadErrorKind, file: &str, message: impl Into<String>) -> Self {
+        LoadError { kind, message: message.into(), file: Some(file.to_owned()), line: None, column: None }
+    }
+}

@@ -1,0 +1,19 @@
+//! TypeScript flows: bundled by rolldown, run in QuickJS, described to the engine.
+//!
+//! The authoring API is a small SDK (`sdk/src`) that records plain descriptions; the engine
+//! interprets them, and JavaScript runs only the author's functions and schemas. Only this crate
+//! names rolldown and rquickjs. It must not read a clock, touch the network or know of storage:
+//! what a flow wants from outside goes through the engine's context.
+
+mod bridge;
+mod bundle;
+mod descriptor;
+mod embedded;
+mod error;
+mod trace;
+mod vm;
+
+pub use bundle::{Bundle, bundle};
+pub use descriptor::{FlowDescription, Loaded};
+pub use error::{LoadError, LoadErrorKind};
+pub use vm::Limits;

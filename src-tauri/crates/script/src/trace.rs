@@ -1,0 +1,65 @@
+//! From places in a bundle to places in the author's files.
+
+use engine::error::Location;
+use sourcemap::SourceMap;
+
+use crate::bundle::Bundle;
+
+/// A bundle's source map, ready for look-ups.
+pub(crate) struct Trace {
+    map: Option<SourceMap>,
+    workspace: String,
+}
+
+impl Trace {
+    pub(crate) fn new(bundle: &Bundle, workspace: &std::path::Path) -> Self {
+        let map = SourceMap::from_slice(bundle.map.as_bytes()).ok();
+        Trace { map, workspace: workspace.display().to_string().replace('\\', "/") }
+    }
+
+    /// A stack with every place mapped; frames of the SDK are left out. The first frame in an
+    /// author's file is where the error was thrown.
+    ///
+    /// `classes` are the error's own class names: the constructors of an author's error class
+    /// stand on the stack too, but nobody looks for the mistake there.
+    pub(crate) fn map_stack(&self, stack: &str, classes: &[String]) -> (Option<Location>, String) {
+        let mut first = None;
+        let mut mapped = Vec::new();
+        for line in stack.lines() {
+            let Some((name, place)) = frame(line) else { continue };
+            if first.is_none() && classes.iter().any(|class| class == name) {
+                continue;
+            }
+            let Some(location) = self.locate(place.0, place.1) else { continue };
+            mapped.push(format!("    at {name} ({}:{}:{})", location.file, location.line, location.column));
+            first.get_or_insert(location);
+        }
+        (first, mapped.join("\n"))
+    }
+
+    /// The author's place behind a place in the bundle (both 1-based).
+    pub(crate) fn locate(&self, line: u32, column: u32) -> Option<Location> {
+        let token = self.map.as_ref()?.lookup_token(line.checked_sub(1)?, column.saturating_sub(1))?;
+        let source = token.get_source()?;
+        if source.contains("flowglass:") || source.contains("oxc-project") || source.contains("rolldown/runtime") {
+            return None;
+        }
+        let source = source.trim_start_matches("./");
+        let file = source.strip_prefix(&format!("{}/", self.workspace)).unwrap_or(source);
+        let file = file.trim_start_matches("../").to_owned();
+        Some(Location { file, line: token.get_src_line() + 1, column: token.get_src_col() + 1 })
+    }
+}
+
+/// `    at name (file:line:column)` as QuickJS writes it.
+fn frame(line: &str) -> Option<(&str, (u32, u32))> {
+    let rest = line.trim().strip_prefix("at ")?;
+    let (name, place) = match rest.split_once(" (") {
+        Some((name, place)) => (name, place.trim_end_matches(')')),
+        None => ("<anonymous>", rest),
+    };
+    let mut parts = place.rsplitn(3, ':');
+    let column = parts.next()?.parse().ok()?;
+    let line = parts.next()?.parse().ok()?;
+    Some((name, (line, column)))
+}

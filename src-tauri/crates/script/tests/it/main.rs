@@ -1,0 +1,5 @@
+//! Bundling, running and limiting real TypeScript flows, with the log in memory.
+
+mod host;
+mod load;
+mod run;

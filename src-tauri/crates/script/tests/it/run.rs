@@ -1,0 +1,154 @@
+//! What flows do when they run.
+
+use engine::event::{EventKind, RequestStatus};
+use engine::views::{Events, items::items};
+use script::Limits;
+use serde_json::json;
+
+use crate::host::{run, run_limited};
+
+const HEAD: &str = "import { defineFlow, handler, sequencer } from '@flow-state-dev/core';\nimport { z } from 'zod';\n";
+
+#[test]
+fn a_chain_of_steps_passes_values_on() {
+    let flow = format!(
+        "{HEAD}
+        const add = handler({{ name: 'add', inputSchema: z.number(), outputSchema: z.number(), execute: async (n) => n + 1 }});
+        export default defineFlow({{ kind: 'f', actions: {{ run: {{ block:
+          sequencer({{ name: 's', inputSchema: z.number() }}).step(add).map((n) => n * 2).step((n) => n + 10, add).tap(add)
+        }} }} }});"
+    );
+    let (ended, events) = run(&flow, json!(1));
+    assert_eq!((ended.status, ended.output.to_json()), (RequestStatus::Completed, json!(15)), "{:?}", ended.error);
+    let paths: Vec<_> = events
+        .iter()
+        .filter(|event| matches!(event.kind, EventKind::BlockStarted { .. }))
+        .filter_map(|event| event.path.as_deref())
+        .collect();
+    assert_eq!(paths, ["root", "root/step:add", "root/step:add~2", "root/tap:add"]);
+}
+
+#[test]
+fn state_in_every_scope() {
+    let flow = format!(
+        "{HEAD}
+        const work = handler({{ name: 'work', sequencerStateSchema: z.object({{ n: z.number() }}),
+          execute: async (_, ctx) => {{
+            await ctx.session.incState({{ count: 2 }});
+            await ctx.user.pushState('facts', {{ a: 1 }});
+            await ctx.request.patchState({{ stage: 'x' }});
+            await ctx.sequencer.incState({{ n: 1 }});
+            await ctx.session.patchState('mode', (m) => m + '!');
+            await ctx.session.atomicState((s) => ({{ count: s.count * 10 }}));
+            const same = await ctx.session.patchState({{ mode: 'chat!' }});
+            return {{ count: ctx.session.state.count, n: ctx.sequencer.state.n, facts: ctx.user.state.facts, mode: ctx.session.state.mode, same, project: ctx.project === undefined }};
+          }} }});
+        export default defineFlow({{ kind: 'f',
+          session: {{ stateSchema: z.object({{ count: z.number().default(1), mode: z.string().default('chat') }}) }},
+          user: {{ stateSchema: z.object({{ facts: z.array(z.object({{ a: z.number() }})).default([]) }}) }},
+          actions: {{ run: {{ block: sequencer({{ name: 's', stateSchema: z.object({{ n: z.number().default(0) }}) }}).tap(work).step(work) }} }} }});"
+    );
+    let (ended, _) = run(&flow, json!(null));
+    assert_eq!(ended.error, None);
+    assert_eq!(
+        ended.output.to_json(),
+        json!({"count": 320, "n": 2, "facts": [{"a": 1}, {"a": 1}], "mode": "chat!", "same": true, "project": true})
+    );
+}
+
+/// Promise continuations of two interleaving blocks must not take each other's effects.
+#[test]
+fn effects_of_parallel_awaits_belong_to_their_block() {
+    let flow = format!(
+        "{HEAD}
+        const make = (name) => handler({{ name, execute: async () => {{
+          for (let i = 0; i < 3; i++) {{ await new Promise((r) => setTimeout(r, name === 'a' ? 3 : 2)); console.log(name + i); Date.now(); }}
+          return name;
+        }} }});
+        const both = handler({{ name: 'both', execute: async () => 1 }});
+        export default defineFlow({{ kind: 'f', actions: {{ run: {{ block: sequencer({{ name: 's' }}).parallel({{ a: make('a'), b: make('b') }}) }} }} }});"
+    );
+    let (ended, events) = run(&flow, json!(null));
+    assert_eq!(ended.error, None);
+    assert_eq!(ended.output.to_json(), json!({"a": "a", "b": "b"}));
+    let mut logged = 0;
+    for event in &events {
+        if let EventKind::Logged { text, .. } = &event.kind {
+            logged += 1;
+            let path = event.path.as_deref().unwrap_or_default();
+            assert_eq!(path, format!("root/parallel/{}", &text[..1]), "{text}");
+        }
+    }
+    assert_eq!(logged, 6);
+}
+
+#[test]
+fn thrown_errors_have_a_place() {
+    let flow = format!("{HEAD}\nclass Broken extends Error {{}}\nconst h = handler({{ name: 'h', execute: async () => {{\n  throw new Broken('bad day');\n}} }});\nexport default defineFlow({{ kind: 'f', actions: {{ run: {{ block: h }} }} }});");
+    let (ended, _) = run(&flow, json!(null));
+    let error = ended.error.expect("it fails");
+    assert_eq!((error.name.as_str(), error.message.as_str()), ("Broken", "bad day"));
+    assert_eq!(error.path.as_deref(), Some("root"));
+    let place = error.location.expect("a place");
+    assert_eq!((place.file.as_str(), place.line, place.column), ("flow.ts", 6, 9));
+}
+
+#[track_caller]
+fn fails(body: &str, name: &str, part: &str) {
+    let flow = format!("{HEAD}export default defineFlow({{ kind: 'f', session: {{ stateSchema: z.object({{ n: z.number().default(0) }}) }}, actions: {{ run: {{ block: handler({{ name: 'h', execute: {body} }}) }} }} }});");
+    let (ended, _) = run_limited(&flow, json!(null), Limits { memory_bytes: 64 << 20, yield_ms: 300 });
+    assert_eq!(ended.status, RequestStatus::Failed);
+    let error = ended.error.expect("it fails");
+    assert_eq!(error.name, name, "{error}");
+    assert!(error.message.contains(part), "{error}");
+}
+
+#[test]
+fn hostile_handlers_end_in_named_errors() {
+    fails("() => { throw 'just text' }", "Error", "just text");
+    fails("() => () => 1", "ValidationError", "a function (anonymous) cannot be stored");
+    fails("() => ({ a: { b: NaN } })", "ValidationError", "at \"a.b\": NaN is not a JSON number");
+    fails("() => { const a = {}; a.a = a; return a }", "ValidationError", "contains itself");
+    fails("() => { for (;;) {} }", "LimitError", "block \"h\": ran for 300 ms without yielding");
+    fails("async () => { for (;;) await 1 }", "LimitError", "ran for 300 ms without yielding");
+    fails("() => { const a = []; for (;;) a.push(new Array(100000).fill(7)) }", "LimitError", "memory");
+    fails("() => { const f = () => f() + 1; return f() }", "RangeError", "stack");
+    fails("(_, ctx) => { ctx.session.state.n = 5 }", "TypeError", "ctx.session.state is read-only");
+    fails("async (_, ctx) => { await ctx.session.patchState({ n: 'x' }) }", "ValidationError", "Invalid write to session state at \"n\"");
+    fails("async (_, ctx) => { await ctx.session.patchState({ n: NaN }) }", "ValidationError", "NaN");
+}
+
+#[test]
+fn fifty_megabytes_arrive() {
+    let flow = format!("{HEAD}export default defineFlow({{ kind: 'f', actions: {{ run: {{ block: handler({{ name: 'h', execute: () => 'x'.repeat(50_000_000) }}) }} }} }});");
+    let (ended, _) = run(&flow, json!(null));
+    assert_eq!(ended.error, None);
+    assert_eq!(ended.output.as_value().and_then(|value| value.as_str()).map(str::len), Some(50_000_000));
+}
+
+#[test]
+fn items_and_generators() {
+    let flow = format!(
+        "{HEAD}import {{ generator }} from '@flow-state-dev/core';
+        const bot = generator({{ name: 'bot', model: 'm', prompt: 'be kind', user: (i) => i, agentType: 'primary' }});
+        const say = handler({{ name: 'say', execute: (t, ctx) => {{ ctx.emit.status('working'); ctx.emit.message('said ' + t); ctx.emit.component('card', {{ t }}, {{ key: 'k' }}); ctx.emit.message('hidden', {{ agentType: 'trace' }}); return t }} }});
+        export default defineFlow({{ kind: 'f', actions: {{ run: {{ block: sequencer({{ name: 's' }}).step(bot).step(say) }} }} }});"
+    );
+    let (ended, events) = run(&flow, json!("hello"));
+    assert_eq!(ended.error, None);
+    let items = items(&"r1".into(), Events::new(&events));
+    let seen: Vec<_> = items.iter().map(|i| (i.item_type.as_str(), i.visibility.client, i.visibility.history)).collect();
+    assert_eq!(
+        seen,
+        [
+            ("message", true, true),
+            ("block_output", false, false),
+            ("status", true, false),
+            ("message", true, true),
+            ("component", true, false),
+            ("message", false, false),
+            ("block_output", false, false),
+            ("block_output", false, false),
+        ]
+    );
+}

@@ -1,0 +1,156 @@
+// The whole window over the recorded host: what a person does with it, found the way a test from outside finds it.
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import App from './App.svelte';
+import { FakeHost } from './host/fake';
+import { Desk } from './model/desk.svelte';
+import { Here } from './model/here.svelte';
+
+let desk: Desk;
+
+async function open(hash = '', host = new FakeHost(0, 60)) {
+  history.replaceState(null, '', `#${hash}`);
+  desk = new Desk(host, new Here(window));
+  render(App, { props: { desk } });
+  await screen.findByTestId('flow-chat');
+}
+
+beforeEach(() => localStorage.clear());
+afterEach(cleanup);
+
+test('flows show their actions, and load errors their place', async () => {
+  await open();
+  expect(screen.getByTestId('action-research-plan')).toBeTruthy();
+  expect(screen.getByTestId('load-error').textContent).toContain('flows/triage.ts:15:3');
+});
+
+test('an action is run from its form, and its timeline opens', async () => {
+  await open();
+  await fireEvent.click(screen.getByTestId('action-research-plan'));
+  await fireEvent.input(await screen.findByTestId('field-topic'), { target: { value: 'wild bees' } });
+  expect((screen.getByTestId('raw-json') as HTMLTextAreaElement).value).toContain('wild bees');
+  expect((screen.getByTestId('mock') as HTMLInputElement).checked).toBe(true);
+  await fireEvent.click(screen.getByTestId('run-button'));
+  const rows = await screen.findAllByTestId('timeline-row');
+  expect(rows[0]?.dataset.path).toBe('root');
+  expect(rows.some((row) => row.dataset.status === 'failed')).toBe(true);
+  expect(desk.here.place.request).toBe('req-4');
+});
+
+test('what is missing is said at its field, and nothing is started', async () => {
+  await open('flow=research&action=plan');
+  await fireEvent.keyDown(await screen.findByTestId('field-topic'), { key: 'Enter', ctrlKey: true });
+  expect((await screen.findByTestId('form-error')).textContent).toContain('One field needs attention');
+  expect(screen.getByTestId('problem-topic').textContent).toBe('Required.');
+  expect(screen.getByTestId('field-topic').getAttribute('aria-invalid')).toBe('true');
+});
+
+test('what the engine refuses is said at its field too', async () => {
+  await open('flow=research&action=plan');
+  await fireEvent.input(await screen.findByTestId('field-topic'), { target: { value: 'nothing' } });
+  await fireEvent.click(screen.getByTestId('run-button'));
+  expect((await screen.findByTestId('problem-topic')).textContent).toContain('nothing to research');
+});
+
+test('an action whose input is a bare text has one field', async () => {
+  await open('flow=chat&action=send');
+  await fireEvent.input(await screen.findByTestId('field-input'), { target: { value: 'hello' } });
+  expect((screen.getByTestId('raw-json') as HTMLTextAreaElement).value).toBe('"hello"');
+  await fireEvent.click(screen.getByTestId('run-button'));
+  await screen.findAllByTestId('timeline-row');
+});
+
+test('raw JSON that is not JSON stops the run and keeps what was typed', async () => {
+  await open('flow=research&action=plan');
+  const raw = (await screen.findByTestId('raw-json')) as HTMLTextAreaElement;
+  await fireEvent.input(raw, { target: { value: '{"topic": ' } });
+  await fireEvent.click(screen.getByTestId('run-button'));
+  expect(await screen.findByTestId('form-error')).toBeTruthy();
+  expect(raw.value).toBe('{"topic": ');
+  await fireEvent.input(raw, { target: { value: '{"topic": "ants", "depth": 1, "tone": "plain"}' } });
+  expect((screen.getByTestId('field-topic') as HTMLInputElement).value).toBe('ants');
+});
+
+test('the slider shows the state at its instant, and says which', async () => {
+  await open('session=ses-2&request=req-2');
+  await screen.findAllByTestId('timeline-row');
+  await waitFor(() => expect(screen.getByTestId('scope-session').textContent).toContain('81'));
+  await fireEvent.input(screen.getByTestId('time-slider'), { target: { value: '5' } });
+  await waitFor(() => expect(screen.getByTestId('state-seq').textContent).toContain('#5'));
+  expect(screen.getByTestId('scope-session').textContent).not.toContain('81');
+  expect(screen.getByTestId('live').getAttribute('aria-pressed')).toBe('false');
+  await fireEvent.click(screen.getByTestId('live'));
+  await waitFor(() => expect(screen.getByTestId('scope-session').textContent).toContain('81'));
+});
+
+test('a chosen block shows its input, output and what it changed', async () => {
+  await open('session=ses-2&request=req-2');
+  const rows = await screen.findAllByTestId('timeline-row');
+  await fireEvent.click(rows.find((row) => row.dataset.path === 'root/step:report') as HTMLElement);
+  const inspector = screen.getByTestId('inspector');
+  await waitFor(() => expect(within(inspector).getByTestId('block-output').textContent).toContain('About wild bees'));
+  expect(within(inspector).getByTestId('block-input').textContent).toContain('sections');
+  expect(within(inspector).getAllByTestId('change-row').map((row) => row.dataset.scope)).toEqual(['user', 'project']);
+});
+
+test('arrow keys walk and fold the timeline', async () => {
+  await open('session=ses-2&request=req-2');
+  const all = (await screen.findAllByTestId('timeline-row')).length;
+  const grid = screen.getByTestId('timeline');
+  await fireEvent.keyDown(grid, { key: 'ArrowDown' });
+  expect(desk.here.place.block).toContain('step:outline');
+  await fireEvent.keyDown(grid, { key: 'Home' });
+  await fireEvent.keyDown(grid, { key: 'ArrowLeft' });
+  expect(screen.getAllByTestId('timeline-row')).toHaveLength(1);
+  expect(screen.getByTestId('timeline-row').getAttribute('aria-expanded')).toBe('false');
+  await fireEvent.keyDown(grid, { key: 'ArrowRight' });
+  expect(screen.getAllByTestId('timeline-row')).toHaveLength(all);
+});
+
+test('each audience sees its items, with counts', async () => {
+  await open('session=ses-1&request=req-1&tab=items');
+  await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(4));
+  await fireEvent.click(screen.getByRole('radio', { name: /Trace/ }));
+  expect(screen.getAllByTestId('item').map((item) => item.dataset.type)).toEqual(['router_decision']);
+  expect(screen.getByRole('radio', { name: /Client/ }).textContent).toContain('3');
+});
+
+test('sessions are searched and paged, and a session opens at its newest request', async () => {
+  await open();
+  await screen.findByTestId('session-ses-2');
+  expect(screen.queryByTestId('session-ses-old-001')).toBeNull();
+  await fireEvent.input(screen.getByTestId('session-search'), { target: { value: 'old-001' } });
+  await fireEvent.click(await screen.findByTestId('session-ses-old-001', {}, { timeout: 3000 }));
+  await screen.findByText('This session has no requests');
+  await fireEvent.input(screen.getByTestId('session-search'), { target: { value: 'ses-2' } });
+  await fireEvent.click(await screen.findByTestId('session-ses-2', {}, { timeout: 3000 }));
+  expect(await screen.findByTestId('request-req-2')).toBeTruthy();
+  await waitFor(() => expect(desk.here.place.request).toBe('req-3'));
+});
+
+test('a broken host is reported, and the window stays', async () => {
+  const host = new FakeHost(0, 0);
+  host.stateAt = () => Promise.reject({ kind: 'internal', message: 'The file is damaged.' });
+  await open('session=ses-2&request=req-2', host);
+  await screen.findAllByTestId('timeline-row');
+  await screen.findByText('The file is damaged.');
+  expect(screen.getByTestId('run-again')).toBeTruthy();
+});
+
+test('running again starts from the same input', async () => {
+  await open('session=ses-2&request=req-2');
+  await screen.findAllByTestId('timeline-row');
+  await fireEvent.click(screen.getByTestId('run-again'));
+  expect(((await screen.findByTestId('field-topic')) as HTMLInputElement).value).toBe('wild bees');
+  expect((screen.getByTestId('session') as HTMLInputElement).value).toBe('ses-2');
+});
+
+test('the palette and the keys open with their keys', async () => {
+  await open();
+  await fireEvent.keyDown(window, { key: 'k', ctrlKey: true });
+  await fireEvent.input(await screen.findByTestId('palette-input'), { target: { value: 'chat.send' } });
+  await fireEvent.keyDown(screen.getByTestId('palette-input'), { key: 'Enter' });
+  await waitFor(() => expect(desk.here.place.action).toBe('send'));
+  await fireEvent.keyDown(document.body, { key: '?' });
+  expect(await screen.findByText('Follow the newest event')).toBeTruthy();
+});

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { describe as words, kindOf, preview } from './json';
+
+test.each([
+  [undefined, 'absent'], [null, 'null'], [[], 'array'], [{}, 'object'], ['', 'string'], [0, 'number'], [true, 'boolean'],
+])('%s is %s', (value, kind) => expect(kindOf(value)).toBe(kind));
+
+test('a preview fits on one line and says where it was cut', () => {
+  expect(preview({ a: 1, b: ['x', null] })).toBe('{a: 1, b: ["x", null]}');
+  expect(preview('line\nbreak')).toBe('"line\\nbreak"');
+  expect(preview('x'.repeat(100), 10)).toBe('"xxxxxxxx…');
+  expect(preview({ a: 'x'.repeat(100) }, 12)).toHaveLength(12);
+});
+
+test('the preview of a huge value costs nothing', () => {
+  const huge = { list: Array.from({ length: 200_000 }, (_, n) => ({ n })), text: 'x'.repeat(2_000_000) };
+  const started = performance.now();
+  for (let n = 0; n < 100; n++) preview(huge);
+  expect(performance.now() - started).toBeLessThan(200);
+});
+
+test('sizes are said in words', () => {
+  expect(words([1])).toBe('list, 1 entry');
+  expect(words('x'.repeat(1048576))).toBe('text, 1,048,576 characters');
+  expect(words({})).toBe('object, 0 keys');
+});

@@ -1,0 +1,50 @@
+// Paths into a JSON value, written as people write them: `plan[2].title`. The empty path is the whole value.
+
+export type Step = string | number;
+
+export function parsePath(path: string): Step[] {
+  // Validators also write JSON pointers; both spellings mean the same place.
+  if (path.startsWith('/')) {
+    return path.slice(1).split('/').map((part) => step(part.replaceAll('~1', '/').replaceAll('~0', '~')));
+  }
+  const steps: Step[] = [];
+  for (const match of path.matchAll(/\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|([^.[\]]+)/g)) {
+    if (match[1] !== undefined) steps.push(Number(match[1]));
+    else if (match[2] !== undefined) steps.push(JSON.parse(`"${match[2]}"`) as string);
+    else steps.push(step(match[3] ?? ''));
+  }
+  return steps;
+}
+
+export function formatPath(steps: readonly Step[]): string {
+  let text = '';
+  for (const one of steps) {
+    if (typeof one === 'number') text += `[${one}]`;
+    else if (/^[^.[\]"]+$/.test(one)) text += text ? `.${one}` : one;
+    else text += `[${JSON.stringify(one)}]`;
+  }
+  return text;
+}
+
+export function child(path: string, one: Step): string {
+  return path + (typeof one === 'number' || !path || !/^[^.[\]"]+$/.test(one) ? formatPath([one]) : `.${one}`);
+}
+
+/** A copy of `root` with `value` at `steps`; `undefined` takes the place away. Nothing is changed in place. */
+export function withValue(root: unknown, steps: readonly Step[], value: unknown): unknown {
+  const [head, ...rest] = steps;
+  if (head === undefined) return value;
+  if (typeof head === 'number') {
+    const list = Array.isArray(root) ? [...root] : [];
+    if (rest.length === 0 && value === undefined) list.splice(head, 1);
+    else list[head] = withValue(list[head], rest, value);
+    return list;
+  }
+  const record: Record<string, unknown> = root && typeof root === 'object' && !Array.isArray(root) ? { ...root } : {};
+  const next = withValue(record[head], rest, value);
+  if (next === undefined) delete record[head];
+  else record[head] = next;
+  return record;
+}
+
+const step = (part: string): Step => (/^(0|[1-9]\d*)$/.test(part) ? Number(part) : part);

@@ -1,0 +1,47 @@
+// Times and durations as short text. All numbers are milliseconds; nothing here reads the clock.
+
+/** A duration with three significant digits at most: `0 ms`, `340 ms`, `1.25 s`, `3 m 07 s`, `2 h 05 m`. */
+export function duration(ms: number): string {
+  if (ms < 0 || !Number.isFinite(ms)) return '–';
+  if (ms < 1) return ms === 0 ? '0 ms' : '<1 ms';
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 9_995) return `${(ms / 1000).toFixed(2)} s`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${two(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${two(Math.floor(seconds / 60) % 60)} m`;
+}
+
+/** The same without zeros that say nothing: `2 s` and not `2.00 s`. For the round numbers of an axis. */
+export const roundDuration = (ms: number) => duration(ms).replace(/\.?0+ s$/, ' s');
+
+/** A distance from the start of a request: always signed, so that it never reads as a time of day. */
+export const offset = (ms: number) => `+${duration(Math.max(0, ms))}`;
+
+/** The time of day to the millisecond, for "at" labels. */
+export function clock(ms: number): string {
+  const date = new Date(ms);
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+}
+
+/** How long ago, in the coarsest unit that still says something; a date once a week has passed. */
+export function ago(ms: number, now: number): string {
+  const seconds = Math.max(0, Math.round((now - ms) / 1000));
+  if (seconds < 45) return 'just now';
+  if (seconds < 3600) return `${Math.max(1, Math.round(seconds / 60))} min ago`;
+  if (seconds < 86_400) return `${Math.round(seconds / 3600)} h ago`;
+  if (seconds < 7 * 86_400) return `${Math.round(seconds / 86_400)} d ago`;
+  return day(ms);
+}
+
+/** Date and time for tooltips and headers, in the order that also sorts. */
+export function moment(ms: number): string {
+  return `${day(ms)} ${clock(ms).slice(0, 8)}`;
+}
+
+function day(ms: number): string {
+  const date = new Date(ms);
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+const two = (n: number) => String(n).padStart(2, '0');

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import type { BlockRow, Change, StateView } from '../../host/host';
+import { scopeName, scopesOf } from './scopes';
+
+const state: StateView = { seq: 4, at: 0, session: { turns: 2 }, user: {}, project: null, sequencers: { 'r:root:1': { plan: [] } }, versions: { session: 2 } };
+const changes: Change[] = [
+  { scope: 'session', path: 'turns', kind: 'changed', old: 1, new: 2 },
+  { scope: 'sequencer', instanceId: 'r:root:1', path: 'plan', kind: 'added', new: [] },
+];
+const byId = new Map([['r:root:1', { path: 'root', name: 'chat' } as BlockRow]]);
+
+test('scopes come in their order, and only those that exist', () => {
+  const scopes = scopesOf(state, changes, byId);
+  expect(scopes.map((scope) => [scope.testid, scope.of, scope.version])).toEqual([
+    ['scope-session', '', 2], ['scope-user', '', null], ['scope-sequencer', 'root', null],
+  ]);
+});
+
+test('a change marks its own scope only', () => {
+  const [session, user, sequencer] = scopesOf(state, changes, byId);
+  expect([...(session?.marks ?? [])]).toEqual([['turns', 'changed']]);
+  expect(user?.marks.size).toBe(0);
+  expect([...(sequencer?.marks.keys() ?? [])]).toEqual(['plan']);
+});
+
+test('a sequencer is named by its block', () => {
+  expect(changes.map((change) => scopeName(change, byId))).toEqual(['session', 'sequencer chat']);
+});

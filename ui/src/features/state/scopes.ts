@@ -1,0 +1,37 @@
+// The scopes of a state view in their fixed order, and which of their paths changed.
+import type { BlockRow, Change, StateView } from '../../host/host';
+
+export type Scope = {
+  id: string; name: string; of: string; value: unknown; version: number | null; testid: string;
+  marks: ReadonlyMap<string, string>;
+};
+
+const FIXED = ['request', 'session', 'user', 'project'] as const;
+
+export function scopesOf(state: StateView, changes: readonly Change[], byId: ReadonlyMap<string, BlockRow>): Scope[] {
+  const scopes: Scope[] = FIXED.filter((name) => state[name] !== undefined && state[name] !== null).map((name) => ({
+    id: name, name, of: '', value: state[name], version: state.versions[name] ?? null, testid: `scope-${name}`,
+    marks: marksOf(changes, name, null),
+  }));
+  for (const [instance, value] of Object.entries(state.sequencers)) {
+    scopes.push({
+      id: instance, name: 'sequencer', of: byId.get(instance)?.path ?? instance, value, version: state.versions[instance] ?? null,
+      testid: 'scope-sequencer', marks: marksOf(changes, 'sequencer', instance),
+    });
+  }
+  return scopes;
+}
+
+function marksOf(changes: readonly Change[], scope: string, instance: string | null): Map<string, string> {
+  const marks = new Map<string, string>();
+  for (const change of changes) {
+    if (change.scope === scope && (change.instanceId ?? null) === instance) marks.set(change.path, change.kind);
+  }
+  return marks;
+}
+
+/** The name of the scope that a change belongs to, with the block whose sequencer it is. */
+export function scopeName(change: Change, byId: ReadonlyMap<string, BlockRow>): string {
+  if (!change.instanceId) return change.scope;
+  return `${change.scope} ${byId.get(change.instanceId)?.name ?? change.instanceId}`;
+}

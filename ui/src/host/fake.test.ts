@@ -1,0 +1,36 @@
+import { expect, test, vi } from 'vitest';
+import { FakeHost } from './fake';
+import { asFault, unwrap } from './host';
+
+test('a recorded run answers every question about itself', async () => {
+  const host = new FakeHost(0, 0);
+  const [request] = await host.requests({ session: 'ses-2', limit: 1, offset: 1 });
+  const { blocks, seq } = await host.timeline(request?.id ?? '', 0);
+  expect(request?.status).toBe('completed');
+  expect(blocks.find((block) => block.path === 'root/forEach:section[1]/step:check')?.parent).toContain('section[1]');
+  const state = await host.stateAt(request?.id ?? '', seq);
+  expect(state.session).toMatchObject({ words: 81 });
+  const diff = await host.diff(request?.id ?? '', 0, seq);
+  expect(diff.find((change) => change.path === 'lastReport' || change.scope === 'project')?.by).toBe('root/step:report');
+  const detail = await host.block(request?.id ?? '', blocks[0]?.instanceId ?? '');
+  expect(detail.input).toMatchObject({ topic: 'wild bees' });
+  expect((await host.items({ request: request?.id, view: 'all' })).length).toBeGreaterThan((await host.items({ request: request?.id, view: 'history' })).length);
+});
+
+test('a run that is played says so while it happens', async () => {
+  const host = new FakeHost(0.01, 0);
+  const seqs: number[] = [];
+  await host.watch((notice) => notice.kind === 'request' && seqs.push(notice.seq));
+  const { requestId } = await host.startRun({ flow: 'chat', action: 'send', userId: 'ada', input: 'hi', mock: true });
+  await vi.waitFor(async () => expect((await host.timeline(requestId, 0)).request.status).toBe('completed'), 5000);
+  expect(seqs.length).toBeGreaterThan(10);
+  expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
+});
+
+test('what goes wrong is always a Fault', async () => {
+  await expect(new FakeHost(0, 0).timeline('gone', 0)).rejects.toMatchObject({ kind: 'notFound' });
+  await expect(unwrap(Promise.resolve({ status: 'error', error: { kind: 'refused', message: 'no' } }))).rejects.toEqual({ kind: 'refused', message: 'no' });
+  await expect(unwrap(Promise.reject(new Error('gone')))).rejects.toEqual({ kind: 'internal', message: 'gone' });
+  expect(asFault('text')).toEqual({ kind: 'internal', message: 'text' });
+  expect(asFault({ kind: 'unknown' }).kind).toBe('internal');
+});

@@ -1,0 +1,168 @@
+// A host that needs nothing: recorded runs held in memory, and new ones played back as if they were happening.
+// For unit tests, for a browser tab and for looking at the window; it must never be mistaken for an engine.
+import { chat, fan, research } from './scripts';
+import { Recording, type Beat } from './recording';
+import { flows, olderSessions, sources } from './samples';
+import type { Fault, Host, Notice, RequestRow, RunOptions, SessionRow, Workspace } from './host';
+
+const fault = (kind: 'notFound' | 'refused', message: string): Fault => ({ kind, message });
+
+export class FakeHost implements Host {
+  readonly #recordings = new Map<string, Recording>();
+  readonly #sessions = new Map<string, SessionRow>();
+  readonly #watchers = new Set<(notice: Notice) => void>();
+  readonly #stopped = new Set<string>();
+  readonly #workspace: Workspace;
+  #ids = 0;
+
+  /** `pace` stretches the waits of a live run; 0 plays it at once. */
+  constructor(readonly pace = 1, older = 120) {
+    this.#workspace = {
+      dir: '/home/ada/flows', name: 'flows', dataFile: '.flowglass/flowglass.db', version: '0.1.0',
+      users: ['ada', 'grace'], projects: ['apollo'],
+    };
+    const now = Date.now();
+    for (const session of olderSessions(older, now)) this.#sessions.set(session.id, session);
+    const input = { topic: 'wild bees', depth: 2, tone: 'plain', includeSources: true };
+    this.#record({ flow: 'chat', action: 'send', userId: 'ada', input: 'How do I read a run?', mock: true }, now - 3_000_000);
+    this.#record({ flow: 'research', action: 'plan', userId: 'ada', projectId: 'apollo', input, mock: true }, now - 900_000);
+    this.#record({ flow: 'research', action: 'plan', userId: 'ada', input: { ...input, topic: 'fail' }, mock: true, sessionId: 'ses-2' }, now - 200_000);
+  }
+
+  async workspace() { return this.#workspace; }
+  async chooseWorkspace(dir: string) {
+    this.#workspace.dir = dir;
+    return this.#workspace;
+  }
+  async flows() { return structuredClone(flows); }
+  async source(file: string) {
+    const text = sources[file];
+    if (text === undefined) throw fault('notFound', `There is no file ${file} in this workspace.`);
+    return text;
+  }
+
+  async startRun(options: RunOptions) {
+    const flow = flows.find((one) => one.kind === options.flow);
+    if (!flow?.actions.some((one) => one.name === options.action)) throw fault('notFound', `No action ${options.flow}.${options.action}.`);
+    if (options.flow === 'research' && (options.input as { topic?: unknown })?.topic === 'nothing') {
+      const invalid: Fault = { kind: 'invalid', message: 'The input breaks the schema.', details: [{ path: 'topic', message: 'There is nothing to research about nothing.' }] };
+      throw invalid;
+    }
+    const { recording, beats } = this.#begin(options, Date.now());
+    if (this.pace === 0 || beats.length > 2000) playAll(recording, beats, Date.now());
+    else this.#play(recording, beats, 0);
+    this.#notify(recording);
+    return { requestId: recording.row.id, sessionId: recording.row.sessionId };
+  }
+
+  async abort(requestId: string) {
+    const recording = this.#find(requestId);
+    if (recording.row.status !== 'in_progress') throw fault('refused', 'This request has already ended.');
+    this.#stopped.add(requestId);
+    recording.append({ wait: 0, kind: 'request.aborted', payload: {} }, Date.now());
+    this.#notify(recording);
+  }
+
+  async sessions(query: Parameters<Host['sessions']>[0]) {
+    const wanted = query.search?.toLowerCase() ?? '';
+    return [...this.#sessions.values()]
+      .filter((one) => !query.flow || one.flow === query.flow)
+      .filter((one) => !query.user || one.userId === query.user)
+      .filter((one) => !query.status || one.lastStatus === query.status)
+      .filter((one) => `${one.id} ${one.title ?? ''} ${one.flow} ${one.userId}`.toLowerCase().includes(wanted))
+      .sort((a, b) => b.updatedAt - a.updatedAt)
+      .slice(query.offset, query.offset + query.limit)
+      .map((one) => ({ ...one }));
+  }
+  async requests(query: Parameters<Host['requests']>[0]) {
+    return [...this.#recordings.values()].map((one) => ({ ...one.row })).reverse()
+      .filter((one) => !query.session || one.sessionId === query.session)
+      .filter((one) => !query.status || one.status === query.status)
+      .slice(query.offset, query.offset + query.limit);
+  }
+  async timeline(requestId: string, afterSeq: number) { return this.#find(requestId).timeline(afterSeq); }
+  async block(requestId: string, instanceId: string) {
+    const detail = this.#find(requestId).block(instanceId);
+    if (!detail) throw fault('notFound', `Request ${requestId} has no block ${instanceId}.`);
+    return detail;
+  }
+  async items(query: Parameters<Host['items']>[0]) {
+    if (query.request) return this.#find(query.request).items(query.view);
+    return [...this.#recordings.values()].filter((one) => one.row.sessionId === query.session).flatMap((one) => one.items(query.view));
+  }
+  async stateAt(requestId: string, seq: number) { return structuredClone(this.#find(requestId).stateAt(seq)); }
+  async diff(requestId: string, from: number, to: number) { return structuredClone(this.#find(requestId).diff(from, to)); }
+  async events(requestId: string, from: number, limit: number) {
+    return this.#find(requestId).events.slice(Math.max(0, from - 1), Math.max(0, from - 1) + limit);
+  }
+  async watch(onNotice: (notice: Notice) => void) {
+    this.#watchers.add(onNotice);
+    return () => void this.#watchers.delete(onNotice);
+  }
+
+  #find(requestId: string): Recording {
+    const found = this.#recordings.get(requestId);
+    if (!found) throw fault('notFound', `There is no request ${requestId}.`);
+    return found;
+  }
+
+  #begin(options: RunOptions, at: number) {
+    const id = `req-${++this.#ids}`;
+    const sessionId = options.sessionId || `ses-${this.#ids}`;
+    const row: RequestRow = {
+      id, sessionId, flow: options.flow, action: options.action, userId: options.userId, projectId: options.projectId ?? null,
+      status: 'in_progress', startedAt: at, finishedAt: null, durationMs: null, retryOf: null, error: null, mock: options.mock, lastSeq: 0,
+    };
+    const recording = new Recording(row);
+    this.#recordings.set(id, recording);
+    this.#touch(recording, at);
+    recording.append({ wait: 0, kind: 'request.started', payload: { input: options.input } }, at);
+    return { recording, beats: scriptOf(id, options) };
+  }
+
+  #record(options: RunOptions, at: number) {
+    const { recording, beats } = this.#begin(options, at);
+    playAll(recording, beats, at);
+    this.#touch(recording, at);
+  }
+
+  #play(recording: Recording, beats: Beat[], next: number) {
+    const beat = beats[next];
+    if (!beat || this.#stopped.has(recording.row.id)) return;
+    setTimeout(() => {
+      if (this.#stopped.has(recording.row.id)) return;
+      recording.append(beat, Date.now());
+      this.#notify(recording);
+      this.#play(recording, beats, next + 1);
+    }, beat.wait * this.pace);
+  }
+
+  #touch(recording: Recording, at: number) {
+    const { sessionId, flow, userId, projectId, status } = recording.row;
+    const known = this.#sessions.get(sessionId);
+    const mine = [...this.#recordings.values()].filter((one) => one.row.sessionId === sessionId);
+    this.#sessions.set(sessionId, {
+      id: sessionId, flow, userId, projectId, title: known?.title ?? null, requests: mine.length,
+      items: mine.reduce((sum, one) => sum + one.items('all').length, 0), lastStatus: status,
+      createdAt: known?.createdAt ?? at, updatedAt: at, forkedFrom: null,
+    });
+  }
+
+  #notify(recording: Recording) {
+    this.#touch(recording, Date.now());
+    const { id, sessionId, lastSeq, status } = recording.row;
+    for (const tell of this.#watchers) tell({ kind: 'request', requestId: id, sessionId, seq: lastSeq, status });
+  }
+}
+
+function playAll(recording: Recording, beats: Beat[], from: number) {
+  let at = from;
+  for (const beat of beats) recording.append(beat, (at += beat.wait));
+}
+
+function scriptOf(id: string, { flow, action, input }: RunOptions): Beat[] {
+  if (flow === 'chat') return chat(id, input);
+  if (flow === 'stress') return fan(id, input as { blocks?: number });
+  const topic = String((input as { topic?: string })?.topic ?? 'bees');
+  return research(id, { topic }, topic === 'fail' || action === 'review');
+}

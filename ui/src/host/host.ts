@@ -1,0 +1,51 @@
+// The one interface between the window and whatever executes flows: the Rust side, or a recording held in memory.
+// It knows no transport and no screen; a failed call always throws a Fault and nothing else.
+import type {
+  BlockDetail, Change, EventRow, Fault, FlowRow, Item, ItemQuery, Notice, RequestQuery, RequestRow, RunOptions,
+  SessionQuery, SessionRow, Started, StateView, Timeline, Workspace,
+} from './bindings';
+
+export type * from './bindings';
+
+export interface Host {
+  workspace(): Promise<Workspace>;
+  chooseWorkspace(dir: string): Promise<Workspace>;
+  flows(): Promise<FlowRow[]>;
+  source(file: string): Promise<string>;
+  startRun(options: RunOptions): Promise<Started>;
+  abort(requestId: string): Promise<void>;
+  sessions(query: SessionQuery): Promise<SessionRow[]>;
+  requests(query: RequestQuery): Promise<RequestRow[]>;
+  timeline(requestId: string, afterSeq: number): Promise<Timeline>;
+  block(requestId: string, instanceId: string): Promise<BlockDetail>;
+  items(query: ItemQuery): Promise<Item[]>;
+  stateAt(requestId: string, seq: number): Promise<StateView>;
+  diff(requestId: string, from: number, to: number): Promise<Change[]>;
+  events(requestId: string, from: number, limit: number): Promise<EventRow[]>;
+  watch(onNotice: (notice: Notice) => void): Promise<() => void>;
+}
+
+const KINDS = ['notFound', 'refused', 'invalid', 'internal'];
+
+/** Anything that was thrown, as a Fault: the screens never have to guess what they caught. */
+export function asFault(thrown: unknown): Fault {
+  if (thrown && typeof thrown === 'object' && 'kind' in thrown && KINDS.includes(String(thrown.kind))) {
+    return thrown as Fault;
+  }
+  if (thrown instanceof Error) return { kind: 'internal', message: thrown.message };
+  return { kind: 'internal', message: typeof thrown === 'string' ? thrown : JSON.stringify(thrown) };
+}
+
+/** The generated commands answer with a tagged result; the window prefers a value or a thrown Fault. */
+export async function unwrap<T>(
+  answer: Promise<{ status: 'ok'; data: T } | { status: 'error'; error: Fault }>,
+): Promise<T> {
+  let result;
+  try {
+    result = await answer;
+  } catch (thrown) {
+    throw asFault(thrown);
+  }
+  if (result.status === 'error') throw asFault(result.error);
+  return result.data;
+}

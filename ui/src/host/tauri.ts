@@ -1,0 +1,32 @@
+// The host inside the desktop window: generated commands, unwrapped. The only file besides the generated
+// bindings that may name Tauri, so that every other module also runs in a browser and in tests.
+import { Channel } from '@tauri-apps/api/core';
+import { commands, type Notice } from './bindings';
+import { unwrap, type Host } from './host';
+
+export const insideTauri = () => '__TAURI_INTERNALS__' in globalThis;
+
+export function tauriHost(): Host {
+  return {
+    workspace: () => unwrap(commands.workspace()),
+    chooseWorkspace: (dir) => unwrap(commands.chooseWorkspace(dir)),
+    flows: () => unwrap(commands.flows()),
+    source: (file) => unwrap(commands.source(file)),
+    startRun: (options) => unwrap(commands.startRun(options)),
+    abort: async (requestId) => void (await unwrap(commands.abort(requestId))),
+    sessions: (query) => unwrap(commands.sessions(query)),
+    requests: (query) => unwrap(commands.requests(query)),
+    timeline: (requestId, afterSeq) => unwrap(commands.timeline(requestId, afterSeq)),
+    block: (requestId, instanceId) => unwrap(commands.block(requestId, instanceId)),
+    items: (query) => unwrap(commands.items(query)),
+    stateAt: (requestId, seq) => unwrap(commands.stateAt(requestId, seq)),
+    diff: (requestId, from, to) => unwrap(commands.diff(requestId, from, to)),
+    events: (requestId, from, limit) => unwrap(commands.events(requestId, from, limit)),
+    async watch(onNotice) {
+      const channel = new Channel<Notice>(onNotice);
+      await unwrap(commands.watch(channel));
+      // Nothing tells the other side to stop; a silent channel costs one message per notice until the window closes.
+      return () => void (channel.onmessage = () => {});
+    },
+  };
+}

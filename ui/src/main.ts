@@ -1,0 +1,22 @@
+// Chooses what the window talks to and mounts it. Everything else is decided further in.
+import { mount } from 'svelte';
+import './app.css';
+import App from './App.svelte';
+import type { Host } from './host/host';
+import { Desk } from './model/desk.svelte';
+import { Here } from './model/here.svelte';
+
+async function chooseHost(): Promise<Host> {
+  const { insideTauri, tauriHost } = await import('./host/tauri');
+  const asked = new URLSearchParams(location.search).has('fake');
+  if (insideTauri() && !asked) return tauriHost();
+  // Outside the desktop window there is nothing to run flows, so a recording stands in.
+  const { FakeHost } = await import('./host/fake');
+  return new FakeHost();
+}
+
+const target = document.getElementById('app');
+if (target) {
+  const host = await chooseHost();
+  mount(App, { target, props: { desk: new Desk(host, new Here(window)) } });
+}

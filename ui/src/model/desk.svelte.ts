@@ -1,0 +1,165 @@
+// Everything that is open, laid on one desk: the place decides what is read, answers arrive in the parts.
+// It is the only module that knows all parts of the model; it draws nothing.
+import { asFault, type BlockDetail, type Change, type Host, type Item, type ItemView, type RequestRow, type RunOptions, type StateView } from '../host/host';
+import type { Place } from '../place';
+import { EventPages } from './events.svelte';
+import { Faults } from './faults.svelte';
+import type { Here } from './here.svelte';
+import { Latest } from './latest.svelte';
+import { OpenRequest } from './request.svelte';
+import { Workspace } from './workspace.svelte';
+
+type Instant = { request: string; seq: number; from: number };
+type Sight = { state: StateView; changes: Change[] };
+type Selection = { request: string; block: string; stamp: string };
+type Hearing = { request: string; seq: number };
+export type ItemLists = Record<ItemView, Item[]>;
+
+const VIEWS: readonly ItemView[] = ['all', 'client', 'history', 'trace'];
+
+export class Desk {
+  readonly faults = new Faults();
+  readonly workspace: Workspace;
+  readonly request: OpenRequest;
+  readonly events: EventPages;
+  readonly sight: Latest<Instant, Sight>;
+  readonly detail: Latest<Selection, BlockDetail>;
+  readonly items: Latest<Hearing, ItemLists>;
+  readonly requests: Latest<{ session: string }, RequestRow[]>;
+  /** What the next run form starts with, when it was asked for from a finished request. */
+  template: RunOptions | null = $state.raw(null);
+  /** What features keep while the window is open and no place names, such as a half-written input. */
+  readonly kept = new Map<string, unknown>();
+  #unwatch = () => {};
+
+  constructor(readonly host: Host, readonly here: Here) {
+    this.workspace = new Workspace(host);
+    this.request = new OpenRequest(host, () => this.#look());
+    this.events = new EventPages(host);
+    this.sight = new Latest(async ({ request, seq, from }) => {
+      const [state, changes] = await Promise.all([host.stateAt(request, seq), host.diff(request, from, seq)]);
+      return { state, changes };
+    }, 40);
+    this.detail = new Latest(({ request, block }) => host.block(request, block), 100);
+    this.items = new Latest(async ({ request }) => {
+      const lists = await Promise.all(VIEWS.map((view) => host.items({ request, view })));
+      return Object.fromEntries(VIEWS.map((view, n) => [view, lists[n] ?? []])) as ItemLists;
+    }, 200);
+    this.requests = new Latest(async ({ session }) => host.requests({ session, limit: 200, offset: 0 }), 300);
+    here.onchange((place, before) => this.#arrive(place, before));
+  }
+
+  /** The seq that is shown: the chosen one, or the newest. */
+  get cursor(): number {
+    const { seq } = this.here.place;
+    return seq === null ? this.request.seq : Math.min(seq, Math.max(1, this.request.seq));
+  }
+
+  get selected(): string | null {
+    return this.here.place.block ?? this.request.root?.instanceId ?? null;
+  }
+
+  get session(): string | null {
+    return this.here.place.session ?? this.request.row?.sessionId ?? null;
+  }
+
+  async start(): Promise<void> {
+    this.workspace.load();
+    this.#arrive(this.here.place, { ...this.here.place, session: null, request: null });
+    await this.try(async () => {
+      this.#unwatch = await this.host.watch((notice) => {
+        if (notice.kind === 'flows') return this.workspace.reloadFlows();
+        this.workspace.reloadSessions();
+        if (notice.sessionId === this.session) this.requests.ask({ session: notice.sessionId }, true);
+        if (notice.requestId === this.request.id) this.request.refresh();
+      });
+    });
+  }
+
+  stop(): void {
+    this.#unwatch();
+    this.request.open(null);
+    this.here.stop();
+  }
+
+  /** Does something that may fail; a failure becomes a note, never an unhandled rejection. */
+  async try<T>(act: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await act();
+    } catch (thrown) {
+      this.faults.add(asFault(thrown));
+      return undefined;
+    }
+  }
+
+  async openWorkspace(dir: string): Promise<void> {
+    await this.host.chooseWorkspace(dir);
+    this.here.go({ flow: null, action: null, session: null, request: null, seq: null, block: null });
+    this.requests.clear();
+    this.workspace.load();
+  }
+
+  openAction(flow: string, action: string | null): void {
+    this.template = null;
+    this.here.go({ flow, action, session: null, request: null, seq: null, block: null });
+  }
+
+  openSession(session: string): void {
+    this.here.go({ flow: null, action: null, session, request: null, seq: null, block: null });
+  }
+
+  openRequest(session: string, request: string): void {
+    this.here.go({ flow: null, action: null, session, request, seq: null, block: null });
+  }
+
+  /** Moves the slider; the last event means following, because that is what the end of a growing run is. */
+  seek(seq: number): void {
+    const end = this.request.seq;
+    this.here.go({ seq: seq >= end ? null : Math.max(1, seq) }, 'replace');
+  }
+
+  async runAgain(): Promise<void> {
+    const { row, root } = this.request;
+    if (!row) return;
+    const detail = root ? await this.try(() => this.host.block(row.id, root.instanceId)) : undefined;
+    const { flow, action, userId, sessionId, projectId, mock } = row;
+    this.here.go({ flow, action, session: null, request: null, seq: null, block: null });
+    this.template = { flow, action, userId, sessionId, projectId, mock, input: detail?.input };
+  }
+
+  #arrive(place: Place, before: Place) {
+    if (place.session !== before.session) {
+      this.requests.clear();
+      if (place.session) this.requests.ask({ session: place.session });
+    }
+    if (place.request !== this.request.id) {
+      for (const part of [this.sight, this.detail, this.items]) part.clear();
+      this.events.open(place.request);
+      this.request.open(place.request);
+    }
+    if (place.session && !place.request) void this.#openNewest(place.session);
+    this.#look();
+  }
+
+  /** A session is opened at its newest request; one that has none stays as it is. */
+  async #openNewest(session: string) {
+    const [newest] = (await this.try(() => this.host.requests({ session, limit: 1, offset: 0 }))) ?? [];
+    const { place } = this.here;
+    if (newest && place.session === session && !place.request) this.here.go({ request: newest.id }, 'replace');
+  }
+
+  /** Asks for what the place shows. Called when the place changes and when the request advances. */
+  #look() {
+    const { id, row } = this.request;
+    if (!id || !row) return;
+    this.requests.ask({ session: row.sessionId });
+    const seq = this.cursor;
+    if (seq > 0) this.sight.ask({ request: id, seq, from: this.request.stepBefore(seq) });
+    const block = this.selected;
+    const known = block ? this.request.byId.get(block) : undefined;
+    // While a block runs its detail grows with the request; once it ended, only its end matters.
+    const stamp = known?.seqEnd ? `ended ${known.seqEnd}` : `seq ${this.request.seq}`;
+    if (block) this.detail.ask({ request: id, block, stamp });
+    if (this.here.place.tab === 'items') this.items.ask({ request: id, seq: this.request.seq });
+  }
+}

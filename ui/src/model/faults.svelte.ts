@@ -1,0 +1,30 @@
+// Faults that belong to no place on screen: they wait in a list until they are dismissed, and never stop the window.
+import { asFault, type Fault } from '../host/host';
+
+export type Note = { id: number; fault: Fault };
+
+export class Faults {
+  notes: Note[] = $state.raw([]);
+  #ids = 0;
+
+  add(thrown: unknown): void {
+    const fault = asFault(thrown);
+    // The same trouble told twice is one note; a failing loop must not fill the window.
+    const others = this.notes.filter((note) => note.fault.message !== fault.message);
+    this.notes = [...others, { id: ++this.#ids, fault }].slice(-3);
+  }
+
+  dismiss(id: number): void {
+    this.notes = this.notes.filter((note) => note.id !== id);
+  }
+}
+
+const WORDS: Record<Fault['kind'], { title: string; advice: string }> = {
+  notFound: { title: 'Not found', advice: 'It may have been deleted, or the address is old. Choose another one from the list.' },
+  refused: { title: 'Refused', advice: 'Nothing was changed.' },
+  invalid: { title: 'The input is not valid', advice: 'Correct the marked fields and run again.' },
+  internal: { title: 'Something went wrong', advice: 'Nothing was lost. Try again; if it happens again, restart Flowglass.' },
+};
+
+/** What happened, what it means and what to do, from the kind alone: messages are never matched on. */
+export const faultWords = (fault: Fault) => ({ ...WORDS[fault.kind], message: fault.message });

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import type { Item } from '../host/host';
+import { restOf, seenBy, speaker, textOf } from './item';
+
+const item = (more: Record<string, unknown>): Item => ({
+  id: 'i', type: 'message', status: 'completed', requestId: 'r', itemIndex: 0, ts: 0,
+  provenance: { blockName: 'b', path: 'root', blockInstanceId: 'r:root:1', attempt: 1 },
+  visibility: { client: true, history: true }, ...more,
+});
+
+test('a message says its text parts', () => {
+  const message = item({ role: 'user', content: [{ type: 'output_text', text: 'one' }, { type: 'output_text', text: 'two' }] });
+  expect(speaker(message)).toBe('user');
+  expect(textOf(message)).toBe('one\ntwo');
+  expect(restOf(message)).toBeNull();
+});
+
+test('a tool is named by its call and keeps its payload', () => {
+  const tool = item({ type: 'block_tool_output', toolCall: { name: 'cite', arguments: '{}' }, output: { a: 1 } });
+  expect(speaker(tool)).toBe('cite');
+  expect(textOf(tool)).toBeNull();
+  expect(restOf(tool)).toHaveProperty('output');
+});
+
+test('hostile content stays text', () => {
+  expect(textOf(item({ content: '<img src=x onerror=alert(1)>' }))).toBe('<img src=x onerror=alert(1)>');
+  expect(textOf(item({ content: [null, 5, { text: 7 }] }))).toBeNull();
+});
+
+test('visibility is said in words', () => {
+  expect(seenBy(item({}))).toBe('Seen by client and history');
+  expect(seenBy(item({ visibility: { client: false, history: false } }))).toBe('Trace: seen only here');
+});

@@ -1,0 +1,61 @@
+// The open workspace: its flows and the list of its sessions, kept current by notices.
+// What is inside a session or a request belongs to others.
+import type { Host, SessionRow, Workspace as Info } from '../host/host';
+import { Latest } from './latest.svelte';
+
+const PAGE = 50;
+const NEVER_BEFORE_MS = 400;
+
+export class Workspace {
+  readonly info;
+  readonly flows;
+  readonly sessions;
+  search = $state('');
+  status = $state('');
+  #limit = $state(PAGE);
+
+  constructor(host: Host) {
+    this.info = new Latest<null, Info>(() => host.workspace());
+    this.flows = new Latest<null, Awaited<ReturnType<Host['flows']>>>(() => host.flows(), 100);
+    this.sessions = new Latest<{ search: string; status: string; limit: number }, SessionRow[]>(
+      ({ search, status, limit }) => host.sessions({ search: search || null, status: status || null, limit, offset: 0 }),
+      NEVER_BEFORE_MS);
+  }
+
+  load(): void {
+    this.info.ask(null, true);
+    this.reloadFlows();
+    this.reloadSessions();
+  }
+
+  reloadFlows(): void {
+    this.flows.ask(null, true);
+  }
+
+  reloadSessions(): void {
+    this.sessions.ask({ search: this.search, status: this.status, limit: this.#limit }, true);
+  }
+
+  find(change: { search?: string; status?: string }): void {
+    this.search = change.search ?? this.search;
+    this.status = change.status ?? this.status;
+    this.#limit = PAGE;
+    this.reloadSessions();
+  }
+
+  /** A longer list instead of a second one: new sessions may arrive between two pages, and none may show twice. */
+  more(): void {
+    this.#limit += PAGE;
+    this.reloadSessions();
+  }
+
+  get hasMore(): boolean {
+    const { answer, question } = this.sessions;
+    return answer !== null && question !== null && answer.length >= question.limit;
+  }
+
+  action(flow: string, action: string) {
+    const found = this.flows.answer?.find((one) => one.kind === flow);
+    return { flow: found, action: found?.actions.find((one) => one.name === action) };
+  }
+}

@@ -1,0 +1,8 @@
+// What jsdom lacks and the window needs: layout never happens there, so observers exist but stay silent.
+class SilentObserver {
+  observe() {}
+  unobserve() {}
+  disconnect() {}
+}
+globalThis.ResizeObserver ??= SilentObserver as unknown as typeof ResizeObserver;
+Element.prototype.scrollIntoView ??= () => {};

@@ -1,0 +1,39 @@
+import { cleanup, fireEvent, render, screen } from '@testing-library/svelte';
+import { afterEach, expect, test } from 'vitest';
+import ValueTree from './ValueTree.svelte';
+
+afterEach(cleanup);
+
+test('a megabyte of text is shown in part, with its size', async () => {
+  const started = performance.now();
+  const { container } = render(ValueTree, { props: { value: { text: 'x'.repeat(1 << 20) }, label: 'state' } });
+  expect(container.textContent?.length).toBeLessThan(500);
+  expect(container.textContent).toContain('1,048,576 characters');
+  await fireEvent.click(screen.getAllByRole('treeitem')[1] as HTMLElement);
+  expect(container.textContent?.length).toBeLessThan(3000);
+  expect(performance.now() - started).toBeLessThan(500);
+});
+
+test('a list of 100,000 entries opens a page at a time', async () => {
+  render(ValueTree, { props: { value: Array.from({ length: 100_000 }, (_, n) => n), label: 'list' } });
+  await fireEvent.click(screen.getByRole('treeitem'));
+  expect(screen.getAllByRole('treeitem')).toHaveLength(102);
+  await fireEvent.click(screen.getByText(/Show 100 more/));
+  expect(screen.getAllByRole('treeitem')).toHaveLength(202);
+});
+
+test('markup in a value stays text', () => {
+  const { container } = render(ValueTree, { props: { value: { '<b>': '<img src=x onerror=alert(1)>' }, label: 'state' } });
+  expect(container.querySelector('img, b')).toBeNull();
+  expect(container.textContent).toContain('<img src=x');
+});
+
+test('keys open and close, and marks are said in words', async () => {
+  render(ValueTree, { props: { value: { plan: { title: 'x' } }, label: 'state', marks: new Map([['plan.title', 'changed']]) } });
+  expect(screen.getByText('(changed)')).toBeTruthy();
+  const tree = screen.getByRole('tree');
+  await fireEvent.keyDown(tree, { key: 'ArrowLeft' });
+  expect(screen.getAllByRole('treeitem')).toHaveLength(1);
+  await fireEvent.keyDown(tree, { key: 'ArrowRight' });
+  expect(screen.getAllByRole('treeitem').length).toBeGreaterThan(1);
+});

@@ -1,0 +1,24 @@
+// One configuration for the window's bundle and for its tests, so that both see the same plugins.
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { svelteTesting } from '@testing-library/svelte/vite';
+import tailwindcss from '@tailwindcss/vite';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  // Relative addresses, because the window is served from a custom scheme and not from a web root.
+  base: './',
+  plugins: [svelte(), tailwindcss(), svelteTesting()],
+  build: {
+    outDir: 'dist',
+    // WebKitGTK of Debian 12 is the oldest engine the window runs in.
+    target: 'safari16.4',
+    // The policy allows no inline script, and Vite's preload polyfill would be one.
+    modulePreload: { polyfill: false },
+  },
+  server: { port: 5173, strictPort: true },
+  test: {
+    environment: 'jsdom',
+    setupFiles: ['src/setup.test-env.ts'],
+    include: ['src/**/*.test.ts'],
+  },
+});
