@@ -1,1 +1,9 @@
+//! The app: window, window commands and command line, all thin doors to [`runner::Workspace`].
+//!
+//! Only here is Tauri named. Nothing here decides anything about flows.
 
+pub mod cli;
+mod demo;
+mod ipc;
+mod print;
+mod window;

@@ -1,1 +1,7 @@
-fn main(){}
+//! `flowglass`: the window without a subcommand, the command line with one.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    flowglass::cli::main()
+}

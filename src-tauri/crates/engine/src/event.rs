@@ -61,7 +61,7 @@ impl Recorded {
 }
 
 /// What a request ended as, or is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestStatus {
     /// Waits for another request (concurrency policy `queue`).
@@ -120,7 +120,7 @@ impl RequestStatus {
 }
 
 /// The four kinds of block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockKind {
     /// A function.

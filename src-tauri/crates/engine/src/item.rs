@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Who an item is for, besides the developer, who sees all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
 pub struct Visibility {
     /// The client receives and renders it.
     pub client: bool,
@@ -13,7 +13,7 @@ pub struct Visibility {
 }
 
 /// The identity of the agent that produced an item (seed 003).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentType {
     /// User-facing: on the client and in history.
@@ -25,7 +25,7 @@ pub enum AgentType {
 }
 
 /// Where an item stands in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemStatus {
     /// Added, still growing.

@@ -154,10 +154,9 @@ impl Run {
         })
     }
 
-    /// Runs the action to its end. Fails only when the log does not take the first events; later
-    /// failures of the log end the request and are in its [`Ended`].
-    pub async fn execute(self: &Rc<Self>) -> Result<Ended, AppendError> {
-        let input_seq = self.begin().await?;
+    /// Runs the action of a request that has [begun](Run::begin) to its end. A failure of the log
+    /// ends it as `interrupted`: what was committed stays, nothing runs on.
+    pub async fn execute(self: &Rc<Self>, input_seq: Seq) -> Ended {
         let flow = self.flow.clone();
         let Some(action) = flow.actions.get(&self.asked.action) else {
             return self.end(Err(FlowError::plain(format!("unknown action \"{}\"", self.asked.action)))).await;
@@ -181,7 +180,9 @@ impl Run {
         self.recorder.flush();
     }
 
-    async fn begin(self: &Rc<Self>) -> Result<Seq, AppendError> {
+    /// Records that the request exists, with its scopes' initial state: it is accepted from here.
+    /// Answers the event that holds the input.
+    pub async fn begin(self: &Rc<Self>) -> Result<Seq, AppendError> {
         let asked = &self.asked;
         let input_seq = self.recorder.record(
             None,
@@ -230,7 +231,7 @@ impl Run {
         }
     }
 
-    async fn end(&self, result: Result<Flowing, FlowError>) -> Result<Ended, AppendError> {
+    async fn end(&self, result: Result<Flowing, FlowError>) -> Ended {
         let (event, ended) = match result {
             Ok(flowing) => (
                 EventKind::RequestFinished {
@@ -249,12 +250,12 @@ impl Run {
             }
         };
         match self.recorder.commit(None, 0, event).await {
-            Ok(_) => Ok(ended),
-            Err(error) => Ok(Ended {
+            Ok(_) => ended,
+            Err(error) => Ended {
                 status: RequestStatus::Interrupted,
                 output: Data::UNDEFINED,
                 error: Some(FlowError::storage(error.to_string())),
-            }),
+            },
         }
     }
 

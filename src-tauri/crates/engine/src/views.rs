@@ -7,6 +7,7 @@ pub mod blocks;
 pub mod diff;
 pub mod history;
 pub mod items;
+pub mod shape;
 
 use serde_json::Value;
 

@@ -1,1 +1,27 @@
+//! The [`Workspace`]: a folder of flows and what ran in it. The one door for the window, the
+//! command line and the tests, so that all three show the same thing.
+//!
+//! Here the engine, the store and the script host meet; the clock, chance and models come from
+//! here. It must not know how anything looks on a screen or in a terminal.
 
+mod catalogue;
+mod config;
+mod fault;
+mod mock;
+mod notice;
+mod owner;
+mod run;
+mod views;
+mod watch;
+mod workspace;
+mod world;
+
+pub use catalogue::FlowRow;
+pub use fault::{Detail, Fault};
+pub use notice::Notice;
+pub use run::{Ended, Running};
+pub use views::*;
+pub use config::Durability;
+pub use workspace::{At, Mock, OpenOptions, RunOptions, Workspace};
+pub use engine::views::items::Audience;
+pub use store::{EventQuery, RequestQuery, SessionQuery};

@@ -14,6 +14,8 @@ use rolldown_plugin::{
     HookUsage, Plugin, PluginContext, PluginContextResolveOptions, SharedLoadPluginContext,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::embedded;
 use crate::error::{LoadError, LoadErrorKind};
 
@@ -22,7 +24,7 @@ const ENTRY: &str = "flowglass:entry";
 const NOTHING: &str = "flowglass:sdk/nothing.ts";
 
 /// A bundled flow file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bundle {
     /// The flow file, relative to the workspace.
     pub file: String,

@@ -13,9 +13,10 @@ use engine::flow::{
 };
 use engine::item::{AgentType, Visibility};
 use engine::scope::ScopeKind;
+use engine::views::shape::{BlockShape, shape};
 use indexmap::IndexMap;
 use rquickjs::Function;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::bridge::{ScriptFunction, ScriptSchema, drive, sync};
@@ -32,7 +33,7 @@ pub struct Loaded {
 }
 
 /// What a catalogue keeps of a flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FlowDescription {
     /// The name it is run by.
     pub kind: String,
@@ -41,7 +42,7 @@ pub struct FlowDescription {
 }
 
 /// What a catalogue keeps of an action.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ActionDescription {
     /// Its name.
     pub name: String,
@@ -49,6 +50,8 @@ pub struct ActionDescription {
     pub description: Option<String>,
     /// JSON Schema of its input.
     pub input_schema: Option<Value>,
+    /// Its root block and all below.
+    pub root: BlockShape,
 }
 
 impl Loaded {
@@ -94,6 +97,7 @@ impl Loaded {
                 name: name.clone(),
                 description: action.description.clone(),
                 input_schema: action.input_schema.as_ref().map(|schema| schema.describe()),
+                root: shape(&action.block),
             })
             .collect();
         Ok(Some(FlowDescription { kind: flow.kind.to_string(), actions }))

@@ -36,3 +36,14 @@ pub(crate) fn relative(importer: &str, specifier: &str) -> Option<String> {
     let path = format!("{scheme}/{}", parts.join("/"));
     [path.clone(), format!("{path}.ts"), format!("{path}.js")].into_iter().find(|name| file(name).is_some())
 }
+
+/// A hash of everything embedded and of the pinned bundler: a cached bundle of another version is
+/// not used.
+pub fn version() -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"rolldown 1.2.5");
+    for (name, text) in FILES.iter().filter(|(name, _)| name.starts_with("flowglass:sdk/")) {
+        hasher.update(name.as_bytes()).update(text.as_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}

@@ -14,6 +14,7 @@ mod trace;
 mod vm;
 
 pub use bundle::{Bundle, bundle};
-pub use descriptor::{FlowDescription, Loaded};
+pub use descriptor::{ActionDescription, FlowDescription, Loaded};
+pub use embedded::version;
 pub use error::{LoadError, LoadErrorKind};
 pub use vm::Limits;

@@ -11,7 +11,7 @@ use crate::error::FlowError;
 use crate::event::{BlockKind, EventKind, Outcome, Seq};
 
 /// Where an execution stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockStatus {
     /// Not ended yet.

@@ -12,7 +12,7 @@ use crate::operation::equal;
 const LCS_CELLS: usize = 4_000_000;
 
 /// What happened to a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceKind {
     /// Only in the new value.

@@ -14,7 +14,7 @@ use crate::event::{Event, EventKind, Outcome, Recorded, Seq};
 use crate::item::{AgentType, ItemStatus, NewItem, Visibility, resolve_item_visibility};
 
 /// Who looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "lowercase")]
 pub enum Audience {
     /// Every item.
@@ -51,7 +51,7 @@ impl Audience {
 }
 
 /// Where an item comes from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct Provenance {
     /// The block's name; `runtime` for the request itself.

@@ -80,10 +80,11 @@ pub(crate) fn run_limited(source: &str, input: Value, limits: Limits) -> (Ended,
             let run = Run::new(flow, asked, log.clone(), Rc::new(TestEffects::default()), Abort::default());
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             let ended = runtime.block_on(async {
-                let mut work = Box::pin(run.execute().fuse());
+                let input = run.begin().await.expect("the log works");
+                let mut work = Box::pin(run.execute(input).fuse());
                 let mut drive = Box::pin(loaded.drive().fuse());
                 select_biased! {
-                    ended = work => ended.expect("the log works"),
+                    ended = work => ended,
                     () = drive => unreachable!("the driver outlives the run"),
                 }
             });

@@ -19,7 +19,7 @@ fn a_syntax_error_names_its_place() {
 
 #[test]
 fn a_throw_at_load_names_its_place() {
-    check("const a = 1;\nthrow new Error('no key');\nexport default a;\n", LoadErrorKind::Thrown, (2, 7), "no key");
+    check("const a = 1;\nthrow new Error('no key');\nexport default a;\n", LoadErrorKind::Thrown, (2, 11), "no key");
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_block_without_a_name_is_refused() {
     check(
         "import { handler } from '@flow-state-dev/core';\nexport default handler({ execute: () => 1 } as any);\n",
         LoadErrorKind::Thrown,
-        (2, 23),
+        (2, 16),
         "non-empty \"name\"",
     );
 }

@@ -1,0 +1,98 @@
+//! What can go wrong for a user of the workspace, by what they can do about it.
+//!
+//! A flow that fails is no fault: that is recorded and shown. The window never matches on text.
+
+use serde::Serialize;
+
+/// A request to the workspace that could not be carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type, thiserror::Error)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Fault {
+    /// No such flow, action, session, request.
+    #[error("{message}")]
+    NotFound {
+        /// What was looked for, and what there is.
+        message: String,
+    },
+    /// It exists, but not for this: somebody else's session, an id in use, a newer file.
+    #[error("{message}")]
+    Refused {
+        /// Why.
+        message: String,
+    },
+    /// The input does not fit; nothing was written.
+    #[error("{message}")]
+    Invalid {
+        /// What is wrong in a sentence.
+        message: String,
+        /// Each place that is wrong.
+        details: Vec<Detail>,
+    },
+    /// The flow file does not load.
+    #[error("{message}")]
+    NotLoaded {
+        /// With file, line and column.
+        message: String,
+    },
+    /// The disk, the operating system, or us.
+    #[error("{message}")]
+    Internal {
+        /// What happened.
+        message: String,
+    },
+}
+
+/// One place in an input that is wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+pub struct Detail {
+    /// Dotted path inside the input, empty for the whole.
+    pub path: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl Fault {
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Fault::NotFound { message: message.into() }
+    }
+
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Fault::Refused { message: message.into() }
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Fault::Invalid { message: message.into(), details: Vec::new() }
+    }
+
+    pub(crate) fn internal(error: impl std::fmt::Display) -> Self {
+        Fault::Internal { message: error.to_string() }
+    }
+
+    /// The error's class name, as the command line prints it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Fault::NotFound { .. } => "NotFoundError",
+            Fault::Refused { .. } => "RefusedError",
+            Fault::Invalid { .. } => "ValidationError",
+            Fault::NotLoaded { .. } => "LoadError",
+            Fault::Internal { .. } => "InternalError",
+        }
+    }
+
+    /// A stable code, as the command line prints it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Fault::NotFound { .. } => "not_found",
+            Fault::Refused { .. } => "refused",
+            Fault::Invalid { .. } => "validation_error",
+            Fault::NotLoaded { .. } => "load_error",
+            Fault::Internal { .. } => "internal_error",
+        }
+    }
+}
+
+impl From<std::io::Error> for Fault {
+    fn from(error: std::io::Error) -> Self {
+        Fault::internal(error)
+    }
+}

@@ -1,0 +1,56 @@
+//! What listeners hear: small notices, after which they read again what they show.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use serde::Serialize;
+
+use engine::event::RequestStatus;
+
+/// Something changed.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Notice {
+    /// A flow file changed, came or went.
+    Flows,
+    /// A request has new events.
+    Request {
+        /// Whose.
+        request_id: String,
+        /// In which session.
+        session_id: String,
+        /// The newest committed event.
+        seq: u64,
+        /// How it stands.
+        status: RequestStatus,
+    },
+}
+
+type Listener = Arc<dyn Fn(&Notice) + Send + Sync>;
+
+/// Everybody who listens.
+#[derive(Clone, Default)]
+pub(crate) struct Notices(Arc<Mutex<Vec<(u64, Listener)>>>);
+
+impl Notices {
+    pub(crate) fn tell(&self, notice: &Notice) {
+        let listeners = self.lock().clone();
+        for (_, listener) in listeners {
+            listener(notice);
+        }
+    }
+
+    pub(crate) fn listen(&self, listener: Listener) -> u64 {
+        let mut listeners = self.lock();
+        let id = listeners.last().map_or(1, |(id, _)| id + 1);
+        listeners.push((id, listener));
+        id
+    }
+
+    pub(crate) fn unlisten(&self, id: u64) {
+        self.lock().retain(|(known, _)| *known != id);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(u64, Listener)>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

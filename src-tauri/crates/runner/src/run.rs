@@ -1,0 +1,183 @@
+//! A request on its thread: the script, the engine and the outside joined together.
+//!
+//! One thread and one QuickJS runtime per request; nothing leaks from one request to the next.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use engine::callable::Issue;
+use engine::data::Data;
+use engine::error::FlowError;
+use engine::event::RequestStatus;
+use engine::log::Log;
+use engine::request::{Abort, Asked, Run};
+use futures_util::{FutureExt, select_biased};
+use script::{Limits, Loaded};
+use tokio::sync::watch;
+
+use crate::catalogue::{Good, STACK};
+use crate::fault::{Detail, Fault};
+use crate::mock::{MockModels, MockScript};
+use crate::world::World;
+
+/// How long evidence may wait for a step boundary before it is flushed (decision 13).
+const FLUSH: Duration = Duration::from_millis(16);
+
+/// A request that was accepted.
+#[derive(Debug)]
+pub struct Running {
+    /// Its id.
+    pub request_id: String,
+    /// Its session.
+    pub session_id: String,
+    pub(crate) ended: mpsc::Receiver<Ended>,
+}
+
+impl Running {
+    /// Waits for its end.
+    pub fn wait(self) -> Result<Ended, Fault> {
+        self.ended.recv().map_err(|_| Fault::internal("the request's thread ended without an answer"))
+    }
+}
+
+/// How a request ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// `completed`, `failed`, `aborted`; `interrupted` when the storage failed under it.
+    pub status: RequestStatus,
+    /// What came out.
+    pub output: Data,
+    /// What failed it.
+    pub error: Option<FlowError>,
+}
+
+/// What a thread needs to run a request.
+pub(crate) struct Job {
+    pub(crate) workspace: PathBuf,
+    pub(crate) good: Arc<Good>,
+    pub(crate) asked: Asked,
+    pub(crate) mock: Option<MockScript>,
+    pub(crate) limits: Limits,
+    pub(crate) log: Arc<dyn Log>,
+    pub(crate) abort: watch::Receiver<bool>,
+    /// Called when the thread is done with the request.
+    pub(crate) gone: Box<dyn FnOnce() + Send>,
+}
+
+/// Starts a request. Fails, with nothing written, when the flow does not load or the input breaks
+/// its schema.
+pub(crate) fn start(job: Job) -> Result<Running, Fault> {
+    let (accepted, verdict) = mpsc::channel();
+    let (finished, ended) = mpsc::channel();
+    let request_id = job.asked.request.to_string();
+    let session_id = job.asked.session.to_string();
+    std::thread::Builder::new().name(format!("run {request_id}")).stack_size(STACK).spawn(move || run(job, accepted, finished))?;
+    verdict.recv().map_err(|_| Fault::internal("the request's thread ended before it began"))??;
+    Ok(Running { request_id, session_id, ended })
+}
+
+fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Sender<Ended>) {
+    let Job { workspace, good, mut asked, mock, limits, log, mut abort, gone } = job;
+    let prepared = prepare(&workspace, &good, limits, &mut asked);
+    let (loaded, flow) = match prepared {
+        Ok(ready) => ready,
+        Err(fault) => {
+            gone();
+            // The caller waits for this verdict; if it is gone, nobody does.
+            let _ = accepted.send(Err(fault));
+            return;
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            gone();
+            let _ = accepted.send(Err(Fault::internal(error)));
+            return;
+        }
+    };
+    let effects = Rc::new(World { mock: mock.map(|script| Rc::new(MockModels::new(script))) });
+    let stop = Abort::default();
+    let run = Run::new(flow, asked, log, effects, stop.clone());
+    let result = runtime.block_on(async {
+        let begun = run.begin().await;
+        let input = match begun {
+            Ok(input) => input,
+            Err(error) => return Err(error),
+        };
+        let _ = accepted.send(Ok(()));
+        let mut work = Box::pin(run.execute(input).fuse());
+        let mut drive = Box::pin(loaded.drive().fuse());
+        let mut tick = Box::pin(flush(run.clone()).fuse());
+        let mut watching = Box::pin(stop_when_told(&mut abort, stop).fuse());
+        loop {
+            select_biased! {
+                ended = work => return Ok(ended),
+                () = drive => {}
+                () = tick => {}
+                () = watching => {}
+            }
+        }
+    });
+    let ended = match result {
+        Ok(ended) => Ended { status: ended.status, output: ended.output, error: ended.error },
+        Err(error) => {
+            gone();
+            let fault = match error {
+                engine::log::AppendError::Exists => Fault::refused(format!("request id \"{}\" is already in use", run.request)),
+                other => Fault::internal(other),
+            };
+            let _ = accepted.send(Err(fault));
+            return;
+        }
+    };
+    gone();
+    // Somebody who started the request without waiting for it has dropped the receiver.
+    let _ = finished.send(ended);
+}
+
+fn prepare(
+    workspace: &std::path::Path,
+    good: &Good,
+    limits: Limits,
+    asked: &mut Asked,
+) -> Result<(Loaded, Rc<engine::flow::Flow>), Fault> {
+    let loaded = Loaded::load(&good.bundle, workspace, limits).map_err(|error| Fault::NotLoaded { message: error.to_string() })?;
+    let flow = loaded.flow.clone().ok_or_else(|| Fault::internal("the file defines no flow"))?;
+    let action = flow
+        .actions
+        .get(&asked.action)
+        .ok_or_else(|| Fault::not_found(format!("flow \"{}\" has no action \"{}\"", flow.kind, asked.action)))?;
+    if let Some(schema) = &action.input_schema {
+        asked.input = schema.parse(&asked.input).map_err(|issues| refused_input(&flow.kind, &asked.action, issues))?;
+    }
+    Ok((loaded, flow))
+}
+
+fn refused_input(flow: &str, action: &str, issues: Vec<Issue>) -> Fault {
+    let shown = issues
+        .iter()
+        .map(|issue| if issue.path.is_empty() { issue.message.clone() } else { format!("{}: {}", issue.path, issue.message) })
+        .collect::<Vec<_>>()
+        .join("; ");
+    Fault::Invalid {
+        message: format!("the input does not fit action \"{action}\" of flow \"{flow}\": {shown}"),
+        details: issues.into_iter().map(|issue| Detail { path: issue.path, message: issue.message }).collect(),
+    }
+}
+
+async fn flush(run: Rc<Run>) {
+    loop {
+        tokio::time::sleep(FLUSH).await;
+        run.flush();
+    }
+}
+
+async fn stop_when_told(told: &mut watch::Receiver<bool>, stop: Abort) {
+    if told.wait_for(|stop| *stop).await.is_ok() {
+        stop.set();
+    }
+}

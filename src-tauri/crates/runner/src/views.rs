@@ -1,0 +1,521 @@
+//! What the window and the command line show, in one form for both.
+//!
+//! Read from the store and the engine's views, never kept. Field names are the contract of
+//! `design/interface.md`; absent fields are left out.
+
+use std::collections::{BTreeMap, HashMap};
+
+use engine::error::FlowError;
+use engine::event::{BlockKind, Event, RequestStatus};
+use engine::views::blocks::{BlockStatus, BlockView};
+use engine::item::{AgentType, ItemStatus, Visibility};
+use engine::views::diff::{Difference, DifferenceKind};
+use engine::views::items::{Item, Provenance};
+use engine::views::shape::BlockShape;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Any JSON value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
+#[serde(transparent)]
+#[specta(transparent)]
+pub struct Json(#[specta(type = specta_typescript::Unknown)] pub Value);
+
+/// An action of a flow.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct ActionRow {
+    /// Its name.
+    pub name: String,
+    /// For people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// JSON Schema of its input; absent when anything goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_schema: Option<Json>,
+    /// Its root block and all below.
+    pub root: BlockShape,
+}
+
+/// Why a file does not load.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename = "LoadError")]
+pub struct LoadErrorRow {
+    /// What is wrong and what would be right.
+    pub message: String,
+    /// Relative to the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// 1-based.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// 1-based.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+}
+
+impl From<&script::LoadError> for LoadErrorRow {
+    fn from(error: &script::LoadError) -> Self {
+        LoadErrorRow { message: error.message.clone(), file: error.file.clone(), line: error.line, column: error.column }
+    }
+}
+
+/// An error of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+pub struct ErrorInfo {
+    /// Its class.
+    pub name: String,
+    /// A stable code, where the class has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// What went wrong.
+    pub message: String,
+    /// The block that failed first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The author's file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// 1-based.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// 1-based.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// Anything structured that came with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Json>,
+    /// The author's stack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
+}
+
+impl From<&FlowError> for ErrorInfo {
+    fn from(error: &FlowError) -> Self {
+        let place = error.location.as_ref();
+        ErrorInfo {
+            name: error.name.clone(),
+            code: error.code.clone(),
+            message: error.message.clone(),
+            path: error.path.clone(),
+            file: place.map(|place| place.file.clone()),
+            line: place.map(|place| place.line),
+            column: place.map(|place| place.column),
+            details: error.details.clone().map(Json),
+            stack: error.stack.clone(),
+        }
+    }
+}
+
+/// A conversation.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRow {
+    /// Its id; a thread's id for agents.
+    pub id: String,
+    /// The flow of its first request.
+    pub flow: String,
+    /// Whose it is.
+    pub user_id: String,
+    /// The team, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<String>,
+    /// From `ctx.session.setMetadata`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// How many requests it has.
+    pub requests: u64,
+    /// How many lasting items were emitted in it.
+    pub items: u64,
+    /// How its newest request stands.
+    pub last_status: RequestStatus,
+    /// Milliseconds since the epoch.
+    pub created_at: i64,
+    /// Milliseconds since the epoch.
+    pub updated_at: i64,
+    /// The session it was forked from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
+}
+
+/// One execution of one action.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestRow {
+    /// Its id.
+    pub id: String,
+    /// In which session.
+    pub session_id: String,
+    /// The flow's kind.
+    pub flow: String,
+    /// The action's name.
+    pub action: String,
+    /// Who asked.
+    pub user_id: String,
+    /// The team, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<String>,
+    /// How it stands; `interrupted` when its process is gone.
+    pub status: RequestStatus,
+    /// Milliseconds since the epoch.
+    pub started_at: i64,
+    /// Milliseconds since the epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<i64>,
+    /// Milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
+    /// The request it tries again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<String>,
+    /// What failed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+    /// Whether models were mocked.
+    pub mock: bool,
+    /// The number of its newest event.
+    pub last_seq: u64,
+}
+
+/// One execution of one block, without payloads: a row of the timeline.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct BlockRow {
+    /// Its logical path.
+    pub path: String,
+    /// `requestId:path:attempt`.
+    pub instance_id: String,
+    /// The instance around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// The block's name.
+    pub name: String,
+    /// Its kind.
+    pub kind: BlockKind,
+    /// Which execution of the path, from 0.
+    pub attempt: u32,
+    /// How it stands.
+    pub status: BlockStatus,
+    /// Milliseconds since the epoch.
+    pub started_at: i64,
+    /// Milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
+    /// Taken from an earlier execution by a resume.
+    pub memoized: bool,
+    /// Its first event.
+    pub seq_start: u64,
+    /// Its last event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq_end: Option<u64>,
+    /// How many state operations it made itself.
+    pub changes: u32,
+    /// How many items it emitted itself.
+    pub items: u32,
+    /// What failed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+}
+
+impl BlockRow {
+    pub(crate) fn new(request: &str, block: &BlockView<'_>) -> Self {
+        BlockRow {
+            path: block.path.to_string(),
+            instance_id: format!("{request}:{}:{}", block.path, block.attempt),
+            parent: block.parent.as_ref().map(|parent| format!("{request}:{parent}")),
+            name: block.name.to_string(),
+            kind: block.kind,
+            attempt: block.attempt,
+            status: block.status,
+            started_at: block.started_at,
+            duration_ms: block.finished_at.map(|end| end - block.started_at),
+            memoized: block.memoized,
+            seq_start: block.seq_start,
+            seq_end: block.seq_end,
+            changes: block.changes,
+            items: block.items,
+            error: block.error.map(ErrorInfo::from),
+        }
+    }
+}
+
+/// A block with what it got and made, for `show`.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+pub struct ShownBlock {
+    /// Its row.
+    #[serde(flatten)]
+    pub row: BlockRow,
+    /// What it got.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Json>,
+    /// What it made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Json>,
+}
+
+/// A whole request, for `show`.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+pub struct Shown {
+    /// Its row.
+    pub request: RequestRow,
+    /// What was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Json>,
+    /// What came out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Json>,
+    /// Every execution of every block, in start order.
+    pub blocks: Vec<ShownBlock>,
+}
+
+/// The rows of a timeline that changed after an event.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+pub struct Timeline {
+    /// The request's row.
+    pub request: RequestRow,
+    /// The newest event these rows include.
+    pub seq: u64,
+    /// In start order.
+    pub blocks: Vec<BlockRow>,
+}
+
+/// Everything about one block.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+pub struct BlockDetail {
+    /// Its row.
+    pub block: BlockRow,
+    /// What it got.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Json>,
+    /// What it made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Json>,
+    /// The items it emitted itself.
+    pub items: Vec<ItemRow>,
+    /// What it changed in each scope, in order.
+    pub changes: Vec<Change>,
+    /// What it wrote to the console.
+    pub logs: Vec<LogLine>,
+}
+
+/// An item, with the fields of its type beside the common ones.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+#[serde(rename = "Item")]
+pub struct ItemRow {
+    /// Unique in the workspace.
+    pub id: String,
+    /// A type of seed 003's table.
+    #[serde(rename = "type")]
+    pub item_type: String,
+    /// Its phase.
+    pub status: ItemStatus,
+    /// Whose request.
+    pub request_id: String,
+    /// Its place among the request's items, never repeated.
+    pub item_index: u32,
+    /// When it was added, in milliseconds since the epoch.
+    pub ts: i64,
+    /// The event that added it.
+    pub seq: u64,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// Who sees it.
+    pub visibility: Visibility,
+    /// Streams, is not kept for later requests.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub transient: bool,
+    /// Seed 003's identity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<AgentType>,
+    /// The agent's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_name: Option<String>,
+    /// The explicit visibility, kept beside the agent type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item_visibility: Option<Visibility>,
+    /// The fields of its type.
+    #[serde(flatten)]
+    #[specta(type = HashMap<String, specta_typescript::Unknown>)]
+    pub payload: Map<String, Value>,
+}
+
+impl From<Item> for ItemRow {
+    fn from(item: Item) -> Self {
+        ItemRow {
+            id: item.id,
+            item_type: item.item_type,
+            status: item.status,
+            request_id: item.request_id.to_string(),
+            item_index: item.item_index,
+            ts: item.ts,
+            seq: item.seq,
+            provenance: item.provenance,
+            visibility: item.visibility,
+            transient: item.transient,
+            agent_type: item.agent_type,
+            agent_name: item.agent_name,
+            item_visibility: item.item_visibility,
+            payload: item.payload,
+        }
+    }
+}
+
+/// One line of a flow's console.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+pub struct LogLine {
+    /// `log`, `info`, `warn`, `error` or `debug`.
+    pub level: String,
+    /// One line, or a few.
+    pub text: String,
+    /// Milliseconds since the epoch.
+    pub at: i64,
+}
+
+/// One difference of one scope's state.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// `request`, `session`, `user`, `project`, `sequencer` or `block`.
+    pub scope: String,
+    /// Which sequencer or block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance_id: Option<String>,
+    /// Like `plan[2].title`; empty for the whole state.
+    pub path: String,
+    /// What happened.
+    pub kind: DifferenceKind,
+    /// Before; for a move, the old place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old: Option<Json>,
+    /// After; for a move, the new place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new: Option<Json>,
+    /// The newest event that touched the path, where one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// The path of the block that wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+impl Change {
+    pub(crate) fn new(scope: &str, instance_id: Option<String>, difference: Difference) -> Self {
+        Change {
+            scope: scope.to_owned(),
+            instance_id,
+            path: difference.path,
+            kind: difference.kind,
+            old: difference.old.map(Json),
+            new: difference.new.map(Json),
+            seq: None,
+            by: None,
+        }
+    }
+}
+
+/// Every scope's state at an instant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
+pub struct StateView {
+    /// The event it is at; absent for the state now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// When that event was, in milliseconds since the epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    /// The request's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<Json>,
+    /// The session's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<Json>,
+    /// The user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<Json>,
+    /// The project's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<Json>,
+    /// By instance id, every sequencer and block with state of its own.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sequencers: BTreeMap<String, Json>,
+    /// By scope, or by instance id.
+    pub versions: BTreeMap<String, u64>,
+}
+
+/// One event, as the command line and the window show it.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct EventRow {
+    /// Its number in the request.
+    pub seq: u64,
+    /// Milliseconds since the epoch.
+    pub at: i64,
+    /// What happened.
+    pub kind: String,
+    /// The block's path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// `requestId:path:attempt`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance_id: Option<String>,
+    /// The kind's own fields.
+    pub payload: Json,
+}
+
+impl EventRow {
+    /// An event of a request.
+    pub fn new(request: &str, event: &Event) -> Self {
+        let mut payload = serde_json::to_value(&event.kind).unwrap_or_default();
+        if let Value::Object(fields) = &mut payload {
+            fields.shift_remove("kind");
+        }
+        let path = event.path.as_ref().map(ToString::to_string);
+        EventRow {
+            seq: event.seq,
+            at: event.at,
+            kind: event.kind.name().to_owned(),
+            instance_id: path.as_ref().map(|path| format!("{request}:{path}:{}", event.attempt)),
+            path,
+            payload: Json(payload),
+        }
+    }
+}
+
+/// What the window shows of the workspace itself.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+#[serde(rename = "Workspace")]
+pub struct WorkspaceRow {
+    /// The folder.
+    pub dir: String,
+    /// The folder's name.
+    pub name: String,
+    /// The database.
+    pub data_file: String,
+    /// Flowglass's version.
+    pub version: String,
+    /// Users that ran something.
+    pub users: Vec<String>,
+    /// Projects that something ran in.
+    pub projects: Vec<String>,
+}
+
+/// Sizes and counts of the database.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    /// The file with its write-ahead log.
+    pub bytes: u64,
+    /// Events of all requests.
+    pub events: u64,
+    /// Lasting items.
+    pub items: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Requests.
+    pub requests: u64,
+    /// JSON bytes that were put into the log.
+    pub payload_bytes: u64,
+    /// The same without repeats.
+    pub unique_payload_bytes: u64,
+}

@@ -1,0 +1,457 @@
+//! The command line: a contract of names, flags, JSON fields and exit codes.
+//!
+//! Results go to stdout, everything else to stderr. With `--json` stdout is one JSON document.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use engine::event::RequestStatus;
+use engine::scope::{ScopeKey, ScopeKind};
+use runner::{
+    At, Audience, ErrorInfo, EventQuery, Fault, Json, Mock, OpenOptions, RequestQuery, RunOptions, SessionQuery, Workspace,
+};
+use serde_json::{Value, json};
+
+use crate::print;
+
+/// Exit codes (`design/interface.md` §1).
+pub(crate) mod exit {
+    pub(crate) const DONE: u8 = 0;
+    pub(crate) const FAILURE: u8 = 1;
+    pub(crate) const USAGE: u8 = 2;
+    pub(crate) const FLOW_FAILED: u8 = 3;
+    pub(crate) const SUSPENDED: u8 = 4;
+    pub(crate) const INTERRUPTED: u8 = 5;
+    pub(crate) const NOT_FOUND: u8 = 6;
+    pub(crate) const REFUSED: u8 = 7;
+}
+
+#[derive(Parser)]
+#[command(name = "flowglass", version, about = "A desktop debugger for AI flows", args_conflicts_with_subcommands = false)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Args)]
+struct Global {
+    /// The workspace: the folder with the flows
+    #[arg(long, global = true, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// The database (default: DIR/.flowglass/flowglass.db)
+    #[arg(long, global = true, value_name = "FILE")]
+    data: Option<PathBuf>,
+    /// One JSON document on stdout
+    #[arg(long, global = true)]
+    json: bool,
+    /// What a commit survives
+    #[arg(long, global = true)]
+    durability: Option<Durability>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Durability {
+    /// A killed process
+    Process,
+    /// A lost power supply
+    Power,
+}
+
+#[derive(Args)]
+struct Page {
+    /// At most this many
+    #[arg(long)]
+    limit: Option<u64>,
+    /// Leave out this many first
+    #[arg(long)]
+    offset: Option<u64>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Open the window
+    Open {
+        /// The workspace
+        dir: Option<PathBuf>,
+    },
+    /// List the flows, their actions and input schemas
+    Flows {
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Load every flow and print what is wrong; exit 1 if any fails
+    Check,
+    /// Run an action
+    Run(Run),
+    /// List sessions, newest first
+    Sessions {
+        #[arg(long)]
+        user: Option<String>,
+        #[arg(long)]
+        flow: Option<String>,
+        #[arg(long)]
+        project: Option<String>,
+        #[arg(long, value_parser = status)]
+        status: Option<RequestStatus>,
+        /// Part of an id, a title or a flow's name
+        #[arg(long)]
+        search: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// List requests, newest first
+    Requests {
+        #[arg(long)]
+        session: Option<String>,
+        #[arg(long, value_parser = status)]
+        status: Option<RequestStatus>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Show one request with every block's input and output
+    Show { request: String },
+    /// The raw events of a request
+    Events {
+        request: String,
+        /// The first event to show
+        #[arg(long, value_name = "SEQ")]
+        from: Option<u64>,
+        /// Only this kind
+        #[arg(long)]
+        kind: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// The items of a session or a request, oldest first
+    Items {
+        #[arg(long, conflicts_with = "request", required_unless_present = "request")]
+        session: Option<String>,
+        #[arg(long)]
+        request: Option<String>,
+        #[arg(long, default_value = "all", value_parser = audience)]
+        view: Audience,
+        /// Only this type
+        #[arg(long = "type", value_name = "TYPE")]
+        item_type: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// The state of a session, a user, a project, or of every scope at an instant of a request
+    #[command(group = clap::ArgGroup::new("whose").required(true))]
+    State {
+        #[arg(long, group = "whose")]
+        session: Option<String>,
+        #[arg(long, group = "whose")]
+        user: Option<String>,
+        #[arg(long, group = "whose")]
+        project: Option<String>,
+        #[arg(long, group = "whose")]
+        request: Option<String>,
+        /// An event's number, or a block's path: just after that block finished
+        #[arg(long, value_name = "SEQ|PATH", requires = "request", value_parser = at)]
+        at: Option<At>,
+    },
+    /// What differs between two instants of a request, or between two requests
+    Diff {
+        request: String,
+        #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
+        from: Option<At>,
+        #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
+        to: Option<At>,
+        /// Compare with this request
+        #[arg(long, value_name = "REQUEST2")]
+        with: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Sizes and counts of the database
+    Stats,
+    /// Run an example, look into it, and print what a window would show
+    Demo,
+}
+
+#[derive(Args)]
+struct Run {
+    flow: String,
+    action: String,
+    /// Who asks
+    #[arg(long)]
+    user: String,
+    /// The conversation (default: a new one)
+    #[arg(long)]
+    session: Option<String>,
+    /// The team
+    #[arg(long)]
+    project: Option<String>,
+    /// The request's id (default: a new one)
+    #[arg(long)]
+    request: Option<String>,
+    /// JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    input: Option<String>,
+    /// Mock models, by the script beside the flow or by this one
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    mock: Option<String>,
+    /// One event a line as it happens, the result last
+    #[arg(long)]
+    events: bool,
+}
+
+fn status(text: &str) -> Result<RequestStatus, String> {
+    RequestStatus::parse(text).ok_or_else(|| {
+        "one of queued, in_progress, completed, incomplete, failed, suspended, interrupted, aborted".to_owned()
+    })
+}
+
+fn audience(text: &str) -> Result<Audience, String> {
+    Audience::parse(text).ok_or_else(|| "one of all, client, history, trace".to_owned())
+}
+
+fn at(text: &str) -> Result<At, String> {
+    match text.parse() {
+        Ok(seq) => Ok(At::Seq(seq)),
+        Err(_) if text.starts_with("root") => Ok(At::Path(text.to_owned())),
+        Err(_) => Err("an event's number, or a path that begins with root".to_owned()),
+    }
+}
+
+/// What a command came to: a JSON document, its text for people, and the exit code.
+pub(crate) struct Outcome {
+    pub(crate) json: Value,
+    pub(crate) text: String,
+    pub(crate) code: u8,
+}
+
+impl Outcome {
+    pub(crate) fn done(json: Value, text: String) -> Self {
+        Outcome { json, text, code: exit::DONE }
+    }
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let json = cli.global.json;
+    match dispatch(cli) {
+        Ok(outcome) => {
+            let text = if json { format!("{}\n", outcome.json) } else { outcome.text };
+            // A reader that went away (a closed pipe) wants no more, and that is no failure.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            ExitCode::from(outcome.code)
+        }
+        Err(fault) => {
+            eprintln!("flowglass: {fault}");
+            if json {
+                println!("{}", fault_json(&fault));
+            }
+            ExitCode::from(code_of(&fault))
+        }
+    }
+}
+
+/// Clap's own message; with `--json` also a document on stdout.
+fn usage(error: &clap::Error) -> ExitCode {
+    let wrong = error.use_stderr();
+    // Printing fails only when nobody reads.
+    let _ = error.print();
+    if !wrong {
+        return ExitCode::SUCCESS;
+    }
+    if std::env::args().any(|arg| arg == "--json") {
+        let text = error.to_string();
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        println!("{}", json!({ "error": { "name": "UsageError", "code": "usage", "message": message } }));
+    }
+    ExitCode::from(exit::USAGE)
+}
+
+fn fault_json(fault: &Fault) -> Value {
+    let mut error = json!({ "name": fault.name(), "code": fault.code(), "message": fault.to_string() });
+    if let Fault::Invalid { details, .. } = fault
+        && !details.is_empty()
+    {
+        error["details"] = json!(details);
+    }
+    json!({ "error": error })
+}
+
+fn code_of(fault: &Fault) -> u8 {
+    match fault {
+        Fault::NotFound { .. } => exit::NOT_FOUND,
+        Fault::Refused { .. } => exit::REFUSED,
+        Fault::Invalid { .. } => exit::USAGE,
+        Fault::NotLoaded { .. } | Fault::Internal { .. } => exit::FAILURE,
+    }
+}
+
+fn options(global: &Global) -> OpenOptions {
+    OpenOptions {
+        dir: global.dir.clone().unwrap_or_else(|| PathBuf::from(".")),
+        data: global.data.clone(),
+        durability: global.durability.map(|durability| match durability {
+            Durability::Process => runner::Durability::Process,
+            Durability::Power => runner::Durability::Power,
+        }),
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<Outcome, Fault> {
+    let command = match cli.command {
+        None => return crate::window::open(options(&cli.global)),
+        Some(Command::Open { dir }) => {
+            let mut options = options(&cli.global);
+            if let Some(dir) = dir {
+                options.dir = dir;
+            }
+            return crate::window::open(options);
+        }
+        Some(Command::Demo) => return crate::demo::demo(&cli.global.dir),
+        Some(command) => command,
+    };
+    let input = match &command {
+        // Read before anything is opened: wrong usage must leave no trace.
+        Command::Run(run) => run.input.as_deref().map(read_input).transpose()?,
+        _ => None,
+    };
+    let workspace = Workspace::open(options(&cli.global))?;
+    match command {
+        Command::Flows { page } => {
+            let flows = page.cut(workspace.flows()?);
+            Ok(Outcome::done(json!(flows), print::flows(&flows)))
+        }
+        Command::Check => {
+            let flows = workspace.flows()?;
+            let failed = flows.iter().any(|flow| flow.error.is_some());
+            let mut outcome = Outcome::done(json!(flows), print::check(&flows));
+            outcome.code = if failed { exit::FAILURE } else { exit::DONE };
+            Ok(outcome)
+        }
+        Command::Run(run) => run_action(&workspace, run, input, cli.global.json),
+        Command::Sessions { user, flow, project, status, search, page } => {
+            let query = SessionQuery { user, flow, project, status, search, limit: page.limit, offset: page.offset };
+            let sessions = workspace.sessions(query)?;
+            Ok(Outcome::done(json!(sessions), print::sessions(&sessions)))
+        }
+        Command::Requests { session, status, page } => {
+            let query = RequestQuery { session, status, limit: page.limit, offset: page.offset, ..RequestQuery::default() };
+            let requests = workspace.requests(query)?;
+            Ok(Outcome::done(json!(requests), print::requests(&requests)))
+        }
+        Command::Show { request } => {
+            let shown = workspace.show(&request)?;
+            Ok(Outcome::done(json!(shown), print::shown(&shown)))
+        }
+        Command::Events { request, from, kind, page } => {
+            let query = EventQuery { from, kind, limit: page.limit, offset: page.offset, ..EventQuery::default() };
+            let events = workspace.events(&request, query)?;
+            Ok(Outcome::done(json!(events), print::events(&events)))
+        }
+        Command::Items { session, request, view, item_type, page } => {
+            let mut items = workspace.items(session.as_deref(), request.as_deref(), view)?;
+            if let Some(wanted) = &item_type {
+                let wanted = engine::item::canonical_item_type(wanted);
+                items.retain(|item| item.item_type == wanted);
+            }
+            let items = page.cut(items);
+            Ok(Outcome::done(json!(items), print::items(&items)))
+        }
+        Command::State { session, user, project, request, at } => {
+            let key = |kind, id: String| ScopeKey::new(kind, id);
+            let state = match (session, user, project, request) {
+                (Some(id), ..) => workspace.record_state(key(ScopeKind::Session, id))?,
+                (_, Some(id), ..) => workspace.record_state(key(ScopeKind::User, id))?,
+                (_, _, Some(id), _) => workspace.record_state(key(ScopeKind::Project, id))?,
+                (.., Some(request)) => workspace.state_at(&request, at.as_ref())?,
+                _ => return Err(Fault::Invalid { message: "name a session, user, project or request".to_owned(), details: Vec::new() }),
+            };
+            Ok(Outcome::done(json!(state), print::state(&state)))
+        }
+        Command::Diff { request, from, to, with, page } => {
+            let changes = page.cut(workspace.diff(&request, from.as_ref(), to.as_ref(), with.as_deref())?);
+            Ok(Outcome::done(json!(changes), print::changes(&changes)))
+        }
+        Command::Stats => {
+            let stats = workspace.stats()?;
+            Ok(Outcome::done(json!(stats), print::stats(&stats)))
+        }
+        Command::Open { .. } | Command::Demo => unreachable!("handled above"),
+    }
+}
+
+impl Page {
+    fn cut<T>(&self, all: Vec<T>) -> Vec<T> {
+        let skip = self.offset.unwrap_or(0) as usize;
+        let take = self.limit.map_or(usize::MAX, |limit| limit as usize);
+        all.into_iter().skip(skip).take(take).collect()
+    }
+}
+
+fn read_input(given: &str) -> Result<Value, Fault> {
+    let invalid = |message: String| Fault::Invalid { message, details: Vec::new() };
+    let (text, place) = match given.strip_prefix('@') {
+        _ if given == "-" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).map_err(|error| invalid(format!("--input -: {error}")))?;
+            (text, "standard input".to_owned())
+        }
+        Some(file) => {
+            let text = std::fs::read_to_string(file).map_err(|error| invalid(format!("--input @{file}: {error}")))?;
+            (text, file.to_owned())
+        }
+        None => (given.to_owned(), "--input".to_owned()),
+    };
+    engine::data::from_json(&text)
+        .map_err(|error| invalid(format!("{place} is not JSON: {error}; a text needs quotes, like '\"hello\"'")))
+}
+
+fn run_action(workspace: &Workspace, run: Run, input: Option<Value>, as_json: bool) -> Result<Outcome, Fault> {
+    let mock = match run.mock.as_deref() {
+        None => Mock::Off,
+        Some("") => Mock::Beside,
+        Some(file) => Mock::File(file.into()),
+    };
+    let started = std::time::Instant::now();
+    let running = workspace.run(RunOptions {
+        flow: run.flow,
+        action: run.action,
+        user: run.user,
+        session: run.session,
+        project: run.project,
+        request: run.request,
+        input,
+        mock,
+    })?;
+    let (request_id, session_id) = (running.request_id.clone(), running.session_id.clone());
+    if run.events {
+        workspace.follow(&request_id, |event| println!("{}", json!(event)))?;
+    }
+    let ended = running.wait()?;
+    let mut result = json!({ "requestId": request_id, "sessionId": session_id, "status": ended.status });
+    if let Some(output) = ended.output.as_value() {
+        result["output"] = output.clone();
+    }
+    let error = ended.error.as_ref().map(ErrorInfo::from);
+    if let Some(error) = &error {
+        result["error"] = json!(error);
+    }
+    result["durationMs"] = json!(started.elapsed().as_millis() as u64);
+    if let Some(error) = &error {
+        print::flow_error(error);
+    }
+    let text = if run.events { format!("{result}\n") } else { print::result(&Json(result.clone())) };
+    let code = match ended.status {
+        RequestStatus::Completed => exit::DONE,
+        RequestStatus::Suspended => exit::SUSPENDED,
+        RequestStatus::Interrupted | RequestStatus::Aborted => exit::INTERRUPTED,
+        _ => exit::FLOW_FAILED,
+    };
+    let _ = as_json;
+    Ok(Outcome { json: result, text, code })
+}

@@ -1,0 +1,272 @@
+//! The one list of what the window can ask. Each command is one call of the workspace.
+//!
+//! The page's side of this list, `ui/src/host/bindings.ts`, is generated from it; a test fails
+//! when that file is stale.
+
+use std::sync::Arc;
+
+use engine::event::RequestStatus;
+use runner::{
+    At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Mock, Notice, RequestRow,
+    SessionRow, StateView, Timeline, Workspace, WorkspaceRow,
+};
+use serde::{Deserialize, Serialize};
+use tauri::State;
+use tauri_specta::{Builder, collect_commands};
+
+use crate::window::Desk;
+
+/// The list, for the window and for the test that writes the bindings.
+pub(crate) fn builder() -> Builder<tauri::Wry> {
+    Builder::<tauri::Wry>::new()
+        .commands(collect_commands![
+            workspace,
+            choose_workspace,
+            flows,
+            source,
+            start_run,
+            abort,
+            sessions,
+            requests,
+            timeline,
+            block,
+            items,
+            state_at,
+            diff,
+            events,
+            watch,
+        ])
+        .dangerously_cast_bigints_to_number()
+}
+
+/// Reads of the database must not hold up the window's own thread.
+async fn off_the_main_thread<R: Send + 'static>(
+    desk: State<'_, Desk>,
+    ask: impl FnOnce(Arc<Workspace>) -> Result<R, Fault> + Send + 'static,
+) -> Result<R, Fault> {
+    let workspace = desk.workspace();
+    let answer = tauri::async_runtime::spawn_blocking(move || ask(workspace)).await;
+    answer.unwrap_or_else(|error| Err(Fault::Internal { message: error.to_string() }))
+}
+
+/// The folder that is open.
+#[tauri::command]
+#[specta::specta]
+async fn workspace(desk: State<'_, Desk>) -> Result<WorkspaceRow, Fault> {
+    off_the_main_thread(desk, |workspace| workspace.row()).await
+}
+
+/// Opens another folder.
+#[tauri::command]
+#[specta::specta]
+async fn choose_workspace(desk: State<'_, Desk>, dir: String) -> Result<WorkspaceRow, Fault> {
+    desk.choose(&dir)?.row()
+}
+
+/// All flows, up to date with their files.
+#[tauri::command]
+#[specta::specta]
+async fn flows(desk: State<'_, Desk>) -> Result<Vec<FlowRow>, Fault> {
+    off_the_main_thread(desk, |workspace| workspace.flows()).await
+}
+
+/// The text of a flow file.
+#[tauri::command]
+#[specta::specta]
+async fn source(desk: State<'_, Desk>, file: String) -> Result<String, Fault> {
+    off_the_main_thread(desk, move |workspace| workspace.source(&file)).await
+}
+
+/// What to run.
+#[derive(Debug, Deserialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+struct RunOptions {
+    flow: String,
+    action: String,
+    user_id: String,
+    session_id: Option<String>,
+    project_id: Option<String>,
+    #[specta(type = specta_typescript::Unknown)]
+    #[serde(default)]
+    input: serde_json::Value,
+    mock: bool,
+}
+
+/// A request that was accepted.
+#[derive(Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+struct Started {
+    request_id: String,
+    session_id: String,
+}
+
+/// Starts an action; the timeline tells the rest.
+#[tauri::command]
+#[specta::specta]
+async fn start_run(desk: State<'_, Desk>, options: RunOptions) -> Result<Started, Fault> {
+    off_the_main_thread(desk, move |workspace| {
+        let running = workspace.run(runner::RunOptions {
+            flow: options.flow,
+            action: options.action,
+            user: options.user_id,
+            session: options.session_id,
+            project: options.project_id,
+            request: None,
+            input: Some(options.input),
+            mock: if options.mock { Mock::Beside } else { Mock::Off },
+        })?;
+        Ok(Started { request_id: running.request_id, session_id: running.session_id })
+    })
+    .await
+}
+
+/// Stops a running request.
+#[tauri::command]
+#[specta::specta]
+async fn abort(desk: State<'_, Desk>, request_id: String) -> Result<RequestStatus, Fault> {
+    off_the_main_thread(desk, move |workspace| workspace.abort(&request_id)).await
+}
+
+/// Which sessions; newest first.
+#[derive(Debug, Deserialize, specta::Type)]
+struct SessionQuery {
+    user: Option<String>,
+    flow: Option<String>,
+    status: Option<RequestStatus>,
+    search: Option<String>,
+    limit: u32,
+    offset: u32,
+}
+
+/// Sessions, newest first.
+#[tauri::command]
+#[specta::specta]
+async fn sessions(desk: State<'_, Desk>, query: SessionQuery) -> Result<Vec<SessionRow>, Fault> {
+    off_the_main_thread(desk, move |workspace| {
+        workspace.sessions(runner::SessionQuery {
+            user: query.user,
+            flow: query.flow,
+            project: None,
+            status: query.status,
+            search: query.search,
+            limit: Some(query.limit.into()),
+            offset: Some(query.offset.into()),
+        })
+    })
+    .await
+}
+
+/// Which requests; newest first.
+#[derive(Debug, Deserialize, specta::Type)]
+struct RequestQuery {
+    session: Option<String>,
+    status: Option<RequestStatus>,
+    limit: u32,
+    offset: u32,
+}
+
+/// Requests, newest first.
+#[tauri::command]
+#[specta::specta]
+async fn requests(desk: State<'_, Desk>, query: RequestQuery) -> Result<Vec<RequestRow>, Fault> {
+    off_the_main_thread(desk, move |workspace| {
+        workspace.requests(runner::RequestQuery {
+            session: query.session,
+            status: query.status,
+            limit: Some(query.limit.into()),
+            offset: Some(query.offset.into()),
+        })
+    })
+    .await
+}
+
+/// The rows of a timeline that began or ended after an event; 0 for all.
+#[tauri::command]
+#[specta::specta]
+async fn timeline(desk: State<'_, Desk>, request_id: String, after_seq: u64) -> Result<Timeline, Fault> {
+    off_the_main_thread(desk, move |workspace| workspace.timeline(&request_id, after_seq)).await
+}
+
+/// Everything about one execution of a block.
+#[tauri::command]
+#[specta::specta]
+async fn block(desk: State<'_, Desk>, request_id: String, instance_id: String) -> Result<BlockDetail, Fault> {
+    off_the_main_thread(desk, move |workspace| workspace.block(&request_id, &instance_id)).await
+}
+
+/// Whose items, as whom.
+#[derive(Debug, Deserialize, specta::Type)]
+struct ItemQuery {
+    session: Option<String>,
+    request: Option<String>,
+    view: Audience,
+}
+
+/// Items, oldest first.
+#[tauri::command]
+#[specta::specta]
+async fn items(desk: State<'_, Desk>, query: ItemQuery) -> Result<Vec<ItemRow>, Fault> {
+    off_the_main_thread(desk, move |workspace| {
+        workspace.items(query.session.as_deref(), query.request.as_deref(), query.view)
+    })
+    .await
+}
+
+/// Every scope's state just after an event.
+#[tauri::command]
+#[specta::specta]
+async fn state_at(desk: State<'_, Desk>, request_id: String, seq: u64) -> Result<StateView, Fault> {
+    off_the_main_thread(desk, move |workspace| workspace.state_at(&request_id, Some(&At::Seq(seq)))).await
+}
+
+/// What differs between two instants of a request.
+#[tauri::command]
+#[specta::specta]
+async fn diff(desk: State<'_, Desk>, request_id: String, from: u64, to: u64) -> Result<Vec<Change>, Fault> {
+    off_the_main_thread(desk, move |workspace| {
+        workspace.diff(&request_id, Some(&At::Seq(from)), Some(&At::Seq(to)), None)
+    })
+    .await
+}
+
+/// Raw events, oldest first.
+#[tauri::command]
+#[specta::specta]
+async fn events(desk: State<'_, Desk>, request_id: String, from: u64, limit: u32) -> Result<Vec<EventRow>, Fault> {
+    off_the_main_thread(desk, move |workspace| {
+        let query = EventQuery { from: Some(from), limit: Some(limit.into()), ..EventQuery::default() };
+        workspace.events(&request_id, query)
+    })
+    .await
+}
+
+/// Tells the page when to read again.
+#[tauri::command]
+#[specta::specta]
+async fn watch(desk: State<'_, Desk>, on_notice: tauri::ipc::Channel<Notice>) -> Result<(), Fault> {
+    desk.watch(on_notice);
+    Ok(())
+}
+
+
+#[cfg(test)]
+mod tests {
+    use specta_typescript::Typescript;
+
+    /// The page's side of the list is what this list generates. `UPDATE=1 cargo test` rewrites it.
+    #[test]
+    fn bindings_are_current() {
+        let fresh = std::env::temp_dir().join(format!("flowglass-bindings-{}.ts", std::process::id()));
+        super::builder()
+            .export(Typescript::default().header("// Generated from src-tauri/src/ipc.rs by `UPDATE=1 cargo test bindings`. Do not edit.\n"), &fresh)
+            .expect("the list exports");
+        let text = std::fs::read_to_string(&fresh).expect("it was written");
+        let _ = std::fs::remove_file(&fresh);
+        let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/ui/src/host/bindings.ts");
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(committed, &text).expect("writable");
+        }
+        let known = std::fs::read_to_string(committed).unwrap_or_default();
+        assert!(known == text, "ui/src/host/bindings.ts is stale: run `UPDATE=1 cargo test -p flowglass bindings`");
+    }
+}

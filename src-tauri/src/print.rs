@@ -1,0 +1,358 @@
+//! Results as text for people. Plain, aligned, short; nothing a program should parse.
+
+use std::fmt::Write as _;
+
+use engine::views::blocks::BlockStatus;
+use engine::views::diff::DifferenceKind;
+use runner::{Change, ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, Shown, StateView, Stats};
+use serde_json::Value;
+
+/// Longer values are cut where a line shows them.
+const WIDEST: usize = 100;
+
+/// Rows in columns as wide as their widest cell; the last column is free.
+fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
+    for row in rows {
+        for (at, cell) in row.iter().enumerate() {
+            widths[at] = widths[at].max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    let head = head.iter().map(|cell| (*cell).to_owned()).collect();
+    for row in std::iter::once(&head).chain(rows) {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            let width = if at + 1 == row.len() { 0 } else { widths[at] };
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn short(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => format!("{text:?}"),
+        other => other.to_string(),
+    };
+    cut(&text)
+}
+
+fn cut(text: &str) -> String {
+    let flat = text.replace('\n', " ");
+    if flat.chars().count() <= WIDEST {
+        return flat;
+    }
+    let head: String = flat.chars().take(WIDEST - 1).collect();
+    format!("{head}… ({} bytes)", text.len())
+}
+
+fn duration(ms: Option<i64>) -> String {
+    match ms {
+        None => "…".to_owned(),
+        Some(ms) if ms < 1_000 => format!("{ms} ms"),
+        Some(ms) => format!("{:.1} s", ms as f64 / 1_000.0),
+    }
+}
+
+/// `2026-11-21 02:03:04` in UTC, from the civil-from-days algorithm.
+fn time(ms: i64) -> String {
+    let (days, rest) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000) / 1_000);
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02}:{:02}", rest / 3_600, rest / 60 % 60, rest % 60)
+}
+
+pub(crate) fn flows(flows: &[FlowRow]) -> String {
+    if flows.is_empty() {
+        return "no flows: put a .ts file with `export default defineFlow({ … })` into this folder\n".to_owned();
+    }
+    let mut text = String::new();
+    for flow in flows {
+        let _ = writeln!(text, "{}  ({})", flow.kind, flow.file);
+        for action in &flow.actions {
+            let about = action.description.as_deref().map(|words| format!("  {words}")).unwrap_or_default();
+            let _ = writeln!(text, "  {}{about}", action.name);
+        }
+        if let Some(error) = &flow.error {
+            let _ = writeln!(text, "  does not load: {}", place(error));
+        }
+    }
+    text
+}
+
+fn place(error: &runner::LoadErrorRow) -> String {
+    match (&error.file, error.line) {
+        (Some(file), Some(line)) => format!("{file}:{line}:{}: {}", error.column.unwrap_or(1), error.message),
+        (Some(file), None) => format!("{file}: {}", error.message),
+        _ => error.message.clone(),
+    }
+}
+
+pub(crate) fn check(flows: &[FlowRow]) -> String {
+    let mut text = String::new();
+    for flow in flows {
+        match &flow.error {
+            None => drop(writeln!(text, "ok    {}  ({})", flow.kind, flow.file)),
+            Some(error) => drop(writeln!(text, "fail  {}", place(error))),
+        }
+    }
+    let failed = flows.iter().filter(|flow| flow.error.is_some()).count();
+    let _ = writeln!(text, "{} of {} flows load", flows.len() - failed, flows.len());
+    text
+}
+
+pub(crate) fn sessions(sessions: &[SessionRow]) -> String {
+    let rows: Vec<_> = sessions
+        .iter()
+        .map(|s| {
+            vec![
+                s.id.clone(),
+                s.flow.clone(),
+                s.user_id.clone(),
+                s.last_status.as_str().to_owned(),
+                s.requests.to_string(),
+                s.items.to_string(),
+                time(s.updated_at),
+                s.title.clone().unwrap_or_default(),
+            ]
+        })
+        .collect();
+    table(&["SESSION", "FLOW", "USER", "STATUS", "REQUESTS", "ITEMS", "UPDATED (UTC)", "TITLE"], &rows)
+}
+
+pub(crate) fn requests(requests: &[RequestRow]) -> String {
+    let rows: Vec<_> = requests
+        .iter()
+        .map(|r| {
+            vec![
+                r.id.clone(),
+                r.session_id.clone(),
+                format!("{}.{}", r.flow, r.action),
+                r.status.as_str().to_owned(),
+                duration(r.duration_ms),
+                time(r.started_at),
+                r.error.as_ref().map(|error| cut(&error.message)).unwrap_or_default(),
+            ]
+        })
+        .collect();
+    table(&["REQUEST", "SESSION", "ACTION", "STATUS", "TOOK", "STARTED (UTC)", "ERROR"], &rows)
+}
+
+pub(crate) fn shown(shown: &Shown) -> String {
+    let request = &shown.request;
+    let mut text = format!(
+        "{} · {}.{} · {} · {}\nsession {} · user {}\n",
+        request.id,
+        request.flow,
+        request.action,
+        request.status.as_str(),
+        duration(request.duration_ms),
+        request.session_id,
+        request.user_id
+    );
+    if let Some(input) = &shown.input {
+        let _ = writeln!(text, "input   {}", short(&input.0));
+    }
+    if let Some(output) = &shown.output {
+        let _ = writeln!(text, "output  {}", short(&output.0));
+    }
+    text.push('\n');
+    text.push_str(&timeline(shown));
+    text
+}
+
+/// The timeline as a tree with bars.
+pub(crate) fn timeline(shown: &Shown) -> String {
+    const WIDTH: i64 = 32;
+    let start = shown.request.started_at;
+    let ends = shown.blocks.iter().map(|block| block.row.started_at + block.row.duration_ms.unwrap_or(0));
+    let span = (ends.max().unwrap_or(start) - start).max(1);
+    let rows: Vec<_> = shown
+        .blocks
+        .iter()
+        .map(|block| {
+            let row = &block.row;
+            let depth = row.path.matches('/').count();
+            let from = (row.started_at - start) * (WIDTH - 1) / span;
+            let length = (row.duration_ms.unwrap_or(span - (row.started_at - start)) * WIDTH / span).clamp(1, WIDTH - from);
+            let bar: String = " ".repeat(from as usize) + &"█".repeat(length as usize);
+            let status = match row.status {
+                BlockStatus::Running => "▶ running",
+                BlockStatus::Completed if row.memoized => "= memoized",
+                BlockStatus::Completed => "✓ completed",
+                BlockStatus::Failed => "✗ failed",
+                BlockStatus::Suspended => "⏸ suspended",
+                BlockStatus::Abandoned => "~ abandoned",
+            };
+            let segment = row.path.rsplit('/').next().unwrap_or(&row.path);
+            vec![
+                format!("{}{segment}", "  ".repeat(depth)),
+                format!("{bar:<32}"),
+                duration(row.duration_ms),
+                status.to_owned(),
+                block.row.error.as_ref().map(|error| cut(&error.message)).unwrap_or_default(),
+            ]
+        })
+        .collect();
+    table(&["BLOCK", "TIME", "TOOK", "STATUS", ""], &rows)
+}
+
+pub(crate) fn events(events: &[EventRow]) -> String {
+    let rows: Vec<_> = events
+        .iter()
+        .map(|event| {
+            vec![event.seq.to_string(), event.kind.clone(), event.path.clone().unwrap_or_default(), short(&event.payload.0)]
+        })
+        .collect();
+    table(&["SEQ", "KIND", "PATH", "PAYLOAD"], &rows)
+}
+
+pub(crate) fn items(items: &[ItemRow]) -> String {
+    let rows: Vec<_> = items
+        .iter()
+        .map(|item| {
+            let audience = match (item.visibility.client, item.visibility.history) {
+                (true, true) => "client history",
+                (true, false) => "client",
+                (false, true) => "history",
+                (false, false) => "trace",
+            };
+            vec![
+                item.item_index.to_string(),
+                item.item_type.clone(),
+                item.provenance.block_name.clone(),
+                audience.to_owned(),
+                gist(item),
+            ]
+        })
+        .collect();
+    table(&["#", "TYPE", "BY", "SEEN BY", "CONTENT"], &rows)
+}
+
+/// What an item says, in a line.
+fn gist(item: &ItemRow) -> String {
+    let payload = &item.payload;
+    let text = |key: &str| payload.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    match item.item_type.as_str() {
+        "message" => {
+            let said = payload.get("content").map(engine::views::history::joined_text).unwrap_or_default();
+            cut(&format!("{}: {said}", text("role")))
+        }
+        "reasoning" => cut(&payload.get("summary").map(engine::views::history::joined_text).unwrap_or_default()),
+        "status" | "error" => cut(&text("message")),
+        "component" => cut(&format!("{} {}", text("component"), payload.get("data").unwrap_or(&Value::Null))),
+        "state_change" => cut(&format!(
+            "{} {} {} {}",
+            text("scope"),
+            text("operation"),
+            text("path"),
+            payload.get("value").unwrap_or(&Value::Null)
+        )),
+        "block_output" => payload.get("output").map(short).unwrap_or_default(),
+        "router_decision" => text("selectedRoute"),
+        _ => cut(&Value::Object(payload.clone()).to_string()),
+    }
+}
+
+pub(crate) fn state(state: &StateView) -> String {
+    let mut text = String::new();
+    if let Some(seq) = state.seq {
+        let _ = writeln!(text, "at event {seq}");
+    }
+    let scopes = [("request", &state.request), ("session", &state.session), ("user", &state.user), ("project", &state.project)];
+    let version = |name: &str| state.versions.get(name).copied().unwrap_or(0);
+    for (name, value) in scopes {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{name} (version {})\n{}", version(name), indented(&value.0));
+        }
+    }
+    for (instance, value) in &state.sequencers {
+        let _ = writeln!(text, "{instance} (version {})\n{}", version(instance), indented(&value.0));
+    }
+    text
+}
+
+fn indented(value: &Value) -> String {
+    let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
+    pretty.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+pub(crate) fn changes(changes: &[Change]) -> String {
+    if changes.is_empty() {
+        return "no differences\n".to_owned();
+    }
+    let rows: Vec<_> = changes
+        .iter()
+        .map(|change| {
+            let sign = match change.kind {
+                DifferenceKind::Added => "+",
+                DifferenceKind::Removed => "-",
+                DifferenceKind::Changed => "~",
+                DifferenceKind::Moved => ">",
+            };
+            let side = |value: &Option<Json>| value.as_ref().map(|value| short(&value.0));
+            let values = match (side(&change.old), side(&change.new)) {
+                (Some(old), Some(new)) => format!("{old} → {new}"),
+                (old, new) => old.or(new).unwrap_or_default(),
+            };
+            vec![sign.to_owned(), format!("{}.{}", change.scope, change.path), change.by.clone().unwrap_or_default(), values]
+        })
+        .collect();
+    table(&["", "PATH", "BY", "VALUE"], &rows)
+}
+
+pub(crate) fn stats(stats: &Stats) -> String {
+    let row = |name: &str, value: u64| vec![name.to_owned(), value.to_string()];
+    table(
+        &["", ""],
+        &[
+            row("bytes", stats.bytes),
+            row("events", stats.events),
+            row("items", stats.items),
+            row("sessions", stats.sessions),
+            row("requests", stats.requests),
+            row("payload bytes", stats.payload_bytes),
+            row("unique payload bytes", stats.unique_payload_bytes),
+        ],
+    )
+    .trim_start()
+    .to_owned()
+}
+
+pub(crate) fn result(result: &Json) -> String {
+    let result = &result.0;
+    let word = |key: &str| result[key].as_str().unwrap_or_default().to_owned();
+    let mut text = format!(
+        "{}  request {} · session {} · {}\n",
+        word("status"),
+        word("requestId"),
+        word("sessionId"),
+        duration(result["durationMs"].as_i64())
+    );
+    if let Some(output) = result.get("output") {
+        let pretty = serde_json::to_string_pretty(output).unwrap_or_default();
+        let _ = writeln!(text, "{pretty}");
+    }
+    text
+}
+
+/// A flow's own error, on stderr: what, where, and the author's stack.
+pub(crate) fn flow_error(error: &ErrorInfo) {
+    let place = match (&error.file, error.line) {
+        (Some(file), Some(line)) => format!("\n    at {file}:{line}:{}", error.column.unwrap_or(1)),
+        _ => String::new(),
+    };
+    let path = error.path.as_ref().map(|path| format!(" (block {path})")).unwrap_or_default();
+    let code = error.code.as_ref().map(|code| format!(" [{code}]")).unwrap_or_default();
+    eprintln!("{}{code}: {}{path}{place}", error.name, error.message);
+}

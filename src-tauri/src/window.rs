@@ -1,0 +1,112 @@
+//! The window: one, over one workspace at a time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use runner::{Fault, Notice, OpenOptions, Workspace};
+use tauri::{Manager, WebviewUrl, WebviewWindowBuilder};
+
+use crate::cli::Outcome;
+
+/// At most this many batches of notices a second reach the window.
+const BATCHES_A_SECOND: u32 = 60;
+
+/// What the window's commands work on.
+pub(crate) struct Desk {
+    workspace: Mutex<Arc<Workspace>>,
+    watchers: Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>>,
+    options: OpenOptions,
+}
+
+impl Desk {
+    fn new(options: OpenOptions) -> Result<Desk, Fault> {
+        let watchers: Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>> = Arc::default();
+        let workspace = open_watched(options.clone(), &watchers)?;
+        Ok(Desk { workspace: Mutex::new(workspace), watchers, options })
+    }
+
+    /// The open workspace.
+    pub(crate) fn workspace(&self) -> Arc<Workspace> {
+        lock(&self.workspace).clone()
+    }
+
+    /// Opens another folder; the one before stays open while its requests run.
+    pub(crate) fn choose(&self, dir: &str) -> Result<Arc<Workspace>, Fault> {
+        let options = OpenOptions { dir: dir.into(), data: None, ..self.options.clone() };
+        let workspace = open_watched(options, &self.watchers)?;
+        *lock(&self.workspace) = workspace.clone();
+        Ok(workspace)
+    }
+
+    /// A page that wants to hear notices.
+    pub(crate) fn watch(&self, channel: tauri::ipc::Channel<Notice>) {
+        lock(&self.watchers).push(channel);
+    }
+}
+
+fn open_watched(
+    options: OpenOptions,
+    watchers: &Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>>,
+) -> Result<Arc<Workspace>, Fault> {
+    let workspace = Workspace::open(options)?;
+    workspace.watch_files()?;
+    let (sender, notices) = std::sync::mpsc::channel();
+    workspace.listen(move |notice| {
+        // The window is closing when nobody forwards any more.
+        let _ = sender.send(notice.clone());
+    });
+    let watchers = watchers.clone();
+    std::thread::Builder::new().name("notices".to_owned()).spawn(move || forward(&notices, &watchers))?;
+    Ok(workspace)
+}
+
+/// Sends notices on, the newest of each request once a frame.
+fn forward(notices: &std::sync::mpsc::Receiver<Notice>, watchers: &Mutex<Vec<tauri::ipc::Channel<Notice>>>) {
+    while let Ok(first) = notices.recv() {
+        std::thread::sleep(Duration::from_secs(1) / BATCHES_A_SECOND);
+        let mut flows = false;
+        let mut requests = HashMap::new();
+        for notice in std::iter::once(first).chain(notices.try_iter()) {
+            match &notice {
+                Notice::Flows => flows = true,
+                Notice::Request { request_id, .. } => drop(requests.insert(request_id.clone(), notice)),
+            }
+        }
+        let batch: Vec<Notice> = flows.then_some(Notice::Flows).into_iter().chain(requests.into_values()).collect();
+        // A page that was reloaded left a channel that no longer takes anything.
+        lock(watchers).retain(|channel| batch.iter().all(|notice| channel.send(notice.clone()).is_ok()));
+    }
+}
+
+/// Opens the window and stays until it is closed.
+pub(crate) fn open(options: OpenOptions) -> Result<Outcome, Fault> {
+    let has_display = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    if cfg!(target_os = "linux") && !has_display {
+        return Err(Fault::Internal {
+            message: "there is no display to open a window on; `flowglass demo` shows the same without one".to_owned(),
+        });
+    }
+    let desk = Desk::new(options)?;
+    let builder = crate::ipc::builder();
+    let result = tauri::Builder::default()
+        .manage(desk)
+        .invoke_handler(builder.invoke_handler())
+        .setup(move |app| {
+            builder.mount_events(app);
+            let name = app.state::<Desk>().workspace().row()?.name;
+            WebviewWindowBuilder::new(app, "main", WebviewUrl::default())
+                .title(format!("{name} · Flowglass"))
+                .inner_size(1440.0, 900.0)
+                .min_inner_size(960.0, 600.0)
+                .build()?;
+            Ok(())
+        })
+        .run(tauri::generate_context!());
+    result.map_err(|error| Fault::Internal { message: format!("the window could not be opened: {error}") })?;
+    Ok(Outcome::done(serde_json::Value::Null, String::new()))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

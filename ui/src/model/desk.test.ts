@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { FakeHost } from '../host/fake';
+import type { Notice } from '../host/host';
+import { Desk } from './desk.svelte';
+import { Here } from './here.svelte';
+
+let desk: Desk;
+let tell: (notice: Notice) => void;
+
+async function open(hash: string, host = new FakeHost(0, 0)) {
+  history.replaceState(null, '', `#${hash}`);
+  host.watch = async (onNotice) => {
+    tell = onNotice;
+    return () => {};
+  };
+  desk = new Desk(host, new Here(window));
+  await desk.start();
+  return host;
+}
+
+beforeEach(() => localStorage.clear());
+afterEach(() => desk.stop());
+
+test('a flow that was saved is read again', async () => {
+  const host = await open('');
+  await vi.waitFor(() => expect(desk.workspace.flows.answer).toHaveLength(4));
+  host.flows = async () => [{ kind: 'new', file: 'flows/new.ts', actions: [], hasMock: false }];
+  tell({ kind: 'flows' });
+  await vi.waitFor(() => expect(desk.workspace.flows.answer?.map((flow) => flow.kind)).toEqual(['new']));
+});
+
+test('a link to a request alone finds its session', async () => {
+  await open('request=req-2');
+  await vi.waitFor(() => expect(desk.requests.answer?.map((row) => row.id)).toEqual(['req-3', 'req-2']));
+  expect(desk.session).toBe('ses-2');
+});
+
+test('the slider asks for its instant and for the step before it', async () => {
+  const host = await open('session=ses-2&request=req-2');
+  await vi.waitFor(() => expect(desk.request.seq).toBeGreaterThan(20));
+  const diff = vi.spyOn(host, 'diff');
+  const end = desk.request.boundaries[2] ?? 0;
+  desk.seek(end + 1);
+  await vi.waitFor(() => expect(desk.sight.question?.seq).toBe(end + 1));
+  expect(diff).toHaveBeenCalledWith('req-2', end, end + 1);
+});
+
+test('the last event of the slider means following', async () => {
+  await open('session=ses-2&request=req-2&seq=5');
+  await vi.waitFor(() => expect(desk.cursor).toBe(5));
+  desk.seek(desk.request.seq);
+  expect(desk.here.place.seq).toBeNull();
+  desk.seek(-3);
+  expect(desk.here.place.seq).toBe(1);
+});
+
+test('a dragged slider keeps one question under way', async () => {
+  const host = await open('session=ses-2&request=req-2');
+  await vi.waitFor(() => expect(desk.sight.busy).toBe(false));
+  await vi.waitFor(() => expect(desk.sight.answer).not.toBeNull());
+  let under = 0;
+  let most = 0;
+  const real = host.stateAt.bind(host);
+  host.stateAt = async (request, seq) => {
+    most = Math.max(most, ++under);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    under--;
+    return real(request, seq);
+  };
+  for (let seq = 2; seq < 60; seq++) desk.seek(seq);
+  await vi.waitFor(() => expect(desk.sight.answer?.state.seq).toBe(59), 3000);
+  expect(most).toBe(1);
+});
+
+test('what fails becomes a note and nothing else', async () => {
+  await open('');
+  expect(await desk.try(() => Promise.reject(new Error('no disk')))).toBeUndefined();
+  await desk.try(() => Promise.reject(new Error('no disk')));
+  expect(desk.faults.notes.map((note) => note.fault.message)).toEqual(['no disk']);
+});
