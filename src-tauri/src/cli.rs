@@ -242,17 +242,38 @@ pub fn main() -> ExitCode {
     match dispatch(cli) {
         Ok(outcome) => {
             let text = if json { format!("{}\n", outcome.json) } else { outcome.text };
-            // A reader that went away (a closed pipe) wants no more, and that is no failure.
-            let _ = std::io::stdout().write_all(text.as_bytes());
+            print(&text);
             ExitCode::from(outcome.code)
         }
-        Err(fault) => {
+        Err(Stop { fault, code }) => {
             eprintln!("flowglass: {fault}");
             if json {
-                println!("{}", fault_json(&fault));
+                say(&fault_json(&fault));
             }
-            ExitCode::from(code_of(&fault))
+            ExitCode::from(code)
         }
+    }
+}
+
+/// A reader that went away (a closed pipe) wants no more, and that is no failure.
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// A JSON document on a line of its own.
+fn say(document: &Value) {
+    print(&format!("{document}\n"));
+}
+
+/// Why a command ended early, and with which exit code.
+struct Stop {
+    fault: Fault,
+    code: u8,
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Stop { code: code_of(&fault), fault }
     }
 }
 
@@ -266,8 +287,11 @@ fn usage(error: &clap::Error) -> ExitCode {
     }
     if std::env::args().any(|arg| arg == "--json") {
         let text = error.to_string();
-        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        println!("{}", json!({ "error": { "name": "UsageError", "code": "usage", "message": message } }));
+        // The first paragraph says what is wrong; which arguments are missing stands on lines of their own.
+        let lines: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+        let message = lines.join(" ");
+        let message = message.trim_start_matches("error: ");
+        say(&json!({ "error": { "name": "UsageError", "code": "usage", "message": message } }));
     }
     ExitCode::from(exit::USAGE)
 }
@@ -302,17 +326,17 @@ fn options(global: &Global) -> OpenOptions {
     }
 }
 
-fn dispatch(cli: Cli) -> Result<Outcome, Fault> {
+fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
     let command = match cli.command {
-        None => return crate::window::open(options(&cli.global)),
+        None => return Ok(crate::window::open(options(&cli.global))?),
         Some(Command::Open { dir }) => {
             let mut options = options(&cli.global);
             if let Some(dir) = dir {
                 options.dir = dir;
             }
-            return crate::window::open(options);
+            return Ok(crate::window::open(options)?);
         }
-        Some(Command::Demo) => return crate::demo::demo(&cli.global.dir),
+        Some(Command::Demo) => return Ok(crate::demo::demo(&cli.global.dir)?),
         Some(command) => command,
     };
     let input = match &command {
@@ -333,7 +357,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Fault> {
             outcome.code = if failed { exit::FAILURE } else { exit::DONE };
             Ok(outcome)
         }
-        Command::Run(run) => run_action(&workspace, run, input, cli.global.json),
+        Command::Run(run) => run_action(&workspace, run, input),
         Command::Sessions { user, flow, project, status, search, page } => {
             let query = SessionQuery { user, flow, project, status, search, limit: page.limit, offset: page.offset };
             let sessions = workspace.sessions(query)?;
@@ -369,7 +393,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Fault> {
                 (_, Some(id), ..) => workspace.record_state(key(ScopeKind::User, id))?,
                 (_, _, Some(id), _) => workspace.record_state(key(ScopeKind::Project, id))?,
                 (.., Some(request)) => workspace.state_at(&request, at.as_ref())?,
-                _ => return Err(Fault::Invalid { message: "name a session, user, project or request".to_owned(), details: Vec::new() }),
+                _ => unreachable!("clap requires one of them"),
             };
             Ok(Outcome::done(json!(state), print::state(&state)))
         }
@@ -411,7 +435,7 @@ fn read_input(given: &str) -> Result<Value, Fault> {
         .map_err(|error| invalid(format!("{place} is not JSON: {error}; a text needs quotes, like '\"hello\"'")))
 }
 
-fn run_action(workspace: &Workspace, run: Run, input: Option<Value>, as_json: bool) -> Result<Outcome, Fault> {
+fn run_action(workspace: &Workspace, run: Run, input: Option<Value>) -> Result<Outcome, Stop> {
     let mock = match run.mock.as_deref() {
         None => Mock::Off,
         Some("") => Mock::Beside,
@@ -427,10 +451,15 @@ fn run_action(workspace: &Workspace, run: Run, input: Option<Value>, as_json: bo
         request: run.request,
         input,
         mock,
+    });
+    let running = running.map_err(|fault| match fault {
+        // A flow or an action that does not exist is bad input, like an argument that does not exist.
+        Fault::NotFound { .. } => Stop { fault, code: exit::USAGE },
+        _ => Stop::from(fault),
     })?;
     let (request_id, session_id) = (running.request_id.clone(), running.session_id.clone());
     if run.events {
-        workspace.follow(&request_id, |event| println!("{}", json!(event)))?;
+        workspace.follow(&request_id, |event| say(&json!(event)))?;
     }
     let ended = running.wait()?;
     let mut result = json!({ "requestId": request_id, "sessionId": session_id, "status": ended.status });
@@ -452,6 +481,5 @@ fn run_action(workspace: &Workspace, run: Run, input: Option<Value>, as_json: bo
         RequestStatus::Interrupted | RequestStatus::Aborted => exit::INTERRUPTED,
         _ => exit::FLOW_FAILED,
     };
-    let _ = as_json;
     Ok(Outcome { json: result, text, code })
 }

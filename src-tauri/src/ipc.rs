@@ -37,6 +37,8 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             watch,
         ])
         .dangerously_cast_bigints_to_number()
+        // The page only reads what is sent and only sends what is read, so one shape of each type will do.
+        .disable_serde_phases()
 }
 
 /// Reads of the database must not hold up the window's own thread.
@@ -84,12 +86,19 @@ struct RunOptions {
     flow: String,
     action: String,
     user_id: String,
-    session_id: Option<String>,
-    project_id: Option<String>,
-    #[specta(type = specta_typescript::Unknown)]
     #[serde(default)]
-    input: serde_json::Value,
+    session_id: Option<String>,
+    #[serde(default)]
+    project_id: Option<String>,
+    /// Left out for an action that is called without any; `null` is an input.
+    #[specta(type = specta_typescript::Unknown)]
+    #[serde(default, deserialize_with = "present")]
+    input: Option<serde_json::Value>,
     mock: bool,
+}
+
+fn present<'a, D: serde::Deserializer<'a>>(input: D) -> Result<Option<serde_json::Value>, D::Error> {
+    serde_json::Value::deserialize(input).map(Some)
 }
 
 /// A request that was accepted.
@@ -112,7 +121,7 @@ async fn start_run(desk: State<'_, Desk>, options: RunOptions) -> Result<Started
             session: options.session_id,
             project: options.project_id,
             request: None,
-            input: Some(options.input),
+            input: options.input,
             mock: if options.mock { Mock::Beside } else { Mock::Off },
         })?;
         Ok(Started { request_id: running.request_id, session_id: running.session_id })
@@ -130,9 +139,13 @@ async fn abort(desk: State<'_, Desk>, request_id: String) -> Result<RequestStatu
 /// Which sessions; newest first.
 #[derive(Debug, Deserialize, specta::Type)]
 struct SessionQuery {
+    #[serde(default)]
     user: Option<String>,
+    #[serde(default)]
     flow: Option<String>,
+    #[serde(default)]
     status: Option<RequestStatus>,
+    #[serde(default)]
     search: Option<String>,
     limit: u32,
     offset: u32,
@@ -159,7 +172,9 @@ async fn sessions(desk: State<'_, Desk>, query: SessionQuery) -> Result<Vec<Sess
 /// Which requests; newest first.
 #[derive(Debug, Deserialize, specta::Type)]
 struct RequestQuery {
+    #[serde(default)]
     session: Option<String>,
+    #[serde(default)]
     status: Option<RequestStatus>,
     limit: u32,
     offset: u32,
@@ -197,7 +212,9 @@ async fn block(desk: State<'_, Desk>, request_id: String, instance_id: String) -
 /// Whose items, as whom.
 #[derive(Debug, Deserialize, specta::Type)]
 struct ItemQuery {
+    #[serde(default)]
     session: Option<String>,
+    #[serde(default)]
     request: Option<String>,
     view: Audience,
 }

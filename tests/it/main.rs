@@ -1,1 +1,3 @@
-fn main(){}
+//! One binary for all tests of behaviour, so that they link once.
+
+mod cli;

@@ -1,1 +1,4 @@
+//! What the tests of behaviour share. It drives the built program and names no crate of ours.
 
+pub mod bench;
+pub mod pattern;

@@ -19,6 +19,8 @@ const TABLE: Record<string, { values: string[]; types?: string[] }> = {
 
 /** Tauri is named by the generated bindings and by the one host that uses them. */
 const TAURI = ['host/bindings.ts', 'host/tauri.ts'];
+/** Written by a generator, so its length and its quotes are not ours. */
+const GENERATED = 'host/bindings.ts';
 const LONGEST = { svelte: 200, ts: 250 };
 const DRAWERS = /(^|\/)(utils?|helpers?|common|misc|lib|shared)(\.|\/|$)/;
 
@@ -34,7 +36,7 @@ function layerOf(file: string): string {
 function importsOf(file: string): { from: string; typeOnly: boolean }[] {
   const text = readFileSync(join(SRC, file), 'utf8');
   const found = [];
-  for (const match of text.matchAll(/(?:import|export)\s+(type\s+)?(?:[\w*{][^'";]*?\sfrom\s+)?'([^']+)'|import\('([^']+)'\)/g)) {
+  for (const match of text.matchAll(/(?:import|export)\s+(type\s+)?(?:[\w*{][^'";]*?\sfrom\s+)?['"]([^'"]+)['"]|import\('([^']+)'\)/g)) {
     found.push({ from: match[2] ?? match[3] ?? '', typeOnly: match[1] !== undefined });
   }
   return found;
@@ -86,7 +88,7 @@ test('every file says why it exists, and none is too long to read', () => {
   for (const file of files.filter((one) => !one.includes('.test'))) {
     const text = readFileSync(join(SRC, file), 'utf8');
     const most = file.endsWith('.svelte') ? LONGEST.svelte : LONGEST.ts;
-    if (text.split('\n').length > most) wrong.push(`${file} is longer than ${most} lines`);
+    if (file !== GENERATED && text.split('\n').length > most) wrong.push(`${file} is longer than ${most} lines`);
     if (!/^(\/\/|<!--|\/\*)/.test(text)) wrong.push(`${file} does not open with a comment`);
   }
   expect(wrong).toEqual([]);

@@ -1,11 +1,12 @@
 // The one interface between the window and whatever executes flows: the Rust side, or a recording held in memory.
 // It knows no transport and no screen; a failed call always throws a Fault and nothing else.
 import type {
-  BlockDetail, Change, EventRow, Fault, FlowRow, Item, ItemQuery, Notice, RequestQuery, RequestRow, RunOptions,
+  Audience, BlockDetail, Change, EventRow, Fault, FlowRow, Item, ItemQuery, Notice, RequestQuery, RequestRow, RunOptions,
   SessionQuery, SessionRow, Started, StateView, Timeline, Workspace,
 } from './bindings';
 
 export type * from './bindings';
+export type ItemView = Audience;
 
 export interface Host {
   workspace(): Promise<Workspace>;
@@ -25,7 +26,7 @@ export interface Host {
   watch(onNotice: (notice: Notice) => void): Promise<() => void>;
 }
 
-const KINDS = ['notFound', 'refused', 'invalid', 'internal'];
+const KINDS = ['notFound', 'refused', 'invalid', 'notLoaded', 'internal'];
 
 /** Anything that was thrown, as a Fault: the screens never have to guess what they caught. */
 export function asFault(thrown: unknown): Fault {

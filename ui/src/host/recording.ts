@@ -3,7 +3,7 @@
 import { kindOf } from '../base/json';
 import { child, parsePath, withValue } from '../base/path';
 import type {
-  BlockDetail, BlockKind, BlockRow, Change, ErrorInfo, EventRow, Item, ItemView, Json, RequestRow, StateView, Timeline,
+  BlockDetail, BlockKind, BlockRow, Change, ErrorInfo, EventRow, Item, ItemView, Json, LogLine, RequestRow, StateView, Timeline,
 } from './host';
 
 /** One thing that happens, `wait` ms after the one before it. */
@@ -24,7 +24,7 @@ export class Recording {
 
   append(beat: Beat, at: number): void {
     const seq = this.events.length + 1;
-    const instanceId = beat.path ? `${this.row.id}:${beat.path}:${beat.attempt ?? 1}` : null;
+    const instanceId = beat.path ? `${this.row.id}:${beat.path}:${beat.attempt ?? 0}` : null;
     this.events.push({ seq, at, kind: beat.kind, path: beat.path, instanceId, payload: beat.payload });
     this.row.lastSeq = seq;
     if (instanceId && beat.path) this.#fold(beat, beat.path, instanceId, seq, at);
@@ -40,7 +40,7 @@ export class Recording {
     if (beat.kind === 'block.started') {
       this.#blocks.set(instanceId, {
         path, instanceId, parent: this.#parentOf(path), name: String(beat.payload.name),
-        kind: beat.payload.kind as BlockKind, attempt: beat.attempt ?? 1, status: 'running', startedAt: at,
+        kind: beat.payload.kind as BlockKind, attempt: beat.attempt ?? 0, status: 'running', startedAt: at,
         durationMs: null, memoized: beat.payload.memoized === true, seqStart: seq, seqEnd: null, changes: 0, items: 0,
       });
       this.#open.set(path, instanceId);
@@ -56,9 +56,9 @@ export class Recording {
       const item = beat.payload.item as Item;
       if (!this.#items.has(item.id)) block.items++;
       this.#items.set(item.id, {
-        ...item, requestId: this.row.id, ts: this.#items.get(item.id)?.ts ?? at,
+        ...item, requestId: this.row.id, seq: this.#items.get(item.id)?.seq ?? seq, ts: this.#items.get(item.id)?.ts ?? at,
         itemIndex: this.#items.get(item.id)?.itemIndex ?? this.#items.size,
-        provenance: { blockName: block.name, path, blockInstanceId: instanceId, attempt: block.attempt },
+        provenance: { blockName: block.name, path, blockInstanceId: instanceId, attempt: block.attempt, phase: 'main' },
       });
     }
   }
@@ -89,7 +89,12 @@ export class Recording {
       });
     }
     const items = this.items('all').filter((item) => item.provenance.blockInstanceId === instanceId);
-    return structuredClone({ block, ...this.#payloads.get(instanceId), items, changes });
+    return structuredClone({ block, ...this.#payloads.get(instanceId), items, changes, logs: this.#logsOf(instanceId) });
+  }
+
+  #logsOf(instanceId: string): LogLine[] {
+    const lines = this.events.filter((event) => event.kind === 'logged' && event.instanceId === instanceId);
+    return lines.map(({ at, payload }) => ({ at, ...(payload as { level: string; text: string }) }));
   }
 
   items(view: ItemView): Item[] {
@@ -101,13 +106,14 @@ export class Recording {
   }
 
   stateAt(seq: number): StateView {
-    const view: StateView = { seq, at: this.events[seq - 1]?.at ?? this.row.startedAt, request: {}, session: {}, user: {}, sequencers: {}, versions: {} };
+    const sequencers: Record<string, Json> = {};
+    const view: StateView = { seq, at: this.events[seq - 1]?.at ?? this.row.startedAt, request: {}, session: {}, user: {}, sequencers, versions: {} };
     for (const event of this.events.slice(0, seq)) {
       if (event.kind !== 'state.changed') continue;
       const { scope, owner, path, value } = event.payload as { scope: 'session'; owner?: string; path: string; value: Json };
       const key = owner ?? scope;
       view.versions[key] = (view.versions[key] ?? 0) + 1;
-      if (owner) view.sequencers[owner] = withValue(view.sequencers[owner], parsePath(path), value);
+      if (owner) sequencers[owner] = withValue(sequencers[owner], parsePath(path), value);
       else view[scope] = withValue(view[scope], parsePath(path), value);
     }
     return view;
@@ -119,7 +125,7 @@ export class Recording {
     const found: Change[] = [];
     for (const scope of ['request', 'session', 'user', 'project'] as const) compare(scope, null, '', before[scope], after[scope], found);
     for (const id of Object.keys({ ...before.sequencers, ...after.sequencers })) {
-      compare('sequencer', id, '', before.sequencers[id], after.sequencers[id], found);
+      compare('sequencer', id, '', before.sequencers?.[id], after.sequencers?.[id], found);
     }
     for (const change of found) {
       const writer = this.events.slice(0, to).findLast(({ kind, payload }) => {

@@ -8,14 +8,14 @@ export class Script {
   readonly beats: Beat[] = [];
   #items = 0;
 
-  add(wait: number, kind: string, path?: string, payload: More = {}, attempt = 1): this {
+  add(wait: number, kind: string, path?: string, payload: More = {}, attempt = 0): this {
     this.beats.push({ wait, kind, path, payload, attempt });
     return this;
   }
-  start(wait: number, path: string, kind: string, name: string, more: More = {}, attempt = 1): this {
+  start(wait: number, path: string, kind: string, name: string, more: More = {}, attempt = 0): this {
     return this.add(wait, 'block.started', path, { name, kind, ...more }, attempt);
   }
-  end(wait: number, path: string, output?: unknown, more: More = {}, attempt = 1): this {
+  end(wait: number, path: string, output?: unknown, more: More = {}, attempt = 0): this {
     return this.add(wait, 'block.finished', path, { output, ...more }, attempt);
   }
   set(path: string, scope: string, at: string, value: unknown, old?: unknown, owner?: string): this {
@@ -46,7 +46,7 @@ export class Script {
 const text = (value: string) => [{ type: 'output_text', text: value }];
 
 export function chat(requestId: string, input: unknown): Beat[] {
-  const seq = `${requestId}:root:1`;
+  const seq = `${requestId}:root:0`;
   return new Script()
     .start(5, 'root', 'sequencer', 'chat', { input })
     .item('root', 'message', { role: 'user', content: text(String(input)) })
@@ -62,13 +62,14 @@ export function chat(requestId: string, input: unknown): Beat[] {
     .start(15, 'root/step:remember', 'handler', 'remember', { input: { last: input } })
     .set('root/step:remember', 'user', 'lastQuestion', input)
     .set('root/step:remember', 'session', 'title', 'How to read a run', undefined)
+    .add(1, 'logged', 'root/step:remember', { level: 'info', text: 'Kept the question for next time.' })
     .end(30, 'root/step:remember', { saved: true })
     .end(4, 'root', { reply: 'A debugger shows what happened, in order.' })
     .add(2, 'request.completed').beats;
 }
 
 export function research(requestId: string, input: { topic?: string }, fails = false): Beat[] {
-  const seq = `${requestId}:root:1`;
+  const seq = `${requestId}:root:0`;
   const topic = input.topic ?? 'bees';
   const run = new Script()
     .start(4, 'root', 'sequencer', 'plan', { input })
@@ -84,11 +85,11 @@ export function research(requestId: string, input: { topic?: string }, fails = f
     .end(2, 'root/parallel/notes', ['Asked about the same topic in May.'])
     .item('root/parallel/web', 'status', { message: 'Searching the web…', transient: true }, 'client')
     .end(340, 'root/parallel/library', undefined, { status: 'failed', error: { name: 'TimeoutError', message: 'The library did not answer within 300 ms.', path: 'root/parallel/library' } })
-    .start(60, 'root/parallel/library', 'handler', 'searchLibrary', { input: { query: topic } }, 2)
+    .start(60, 'root/parallel/library', 'handler', 'searchLibrary', { input: { query: topic } }, 1)
     .item('root/parallel/web', 'source', { sourceType: 'url', url: 'https://example.org/habitats', title: 'Habitats, an overview' }, 'client')
     .set('root/parallel/web', 'session', 'sources', ['https://example.org/habitats'])
     .end(120, 'root/parallel/web', { hits: 12 })
-    .end(210, 'root/parallel/library', { hits: 3 }, {}, 2);
+    .end(210, 'root/parallel/library', { hits: 3 }, {}, 1);
   for (const [n, title] of ['Habitat', 'Needs', 'Changes'].entries()) {
     const path = `root/forEach:section[${n}]`;
     run.start(10, path, 'sequencer', 'section', { input: { title } })
@@ -98,7 +99,7 @@ export function research(requestId: string, input: { topic?: string }, fails = f
       .end(10, `${path}/step:write`, { words: 27 })
       .start(6, `${path}/step:check`, 'handler', 'check', { input: { title } });
     if (fails && n === 1) {
-      const error = { name: 'ValidationError', code: 'invalid_state', message: 'plan[1].done: expected boolean, received string "yes"', path: `${path}/step:check`, file: 'flows/research.ts', line: 61, column: 17 };
+      const error = { name: 'ValidationError', code: 'invalid_state', message: 'plan[1].done: expected boolean, received string "yes"', path: `${path}/step:check`, file: 'flows/research.ts', line: 61, column: 17, details: { expected: 'boolean' }, stack: 'ValidationError: plan[1].done\n    at check (flows/research.ts:61:17)' };
       return run.item(`${path}/step:check`, 'error', { message: error.message, code: error.code }, 'client')
         .end(22, `${path}/step:check`, undefined, { status: 'failed', error })
         .end(3, path, undefined, { status: 'failed', error })
@@ -125,7 +126,7 @@ export function fan(requestId: string, input: { blocks?: number; characters?: nu
     const path = `root/forEach:part[${n}]`;
     const failed = n % 997 === 500 ? { status: 'failed', error: { name: 'Error', message: `Part ${n} is odd.` } } : {};
     run.start(1, path, 'sequencer', 'part', { input: n }).start(1, `${path}/step:work`, 'handler', 'work', { input: n });
-    if (n % 50 === 0) run.set(`${path}/step:work`, 'sequencer', 'count', n, undefined, `${requestId}:root:1`);
+    if (n % 50 === 0) run.set(`${path}/step:work`, 'sequencer', 'count', n, undefined, `${requestId}:root:0`);
     run.end(3 + (n % 7), `${path}/step:work`, n * 2, failed).end(1, path, n * 2, failed);
   }
   return run.end(2, 'root', { parts: total }).add(1, 'request.completed').beats;

@@ -10,7 +10,8 @@ import { OpenRequest } from './request.svelte';
 import { Workspace } from './workspace.svelte';
 
 type Instant = { request: string; seq: number; from: number };
-type Sight = { state: StateView; changes: Change[] };
+/** The state at an instant, with the instant it belongs to. */
+type Sight = { seq: number; at: number; state: StateView; changes: Change[] };
 type Selection = { request: string; block: string; stamp: string };
 type Hearing = { request: string; seq: number };
 export type ItemLists = Record<ItemView, Item[]>;
@@ -38,7 +39,7 @@ export class Desk {
     this.events = new EventPages(host);
     this.sight = new Latest(async ({ request, seq, from }) => {
       const [state, changes] = await Promise.all([host.stateAt(request, seq), host.diff(request, from, seq)]);
-      return { state, changes };
+      return { seq, at: state.at ?? this.request.row?.startedAt ?? 0, state, changes };
     }, 40);
     this.detail = new Latest(({ request, block }) => host.block(request, block), 100);
     this.items = new Latest(async ({ request }) => {

@@ -3,8 +3,8 @@ import type { Item } from '../host/host';
 import { restOf, seenBy, speaker, textOf } from './item';
 
 const item = (more: Record<string, unknown>): Item => ({
-  id: 'i', type: 'message', status: 'completed', requestId: 'r', itemIndex: 0, ts: 0,
-  provenance: { blockName: 'b', path: 'root', blockInstanceId: 'r:root:1', attempt: 1 },
+  id: 'i', type: 'message', status: 'completed', requestId: 'r', itemIndex: 0, ts: 0, seq: 1,
+  provenance: { blockName: 'b', path: 'root', blockInstanceId: 'r:root:1', attempt: 0, phase: 'main' },
   visibility: { client: true, history: true }, ...more,
 });
 

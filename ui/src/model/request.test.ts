@@ -6,7 +6,7 @@ const row = (more: Partial<RequestRow> = {}): RequestRow => ({
   id: 'r', sessionId: 's', flow: 'f', action: 'a', userId: 'u', status: 'in_progress', startedAt: 0, mock: true, lastSeq: 0, ...more,
 });
 const block = (name: string, more: Partial<BlockRow> = {}): BlockRow => ({
-  path: name, instanceId: name, parent: name === 'root' ? null : 'root', name, kind: 'handler', attempt: 1, status: 'running',
+  path: name, instanceId: name, parent: name === 'root' ? null : 'root', name, kind: 'handler', attempt: 0, status: 'running',
   startedAt: 0, memoized: false, seqStart: 1, seqEnd: null, changes: 0, items: 0, ...more,
 });
 

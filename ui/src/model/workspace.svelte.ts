@@ -1,6 +1,6 @@
 // The open workspace: its flows and the list of its sessions, kept current by notices.
 // What is inside a session or a request belongs to others.
-import type { Host, SessionRow, Workspace as Info } from '../host/host';
+import type { Host, RequestStatus, SessionRow, Workspace as Info } from '../host/host';
 import { Latest } from './latest.svelte';
 
 const PAGE = 50;
@@ -11,13 +11,13 @@ export class Workspace {
   readonly flows;
   readonly sessions;
   search = $state('');
-  status = $state('');
+  status: RequestStatus | '' = $state('');
   #limit = $state(PAGE);
 
   constructor(host: Host) {
     this.info = new Latest<null, Info>(() => host.workspace());
     this.flows = new Latest<null, Awaited<ReturnType<Host['flows']>>>(() => host.flows(), 100);
-    this.sessions = new Latest<{ search: string; status: string; limit: number }, SessionRow[]>(
+    this.sessions = new Latest<{ search: string; status: RequestStatus | ''; limit: number }, SessionRow[]>(
       ({ search, status, limit }) => host.sessions({ search: search || null, status: status || null, limit, offset: 0 }),
       NEVER_BEFORE_MS);
   }
@@ -36,7 +36,7 @@ export class Workspace {
     this.sessions.ask({ search: this.search, status: this.status, limit: this.#limit }, true);
   }
 
-  find(change: { search?: string; status?: string }): void {
+  find(change: { search?: string; status?: RequestStatus | '' }): void {
     this.search = change.search ?? this.search;
     this.status = change.status ?? this.status;
     this.#limit = PAGE;

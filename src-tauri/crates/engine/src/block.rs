@@ -33,12 +33,28 @@ pub struct Flowing {
     pub data: Data,
     /// The event whose recorded output (or input, for the first event) is this very value.
     pub origin: Option<Seq>,
+    /// The error object this value stands for, when a rescue block gets it.
+    pub thrown: Option<Rc<FlowError>>,
 }
 
 impl Flowing {
     /// A value no event holds yet.
     pub fn new(data: Data) -> Self {
-        Flowing { data, origin: None }
+        Flowing { data, origin: None, thrown: None }
+    }
+
+    /// An error on its way to a rescue block: the object itself for a function, its words for the log.
+    pub(crate) fn thrown(error: &FlowError) -> Self {
+        let words = serde_json::json!({ "name": error.name, "message": error.message, "code": error.code });
+        Flowing { data: words.into(), origin: None, thrown: Some(Rc::new(error.clone())) }
+    }
+
+    /// The value as an author's function gets it.
+    pub(crate) fn argument(&self) -> Arg {
+        match &self.thrown {
+            Some(error) => Arg::Error((**error).clone()),
+            None => Arg::Data(self.data.clone()),
+        }
     }
 
     /// How the log should write it: by reference where an event holds it already.
@@ -108,10 +124,13 @@ pub fn run_block(
                 }
                 result => match finish(&run, &frame, &result).await? {
                     Finished::Committed(seq) => {
-                        return result.map(|flowing| Flowing {
-                            origin: flowing.origin.or(Some(seq)),
-                            data: flowing.data,
-                        });
+                        frame.end(&result);
+                        return match result {
+                            Ok(flowing) => {
+                                Ok(Flowing { origin: flowing.origin.or(Some(seq)), data: flowing.data, thrown: None })
+                            }
+                            Err(error) => rescue(&run, &frame, error).await,
+                        };
                     }
                     Finished::RunAgain => {
                         abandon(&run, &frame, None).await?;
@@ -126,6 +145,35 @@ pub fn run_block(
         }
     }
     .boxed_local()
+}
+
+/// Answers a failure with the first handler that matches; without one it stays a failure.
+async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<Flowing, FlowError> {
+    // A sequencer's handlers have had their chance inside it.
+    if matches!(frame.block.body, Body::Sequencer { .. }) {
+        return Err(error);
+    }
+    let Some(handler) = handler_of(&frame.block.rescue, &error) else { return Err(error) };
+    frame.mark_rescued();
+    let cx = Context { run: run.clone(), frame: frame.clone() };
+    crate::background::report(&cx, &frame.path, &error);
+    run_handler(&cx, handler, &error).await
+}
+
+/// Abort, suspension and a lost disk are nothing a flow can answer.
+fn handler_of<'a>(handlers: &'a [crate::flow::Rescue], error: &FlowError) -> Option<&'a crate::flow::Rescue> {
+    if error.is_abort() || error.name == "SuspensionError" || error.name == "StorageError" {
+        return None;
+    }
+    handlers.iter().find(|handler| {
+        handler.when.is_empty() || error.classes.iter().any(|class| handler.when.contains(class))
+    })
+}
+
+async fn run_handler(cx: &Context, handler: &crate::flow::Rescue, error: &FlowError) -> Result<Flowing, FlowError> {
+    let path = join(&cx.frame.path, &format!("rescue:{}", encode(&handler.block.name)));
+    let input = Flowing::thrown(error);
+    run_block(cx.run.clone(), handler.block.clone(), Some(cx.frame.clone()), path, input).await
 }
 
 async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> Result<Flowing, FlowError> {
@@ -152,7 +200,7 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> 
 async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Flowing, FlowError> {
     let mut input = given.clone();
     if let Some(connect) = &block.connect_input {
-        let connected = connect.call(vec![Arg::Data(input.data.clone())], cx.clone()).await?.into_data()?;
+        let connected = connect.call(vec![input.argument()], cx.clone()).await?.into_data()?;
         if connected != input.data {
             input = Flowing::new(connected);
         }
@@ -171,12 +219,21 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
     }
     let mut output = match &block.body {
         Body::Handler { execute } => {
-            let output = execute.call(vec![Arg::Data(input.data.clone())], cx.clone()).await?.into_data()?;
+            let output = execute.call(vec![input.argument()], cx.clone()).await?.into_data()?;
             Flowing::new(output)
         }
-        Body::Sequencer { steps, .. } => crate::sequencer::run_steps(cx, steps, input).await?,
+        Body::Sequencer { steps, .. } => match crate::sequencer::run_steps(cx, steps, input).await {
+            Ok(output) => output,
+            Err(error) => match handler_of(&block.rescue, &error) {
+                Some(handler) => {
+                    crate::background::report(cx, error.path.as_deref().unwrap_or(&cx.frame.path), &error);
+                    run_handler(cx, handler, &error).await?
+                }
+                None => return Err(error),
+            },
+        },
         Body::Router { routes, execute, validate } => {
-            let chosen = execute.call(vec![Arg::Data(input.data.clone())], cx.clone()).await?;
+            let chosen = execute.call(vec![input.argument()], cx.clone()).await?;
             let route = choose(cx, routes, validate.as_ref(), chosen, &input.data).await?;
             cx.record(EventKind::RouteDecided { route: route.name.to_string() });
             let path = join(&cx.frame.path, &format!("route:{}", encode(&route.name)));

@@ -28,6 +28,8 @@ pub enum Returned {
     Data(Data),
     /// A block: a router's choice, or one made by a factory.
     Block(Rc<Block>),
+    /// Several blocks: a generator's tools.
+    Blocks(Vec<Rc<Block>>),
 }
 
 impl Returned {
@@ -39,6 +41,7 @@ impl Returned {
                 format!("a block (\"{}\") was returned where a value is expected", block.name),
                 None,
             )),
+            Returned::Blocks(_) => Err(FlowError::validation("blocks were returned where a value is expected", None)),
         }
     }
 }

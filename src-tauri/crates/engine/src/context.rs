@@ -49,6 +49,14 @@ pub struct Frame {
     pub own: Option<Rc<Container>>,
     /// Its writes to durable records.
     pub transaction: Transaction,
+    /// Background work its chain started and has not waited for.
+    pub(crate) tasks: RefCell<Vec<crate::background::Task>>,
+    /// The blocks it dispatched, in order; a block finds its elder siblings here.
+    children: RefCell<Vec<Rc<Frame>>>,
+    /// Its own place among its parent's children.
+    index: usize,
+    outcome: RefCell<Option<Result<Data, FlowError>>>,
+    rescued: Cell<bool>,
     ordinals: RefCell<HashMap<String, u32>>,
     finished: Cell<bool>,
 }
@@ -65,6 +73,7 @@ impl Frame {
         own: Option<Rc<Container>>,
     ) -> Self {
         let instance = crate::path::instance(&path, attempt).into();
+        let index = parent.as_ref().map_or(0, |parent| parent.children.borrow().len());
         Frame {
             block,
             path,
@@ -75,8 +84,40 @@ impl Frame {
             input: RefCell::new(input),
             own,
             transaction: Transaction::default(),
+            tasks: RefCell::default(),
+            children: RefCell::default(),
+            index,
+            outcome: RefCell::default(),
+            rescued: Cell::new(false),
             ordinals: RefCell::default(),
             finished: Cell::new(false),
+        }
+    }
+
+    /// Makes it known to its younger siblings.
+    pub(crate) fn register(self: &Rc<Self>) {
+        if let Some(parent) = &self.parent {
+            parent.children.borrow_mut().push(self.clone());
+        }
+    }
+
+    /// Keeps how it ended, for siblings that ask.
+    pub(crate) fn end(&self, result: &Result<crate::block::Flowing, FlowError>) {
+        *self.outcome.borrow_mut() = Some(match result {
+            Ok(flowing) => Ok(flowing.data.clone()),
+            Err(error) => Err(error.clone()),
+        });
+    }
+
+    pub(crate) fn mark_rescued(&self) {
+        self.rescued.set(true);
+    }
+
+    /// Elder siblings and itself, newest first.
+    fn siblings(self: &Rc<Self>) -> Vec<Rc<Frame>> {
+        match &self.parent {
+            Some(parent) => parent.children.borrow().iter().take(self.index + 1).rev().cloned().collect(),
+            None => vec![self.clone()],
         }
     }
 
@@ -108,6 +149,8 @@ pub enum Target {
     Own,
     /// `ctx.parent`
     Parent,
+    /// What `ctx.getTarget` found, by instance.
+    Instance(String),
 }
 
 impl Target {
@@ -121,7 +164,7 @@ impl Target {
             "sequencer" => Target::Sequencer,
             "self" => Target::Own,
             "parent" => Target::Parent,
-            _ => return None,
+            other => Target::Instance(other.strip_prefix("target:")?.to_owned()),
         })
     }
 }
@@ -349,7 +392,68 @@ impl Context {
                 .map(Place::Shared),
             Target::Own => self.frame.own.clone().map(Place::Shared),
             Target::Parent => self.frame.parent.as_ref()?.own.clone().map(Place::Shared),
+            Target::Instance(instance) => {
+                let frames = self.frame.siblings().into_iter().chain(self.frame.chain());
+                frames.into_iter().find(|frame| *frame.instance == **instance)?.own.clone().map(Place::Shared)
+            }
         }
+    }
+
+    /// `ctx.getTarget`: elder siblings first, newest dispatch wins; then the blocks around, where one
+    /// name must be unique (core-semantics §5).
+    pub fn target(&self, name: &str) -> Result<Option<Rc<Frame>>, FlowError> {
+        if let Some(sibling) = self.frame.siblings().into_iter().find(|frame| &*frame.block.name == name) {
+            return Ok(Some(sibling));
+        }
+        let mut around = self.frame.chain().filter(|frame| &*frame.block.name == name);
+        let (first, second) = (around.next(), around.next());
+        if let (Some(first), Some(second)) = (&first, &second) {
+            let id = |frame: &Frame| format!("{}:{}", self.run.request, frame.instance);
+            let all: Vec<String> = [first, second].into_iter().map(|frame| id(frame)).chain(around.map(|frame| id(&frame))).collect();
+            let mut error = FlowError::new(
+                "AmbiguousBlockNameError",
+                format!(
+                    "getTarget(\"{name}\") is ambiguous from block instance \"{}\". Matching instances: {}",
+                    id(&self.frame),
+                    all.join(", ")
+                ),
+            );
+            error.code = Some("ambiguous_block_name".to_owned());
+            error.classes.insert(1, "FlowError".to_owned());
+            return Err(error);
+        }
+        Ok(first)
+    }
+
+    /// `ctx.getBlockResult`: the newest elder sibling of that name, as JSON.
+    pub fn block_result(&self, name: &str) -> Value {
+        let found = self.frame.siblings().into_iter().find(|frame| &*frame.block.name == name && !Rc::ptr_eq(frame, &self.frame));
+        let Some(frame) = found else { return serde_json::json!({ "status": "not_started" }) };
+        match &*frame.outcome.borrow() {
+            None => serde_json::json!({ "status": "running" }),
+            Some(Ok(output)) => serde_json::json!({ "status": "completed", "output": output.to_json() }),
+            Some(Err(error)) => serde_json::json!({
+                "status": "failed",
+                "error": { "name": error.name, "message": error.message, "code": error.code },
+            }),
+        }
+    }
+
+    /// `ctx.getBlockOutput`: the output of the newest elder sibling of that name that completed.
+    pub fn block_output(&self, name: &str) -> Data {
+        let completed = self.frame.siblings().into_iter().filter(|frame| &*frame.block.name == name).find_map(|frame| {
+            match &*frame.outcome.borrow() {
+                Some(Ok(output)) => Some(output.clone()),
+                _ => None,
+            }
+        });
+        completed.unwrap_or_default()
+    }
+
+    /// `ctx.wasRescued`.
+    pub fn was_rescued(&self, name: &str) -> bool {
+        let found = self.frame.siblings().into_iter().find(|frame| &*frame.block.name == name);
+        found.is_some_and(|frame| frame.rescued.get())
     }
 
     /// `ctx.emit.message`. `content` is a text or a list of parts.
@@ -467,7 +571,8 @@ impl Context {
         serde_json::to_value(all).map_err(|error| FlowError::plain(error.to_string()))
     }
 
-    fn earlier(&self) -> Result<Vec<(Arc<str>, Vec<Event>)>, FlowError> {
+    /// The committed events of the session's completed earlier requests, oldest first.
+    pub(crate) fn earlier(&self) -> Result<Vec<(Arc<str>, Vec<Event>)>, FlowError> {
         self.run
             .log
             .session_events(&self.run.asked.session, &self.run.request)

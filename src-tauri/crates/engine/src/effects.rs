@@ -39,11 +39,38 @@ pub struct ModelCall {
     pub model: String,
     /// The conversation, in order.
     pub messages: Vec<Message>,
+    /// The tools the model may call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolOffer>,
     /// JSON Schema of the answer, when it is structured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
     /// Which model call of this generator run this is, from 0.
     pub step: u32,
+}
+
+/// A tool as the model sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolOffer {
+    /// Made of `A-Z a-z 0-9 _ -`; unique in the call.
+    pub name: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// JSON Schema of its arguments.
+    pub parameters: Value,
+}
+
+/// A tool the model wants run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    /// The model's id for it.
+    pub id: String,
+    /// The tool's name as the model saw it.
+    pub name: String,
+    /// Its arguments.
+    pub args: Value,
 }
 
 /// One message of a model's conversation.
@@ -66,6 +93,9 @@ pub struct ModelReply {
     /// The thinking text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
+    /// Tools to run before the next step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
     /// A structured answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<Value>,

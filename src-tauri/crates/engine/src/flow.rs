@@ -79,6 +79,8 @@ pub struct Block {
     pub transient: bool,
     /// What the status line says while it runs.
     pub active_status: Option<Text>,
+    /// What to do about its failure; a sequencer's handlers cover its whole chain.
+    pub rescue: Vec<Rescue>,
 }
 
 /// What a block does.
@@ -113,7 +115,7 @@ pub struct Step {
     pub segment: String,
 }
 
-/// The operations of the chain.
+/// The operations of the chain (core-semantics §3).
 pub enum Operation {
     /// `step`: the child's output flows on.
     Step(Child),
@@ -129,6 +131,58 @@ pub enum Operation {
     TapIf { condition: Fun, child: Child },
     /// `tapIf(condition, fn)`.
     TapCallIf { condition: Fun, call: Fun },
+    /// `exitIf`: the chain ends with the value.
+    ExitIf(Fun),
+    /// `throwIf`: the call throws.
+    ThrowIf { condition: Fun, call: Fun },
+    /// `parallel`: an object of outputs, keyed like the arms.
+    Parallel { arms: Vec<Arm>, limit: Option<usize> },
+    /// `stepAll`: a list of outputs, in the arms' order.
+    StepAll { arms: Vec<Arm>, limit: Option<usize> },
+    /// `stepAny`: one after another, until one succeeds.
+    StepAny { arms: Vec<Arm> },
+    /// `race`: together; the first success is the value.
+    Race { arms: Vec<Arm>, limit: Option<usize> },
+    /// `branch`: the first arm whose condition holds.
+    Branch { arms: Vec<Arm> },
+    /// `forEach`: a list of outputs, in the items' order.
+    ForEach { connector: Option<Fun>, each: Each, limit: Option<usize> },
+    /// `forEachBackground`: as background work; the value flows on.
+    ForEachBackground { connector: Option<Fun>, each: Each, limit: usize },
+    /// `doUntil` and `doWhile`: at least once, then as the condition on the output says.
+    Loop { condition: Fun, until: bool, child: Child },
+    /// `loopBack`: jumps to the first operation of that name.
+    LoopBack { target: String, when: Option<Fun>, max_iterations: u32 },
+    /// `work` and `workIf`: runs beside the chain.
+    Work { condition: Option<Fun>, child: Child, name: Option<String> },
+    /// `waitForWork`: waits for this sequencer's background work.
+    WaitForWork { fail_on_error: bool, timeout_ms: Option<u64> },
+}
+
+/// One of several branches.
+pub struct Arm {
+    /// Its key, where the author gave one.
+    pub key: String,
+    /// Whether it runs, for `branch`.
+    pub condition: Option<Fun>,
+    /// What runs.
+    pub child: Child,
+}
+
+/// The block of each item.
+pub enum Each {
+    /// The same for all.
+    Block(Rc<Block>),
+    /// Made from `(item, index, ctx)`.
+    Factory(Fun),
+}
+
+/// What to do about an error: the block runs with it when its class matches.
+pub struct Rescue {
+    /// Class names; empty matches every error.
+    pub when: Vec<String>,
+    /// Its output replaces the failure.
+    pub block: Rc<Block>,
 }
 
 impl Operation {
@@ -140,15 +194,52 @@ impl Operation {
             Operation::Map(_) => "map",
             Operation::Tap(_) | Operation::TapCall(_) => "tap",
             Operation::TapIf { .. } | Operation::TapCallIf { .. } => "tapIf",
+            Operation::ExitIf(_) => "exitIf",
+            Operation::ThrowIf { .. } => "throwIf",
+            Operation::Parallel { .. } => "parallel",
+            Operation::StepAll { .. } => "stepAll",
+            Operation::StepAny { .. } => "stepAny",
+            Operation::Race { .. } => "race",
+            Operation::Branch { .. } => "branch",
+            Operation::ForEach { .. } => "forEach",
+            Operation::ForEachBackground { .. } => "forEachBackground",
+            Operation::Loop { until: true, .. } => "doUntil",
+            Operation::Loop { until: false, .. } => "doWhile",
+            Operation::LoopBack { .. } => "loopBack",
+            Operation::Work { .. } => "work",
+            Operation::WaitForWork { .. } => "waitForWork",
+        }
+    }
+
+    /// The name that `loopBack` finds it by (core-semantics §3.5).
+    pub fn target_name(&self) -> String {
+        match self {
+            Operation::Step(child) => child.block.name.to_string(),
+            Operation::StepIf { child, .. } => format!("if:{}", child.block.name),
+            Operation::Work { child, name, .. } => {
+                name.clone().unwrap_or_else(|| format!("work:{}", child.block.name))
+            }
+            other => other.name().to_owned(),
         }
     }
 
     /// The blocks it may run.
     pub fn blocks(&self) -> Vec<&Rc<Block>> {
         match self {
-            Operation::Step(child) | Operation::Tap(child) => vec![&child.block],
-            Operation::StepIf { child, .. } | Operation::TapIf { child, .. } => vec![&child.block],
-            Operation::Map(_) | Operation::TapCall(_) | Operation::TapCallIf { .. } => Vec::new(),
+            Operation::Step(child)
+            | Operation::Tap(child)
+            | Operation::StepIf { child, .. }
+            | Operation::TapIf { child, .. }
+            | Operation::Loop { child, .. }
+            | Operation::Work { child, .. } => vec![&child.block],
+            Operation::Parallel { arms, .. }
+            | Operation::StepAll { arms, .. }
+            | Operation::StepAny { arms }
+            | Operation::Race { arms, .. }
+            | Operation::Branch { arms } => arms.iter().map(|arm| &arm.child.block).collect(),
+            Operation::ForEach { each: Each::Block(block), .. }
+            | Operation::ForEachBackground { each: Each::Block(block), .. } => vec![block],
+            _ => Vec::new(),
         }
     }
 }
@@ -167,15 +258,25 @@ pub fn number_steps(operations: Vec<Operation>) -> Vec<Step> {
     operations
         .into_iter()
         .map(|operation| {
+            let named = |operation: &str, block: &Rc<Block>| format!("{operation}:{}", encode(&block.name));
             let segment = match &operation {
-                Operation::Step(child) => format!("step:{}", encode(&child.block.name)),
-                Operation::StepIf { child, .. } => format!("stepIf:{}", encode(&child.block.name)),
-                Operation::Tap(child) | Operation::TapIf { child, .. } => {
-                    format!("tap:{}", encode(&child.block.name))
-                }
-                Operation::Map(_) | Operation::TapCall(_) | Operation::TapCallIf { .. } => String::new(),
+                Operation::Step(child) => Some(named("step", &child.block)),
+                Operation::StepIf { child, .. } => Some(named("stepIf", &child.block)),
+                Operation::Tap(child) | Operation::TapIf { child, .. } => Some(named("tap", &child.block)),
+                Operation::Work { child, .. } => Some(named("work", &child.block)),
+                Operation::Loop { child, .. } => Some(named(operation.name(), &child.block)),
+                Operation::ForEach { each: Each::Block(block), .. }
+                | Operation::ForEachBackground { each: Each::Block(block), .. } => Some(named(operation.name(), block)),
+                Operation::ForEach { .. }
+                | Operation::ForEachBackground { .. }
+                | Operation::Parallel { .. }
+                | Operation::StepAll { .. }
+                | Operation::StepAny { .. }
+                | Operation::Race { .. }
+                | Operation::Branch { .. } => Some(operation.name().to_owned()),
+                _ => None,
             };
-            let segment = if segment.is_empty() { segment } else { numbering.number(segment) };
+            let segment = segment.map(|segment| numbering.number(segment)).unwrap_or_default();
             Step { operation, segment }
         })
         .collect()
@@ -199,6 +300,16 @@ pub struct Generator {
     pub item_visibility: Option<Visibility>,
     /// The name items carry.
     pub agent_name: Option<String>,
+    /// What the model should know besides the prompt: texts, or objects of tagged texts.
+    pub context: Vec<Text>,
+    /// The blocks it may call.
+    pub tools: Vec<Rc<Block>>,
+    /// A function that gives those blocks.
+    pub tools_call: Option<Fun>,
+    /// At most this many model calls.
+    pub max_iterations: u32,
+    /// Whether tool calls are run, or only reported.
+    pub run_tools: bool,
 }
 
 /// A text, or a function that makes it from `(input, ctx)`.
@@ -239,8 +350,10 @@ impl Flow {
                     }
                 }
                 Body::Router { routes, .. } => queue.extend(routes.iter().rev().cloned()),
-                Body::Handler { .. } | Body::Generator(_) => {}
+                Body::Generator(generator) => queue.extend(generator.tools.iter().rev().cloned()),
+                Body::Handler { .. } => {}
             }
+            queue.extend(block.rescue.iter().map(|rescue| rescue.block.clone()));
             found.push(block);
         }
         found

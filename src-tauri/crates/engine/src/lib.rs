@@ -8,6 +8,7 @@
 //! system clock. Storage is reached through [`log::Log`], an author's functions through
 //! [`callable::Callable`], everything from outside through [`effects::Effects`].
 
+mod background;
 pub mod block;
 pub mod callable;
 pub mod context;
@@ -15,6 +16,7 @@ pub mod data;
 pub mod effects;
 pub mod error;
 pub mod event;
+mod fanout;
 pub mod flow;
 pub mod generator;
 pub mod item;

@@ -122,6 +122,8 @@ pub struct Run {
     pub status_line: RefCell<Option<String>>,
     /// Journal entries of this request.
     pub journal: RefCell<Vec<Value>>,
+    /// Work beside the root block.
+    pub(crate) pool: crate::background::Pool,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     versions: RefCell<HashMap<ScopeKey, u64>>,
@@ -147,6 +149,7 @@ impl Run {
             abort,
             status_line: RefCell::default(),
             journal: RefCell::default(),
+            pool: crate::background::Pool::default(),
             stamps: Cell::new(1),
             noted: RefCell::default(),
             versions: RefCell::default(),
@@ -170,8 +173,9 @@ impl Run {
             }
             self.attempts.borrow_mut().clear();
         }
-        let input = Flowing { data: self.asked.input.clone(), origin: Some(input_seq) };
-        let result = run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await;
+        let input = Flowing { data: self.asked.input.clone(), origin: Some(input_seq), thrown: None };
+        let root = run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input);
+        let result = self.pool.run_with(root).await;
         self.end(result).await
     }
 
@@ -285,7 +289,9 @@ impl Run {
             fill(&mut state, &defaults(std::slice::from_ref(schema)));
             Rc::new(Container::new(ScopeKey::new(kind, instance), Some(schema.clone()), state, self.next_stamp()))
         });
-        Rc::new(Frame::new(block, path, attempt, tries, parent, input, own))
+        let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
+        frame.register();
+        frame
     }
 
     /// Lets a frame see the newest committed records under its ancestors' waiting writes.

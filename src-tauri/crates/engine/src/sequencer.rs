@@ -2,81 +2,271 @@
 //!
 //! Core-semantics §3. A child block commits its own step boundary; a function of the chain (map,
 //! condition, tap, connector) that wrote durable records commits at its operation's boundary
-//! (decision 3).
+//! (decision 3). Several blocks at once are `fanout`'s, work beside the chain is `background`'s.
 
+use std::collections::HashMap;
+
+use crate::background;
 use crate::block::{Flowing, rebase, run_block};
 use crate::callable::{Arg, Fun, Returned};
 use crate::context::Context;
+use crate::data::Data;
 use crate::error::FlowError;
 use crate::event::EventKind;
+use crate::fanout;
 use crate::flow::{Child, Operation, Step};
 use crate::log::AppendError;
-use crate::path::join;
+use crate::path::{encode, join};
+
+/// `doUntil` and `doWhile` repeat at most this often after the first run (core-semantics §3.7).
+const LOOP_GUARD: u32 = 250;
+
+/// Where the chain goes after an operation.
+enum Next {
+    Step(Flowing),
+    Exit(Flowing),
+    Jump(usize, Flowing),
+}
+
+/// A chain while it runs.
+pub(crate) struct Chain<'a> {
+    pub(crate) cx: &'a Context,
+    steps: &'a [Step],
+    /// The pass of the innermost loopBack that is active; 0 outside of one.
+    generation: u32,
+    jumps: HashMap<usize, u32>,
+}
 
 /// Runs the steps on a value.
 pub async fn run_steps(cx: &Context, steps: &[Step], input: Flowing) -> Result<Flowing, FlowError> {
+    let mut chain = Chain { cx, steps, generation: 0, jumps: HashMap::new() };
     let mut value = input;
-    for step in steps {
+    let mut at = 0;
+    while let Some(step) = steps.get(at) {
         // Nothing starts between steps after an abort (authoring, difference 6).
         if cx.run.abort.is_set() {
             return Err(FlowError::aborted());
         }
-        value = run_step(cx, step, value).await?;
+        match chain.run_step(at, step, value).await? {
+            Next::Step(next) => {
+                value = next;
+                at += 1;
+            }
+            Next::Exit(last) => return Ok(last),
+            Next::Jump(target, carried) => {
+                value = carried;
+                at = target;
+            }
+        }
     }
     Ok(value)
 }
 
-async fn run_step(cx: &Context, step: &Step, value: Flowing) -> Result<Flowing, FlowError> {
-    match &step.operation {
-        Operation::Step(child) => run_child(cx, step, child, value).await,
-        Operation::StepIf { condition, child } => {
-            if holds(cx, condition, &value).await? { run_child(cx, step, child, value).await } else { Ok(value) }
-        }
-        Operation::Map(map) => {
-            let mapped = call(cx, map, &value).await?.into_data()?;
-            Ok(if mapped == value.data { value } else { Flowing::new(mapped) })
-        }
-        Operation::Tap(child) => run_child(cx, step, child, value.clone()).await.map(|_| value),
-        Operation::TapCall(tap) => call(cx, tap, &value).await.map(|_| value),
-        Operation::TapIf { condition, child } => {
-            if holds(cx, condition, &value).await? {
-                run_child(cx, step, child, value.clone()).await?;
-            }
-            Ok(value)
-        }
-        Operation::TapCallIf { condition, call: tap } => {
-            if holds(cx, condition, &value).await? {
-                call(cx, tap, &value).await?;
-            }
-            Ok(value)
+impl Chain<'_> {
+    /// The path of an operation's child; a loopBack pass stands before it.
+    pub(crate) fn path(&self, segment: &str) -> String {
+        match self.generation {
+            0 => join(&self.cx.frame.path, segment),
+            pass => format!("{}/loop[{pass}]/{segment}", self.cx.frame.path),
         }
     }
-}
 
-async fn run_child(cx: &Context, step: &Step, child: &Child, value: Flowing) -> Result<Flowing, FlowError> {
-    let input = match &child.connector {
-        Some(connector) => {
-            let connected = call(cx, connector, &value).await?.into_data()?;
-            if connected == value.data { value } else { Flowing::new(connected) }
-        }
-        None => value,
-    };
-    let path = join(&cx.frame.path, &step.segment);
-    run_block(cx.run.clone(), child.block.clone(), Some(cx.frame.clone()), path, input).await
-}
-
-async fn holds(cx: &Context, condition: &Fun, value: &Flowing) -> Result<bool, FlowError> {
-    Ok(call(cx, condition, value).await?.into_data()?.is_truthy())
-}
-
-/// Calls a function of the chain and commits what it wrote.
-async fn call(cx: &Context, function: &Fun, value: &Flowing) -> Result<Returned, FlowError> {
-    if cx.frame.transaction.is_empty() {
-        cx.run.see_records(&cx.frame)?;
+    async fn run_step(&mut self, at: usize, step: &Step, value: Flowing) -> Result<Next, FlowError> {
+        let path = self.path(&step.segment);
+        let next = match &step.operation {
+            Operation::Step(child) => self.run_child(path, child, value).await?,
+            Operation::StepIf { condition, child } => match self.holds(condition, &value).await? {
+                true => self.run_child(path, child, value).await?,
+                false => value,
+            },
+            Operation::Map(map) => {
+                let mapped = self.call(map, &value).await?.into_data()?;
+                if mapped == value.data { value } else { Flowing::new(mapped) }
+            }
+            Operation::Tap(child) => {
+                self.run_child(path, child, value.clone()).await?;
+                value
+            }
+            Operation::TapCall(tap) => {
+                self.call(tap, &value).await?;
+                value
+            }
+            Operation::TapIf { condition, child } => {
+                if self.holds(condition, &value).await? {
+                    self.run_child(path, child, value.clone()).await?;
+                }
+                value
+            }
+            Operation::TapCallIf { condition, call } => {
+                if self.holds(condition, &value).await? {
+                    self.call(call, &value).await?;
+                }
+                value
+            }
+            Operation::ExitIf(condition) => {
+                return Ok(if self.holds(condition, &value).await? { Next::Exit(value) } else { Next::Step(value) });
+            }
+            Operation::ThrowIf { condition, call } => {
+                if self.holds(condition, &value).await? {
+                    self.call(call, &value).await?;
+                }
+                value
+            }
+            Operation::Parallel { arms, limit } => fanout::parallel(self, &path, arms, *limit, value).await?,
+            Operation::StepAll { arms, limit } => fanout::step_all(self, &path, arms, *limit, value).await?,
+            Operation::StepAny { arms } => fanout::step_any(self, &path, arms, value).await?,
+            Operation::Race { arms, limit } => fanout::race(self, &path, arms, *limit, value).await?,
+            Operation::ForEach { connector, each, limit } => {
+                fanout::for_each(self, &step.segment, connector.as_ref(), each, *limit, value).await?
+            }
+            Operation::ForEachBackground { connector, each, limit } => {
+                background::for_each(self, &step.segment, connector.as_ref(), each, *limit, value).await?
+            }
+            Operation::Branch { arms } => {
+                for arm in arms {
+                    let input = self.connect(arm.child.connector.as_ref(), value.clone()).await?;
+                    let Some(condition) = &arm.condition else { continue };
+                    if self.holds(condition, &input).await? {
+                        // `branch:<key>`, or `branch~2:<key>` for the second branch of a chain.
+                        let path = self.path(&format!("{}:{}", step.segment, encode(&arm.key)));
+                        return self.dispatch(path, &arm.child, input).await.map(Next::Step);
+                    }
+                }
+                return Err(FlowError::plain("branch had no matching route"));
+            }
+            Operation::Loop { condition, until, child } => {
+                self.repeat(&path, &step.operation, condition, *until, child, value).await?
+            }
+            Operation::LoopBack { target, when, max_iterations } => {
+                return self.loop_back(at, target, when.as_ref(), *max_iterations, value).await;
+            }
+            Operation::Work { condition, child, name } => {
+                let wanted = match condition {
+                    Some(condition) => self.holds(condition, &value).await?,
+                    None => true,
+                };
+                if wanted {
+                    let input = self.connect(child.connector.as_ref(), value.clone()).await?;
+                    background::start(self.cx, path, child.block.clone(), input, name.clone());
+                }
+                value
+            }
+            Operation::WaitForWork { fail_on_error, timeout_ms } => {
+                background::wait(self.cx, *fail_on_error, *timeout_ms).await?;
+                value
+            }
+        };
+        Ok(Next::Step(next))
     }
-    let returned = function.call(vec![Arg::Data(value.data.clone())], cx.clone()).await?;
-    commit(cx).await?;
-    Ok(returned)
+
+    async fn repeat(
+        &self,
+        path: &str,
+        operation: &Operation,
+        condition: &Fun,
+        until: bool,
+        child: &Child,
+        value: Flowing,
+    ) -> Result<Flowing, FlowError> {
+        let mut value = self.connect(child.connector.as_ref(), value).await?;
+        for turn in 0..=LOOP_GUARD {
+            value = self.dispatch(format!("{path}[{turn}]"), child, value).await?;
+            if self.holds(condition, &value).await? == until {
+                return Ok(value);
+            }
+            if self.cx.run.abort.is_set() {
+                return Err(FlowError::aborted());
+            }
+        }
+        Err(FlowError::plain(format!("{} exceeded max loop guard ({LOOP_GUARD})", operation.name())))
+    }
+
+    async fn loop_back(
+        &mut self,
+        at: usize,
+        target: &str,
+        when: Option<&Fun>,
+        max_iterations: u32,
+        value: Flowing,
+    ) -> Result<Next, FlowError> {
+        let again = match when {
+            Some(when) => self.holds(when, &value).await?,
+            None => true,
+        };
+        let jumps = self.jumps.entry(at).or_insert(0);
+        if !again || *jumps >= max_iterations {
+            self.generation = 0;
+            return Ok(Next::Step(value));
+        }
+        *jumps += 1;
+        let Some(index) = self.steps.iter().position(|step| step.operation.target_name() == target) else {
+            return Err(FlowError::plain(format!(
+                "loopBack target \"{target}\" was not found in sequencer \"{}\"",
+                self.cx.frame.block.name
+            )));
+        };
+        self.generation = *jumps;
+        Ok(Next::Jump(index, value))
+    }
+
+    async fn run_child(&self, path: String, child: &Child, value: Flowing) -> Result<Flowing, FlowError> {
+        let input = self.connect(child.connector.as_ref(), value).await?;
+        self.dispatch(path, child, input).await
+    }
+
+    async fn dispatch(&self, path: String, child: &Child, input: Flowing) -> Result<Flowing, FlowError> {
+        run_block(self.cx.run.clone(), child.block.clone(), Some(self.cx.frame.clone()), path, input).await
+    }
+
+    /// The input a connector makes of the chain's value.
+    pub(crate) async fn connect(&self, connector: Option<&Fun>, value: Flowing) -> Result<Flowing, FlowError> {
+        let Some(connector) = connector else { return Ok(value) };
+        let connected = self.call(connector, &value).await?.into_data()?;
+        Ok(if connected == value.data { value } else { Flowing::new(connected) })
+    }
+
+    async fn holds(&self, condition: &Fun, value: &Flowing) -> Result<bool, FlowError> {
+        Ok(self.call(condition, value).await?.into_data()?.is_truthy())
+    }
+
+    async fn call(&self, function: &Fun, value: &Flowing) -> Result<Returned, FlowError> {
+        self.call_with(function, vec![value.argument()]).await
+    }
+
+    /// Calls a function of the chain and commits what it wrote.
+    pub(crate) async fn call_with(&self, function: &Fun, args: Vec<Arg>) -> Result<Returned, FlowError> {
+        let cx = self.cx;
+        if cx.frame.transaction.is_empty() {
+            cx.run.see_records(&cx.frame)?;
+        }
+        let returned = function.call(args, cx.clone()).await?;
+        commit(cx).await?;
+        Ok(returned)
+    }
+
+    /// The block of one item, made or given, with its path.
+    pub(crate) async fn block_of(
+        &self,
+        segment: &str,
+        each: &crate::flow::Each,
+        item: &Data,
+        index: usize,
+    ) -> Result<(String, std::rc::Rc<crate::flow::Block>), FlowError> {
+        match each {
+            crate::flow::Each::Block(block) => Ok((self.path(&format!("{segment}[{index}]")), block.clone())),
+            crate::flow::Each::Factory(factory) => {
+                let args = vec![Arg::Data(item.clone()), Arg::Data(serde_json::Value::from(index).into())];
+                let Returned::Block(block) = self.call_with(factory, args).await? else {
+                    return Err(FlowError::plain("forEach: the factory must return a block"));
+                };
+                // `forEach~2` of a second factory becomes `forEach:<block>~2[n]`.
+                let (operation, repeat) = segment.split_once('~').unwrap_or((segment, ""));
+                let repeat = if repeat.is_empty() { String::new() } else { format!("~{repeat}") };
+                let path = self.path(&format!("{operation}:{}{repeat}[{index}]", encode(&block.name)));
+                Ok((path, block))
+            }
+        }
+    }
 }
 
 async fn commit(cx: &Context) -> Result<(), FlowError> {
@@ -87,6 +277,7 @@ async fn commit(cx: &Context) -> Result<(), FlowError> {
         match cx.run.recorder.commit(Some(&cx.frame.path), cx.frame.attempt, event).await {
             Ok(_) => {
                 cx.run.refresh_ancestors(&cx.frame, &commits);
+                cx.frame.transaction.clear();
                 cx.run.see_records(&cx.frame)?;
             }
             Err(AppendError::Conflict(scopes)) => {

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
-use engine::effects::{ModelCall, ModelReply};
+use engine::effects::{ModelCall, ModelReply, ToolCall};
 use engine::error::FlowError;
 use serde::Deserialize;
 use serde_json::Value;
@@ -30,11 +30,21 @@ pub(crate) struct MockScript {
 struct Entry {
     text: Option<String>,
     reasoning: Option<String>,
-    tool_calls: Vec<Value>,
+    tool_calls: Vec<Call>,
     structured_output: Option<Value>,
     usage: Option<Value>,
     error: Option<String>,
     chunk_ms: Option<u64>,
+}
+
+/// A tool call in a reply.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    id: Option<String>,
+    name: String,
+    #[serde(default)]
+    args: Value,
 }
 
 impl MockScript {
@@ -81,7 +91,13 @@ impl MockModels {
         if let Some(error) = &entry.error {
             return (wait, Err(FlowError { retryable: true, code: Some("model_error".to_owned()), ..FlowError::new("ModelError", error) }));
         }
+        let tool_calls = entry.tool_calls.iter().enumerate().map(|(n, tool)| ToolCall {
+            id: tool.id.clone().unwrap_or_else(|| format!("call_{}_{n}", call.step)),
+            name: tool.name.clone(),
+            args: tool.args.clone(),
+        });
         let reply = ModelReply {
+            tool_calls: tool_calls.collect(),
             text: entry.text.clone(),
             reasoning: entry.reasoning.clone(),
             structured_output: entry.structured_output.clone(),

@@ -109,6 +109,7 @@ fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Return
             Ok(Returned::Data(value.into()))
         }
         Answer::Block(json) => registry.late(vm, &json).map(Returned::Block),
+        Answer::Blocks(json) => registry.late_all(vm, &json).map(Returned::Blocks),
         Answer::Error(json) => Err(thrown(vm, &json)),
     }
 }
@@ -330,6 +331,26 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             let view = asked[0].as_str().and_then(Audience::parse).ok_or("unknown view")?;
             Some(cx.session_items(view, &asked[1]).map_err(|error| error.message)?.to_string())
         }
+        "target" => {
+            let asked = parsed()?;
+            match cx.target(asked.as_str().unwrap_or_default()) {
+                Err(error) => Some(json!({ "error": error }).to_string()),
+                Ok(None) => None,
+                Ok(Some(frame)) => Some(
+                    json!({
+                        "name": &*frame.block.name,
+                        "instance": &*frame.instance,
+                        "instanceId": format!("{}:{}", cx.run.request, frame.instance),
+                        "input": frame.input.borrow().to_json(),
+                        "hasState": frame.own.is_some(),
+                    })
+                    .to_string(),
+                ),
+            }
+        }
+        "blockResult" => Some(cx.block_result(parsed()?.as_str().unwrap_or_default()).to_string()),
+        "blockOutput" => cx.block_output(parsed()?.as_str().unwrap_or_default()).as_value().map(Value::to_string),
+        "wasRescued" => Some(cx.was_rescued(parsed()?.as_str().unwrap_or_default()).to_string()),
         "now" => Some(cx.now().to_string()),
         "random" => Some(cx.random().to_string()),
         "uuid" => Some(cx.uuid()),

@@ -9,7 +9,7 @@ use engine::callable::{Field, Fun, SchemaRef};
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
-    Action, Block, Body, Child, Declaration, Flow, Generator, Operation, Retry, Text, number_steps,
+    Action, Arm, Block, Body, Child, Declaration, Each, Flow, Generator, Operation, Rescue, Retry, Text, number_steps,
 };
 use engine::item::{AgentType, Visibility};
 use engine::scope::ScopeKind;
@@ -134,6 +134,13 @@ impl Registry {
         self.block(wire.id)
     }
 
+    /// Several such blocks.
+    pub(crate) fn late_all(self: &Rc<Self>, vm: &Rc<Vm>, json: &str) -> Result<Vec<Rc<Block>>, FlowError> {
+        let each: Vec<Box<serde_json::value::RawValue>> =
+            serde_json::from_str(json).map_err(|error| FlowError::plain(error.to_string()))?;
+        each.iter().map(|block| self.late(vm, block.get())).collect()
+    }
+
     fn block(&self, id: u32) -> Result<Rc<Block>, FlowError> {
         self.blocks.borrow().get(&id).cloned().ok_or_else(|| FlowError::plain(format!("block {id} is not described")))
     }
@@ -199,6 +206,11 @@ impl Registry {
                     agent_type: settings.agent_type,
                     item_visibility: settings.item_visibility,
                     agent_name: settings.agent_name,
+                    context: settings.context.into_iter().flatten().map(text).collect(),
+                    tools: settings.tools.iter().map(|id| self.block(*id)).collect::<Result<_, _>>()?,
+                    tools_call: settings.tools_call.map(|id| self.function(vm, id)),
+                    max_iterations: settings.max_iterations.max(1.0) as u32,
+                    run_tools: settings.run_tools,
                 }))
             }
         };
@@ -225,6 +237,11 @@ impl Registry {
             }),
             transient: wire.transient,
             active_status,
+            rescue: wire
+                .rescue
+                .into_iter()
+                .map(|handler| Ok(Rescue { when: handler.when, block: self.block(handler.block)? }))
+                .collect::<Result<_, FlowError>>()?,
         };
         self.blocks.borrow_mut().insert(wire.id, Rc::new(block));
         Ok(())
@@ -237,8 +254,26 @@ impl Registry {
             Some(id) => Some(Child { connector: function(wire.connector), block: self.block(id)? }),
             None => None,
         };
+        let arms = || {
+            wire.arms
+                .iter()
+                .map(|arm| {
+                    Ok(Arm {
+                        key: arm.key.clone().unwrap_or_default(),
+                        condition: function(arm.condition),
+                        child: Child { connector: function(arm.connector), block: self.block(arm.block)? },
+                    })
+                })
+                .collect::<Result<Vec<_>, FlowError>>()
+        };
         let call = function(wire.call);
         let condition = || function(wire.condition).ok_or_else(|| missing("condition"));
+        let limit = wire.limit.map(|limit| limit.max(1.0) as usize);
+        let each = |block: Option<Child>| match (block, function(wire.each)) {
+            (Some(child), _) => Ok((child.connector, Each::Block(child.block))),
+            (None, Some(factory)) => Ok((function(wire.connector), Each::Factory(factory))),
+            (None, None) => Err(missing("block")),
+        };
         Ok(match (wire.op.as_str(), child, call) {
             ("step", Some(child), _) => Operation::Step(child),
             ("stepIf", Some(child), _) => Operation::StepIf { condition: condition()?, child },
@@ -247,6 +282,34 @@ impl Registry {
             ("tap", None, Some(call)) => Operation::TapCall(call),
             ("tapIf", Some(child), _) => Operation::TapIf { condition: condition()?, child },
             ("tapIf", None, Some(call)) => Operation::TapCallIf { condition: condition()?, call },
+            ("exitIf", ..) => Operation::ExitIf(condition()?),
+            ("throwIf", _, Some(call)) => Operation::ThrowIf { condition: condition()?, call },
+            ("parallel", ..) => Operation::Parallel { arms: arms()?, limit },
+            ("stepAll", ..) => Operation::StepAll { arms: arms()?, limit },
+            ("stepAny", ..) => Operation::StepAny { arms: arms()? },
+            ("race", ..) => Operation::Race { arms: arms()?, limit },
+            ("branch", ..) => Operation::Branch { arms: arms()? },
+            ("forEach", child, _) => {
+                let (connector, each) = each(child)?;
+                Operation::ForEach { connector, each, limit }
+            }
+            ("forEachBackground", child, _) => {
+                let (connector, each) = each(child)?;
+                Operation::ForEachBackground { connector, each, limit: limit.unwrap_or(16) }
+            }
+            ("doUntil", Some(child), _) => Operation::Loop { condition: condition()?, until: true, child },
+            ("doWhile", Some(child), _) => Operation::Loop { condition: condition()?, until: false, child },
+            ("loopBack", ..) => Operation::LoopBack {
+                target: wire.target.clone().ok_or_else(|| missing("target"))?,
+                when: function(wire.condition),
+                max_iterations: limit.unwrap_or(1) as u32,
+            },
+            ("work", Some(child), _) => {
+                Operation::Work { condition: function(wire.condition), child, name: wire.target.clone() }
+            }
+            ("waitForWork", ..) => {
+                Operation::WaitForWork { fail_on_error: wire.fail_on_error, timeout_ms: wire.timeout_ms }
+            }
             _ => return Err(FlowError::plain(format!("operation \"{}\" is not understood", wire.op))),
         })
     }
@@ -332,6 +395,8 @@ struct WireBlock {
     #[serde(default)]
     durable: bool,
     generator: Option<WireGenerator>,
+    #[serde(default)]
+    rescue: Vec<WireHandler>,
 }
 
 #[derive(Deserialize)]
@@ -351,12 +416,35 @@ enum WireText {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct WireStep {
     op: String,
     block: Option<u32>,
     connector: Option<u32>,
     condition: Option<u32>,
     call: Option<u32>,
+    #[serde(default)]
+    arms: Vec<WireArm>,
+    each: Option<u32>,
+    target: Option<String>,
+    limit: Option<f64>,
+    #[serde(default)]
+    fail_on_error: bool,
+    timeout_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct WireArm {
+    key: Option<String>,
+    block: u32,
+    connector: Option<u32>,
+    condition: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct WireHandler {
+    when: Vec<String>,
+    block: u32,
 }
 
 #[derive(Deserialize)]
@@ -370,4 +458,11 @@ struct WireGenerator {
     agent_type: Option<AgentType>,
     item_visibility: Option<Visibility>,
     agent_name: Option<String>,
+    #[serde(default)]
+    context: Vec<Option<WireText>>,
+    #[serde(default)]
+    tools: Vec<u32>,
+    tools_call: Option<u32>,
+    max_iterations: f64,
+    run_tools: bool,
 }

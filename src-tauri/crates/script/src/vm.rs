@@ -44,6 +44,7 @@ pub(crate) enum Answer {
     Undefined,
     Value(String),
     Block(String),
+    Blocks(String),
     Error(String),
 }
 
@@ -290,6 +291,7 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
                 "undefined" => Answer::Undefined,
                 "value" => Answer::Value(payload),
                 "block" => Answer::Block(payload),
+                "blocks" => Answer::Blocks(payload),
                 _ => Answer::Error(payload),
             };
             // A caller that went away was aborted.

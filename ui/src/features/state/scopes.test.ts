@@ -7,7 +7,7 @@ const changes: Change[] = [
   { scope: 'session', path: 'turns', kind: 'changed', old: 1, new: 2 },
   { scope: 'sequencer', instanceId: 'r:root:1', path: 'plan', kind: 'added', new: [] },
 ];
-const byId = new Map([['r:root:1', { path: 'root', name: 'chat' } as BlockRow]]);
+const byId = new Map([['r:root:1', { path: 'root', name: 'chat', kind: 'sequencer' } as BlockRow]]);
 
 test('scopes come in their order, and only those that exist', () => {
   const scopes = scopesOf(state, changes, byId);
@@ -25,4 +25,15 @@ test('a change marks its own scope only', () => {
 
 test('a sequencer is named by its block', () => {
   expect(changes.map((change) => scopeName(change, byId))).toEqual(['session', 'sequencer chat']);
+});
+
+test('a block that is no sequencer keeps its own state under its own name', () => {
+  const own: StateView = { seq: 2, at: 0, sequencers: { 'r:root/a:0': { tries: 1 } }, versions: {} };
+  const [scope] = scopesOf(own, [{ scope: 'block', instanceId: 'r:root/a:0', path: 'tries', kind: 'added', new: 1 }],
+    new Map([['r:root/a:0', { path: 'root/a', name: 'a', kind: 'handler' } as BlockRow]]));
+  expect([scope?.name, scope?.testid, scope?.marks.get('tries')]).toEqual(['block', 'scope-block', 'added']);
+});
+
+test('no sequencer has state before any wrote some', () => {
+  expect(scopesOf({ seq: 1, at: 0, request: {}, versions: {} }, [], new Map()).map((scope) => scope.name)).toEqual(['request']);
 });

@@ -13,10 +13,13 @@ export function scopesOf(state: StateView, changes: readonly Change[], byId: Rea
     id: name, name, of: '', value: state[name], version: state.versions[name] ?? null, testid: `scope-${name}`,
     marks: marksOf(changes, name, null),
   }));
-  for (const [instance, value] of Object.entries(state.sequencers)) {
+  for (const [instance, value] of Object.entries(state.sequencers ?? {})) {
+    const block = byId.get(instance);
+    // Blocks other than sequencers may keep a state of their own, under their instance as well.
+    const name = !block || block.kind === 'sequencer' ? 'sequencer' : 'block';
     scopes.push({
-      id: instance, name: 'sequencer', of: byId.get(instance)?.path ?? instance, value, version: state.versions[instance] ?? null,
-      testid: 'scope-sequencer', marks: marksOf(changes, 'sequencer', instance),
+      id: instance, name, of: block?.path ?? instance, value, version: state.versions[instance] ?? null,
+      testid: `scope-${name}`, marks: marksOf(changes, name, instance),
     });
   }
   return scopes;

@@ -3,7 +3,7 @@ import type { BlockRow } from '../../host/host';
 import { rowOf, treeRows } from './tree';
 
 const block = (instanceId: string, parent: string | null, more: Partial<BlockRow> = {}): BlockRow => ({
-  path: instanceId, instanceId, parent, name: instanceId, kind: 'handler', attempt: 1, status: 'completed',
+  path: instanceId, instanceId, parent, name: instanceId, kind: 'handler', attempt: 0, status: 'completed',
   startedAt: 0, memoized: false, seqStart: 1, changes: 0, items: 0, ...more,
 });
 const none = new Set<string>();

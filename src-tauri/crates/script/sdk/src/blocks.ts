@@ -15,6 +15,21 @@ export interface Operation {
   connector?: Fn;
   condition?: Fn;
   call?: Fn;
+  /** The branches of an operation that has several. */
+  arms?: { key?: string; block: Block; connector?: Fn; condition?: Fn }[];
+  /** Makes the block of each item. */
+  each?: Fn;
+  /** A loop's target, or the name of a background task. */
+  target?: string;
+  limit?: number;
+  failOnError?: boolean;
+  timeoutMs?: number;
+}
+
+/** What to do about an error: the first handler whose `when` matches runs with it. */
+export interface Handler {
+  when: string[];
+  block: Block;
 }
 
 export class Block {
@@ -61,6 +76,11 @@ export class Block {
     return new Block(this.kind, { ...rest, connectOutput: needFunction(mapper, 'connectOutput') });
   }
 
+  /** A copy that answers matching errors with a block's output; a later call replaces the handlers. */
+  rescue(handlers: unknown): Block {
+    return new Block(this.kind, { ...this.config, rescue: needHandlers(handlers, `${this.kind} "${this.name}"`) });
+  }
+
   mapModelOutput(mapper: Fn): Block {
     return new Block(this.kind, { ...this.config, mapModelOutput: needFunction(mapper, 'mapModelOutput') });
   }
@@ -78,6 +98,18 @@ export function needFunction(value: unknown, where: string): Fn {
 export function needBlock(value: unknown, where: string): Block {
   if (isBlock(value)) return value;
   throw new TypeError(`${where} needs a block, got ${value === null ? 'null' : typeof value}`);
+}
+
+/** `[{ when?: ErrorClass[], block }]`, with classes by name. */
+export function needHandlers(handlers: unknown, where: string): Handler[] {
+  if (!Array.isArray(handlers)) throw new TypeError(`${where}: rescue needs an array of { when?, block }`);
+  return handlers.map((handler: { when?: { name: string }[]; block?: unknown }, at) => {
+    const when = (handler?.when ?? []).map((error) => {
+      if (typeof error !== 'function') throw new TypeError(`${where}: rescue[${at}].when needs error classes`);
+      return (error as { name: string }).name;
+    });
+    return { when, block: needBlock(handler?.block, `${where}: rescue[${at}].block`) };
+  });
 }
 
 export function handler(config: Config): Block {

@@ -28,6 +28,9 @@ function argument(wire: Argument): unknown {
 function finish(call: number, value: unknown): void {
   const block = value instanceof Boxed ? value.block : isBlock(value) ? (value as Block) : undefined;
   if (block) return native.done(call, 'block', describeLate(block));
+  if (Array.isArray(value) && value.length > 0 && value.every(isBlock)) {
+    return native.done(call, 'blocks', `[${value.map(describeLate).join(',')}]`);
+  }
   let json: string | undefined;
   try {
     json = toJson(value, 'the returned value');

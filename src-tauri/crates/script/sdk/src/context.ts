@@ -4,7 +4,7 @@
 // up as an error and not as a change that nobody recorded (decision 17).
 
 import { functionId } from './describe';
-import { decodeError } from './errors';
+import { decodeError, reviveError } from './errors';
 import { ask, native } from './host';
 import { toJson } from './values';
 
@@ -134,6 +134,25 @@ function handle(token: number, target: string, label: string, extra: object): St
   return Object.defineProperties(new StateHandle(token, target, label), Object.getOwnPropertyDescriptors(extra));
 }
 
+interface Found {
+  name: string;
+  instance: string;
+  instanceId: string;
+  input: unknown;
+  hasState: boolean;
+}
+
+const OPERATIONS = ['patchState', 'setState', 'incState', 'pushState', 'setStateRecord', 'deleteStateRecord', 'atomicState'];
+
+/** What `getTarget` gives; a block without state of its own refuses every operation. */
+function targetHandle(token: number, found: Found): object {
+  const facts = { name: found.name, instanceId: found.instanceId, input: found.input };
+  if (found.hasState) return handle(token, `target:${found.instance}`, `target "${found.name}"`, facts);
+  const refuse = () =>
+    Promise.reject(new Error(`Target "${found.name}" does not expose instance state operations.`));
+  return { ...facts, state: {}, ...Object.fromEntries(OPERATIONS.map((operation) => [operation, refuse])) };
+}
+
 function sessionExtras(token: number, info: () => Info): object {
   const items = (view: string, query: unknown) => JSON.parse(native.sync('items', token, JSON.stringify([view, query ?? {}])) ?? '[]') as unknown[];
   const history = (query?: unknown) => Promise.resolve(items('history', query));
@@ -209,6 +228,14 @@ function makeContext(token: number): object {
   const shared = (target: string, label: string, extra: object = {}) =>
     info().has.includes(target) ? handle(token, target, label, extra) : undefined;
   const emit = emitters(token);
+  const nameOf = (block: unknown) => JSON.stringify(typeof block === 'string' ? block : (block as { name: string }).name);
+  const getTarget = (name: unknown) => {
+    const answer = native.sync('target', token, nameOf(name));
+    if (answer === undefined) return undefined;
+    const found = JSON.parse(answer) as Found & { error?: never };
+    if (found.error) throw reviveError(found.error);
+    return targetHandle(token, found);
+  };
   const lazy: Record<string, () => unknown> = {
     request: () => handle(token, 'request', 'ctx.request', identity('request', (i) => i.requestId)),
     session: () => handle(token, 'session', 'ctx.session', sessionExtras(token, info)),
@@ -222,6 +249,14 @@ function makeContext(token: number): object {
     emitMessage: () => emit.message,
     emitComponent: () => emit.component,
     emitStatus: () => emit.status,
+    targets: () => new Proxy({}, { get: (_target, name) => (typeof name === 'string' ? getTarget(name) : undefined) }),
+    getTarget: () => getTarget,
+    getBlockOutput: () => (block: unknown) => {
+      const answer = native.sync('blockOutput', token, nameOf(block));
+      return answer === undefined ? undefined : (JSON.parse(answer) as unknown);
+    },
+    getBlockResult: () => (block: unknown) => JSON.parse(native.sync('blockResult', token, nameOf(block)) as string) as unknown,
+    wasRescued: () => (block: unknown) => native.sync('wasRescued', token, nameOf(block)) === 'true',
     attempt: () => info().attempt,
     idempotencyKey: () => `${info().requestId}:${info().path}`,
     requestRuntime: () => ({ requestId: info().requestId, actionName: info().action, status: 'in_progress' }),

@@ -1,6 +1,6 @@
 // A flow as plain data for the engine: functions and schemas become numbers in two tables.
 
-import { Block, isBlock, type Config, type Fn } from './blocks';
+import { Block, isBlock, needHandlers, type Config, type Fn, type Handler } from './blocks';
 import { rootOf, type Flow } from './flow';
 import { fieldsOf, isSchema, type AnySchema } from './schema';
 import { Sequencer } from './sequencer';
@@ -109,6 +109,9 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     activeStatus: text(config.activeStatusMessage),
   };
   const child = (inner: Block) => describeBlock(inner, blocks, declarations);
+  if (config.rescue) {
+    described.rescue = handlersOf(config.rescue, block.name).map(({ when, block: inner }) => ({ when, block: child(inner) }));
+  }
   if (block instanceof Sequencer) {
     described.durable = config.durable !== false;
     described.steps = block.operations.map((operation) => ({
@@ -117,6 +120,17 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
       connector: functionId(operation.connector),
       condition: functionId(operation.condition),
       call: functionId(operation.call),
+      arms: operation.arms?.map((arm) => ({
+        key: arm.key,
+        block: child(arm.block),
+        connector: functionId(arm.connector),
+        condition: functionId(arm.condition),
+      })),
+      each: functionId(operation.each),
+      target: operation.target,
+      limit: operation.limit,
+      failOnError: operation.failOnError,
+      timeoutMs: operation.timeoutMs,
     }));
   } else if (block.kind === 'router') {
     described.routes = (config.routes as Block[]).map(child);
@@ -125,13 +139,19 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   } else if (block.kind === 'handler') {
     described.execute = functionId(config.execute);
   } else {
-    described.generator = generatorSettings(config);
+    described.generator = generatorSettings(config, child);
   }
   blocks.push(described);
   return id;
 }
 
-function generatorSettings(config: Config): Config {
+/** Handlers from `.rescue(…)` are read already; those of a configuration are not. */
+function handlersOf(rescue: unknown, name: string): Handler[] {
+  const read = Array.isArray(rescue) && rescue.every((one: Handler) => one.when?.every((w) => typeof w === 'string'));
+  return read ? (rescue as Handler[]) : needHandlers(rescue, name);
+}
+
+function generatorSettings(config: Config, child: (block: Block) => number): Config {
   const prompt = Array.isArray(config.prompt) ? config.prompt : [config.prompt];
   const output = config.outputSchema as AnySchema | undefined;
   const kind = output?._def?.typeName ?? output?._zod?.def.type;
@@ -144,7 +164,30 @@ function generatorSettings(config: Config): Config {
     agentType: config.agentType,
     itemVisibility: config.itemVisibility,
     agentName: config.agentName,
+    context: contextParts(config.context),
+    tools: Array.isArray(config.tools) ? (config.tools as Block[]).map(child) : [],
+    toolsCall: functionId(config.tools),
+    maxIterations: Number((config.loop as Config | undefined)?.maxIterations ?? config.maxIterations ?? 8),
+    runTools: (config.loop as Config | undefined)?.runTools !== false,
   };
+}
+
+/** The entries of `context`, in order; objects stay whole, their functions become one call. */
+function contextParts(context: unknown): (Config | undefined)[] {
+  if (context === undefined || context === null) return [];
+  if (Array.isArray(context)) return context.flatMap(contextParts);
+  if (typeof context === 'object' && !('content' in context)) {
+    const entries = Object.entries(context);
+    const make = async (input: unknown, ctx: unknown) => {
+      const made: Config = {};
+      for (const [key, value] of entries) {
+        made[key] = typeof value === 'function' ? await (value as (i: unknown, c: unknown) => unknown)(input, ctx) : value;
+      }
+      return made;
+    };
+    return [text(make)];
+  }
+  return [text(context)];
 }
 
 function retry(config: Config | undefined): Config | undefined {

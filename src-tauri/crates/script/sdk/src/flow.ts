@@ -11,7 +11,7 @@ export class Flow {
   }
 
   get actions(): Record<string, Config> {
-    return this.definition.actions as Record<string, Config>;
+    return (this.definition.actions ?? {}) as Record<string, Config>;
   }
 }
 
@@ -25,9 +25,9 @@ export function defineFlow(definition: Config): FlowType {
   if (typeof definition.kind !== 'string' || definition.kind.trim() === '') {
     throw new Error('defineFlow: "kind" must be a non-empty string');
   }
-  const actions = definition.actions;
-  if (typeof actions !== 'object' || actions === null || Object.keys(actions).length === 0) {
-    throw new Error(`Flow "${definition.kind}": "actions" must hold at least one action`);
+  const actions = definition.actions ?? {};
+  if (typeof actions !== 'object' || actions === null || Array.isArray(actions)) {
+    throw new Error(`Flow "${definition.kind}": "actions" must be an object of actions`);
   }
   for (const [name, action] of Object.entries(actions as Record<string, Config>)) rootOf(definition.kind, name, action);
   for (const scope of ['request', 'session', 'user', 'project', 'org']) {
@@ -36,10 +36,9 @@ export function defineFlow(definition: Config): FlowType {
       throw new Error(`Flow "${definition.kind}": ${scope}.stateSchema must be a zod schema`);
     }
   }
-  const flow = new Flow(definition);
   const factory = (options: Config = {}): FlowType =>
     defineFlow({ ...definition, ...options, actions: mergeActions(definition, options) });
-  return Object.setPrototypeOf(Object.assign(factory, { definition }), new Proxy(flow, {})) as FlowType;
+  return Object.setPrototypeOf(Object.assign(factory, { definition }), Flow.prototype) as FlowType;
 }
 
 export function isFlow(value: unknown): value is Flow {

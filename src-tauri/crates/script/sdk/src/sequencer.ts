@@ -3,7 +3,16 @@
 // A sequencer has a `then` (seed 000's spelling of `step`), which makes it look like a promise:
 // see `then` for how that is kept apart.
 
-import { Block, isBlock, needBlock, needFunction, type Config, type Fn, type Operation } from './blocks';
+import {
+  Block,
+  isBlock,
+  needBlock,
+  needFunction,
+  needHandlers,
+  type Config,
+  type Fn,
+  type Operation,
+} from './blocks';
 import { isSchema } from './schema';
 
 /** Wraps a sequencer while it passes through promise machinery that would call its `then`. */
@@ -35,6 +44,63 @@ function isInlineConfig(value: unknown): value is Config {
   if (typeof value !== 'object' || value === null || isBlock(value)) return false;
   const config = value as Config;
   return isSchema(config.outputSchema) || typeof config.execute === 'function' || config.prompt !== undefined;
+}
+
+function needList(value: unknown, where: string): unknown[] {
+  if (!Array.isArray(value)) throw new TypeError(`${where} needs an array of blocks`);
+  return value as unknown[];
+}
+
+function limitOf(options: unknown, where: string): number | undefined {
+  const most = (options as { maxConcurrency?: unknown } | undefined)?.maxConcurrency;
+  if (most === undefined) return undefined;
+  if (typeof most !== 'number' || !(most >= 1)) throw new TypeError(`${where}: maxConcurrency must be at least 1`);
+  return Math.floor(most);
+}
+
+/** `block`, or `{ connector, block }`. */
+function branchOf(value: unknown, where: string): Chained {
+  if (isBlock(value)) return { block: value };
+  const { connector, block } = (value ?? {}) as { connector?: unknown; block?: unknown };
+  const child: Chained = { block: needBlock(block, where) };
+  if (connector !== undefined) child.connector = needFunction(connector, `${where}: connector`);
+  return child;
+}
+
+interface Iteration {
+  connector?: Fn;
+  block?: Block;
+  each?: Fn;
+  limit?: number;
+}
+
+/** `([connector,] blockOrFactory, options?)`; `{}` counts as options (core-semantics §3.4). */
+function iterating(where: string, args: unknown[], limit: 'maxConcurrency' | 'concurrency'): Iteration {
+  const isOptions = (value: unknown) => typeof value === 'object' && value !== null && !isBlock(value);
+  const last = args[args.length - 1];
+  const options = args.length > 1 && isOptions(last) ? (last as Record<string, unknown>) : {};
+  const rest = args.length > 1 && isOptions(last) ? args.slice(0, -1) : args;
+  const target = rest[rest.length - 1];
+  const iteration: Iteration = {};
+  if (rest.length === 2) iteration.connector = needFunction(rest[0], `${where}: connector`);
+  if (isBlock(target)) iteration.block = target;
+  else iteration.each = needFunction(target, `${where} (a block, or a function that makes one)`);
+  const most = options[limit];
+  if (most !== undefined) {
+    if (typeof most !== 'number' || Number.isNaN(most)) throw new TypeError(`${where}: ${limit} must be a number`);
+    iteration.limit = Math.max(1, Math.floor(most));
+  }
+  return iteration;
+}
+
+/** `([connector,] block, { name? })`. */
+function background(where: string, args: unknown[]): Chained & { target?: string } {
+  const [first, second] = args;
+  const child: Chained = isBlock(first)
+    ? { block: first }
+    : { connector: needFunction(first, where), block: needBlock(second, where) };
+  const options = (isBlock(first) ? second : args[2]) as { name?: string } | undefined;
+  return options?.name === undefined ? child : { ...child, target: options.name };
 }
 
 export class Sequencer extends Block {
@@ -101,6 +167,131 @@ export class Sequencer extends Block {
       return this.#with({ op: 'tapIf', condition: holds, call: first as Fn });
     }
     return this.#with({ op: 'tapIf', condition: holds, ...chained('tapIf', args) });
+  }
+
+  exitIf(condition: unknown): Sequencer {
+    return this.#with({ op: 'exitIf', condition: needFunction(condition, 'exitIf') });
+  }
+
+  throwIf(condition: unknown, error: unknown): Sequencer {
+    if (!(error instanceof Error) && typeof error !== 'function') {
+      throw new TypeError('throwIf needs an Error, or a function that makes one');
+    }
+    const call = async (value: unknown, ctx: unknown): Promise<never> => {
+      throw typeof error === 'function' ? await (error as (v: unknown, c: unknown) => unknown)(value, ctx) : error;
+    };
+    return this.#with({ op: 'throwIf', condition: needFunction(condition, 'throwIf'), call: call as unknown as Fn });
+  }
+
+  parallel(branches: unknown, options: { maxConcurrency?: number } = {}): Sequencer {
+    if (typeof branches !== 'object' || branches === null || Array.isArray(branches) || isBlock(branches)) {
+      throw new TypeError('parallel needs an object of blocks, like parallel({ a: blockA, b: blockB })');
+    }
+    const arms = Object.entries(branches).map(([key, branch]) => ({ key, ...branchOf(branch, `parallel: "${key}"`) }));
+    return this.#with({ op: 'parallel', arms, limit: limitOf(options, 'parallel') });
+  }
+
+  stepAll(blocks: unknown, options: { maxConcurrency?: number } = {}): Sequencer {
+    const arms = needList(blocks, 'stepAll').map((branch, at) => branchOf(branch, `stepAll: [${at}]`));
+    return this.#with({ op: 'stepAll', arms, limit: limitOf(options, 'stepAll') });
+  }
+
+  stepAny(blocks: unknown): Sequencer {
+    const arms = needList(blocks, 'stepAny').map((block, at) => ({ block: needBlock(block, `stepAny: [${at}]`) }));
+    return this.#with({ op: 'stepAny', arms });
+  }
+
+  race(blocks: unknown, options: { maxConcurrency?: number } = {}): Sequencer {
+    const arms = needList(blocks, 'race').map((block, at) => ({ block: needBlock(block, `race: [${at}]`) }));
+    return this.#with({ op: 'race', arms, limit: limitOf(options, 'race') });
+  }
+
+  branch(arms: unknown): Sequencer {
+    if (typeof arms !== 'object' || arms === null || Array.isArray(arms)) {
+      throw new TypeError('branch needs an object, like branch({ name: [connector, condition, block] })');
+    }
+    const list = Object.entries(arms).map(([key, arm]) => {
+      if (!Array.isArray(arm) || arm.length !== 3) {
+        throw new TypeError(`branch: "${key}" must be [connector, condition, block]`);
+      }
+      return {
+        key,
+        connector: needFunction(arm[0], `branch: "${key}" connector`),
+        condition: needFunction(arm[1], `branch: "${key}" condition`),
+        block: needBlock(arm[2], `branch: "${key}"`),
+      };
+    });
+    return this.#with({ op: 'branch', arms: list });
+  }
+
+  forEach(...args: unknown[]): Sequencer {
+    return this.#with({ op: 'forEach', ...iterating('forEach', args, 'maxConcurrency') });
+  }
+
+  forEachBackground(...args: unknown[]): Sequencer {
+    const iteration = iterating('forEachBackground', args, 'concurrency');
+    return this.#with({ op: 'forEachBackground', ...iteration, limit: iteration.limit ?? 16 });
+  }
+
+  doUntil(condition: unknown, ...args: unknown[]): Sequencer {
+    return this.#with({ op: 'doUntil', condition: needFunction(condition, 'doUntil'), ...chained('doUntil', args) });
+  }
+
+  doWhile(condition: unknown, ...args: unknown[]): Sequencer {
+    return this.#with({ op: 'doWhile', condition: needFunction(condition, 'doWhile'), ...chained('doWhile', args) });
+  }
+
+  loopBack(target: unknown, options: { when?: unknown; maxIterations?: number } = {}): Sequencer {
+    if (typeof target !== 'string' || target === '') throw new TypeError('loopBack needs the name of an operation');
+    const most = options.maxIterations;
+    if (!Number.isInteger(most) || (most as number) < 1) {
+      throw new TypeError(`loopBack("${target}") needs { maxIterations: a positive integer }`);
+    }
+    const condition = options.when === undefined ? undefined : needFunction(options.when, 'loopBack: when');
+    return this.#with({ op: 'loopBack', target, limit: most, condition });
+  }
+
+  work(...args: unknown[]): Sequencer {
+    return this.#with({ op: 'work', ...background('work', args) });
+  }
+
+  workIf(condition: unknown, ...args: unknown[]): Sequencer {
+    const holds = typeof condition === 'boolean' ? () => condition : needFunction(condition, 'workIf');
+    return this.#with({ op: 'work', condition: holds as Fn, ...background('workIf', args) });
+  }
+
+  waitForWork(options: { failOnError?: boolean; timeoutMs?: number } = {}): Sequencer {
+    const { failOnError = false, timeoutMs } = options;
+    return this.#with({ op: 'waitForWork', failOnError, timeoutMs });
+  }
+
+  /** Handlers of the whole sequencer, wherever the call stands; a later call replaces them. */
+  override rescue(handlers: unknown): Sequencer {
+    return new Sequencer({ ...this.config, rescue: needHandlers(handlers, `sequencer "${this.name}"`) }, this.operations);
+  }
+
+  thenAll(blocks: unknown, options: { maxConcurrency?: number } = {}): Sequencer {
+    return this.stepAll(blocks, options);
+  }
+
+  thenAny(blocks: unknown): Sequencer {
+    return this.stepAny(blocks);
+  }
+
+  sideChain(...args: unknown[]): Sequencer {
+    return this.work(...args);
+  }
+
+  sideChainIf(condition: unknown, ...args: unknown[]): Sequencer {
+    return this.workIf(condition, ...args);
+  }
+
+  waitForSideChain(options: { failOnError?: boolean; timeoutMs?: number } = {}): Sequencer {
+    return this.waitForWork(options);
+  }
+
+  forEachSideChain(...args: unknown[]): Sequencer {
+    return this.forEachBackground(...args);
   }
 
   /** On a sequencer the mapper is one more operation at the front, so that it composes. */

@@ -1,0 +1,153 @@
+//! Work beside the chain: `work`, `forEachBackground`, `waitForWork` (core-semantics §3.8).
+//!
+//! One pool per request, polled beside its root block and drained before the request ends, on
+//! every path. A failure there never fails the request: it leaves a `step_error` item.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures_channel::{mpsc, oneshot};
+use futures_util::future::{Either, LocalBoxFuture, select};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use futures_util::{FutureExt, select_biased};
+use serde_json::json;
+
+use crate::block::{Flowing, run_block};
+use crate::callable::Fun;
+use crate::context::{Context, EmitOptions};
+use crate::error::FlowError;
+use crate::fanout::iterations;
+use crate::flow::{Block, Each};
+use crate::sequencer::Chain;
+
+/// The background work of one request.
+pub(crate) struct Pool {
+    sender: mpsc::UnboundedSender<LocalBoxFuture<'static, ()>>,
+    receiver: RefCell<Option<mpsc::UnboundedReceiver<LocalBoxFuture<'static, ()>>>>,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::unbounded();
+        Pool { sender, receiver: RefCell::new(Some(receiver)) }
+    }
+}
+
+impl Pool {
+    /// Runs the request's own work, and whatever it starts beside it, to the end of both.
+    pub(crate) async fn run_with<T>(&self, work: impl Future<Output = T>) -> T {
+        let Some(mut arriving) = self.receiver.borrow_mut().take() else { return work.await };
+        let mut running = FuturesUnordered::new();
+        let mut work = Box::pin(work.fuse());
+        let mut answer = None;
+        loop {
+            select_biased! {
+                ended = work => answer = Some(ended),
+                task = arriving.select_next_some() => running.push(task),
+                () = running.select_next_some() => {}
+            }
+            if let Some(ended) = answer.take() {
+                while let Ok(task) = arriving.try_recv() {
+                    running.push(task);
+                }
+                if running.is_empty() {
+                    return ended;
+                }
+                answer = Some(ended);
+            }
+        }
+    }
+}
+
+/// A task that a sequencer may wait for.
+pub(crate) type Task = oneshot::Receiver<Result<(), FlowError>>;
+
+/// Starts a block beside the chain.
+pub(crate) fn start(cx: &Context, path: String, block: Rc<Block>, input: Flowing, _name: Option<String>) {
+    let (run, parent) = (cx.run.clone(), cx.frame.clone());
+    let cx = cx.clone();
+    spawn(&cx.clone(), async move {
+        let result = run_block(run, block, Some(parent), path.clone(), input).await;
+        result.map(drop).inspect_err(|error| report(&cx, &path, error))
+    });
+}
+
+/// Starts a block for each item, at most `limit` at a time; one failure stops no other.
+pub(crate) async fn for_each(
+    chain: &Chain<'_>,
+    segment: &str,
+    connector: Option<&Fun>,
+    each: &Each,
+    limit: usize,
+    value: Flowing,
+) -> Result<Flowing, FlowError> {
+    let ready = iterations(chain, segment, connector, each, &value, "forEachBackground").await?;
+    let cx = chain.cx.clone();
+    spawn(&cx.clone(), async move {
+        let mut first = None;
+        let (run, parent) = (cx.run.clone(), cx.frame.clone());
+        let mut ends = futures_util::stream::iter(ready)
+            .map(|branch| {
+                let (run, parent, path) = (run.clone(), parent.clone(), branch.path.clone());
+                async move { (path, run_block(run, branch.block, Some(parent), branch.path, branch.input).await) }
+            })
+            .buffer_unordered(limit);
+        while let Some((path, result)) = ends.next().await {
+            if let Err(error) = result {
+                report(&cx, &path, &error);
+                first.get_or_insert(error);
+            }
+        }
+        first.map_or(Ok(()), Err)
+    });
+    Ok(value)
+}
+
+fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> + 'static) {
+    let (sender, task) = oneshot::channel();
+    cx.frame.tasks.borrow_mut().push(task);
+    let work = async move {
+        // Nobody has to wait for it.
+        let _ = sender.send(work.await);
+    };
+    // The pool lives as long as the request.
+    let _ = cx.run.pool.sender.unbounded_send(work.boxed_local());
+}
+
+/// Leaves a `step_error` item for a failure that does not end the request (authoring, difference 12).
+pub(crate) fn report(cx: &Context, path: &str, error: &FlowError) {
+    if error.is_abort() {
+        return;
+    }
+    let mut payload = json!({ "name": error.name, "message": error.message, "path": path });
+    if let Some(code) = &error.code {
+        payload["code"] = code.as_str().into();
+    }
+    cx.emit("step_error", payload, false, EmitOptions::default());
+}
+
+/// Waits for the work this sequencer has started so far.
+pub(crate) async fn wait(cx: &Context, fail_on_error: bool, timeout_ms: Option<u64>) -> Result<(), FlowError> {
+    let tasks: Vec<Task> = std::mem::take(&mut *cx.frame.tasks.borrow_mut());
+    let all = Box::pin(async {
+        let mut newest = None;
+        for task in tasks {
+            // A task that vanished was dropped with its request.
+            if let Ok(Err(error)) = task.await {
+                newest = Some(error);
+            }
+        }
+        newest
+    });
+    let failure = match timeout_ms {
+        None => all.await,
+        Some(ms) => match select(all, cx.run.effects.sleep(ms)).await {
+            Either::Left((failure, _)) => failure,
+            Either::Right(_) => return Err(FlowError::plain(format!("waitForWork timed out after {ms}ms"))),
+        },
+    };
+    match failure {
+        Some(error) if fail_on_error => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,175 @@
+//! Several blocks at once: `parallel`, `stepAll`, `stepAny`, `race`, `forEach` (core-semantics §3.6).
+//!
+//! Branches that have started are never cut off: an operation answers when all of them have ended,
+//! so that nothing of it runs on behind the next step.
+
+use std::rc::Rc;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use serde_json::{Map, Value};
+
+use crate::block::{Flowing, run_block};
+use crate::callable::Fun;
+use crate::context::Context;
+use crate::data::Data;
+use crate::error::FlowError;
+use crate::flow::{Arm, Block, Each};
+use crate::path::encode;
+use crate::sequencer::Chain;
+
+/// One branch that can start.
+pub(crate) struct Branch {
+    pub(crate) path: String,
+    pub(crate) block: Rc<Block>,
+    pub(crate) input: Flowing,
+}
+
+/// After which end no further branch starts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StopAfter {
+    Failure,
+    Success,
+}
+
+/// Runs branches, at most `limit` at a time, and answers their ends in the order they came.
+async fn settle(
+    cx: &Context,
+    branches: Vec<Branch>,
+    limit: Option<usize>,
+    stop: StopAfter,
+) -> Vec<(usize, Result<Flowing, FlowError>)> {
+    let limit = limit.unwrap_or(usize::MAX).max(1);
+    let mut waiting = branches.into_iter().enumerate();
+    let mut running = FuturesUnordered::new();
+    let mut ended = Vec::new();
+    let mut stopped = false;
+    loop {
+        while !stopped && running.len() < limit {
+            let Some((at, branch)) = waiting.next() else { break };
+            let (run, parent) = (cx.run.clone(), cx.frame.clone());
+            running.push(async move { (at, run_block(run, branch.block, Some(parent), branch.path, branch.input).await) });
+        }
+        let Some((at, result)) = running.next().await else { return ended };
+        stopped |= result.is_ok() == (stop == StopAfter::Success);
+        ended.push((at, result));
+    }
+}
+
+/// The outputs in the branches' order, or the first failure.
+async fn all(cx: &Context, branches: Vec<Branch>, limit: Option<usize>) -> Result<Vec<Data>, FlowError> {
+    let mut outputs = vec![Data::UNDEFINED; branches.len()];
+    for (at, result) in settle(cx, branches, limit, StopAfter::Failure).await {
+        outputs[at] = result?.data;
+    }
+    Ok(outputs)
+}
+
+async fn branches(chain: &Chain<'_>, arms: &[Arm], value: &Flowing, path: impl Fn(usize, &Arm) -> String) -> Result<Vec<Branch>, FlowError> {
+    let mut ready = Vec::with_capacity(arms.len());
+    for (at, arm) in arms.iter().enumerate() {
+        let input = chain.connect(arm.child.connector.as_ref(), value.clone()).await?;
+        ready.push(Branch { path: path(at, arm), block: arm.child.block.clone(), input });
+    }
+    Ok(ready)
+}
+
+/// `parallel`: an object keyed like the arms.
+pub(crate) async fn parallel(chain: &Chain<'_>, path: &str, arms: &[Arm], limit: Option<usize>, value: Flowing) -> Result<Flowing, FlowError> {
+    let ready = branches(chain, arms, &value, |_, arm| format!("{path}/{}", encode(&arm.key))).await?;
+    let outputs = all(chain.cx, ready, limit).await?;
+    let object: Map<String, Value> = arms
+        .iter()
+        .zip(outputs)
+        .filter_map(|(arm, output)| Some((arm.key.clone(), output.to_option()?)))
+        .collect();
+    Ok(Flowing::new(Value::Object(object).into()))
+}
+
+/// `stepAll`: a list in the arms' order.
+pub(crate) async fn step_all(chain: &Chain<'_>, path: &str, arms: &[Arm], limit: Option<usize>, value: Flowing) -> Result<Flowing, FlowError> {
+    let ready = branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?;
+    let outputs = all(chain.cx, ready, limit).await?;
+    Ok(Flowing::new(outputs.iter().map(Data::to_json).collect::<Value>().into()))
+}
+
+/// `stepAny`: one after another; the first success wins.
+pub(crate) async fn step_any(chain: &Chain<'_>, path: &str, arms: &[Arm], value: Flowing) -> Result<Flowing, FlowError> {
+    if arms.is_empty() {
+        return Err(aggregate("stepAny called with no blocks", &[]));
+    }
+    let mut errors = Vec::new();
+    for (at, branch) in branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?.into_iter().enumerate() {
+        let mut ended = settle(chain.cx, vec![branch], None, StopAfter::Success).await;
+        match ended.pop() {
+            Some((_, Ok(output))) => return Ok(output),
+            Some((_, Err(error))) if error.is_abort() => return Err(error),
+            Some((_, Err(error))) => errors.push((at, error)),
+            None => {}
+        }
+    }
+    Err(aggregate("All blocks in stepAny failed", &errors))
+}
+
+/// `race`: together; the first success wins, and all that started end first.
+pub(crate) async fn race(chain: &Chain<'_>, path: &str, arms: &[Arm], limit: Option<usize>, value: Flowing) -> Result<Flowing, FlowError> {
+    if arms.is_empty() {
+        return Err(aggregate("race called with no blocks", &[]));
+    }
+    let ready = branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?;
+    let mut errors = Vec::new();
+    for (at, result) in settle(chain.cx, ready, limit, StopAfter::Success).await {
+        match result {
+            Ok(output) => return Ok(output),
+            Err(error) if error.is_abort() => return Err(error),
+            Err(error) => errors.push((at, error)),
+        }
+    }
+    Err(aggregate("All blocks in race failed", &errors))
+}
+
+/// `forEach`: a list in the items' order.
+pub(crate) async fn for_each(
+    chain: &Chain<'_>,
+    segment: &str,
+    connector: Option<&Fun>,
+    each: &Each,
+    limit: Option<usize>,
+    value: Flowing,
+) -> Result<Flowing, FlowError> {
+    let ready = iterations(chain, segment, connector, each, &value, "forEach").await?;
+    let outputs = all(chain.cx, ready, limit).await?;
+    Ok(Flowing::new(outputs.iter().map(Data::to_json).collect::<Value>().into()))
+}
+
+/// The items of a list with their blocks; nothing at all counts as an empty list.
+pub(crate) async fn iterations(
+    chain: &Chain<'_>,
+    segment: &str,
+    connector: Option<&Fun>,
+    each: &Each,
+    value: &Flowing,
+    name: &str,
+) -> Result<Vec<Branch>, FlowError> {
+    let list = chain.connect(connector, value.clone()).await?;
+    let items = match list.data.as_value() {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(items)) => items.clone(),
+        Some(_) => return Err(FlowError::plain(format!("{name} expected an array input"))),
+    };
+    let mut ready = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        let item = Data::from(item);
+        let (path, block) = chain.block_of(segment, each, &item, index).await?;
+        ready.push(Branch { path, block, input: Flowing::new(item) });
+    }
+    Ok(ready)
+}
+
+/// JavaScript's `AggregateError`.
+fn aggregate(message: &str, errors: &[(usize, FlowError)]) -> FlowError {
+    let list: Value = errors
+        .iter()
+        .map(|(_, error)| serde_json::json!({ "name": error.name, "message": error.message }))
+        .collect();
+    FlowError { details: Some(serde_json::json!({ "errors": list })), ..FlowError::new("AggregateError", message) }
+}
