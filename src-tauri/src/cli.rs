@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::event::RequestStatus;
 use engine::scope::{ScopeKey, ScopeKind};
 use runner::{
-    At, Audience, ErrorInfo, EventQuery, Fault, Json, Mock, OpenOptions, RequestQuery, RunOptions, SessionQuery, Workspace,
+    At, Audience, ErrorInfo, EventQuery, Fault, Json, Mock, OpenOptions, RequestQuery, RunOptions, Running, SessionQuery, Workspace,
 };
 use serde_json::{Value, json};
 
@@ -87,6 +87,13 @@ enum Command {
     Check,
     /// Run an action
     Run(Run),
+    /// Go on with an interrupted, aborted or failed request; what it finished is not run again
+    Resume {
+        request: String,
+        /// Mock models, by the script beside the flow or by this one
+        #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+        mock: Option<String>,
+    },
     /// List sessions, newest first
     Sessions {
         #[arg(long)]
@@ -152,7 +159,7 @@ enum Command {
         #[arg(long, group = "whose")]
         request: Option<String>,
         /// An event's number, or a block's path: just after that block finished
-        #[arg(long, value_name = "SEQ|PATH", requires = "request", value_parser = at)]
+        #[arg(long, value_name = "SEQ|PATH", conflicts_with_all = ["session", "user", "project"], value_parser = at)]
         at: Option<At>,
     },
     /// What differs between two instants of a request, or between two requests
@@ -336,7 +343,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             }
             return Ok(crate::window::open(options)?);
         }
-        Some(Command::Demo) => return Ok(crate::demo::demo(&cli.global.dir)?),
+        Some(Command::Demo) => return Ok(crate::demo::demo()?),
         Some(command) => command,
     };
     let input = match &command {
@@ -356,6 +363,11 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let mut outcome = Outcome::done(json!(flows), print::check(&flows));
             outcome.code = if failed { exit::FAILURE } else { exit::DONE };
             Ok(outcome)
+        }
+        Command::Resume { request, mock } => {
+            let started = std::time::Instant::now();
+            let running = workspace.resume(&request, &mock_mode(mock.as_deref()))?;
+            wait(&workspace, running, started, false)
         }
         Command::Run(run) => run_action(&workspace, run, input),
         Command::Sessions { user, flow, project, status, search, page } => {
@@ -436,11 +448,6 @@ fn read_input(given: &str) -> Result<Value, Fault> {
 }
 
 fn run_action(workspace: &Workspace, run: Run, input: Option<Value>) -> Result<Outcome, Stop> {
-    let mock = match run.mock.as_deref() {
-        None => Mock::Off,
-        Some("") => Mock::Beside,
-        Some(file) => Mock::File(file.into()),
-    };
     let started = std::time::Instant::now();
     let running = workspace.run(RunOptions {
         flow: run.flow,
@@ -450,15 +457,28 @@ fn run_action(workspace: &Workspace, run: Run, input: Option<Value>) -> Result<O
         project: run.project,
         request: run.request,
         input,
-        mock,
+        mock: mock_mode(run.mock.as_deref()),
     });
     let running = running.map_err(|fault| match fault {
         // A flow or an action that does not exist is bad input, like an argument that does not exist.
         Fault::NotFound { .. } => Stop { fault, code: exit::USAGE },
         _ => Stop::from(fault),
     })?;
+    wait(workspace, running, started, run.events)
+}
+
+fn mock_mode(given: Option<&str>) -> Mock {
+    match given {
+        None => Mock::Off,
+        Some("") => Mock::Beside,
+        Some(file) => Mock::File(file.into()),
+    }
+}
+
+/// Waits for a request's end and says how it went.
+fn wait(workspace: &Workspace, running: Running, started: std::time::Instant, events: bool) -> Result<Outcome, Stop> {
     let (request_id, session_id) = (running.request_id.clone(), running.session_id.clone());
-    if run.events {
+    if events {
         workspace.follow(&request_id, |event| say(&json!(event)))?;
     }
     let ended = running.wait()?;
@@ -474,7 +494,7 @@ fn run_action(workspace: &Workspace, run: Run, input: Option<Value>) -> Result<O
     if let Some(error) = &error {
         print::flow_error(error);
     }
-    let text = if run.events { format!("{result}\n") } else { print::result(&Json(result.clone())) };
+    let text = if events { format!("{result}\n") } else { print::result(&Json(result.clone())) };
     let code = match ended.status {
         RequestStatus::Completed => exit::DONE,
         RequestStatus::Suspended => exit::SUSPENDED,

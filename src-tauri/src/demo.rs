@@ -1,12 +1,117 @@
 //! `flowglass demo`: the main job without a display.
+//!
+//! A real process runs an example flow and is killed in the middle; this one finds the request
+//! interrupted, resumes it, and prints its timeline and what it did to its state. Nothing is
+//! staged: the same commands do the same to any flow.
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use runner::Fault;
+use engine::event::RequestStatus;
+use engine::views::blocks::BlockStatus;
+use runner::{At, Fault, Mock, OpenOptions, Workspace};
+use serde_json::json;
 
-use crate::cli::Outcome;
+use crate::cli::{Outcome, exit};
+use crate::print;
 
-/// Runs an example and prints what the window would show.
-pub(crate) fn demo(_dir: &Option<PathBuf>) -> Result<Outcome, Fault> {
-    Err(Fault::Internal { message: "demo: not yet".to_owned() })
+/// The example and the modules it imports, as they lie in `flows/`.
+const FILES: &[(&str, &str)] = &[
+    ("research.ts", include_str!("../../flows/research.ts")),
+    ("lib/library.ts", include_str!("../../flows/lib/library.ts")),
+    ("lib/words.ts", include_str!("../../flows/lib/words.ts")),
+];
+const REQUEST: &str = "demo";
+/// Long enough to be cut in the middle, short enough not to bore.
+const PAUSE_MS: u64 = 500;
+/// How many blocks must have finished before the process is killed.
+const FINISHED: usize = 4;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Runs the demo in a folder of its own.
+pub(crate) fn demo() -> Result<Outcome, Fault> {
+    let dir = std::env::temp_dir().join(format!("flowglass-demo-{}", std::process::id()));
+    let result = tell(&dir);
+    // What it made is its own; a leftover in the temporary folder is harmless.
+    let _ = std::fs::remove_dir_all(&dir);
+    result
+}
+
+fn internal(error: impl std::fmt::Display) -> Fault {
+    Fault::Internal { message: format!("demo: {error}") }
+}
+
+fn tell(dir: &Path) -> Result<Outcome, Fault> {
+    for (name, text) in FILES {
+        let file = dir.join(name);
+        std::fs::create_dir_all(file.parent().unwrap_or(dir)).map_err(internal)?;
+        std::fs::write(file, text).map_err(internal)?;
+    }
+    let workspace = Workspace::open(OpenOptions { dir: dir.to_owned(), ..OpenOptions::default() })?;
+    eprintln!("1. running research.research in a process of its own");
+    let finished = run_and_kill(&workspace, dir)?;
+    let before = workspace.show(REQUEST)?;
+    if before.request.status != RequestStatus::Interrupted {
+        return Err(internal(format!("the request is {}, not interrupted", before.request.status.as_str())));
+    }
+    eprintln!("2. killed it after {finished} finished blocks; the request is interrupted");
+    let ended = workspace.resume(REQUEST, &Mock::Off)?.wait()?;
+    let after = workspace.show(REQUEST)?;
+    let memoized = after.blocks.iter().filter(|block| block.row.memoized).count();
+    eprintln!("3. resumed it: {memoized} finished blocks were taken from the log, not run again");
+    let changes = workspace.diff(REQUEST, Some(&At::Seq(before.request.last_seq)), None, None)?;
+    let text = format!(
+        "{}\nWhat the resumed part did to the state\n{}",
+        print::shown(&after),
+        print::changes(&changes)
+    );
+    let code = if ended.status == RequestStatus::Completed { exit::DONE } else { exit::FLOW_FAILED };
+    let json = json!({
+        "requestId": REQUEST,
+        "interruptedAt": before.request.last_seq,
+        "finishedBefore": finished,
+        "memoized": memoized,
+        "status": ended.status,
+        "output": ended.output.to_option(),
+        "blocks": after.blocks,
+        "changes": changes,
+    });
+    Ok(Outcome { json, text, code })
+}
+
+/// Starts the request in another process and kills that process in the middle of it.
+fn run_and_kill(workspace: &Workspace, dir: &Path) -> Result<usize, Fault> {
+    let input = json!({ "question": "How do bees find flowers?", "depth": "thorough", "pauseMs": PAUSE_MS }).to_string();
+    let mut child = Command::new(std::env::current_exe().map_err(internal)?)
+        .args(["run", "research", "research", "--user", "ada", "--session", "demo", "--request", REQUEST, "--input", &input])
+        .arg("--dir")
+        .arg(dir)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(internal)?;
+    let start = Instant::now();
+    let finished = loop {
+        let count = match workspace.show(REQUEST) {
+            Ok(shown) => shown.blocks.iter().filter(|block| block.row.status == BlockStatus::Completed).count(),
+            Err(_) => 0,
+        };
+        if count >= FINISHED {
+            break count;
+        }
+        if let Some(status) = child.try_wait().map_err(internal)? {
+            return Err(internal(format!("the process ended too early ({status})")));
+        }
+        if start.elapsed() > PATIENCE {
+            // It is ours and it is stuck; what it says about being killed no longer matters.
+            let _ = child.kill();
+            return Err(internal("the process did not get anywhere"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    child.kill().map_err(internal)?;
+    child.wait().map_err(internal)?;
+    Ok(finished)
 }

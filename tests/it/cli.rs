@@ -163,10 +163,10 @@ fn a_failed_run_exits_3_with_name_code_message_block_and_place() {
         "requestId": "<text>", "sessionId": "<text>", "status": "failed", "durationMs": "<number>",
         "error": {
             "name": "FlowError", "code": "sold_out", "message": "no more", "path": "root",
-            "file": "flows/main.ts", "line": 29, "column": "<number>", "stack": "<text>", "…": 0,
+            "file": "flows/main.ts", "line": 28, "column": "<number>", "stack": "<text>", "…": 0,
         },
     }));
-    assert!(answer.stderr.contains("no more") && answer.stderr.contains("flows/main.ts:29"), "{answer}");
+    assert!(answer.stderr.contains("no more") && answer.stderr.contains("flows/main.ts:28"), "{answer}");
 }
 
 #[test]

@@ -97,6 +97,12 @@ pub fn run_block(
             if run.abort.is_set() {
                 return Err(FlowError::aborted());
             }
+            if tries == 0
+                && conflicts == 0
+                && let Some(recalled) = run.recall(&block, &path, parent.as_ref(), &input).await?
+            {
+                return Ok(recalled);
+            }
             let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
             let versions = run.see_records(&frame)?;
             run.record(

@@ -21,6 +21,7 @@ pub mod flow;
 pub mod generator;
 pub mod item;
 pub mod log;
+mod memo;
 pub mod operation;
 pub mod path;
 pub mod recorder;

@@ -17,9 +17,10 @@ use crate::context::{Context, EmitOptions, Frame};
 use crate::data::Data;
 use crate::effects::Effects;
 use crate::error::FlowError;
-use crate::event::{EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
+use crate::event::{Event, EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
 use crate::flow::Flow;
 use crate::log::{AppendError, Log};
+use crate::memo::Memo;
 use crate::path::ROOT;
 use crate::recorder::Recorder;
 use crate::scope::{ScopeKey, ScopeKind};
@@ -124,6 +125,8 @@ pub struct Run {
     pub journal: RefCell<Vec<Value>>,
     /// Work beside the root block.
     pub(crate) pool: crate::background::Pool,
+    /// What an earlier part of this request finished.
+    pub(crate) memo: Memo,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     versions: RefCell<HashMap<ScopeKey, u64>>,
@@ -133,13 +136,32 @@ pub struct Run {
 impl Run {
     /// A request that has not begun. `flush` it every few milliseconds while it executes.
     pub fn new(flow: Rc<Flow>, asked: Asked, log: Arc<dyn Log>, effects: Rc<dyn Effects>, abort: Abort) -> Rc<Self> {
+        Run::after(&[], flow, asked, log, effects, abort)
+    }
+
+    /// A request that goes on after these events of it; none for a new one.
+    pub fn after(
+        events: &[Event],
+        flow: Rc<Flow>,
+        asked: Asked,
+        log: Arc<dyn Log>,
+        effects: Rc<dyn Effects>,
+        abort: Abort,
+    ) -> Rc<Self> {
         let request = asked.request.clone();
         let schemas: Vec<SchemaRef> = declared(&flow, ScopeKind::Request);
         let mut state = State::default();
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
+        let last = events.last().map_or(0, |event| event.seq);
+        let memo = Memo::read(&request, events);
+        let attempts = memo.attempts.clone();
+        let journal = events.iter().filter_map(|event| match &event.kind {
+            EventKind::JournalAppended { entry } => Some(entry.clone()),
+            _ => None,
+        });
         Rc::new(Run {
-            recorder: Recorder::new(log.clone(), effects.clone(), request.clone(), 0),
+            recorder: Recorder::new(log.clone(), effects.clone(), request.clone(), last),
             request,
             flow,
             asked,
@@ -148,12 +170,13 @@ impl Run {
             state: Rc::new(Container::new(key, None, state, 0)),
             abort,
             status_line: RefCell::default(),
-            journal: RefCell::default(),
+            journal: RefCell::new(journal.collect()),
+            memo,
             pool: crate::background::Pool::default(),
             stamps: Cell::new(1),
             noted: RefCell::default(),
             versions: RefCell::default(),
-            attempts: RefCell::default(),
+            attempts: RefCell::new(attempts),
         })
     }
 
@@ -164,7 +187,7 @@ impl Run {
         let Some(action) = flow.actions.get(&self.asked.action) else {
             return self.end(Err(FlowError::plain(format!("unknown action \"{}\"", self.asked.action)))).await;
         };
-        if let Some(make) = &action.user_message {
+        if let Some(make) = action.user_message.as_ref().filter(|_| self.memo.attempts.is_empty()) {
             let frame = self.frame(action.block.clone(), ROOT.into(), None, Data::UNDEFINED, 0);
             let cx = Context { run: self.clone(), frame };
             match make.call(vec![Arg::Data(self.asked.input.clone())], cx.clone()).await.and_then(|r| r.into_data()) {
@@ -233,6 +256,72 @@ impl Run {
             Ok(_) | Err(AppendError::Conflict(_)) => Ok(input_seq),
             Err(error) => Err(error),
         }
+    }
+
+    /// Records that the request goes on: it is taken over from here. Answers the event that holds
+    /// the input.
+    pub async fn take_up(self: &Rc<Self>) -> Result<Seq, AppendError> {
+        let resumed = EventKind::RequestResumed {
+            owner: self.asked.owner.clone(),
+            code_hash: self.flow.code_hash.clone(),
+            mock: self.asked.mock.clone(),
+        };
+        self.recorder.commit(None, 0, resumed).await?;
+        // The first event of every log holds the input.
+        Ok(1)
+    }
+
+    /// Takes a finished block from the memo: its output flows on, its changes of shared state are
+    /// in force again, and the log says that it was not run.
+    pub(crate) async fn recall(
+        self: &Rc<Self>,
+        block: &Rc<crate::flow::Block>,
+        path: &Arc<str>,
+        parent: Option<&Rc<Frame>>,
+        input: &Flowing,
+    ) -> Result<Option<Flowing>, FlowError> {
+        let Some(done) = self.memo.find(path, block)? else { return Ok(None) };
+        let frame = self.frame(block.clone(), path.clone(), parent.cloned(), input.data.clone(), 0);
+        self.record(
+            &frame,
+            EventKind::BlockStarted {
+                name: block.name.clone(),
+                block: block.kind(),
+                parent: parent.map(|frame| frame.instance.clone()),
+                input: input.recorded(),
+                versions: Vec::new(),
+            },
+        );
+        if done.input != input.data {
+            let text = format!("drift: {path} got another input than when it ran; its recorded output is used");
+            self.record(&frame, EventKind::Noted { text });
+        }
+        for (shared, operation) in &done.changes {
+            let container = match shared {
+                crate::memo::Shared::Request => Some(self.state.clone()),
+                crate::memo::Shared::Of(path) => frame.chain().find(|around| *around.path == **path).and_then(|around| around.own.clone()),
+            };
+            let Some(container) = container else { continue };
+            let mut next = (*container.read().1).clone();
+            if operation.apply(&mut next) {
+                let version = container.replace(next, self.next_stamp());
+                let (scope, operation) = (container.key.clone(), operation.clone());
+                self.record(&frame, EventKind::StateChanged { scope, operation, value: None, version });
+            }
+        }
+        let event = EventKind::BlockFinished {
+            outcome: crate::event::Outcome::Completed,
+            output: Some(Recorded::Of(done.seq)),
+            error: None,
+            transient: true,
+            memoized: true,
+            commits: Vec::new(),
+        };
+        self.record(&frame, event);
+        frame.finish();
+        let flowing = Flowing { data: done.output.clone(), origin: Some(done.seq), thrown: None };
+        frame.end(&Ok(flowing.clone()));
+        Ok(Some(flowing))
     }
 
     async fn end(&self, result: Result<Flowing, FlowError>) -> Ended {

@@ -11,7 +11,8 @@ use std::time::Duration;
 use engine::callable::Issue;
 use engine::data::Data;
 use engine::error::FlowError;
-use engine::event::RequestStatus;
+use engine::effects::ModelCall;
+use engine::event::{Event, EventKind, RequestStatus};
 use engine::log::Log;
 use engine::request::{Abort, Asked, Run};
 use futures_util::{FutureExt, select_biased};
@@ -60,6 +61,8 @@ pub(crate) struct Job {
     pub(crate) good: Arc<Good>,
     pub(crate) asked: Asked,
     pub(crate) mock: Option<MockScript>,
+    /// The events of the request so far, when it is taken up again; none for a new one.
+    pub(crate) before: Vec<Event>,
     pub(crate) limits: Limits,
     pub(crate) log: Arc<dyn Log>,
     pub(crate) abort: watch::Receiver<bool>,
@@ -80,8 +83,8 @@ pub(crate) fn start(job: Job) -> Result<Running, Fault> {
 }
 
 fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Sender<Ended>) {
-    let Job { workspace, good, mut asked, mock, limits, log, mut abort, gone } = job;
-    let prepared = prepare(&workspace, &good, limits, &mut asked);
+    let Job { workspace, good, mut asked, mock, before, limits, log, mut abort, gone } = job;
+    let prepared = prepare(&workspace, &good, limits, &mut asked, before.is_empty());
     let (loaded, flow) = match prepared {
         Ok(ready) => ready,
         Err(fault) => {
@@ -99,15 +102,15 @@ fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Send
             return;
         }
     };
-    let effects = Rc::new(World { mock: mock.map(|script| Rc::new(MockModels::new(script))) });
+    let mock = mock.map(|script| Rc::new(MockModels::new(script)));
+    if let Some(mock) = &mock {
+        mock.skip(&recorded_calls(&before));
+    }
+    let effects = Rc::new(World { mock });
     let stop = Abort::default();
-    let run = Run::new(flow, asked, log, effects, stop.clone());
+    let run = Run::after(&before, flow, asked, log, effects, stop.clone());
     let result = runtime.block_on(async {
-        let begun = run.begin().await;
-        let input = match begun {
-            Ok(input) => input,
-            Err(error) => return Err(error),
-        };
+        let input = if before.is_empty() { run.begin().await? } else { run.take_up().await? };
         let _ = accepted.send(Ok(()));
         let mut work = Box::pin(run.execute(input).fuse());
         let mut drive = Box::pin(loaded.drive().fuse());
@@ -144,6 +147,7 @@ fn prepare(
     good: &Good,
     limits: Limits,
     asked: &mut Asked,
+    is_new: bool,
 ) -> Result<(Loaded, Rc<engine::flow::Flow>), Fault> {
     let loaded = Loaded::load(&good.bundle, workspace, limits).map_err(|error| Fault::NotLoaded { message: error.to_string() })?;
     let flow = loaded.flow.clone().ok_or_else(|| Fault::internal("the file defines no flow"))?;
@@ -151,10 +155,22 @@ fn prepare(
         .actions
         .get(&asked.action)
         .ok_or_else(|| Fault::not_found(format!("flow \"{}\" has no action \"{}\"", flow.kind, asked.action)))?;
-    if let Some(schema) = &action.input_schema {
+    // The recorded input of an older request was parsed when it was accepted.
+    if let Some(schema) = action.input_schema.as_ref().filter(|_| is_new) {
         asked.input = schema.parse(&asked.input).map_err(|issues| refused_input(&flow.kind, &asked.action, issues))?;
     }
     Ok((loaded, flow))
+}
+
+/// The model calls that were answered before, in order.
+fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
+    let calls = events.iter().filter_map(|event| match &event.kind {
+        EventKind::EffectRecorded { effect, request: Some(request), .. } if effect == "model" => {
+            serde_json::from_value(request.clone()).ok()
+        }
+        _ => None,
+    });
+    calls.collect()
 }
 
 fn refused_input(flow: &str, action: &str, issues: Vec<Issue>) -> Fault {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use store::{EventQuery, Options, RequestQuery, SessionQuery, Store};
 use tokio::sync::watch;
 
-use crate::catalogue::{Catalogue, FlowRow, mock_file};
+use crate::catalogue::{Catalogue, FlowRow, Good, mock_file};
 use crate::config::{Config, Durability};
 use crate::fault::Fault;
 use crate::mock::MockScript;
@@ -246,26 +246,71 @@ impl Workspace {
             return Err(Fault::refused(format!("request id \"{request}\" is already in use")));
         }
         let (mock, origin) = self.mock_of(&options.mock, &good.bundle.file)?;
+        let asked = Asked {
+            request: request.into(),
+            action: options.action,
+            input: Data::from(options.input),
+            session: session.into(),
+            ephemeral,
+            user: options.user.into(),
+            project: options.project.map(Into::into),
+            mock: origin,
+            owner: self.owner.name().to_owned(),
+            retry_of: None,
+        };
+        self.start(good, asked, mock, Vec::new())
+    }
+
+    /// Goes on with an interrupted or failed request: what it finished is not run again.
+    pub fn resume(&self, request: &str, mock: &Mock) -> Result<Running, Fault> {
+        let (row, events) = self.log_of(request)?;
+        if !matches!(row.status, RequestStatus::Interrupted | RequestStatus::Failed | RequestStatus::Aborted) {
+            let status = row.status.as_str();
+            return Err(Fault::refused(format!(
+                "request \"{request}\" is {status}; only an interrupted, aborted or failed one can be resumed"
+            )));
+        }
+        let Some(EventKind::RequestStarted { input, session, user, project, ephemeral, mock: recorded, retry_of, .. }) =
+            events.first().map(|event| &event.kind)
+        else {
+            return Err(Fault::internal(format!("request \"{request}\" has no first event")));
+        };
+        let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        // The model mode is the request's own unless another script is named (decision 19).
+        let mode = match (mock, recorded) {
+            (Mock::Off, Some(origin)) => match mock_file(&self.dir.join(&good.bundle.file)) == self.dir.join(origin) {
+                true => Mock::Beside,
+                false => Mock::File(self.dir.join(origin)),
+            },
+            (mode, _) => mode.clone(),
+        };
+        let (script, origin) = self.mock_of(&mode, &good.bundle.file)?;
+        let asked = Asked {
+            request: request.into(),
+            action: row.action.clone(),
+            input: Data::from(Events::new(&events).value(input).cloned()),
+            session: session.clone(),
+            ephemeral: *ephemeral,
+            user: user.clone(),
+            project: project.clone(),
+            mock: origin,
+            owner: self.owner.name().to_owned(),
+            retry_of: retry_of.clone(),
+        };
+        self.start(good, asked, script, events)
+    }
+
+    fn start(&self, good: Arc<Good>, asked: Asked, mock: Option<MockScript>, before: Vec<Event>) -> Result<Running, Fault> {
         let (stop, abort) = watch::channel(false);
-        lock(&self.running).insert(request.clone(), stop);
+        let id = asked.request.to_string();
+        lock(&self.running).insert(id.clone(), stop);
         let running = self.running.clone();
-        let id = request.clone();
         start(Job {
             workspace: self.dir.clone(),
             good,
-            asked: Asked {
-                request: request.into(),
-                action: options.action,
-                input: Data::from(options.input),
-                session: session.into(),
-                ephemeral,
-                user: options.user.into(),
-                project: options.project.map(Into::into),
-                mock: origin,
-                owner: self.owner.name().to_owned(),
-                retry_of: None,
-            },
+            asked,
             mock,
+            before,
             limits: self.config.script_limits(),
             log: self.store.clone(),
             abort,

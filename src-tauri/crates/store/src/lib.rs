@@ -48,9 +48,12 @@ pub struct Committed {
 pub(crate) type Listener = Box<dyn Fn(&Committed) + Send + Sync>;
 
 /// An open database.
+///
+/// The readers close before the writer: the last connection puts the write-ahead log back into the
+/// file, and one that only reads cannot.
 pub struct Store {
-    writer: writer::Writer,
     readers: Mutex<Vec<Connection>>,
+    writer: writer::Writer,
     file: std::path::PathBuf,
     records: Arc<scopes::Records>,
     listeners: Arc<Mutex<Vec<Listener>>>,
