@@ -116,8 +116,7 @@ pub fn run_block(
                 },
             );
             if let Some(own) = &frame.own {
-                let (_, state) = own.read();
-                run.record(&frame, EventKind::StateInitialized { scope: own.key.clone(), state: state.to_json() });
+                run.record(&frame, EventKind::StateInitialized { scope: own.key.clone(), state: own.recordable() });
             }
             let result = body_until_abort(&run, &frame, &input).await;
             frame.finish();

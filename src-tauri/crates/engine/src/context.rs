@@ -274,7 +274,15 @@ impl Context {
             Place::Shared(container) => {
                 let version = container.replace(next, stamp);
                 let scope = container.key.clone();
-                self.record(EventKind::StateChanged { scope, operation, value, version });
+                if let Some(operation) = operation.recorded_without(&container.transient()) {
+                    let value = value.map(|mut value| {
+                        if let Value::Object(fields) = &mut value {
+                            container.transient().iter().for_each(|field| drop(fields.shift_remove(field)));
+                        }
+                        value
+                    });
+                    self.record(EventKind::StateChanged { scope, operation, value, version });
+                }
             }
             Place::Durable(key) => {
                 let transaction = &self.frame.transaction;

@@ -87,6 +87,34 @@ impl Operation {
         }
     }
 
+    /// What of it may be recorded when some fields live in memory only (seed 001, transient slots);
+    /// `None` when nothing is left.
+    pub fn recorded_without(&self, transient: &[String]) -> Option<Operation> {
+        let kept = |fields: &Map<String, Value>| -> Option<Map<String, Value>> {
+            let kept: Map<_, _> =
+                fields.iter().filter(|(field, _)| !transient.contains(field)).map(|(k, v)| (k.clone(), v.clone())).collect();
+            (!kept.is_empty() || fields.is_empty()).then_some(kept)
+        };
+        Some(match self {
+            Operation::Patch { fields } => Operation::Patch { fields: kept(fields)? },
+            Operation::Atomic { fields } => Operation::Atomic { fields: kept(fields)? },
+            Operation::Increment { by } => Operation::Increment { by: kept(by)? },
+            Operation::Set { state } => {
+                let state = state.iter().filter(|(field, _)| !transient.contains(field));
+                Operation::Set { state: state.map(|(k, v)| (k.clone(), v.clone())).collect() }
+            }
+            Operation::Update { field, .. }
+            | Operation::Push { field, .. }
+            | Operation::SetRecord { field, .. }
+            | Operation::DeleteRecord { field, .. }
+                if transient.contains(field) =>
+            {
+                return None;
+            }
+            other => other.clone(),
+        })
+    }
+
     /// Whether a conflict may apply it again to a newer record without running the author's code
     /// (decision 2): a single increment, a push, a record write, a patch of one literal.
     pub fn is_repeatable(&self) -> bool {

@@ -88,6 +88,21 @@ impl Container {
         (self.stamp.get(), self.state.borrow().clone())
     }
 
+    /// Fields that live in memory only: never in an event, never in a checkpoint.
+    pub fn transient(&self) -> Vec<String> {
+        let fields = self.schema.as_ref().and_then(|schema| schema.fields()).unwrap_or_default();
+        fields.iter().filter(|field| field.transient).map(|field| field.name.clone()).collect()
+    }
+
+    /// The state as events may hold it.
+    pub fn recordable(&self) -> Value {
+        let mut state = (*self.read().1).clone();
+        for field in self.transient() {
+            state.remove(&field);
+        }
+        state.to_json()
+    }
+
     /// The state after a mutation. Returns the new version.
     pub fn replace(&self, state: State, stamp: u64) -> u64 {
         *self.state.borrow_mut() = Arc::new(state);

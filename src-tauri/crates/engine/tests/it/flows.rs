@@ -1,0 +1,141 @@
+//! Whole runs over a log in memory: values, events, transactions, conflicts.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use engine::context::{Change, Target};
+use engine::error::FlowError;
+use engine::event::{EventKind, RequestStatus};
+use engine::flow::{Block, Operation};
+use engine::log::memory::MemoryLog;
+use engine::log::{Log, Record};
+use engine::operation::Operation as Op;
+use engine::scope::{ScopeKey, ScopeKind};
+use engine::views::Events;
+use engine::views::blocks::{BlockStatus, blocks};
+use serde_json::{Value, json};
+
+use crate::written::{Function, handler, run, sequencer, step};
+
+fn add(name: &str, by: i64) -> Rc<Block> {
+    handler(name, move |input, _| async move { Ok(json!(input.as_i64().unwrap_or(0) + by)) })
+}
+
+fn patch(field: &str, value: Value) -> Change {
+    let fields = [(field.to_owned(), value)].into_iter().collect();
+    Change::Ready(Op::Patch { fields })
+}
+
+fn session() -> ScopeKey {
+    ScopeKey::new(ScopeKind::Session, "session")
+}
+
+#[track_caller]
+fn check(root: &Rc<Block>, input: Value, expected: Result<Value, &str>) -> Vec<String> {
+    let log = Arc::new(MemoryLog::default());
+    let (ended, events) = run(&log, "r", root, input);
+    match expected {
+        Ok(output) => assert_eq!((ended.error, ended.output.to_json()), (None, output)),
+        Err(message) => assert_eq!(ended.error.map(|error| error.message).as_deref(), Some(message)),
+    }
+    let view = Events::new(&events);
+    blocks(view, false).iter().map(|block| block.path.to_string()).collect()
+}
+
+#[test]
+fn a_chain_hands_values_on_and_numbers_repeated_segments() {
+    let one = add("one", 1);
+    let paths = check(&sequencer("s", vec![step(&one), step(&one), step(&one)]), json!(0), Ok(json!(3)));
+    assert_eq!(paths, ["root", "root/step:one", "root/step:one~2", "root/step:one~3"]);
+}
+
+#[test]
+fn names_are_encoded_in_paths() {
+    let paths = check(&sequencer("s", vec![step(&add("a/b:c[0]~%", 1))]), json!(0), Ok(json!(1)));
+    assert_eq!(paths[1], "root/step:a%2Fb%3Ac%5B0%5D%7E%25");
+}
+
+#[test]
+fn an_empty_chain_hands_its_input_through() {
+    check(&sequencer("s", Vec::new()), json!({"x": 1}), Ok(json!({"x": 1})));
+}
+
+#[test]
+fn a_loop_stops_at_its_guard() {
+    let never = Rc::new(Function(|_, _| async { Ok(json!(false)) }));
+    let child = engine::flow::Child { connector: None, block: add("one", 1) };
+    let root = sequencer("s", vec![Operation::Loop { condition: never, until: true, child }]);
+    check(&root, json!(0), Err("doUntil exceeded max loop guard (250)"));
+}
+
+#[test]
+fn a_failing_block_keeps_its_writes() {
+    let log = Arc::new(MemoryLog::default());
+    let root = handler("h", |_, cx| async move {
+        cx.apply(&Target::Session, patch("a", json!(1))).await?;
+        Err(FlowError::plain("no"))
+    });
+    let (ended, _) = run(&log, "r", &root, Value::Null);
+    assert_eq!(ended.status, RequestStatus::Failed);
+    assert_eq!(log.record(&session()).expect("memory").state.to_json(), json!({"a": 1}));
+}
+
+/// Two requests touch one record. A push is applied again to the newer record; a literal that was
+/// read from the older one makes the body run again, so that nothing is lost either way.
+#[test]
+fn a_record_that_changed_under_a_block_loses_nothing() {
+    let log = Arc::new(MemoryLog::default());
+    let other = log.clone();
+    let tries = Rc::new(Cell::new(0));
+    let count = tries.clone();
+    let root = handler("h", move |_, cx| {
+        let (other, count) = (other.clone(), count.clone());
+        async move {
+            count.set(count.get() + 1);
+            let seen = cx.read(&Target::Session).map(|(_, state)| state.to_json()).unwrap_or_default();
+            let all = seen["all"].as_i64().unwrap_or(0) + 1;
+            let fields = [("all".to_owned(), json!(all)), ("by".to_owned(), json!("h"))].into_iter().collect();
+            cx.apply(&Target::Session, Change::Ready(Op::Patch { fields })).await?;
+            if count.get() == 1 {
+                let record = Record { version: 5, state: Arc::new(serde_json::from_value(json!({"all": 41})).expect("a state")) };
+                other.put(session(), record);
+            }
+            Ok(json!(all))
+        }
+    });
+    let (ended, events) = run(&log, "r", &root, Value::Null);
+    assert_eq!((ended.output.to_json(), tries.get()), (json!(42), 2));
+    assert_eq!(log.record(&session()).expect("memory").state.to_json(), json!({"all": 42, "by": "h"}));
+    let statuses: Vec<_> = blocks(Events::new(&events), false).iter().map(|block| block.status).collect();
+    assert_eq!(statuses, [BlockStatus::Abandoned, BlockStatus::Completed]);
+    let numbers: Vec<u64> = events.iter().map(|event| event.seq).collect();
+    assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>(), "the log stays dense");
+}
+
+#[test]
+fn a_push_is_applied_again_without_running_the_body_again() {
+    let log = Arc::new(MemoryLog::default());
+    let other = log.clone();
+    let root = handler("h", move |_, cx| {
+        let other = other.clone();
+        async move {
+            cx.apply(&Target::Session, Change::Ready(Op::Push { field: "l".to_owned(), value: json!("mine") })).await?;
+            let record = Record { version: 1, state: Arc::new(serde_json::from_value(json!({"l": ["theirs"]})).expect("a state")) };
+            other.put(session(), record);
+            Ok(Value::Null)
+        }
+    });
+    let (ended, events) = run(&log, "r", &root, Value::Null);
+    assert_eq!(ended.status, RequestStatus::Completed);
+    assert_eq!(log.record(&session()).expect("memory").state.to_json(), json!({"l": ["theirs", "mine"]}));
+    assert_eq!(events.iter().filter(|event| matches!(event.kind, EventKind::BlockStarted { .. })).count(), 1);
+    assert!(events.iter().any(|event| matches!(event.kind, EventKind::CommitRefused { .. })));
+}
+
+#[test]
+fn the_same_flow_twice_writes_the_same_log() {
+    let root = sequencer("s", vec![step(&add("a", 1)), step(&add("b", 2))]);
+    let logs = [0, 1].map(|_| run(&Arc::new(MemoryLog::default()), "r", &root, json!(1)).1);
+    assert_eq!(logs[0], logs[1]);
+}

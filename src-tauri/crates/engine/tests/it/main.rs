@@ -1,0 +1,7 @@
+//! The engine's rules, by data: no SQLite, no JavaScript, no clock but a counted one.
+
+mod diff;
+mod flows;
+mod operations;
+mod visibility;
+mod written;

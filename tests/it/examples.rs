@@ -1,0 +1,127 @@
+//! The example flows: every file loads, and every command that their README offers runs.
+
+use tests::bench::{Answer, Place, repository};
+
+/// Runs a command line of an example; single quotes keep words together.
+fn ask(place: &Place, line: &str) -> Answer {
+    let mut words: Vec<String> = Vec::new();
+    for (n, part) in line.split('\'').enumerate() {
+        match n % 2 {
+            0 => words.extend(part.split_whitespace().map(str::to_owned)),
+            _ => words.push(part.to_owned()),
+        }
+    }
+    words.push("--json".to_owned());
+    place.run(&words)
+}
+
+/// One run of an action with mock models, and the exit code it must come to.
+#[track_caller]
+fn check(place: &Place, line: &str, code: i32) -> Answer {
+    let answer = ask(place, &format!("{line} --mock"));
+    assert_eq!(answer.code, Some(code), "flowglass {line}\n{answer}");
+    answer
+}
+
+#[test]
+fn every_example_loads() {
+    let place = Place::with_examples();
+    let answer = place.ask("check");
+    assert_eq!(answer.code, Some(0), "{answer}");
+    let document = answer.json();
+    let kinds: Vec<&str> =
+        document.as_array().expect("a list").iter().map(|flow| flow["kind"].as_str().unwrap_or("?")).collect();
+    for kind in ["chat", "research", "support", "team-assistant"] {
+        assert!(kinds.contains(&kind), "{kind} is missing among {kinds:?}");
+    }
+}
+
+#[test]
+fn every_command_of_the_readme_is_one() {
+    let readme = std::fs::read_to_string(repository().join("flows/README.md")).expect("flows/README.md is there");
+    let commands: Vec<&str> =
+        readme.split('`').filter_map(|part| part.strip_prefix("flowglass run ")).collect();
+    assert!(commands.len() >= 4, "the README offers commands: {commands:?}");
+    let place = Place::with_examples();
+    for command in commands {
+        let command = command.replace("\"pauseMs\":2000", "\"pauseMs\":20").replace(" --mock", "");
+        let answer = ask(&place, &format!("run {command} --mock"));
+        let expected = if command.starts_with("support refund") { 3 } else { 0 };
+        assert_eq!(answer.code, Some(expected), "flowglass run {command}\n{answer}");
+    }
+}
+
+#[test]
+fn chat_remembers_across_sessions() {
+    let place = Place::with_examples();
+    check(&place, "run chat chat --user ada --session a --input '{\"message\":\"Hi, my name is Ada and I like tea\"}'", 0);
+    check(&place, "run chat chat --user ada --session b --input '{\"message\":\"Hello again\"}'", 0);
+    let greeting = place.run(&["items", "--session", "b", "--view", "client", "--type", "message"]);
+    assert!(greeting.stdout.contains("Welcome back, Ada"), "{greeting}");
+    let recalled = check(&place, "run chat recall --user ada --input '{}'", 0).json();
+    assert!(recalled["output"]["facts"].to_string().contains("tea"), "{recalled}");
+    check(&place, "run chat prefer --user ada --input '{\"responseStyle\":\"concise\"}'", 0);
+    assert_eq!(place.get("state --user ada")["user"]["preferences"]["responseStyle"], "concise");
+    let forgotten = check(&place, "run chat forget --user ada --input '{}'", 0).json();
+    assert_eq!(forgotten["output"]["factsForgotten"], 2, "{forgotten}");
+    assert_eq!(place.get("state --user ada")["user"]["facts"], serde_json::json!([]));
+}
+
+#[test]
+fn the_team_assistant_looks_settings_up_from_narrow_to_broad() {
+    let place = Place::with_examples();
+    let style = |answer: Answer| {
+        let request = answer.json()["requestId"].as_str().unwrap_or_default().to_owned();
+        let shown = place.get(&format!("items --request {request} --type component"));
+        shown[0]["data"]["styleFrom"].as_str().unwrap_or("?").to_owned()
+    };
+    let say = "--input '{\"message\":\"Plan the release\"}'";
+    let run = |more: &str| check(&place, &format!("run team-assistant chat --user ada {more} {say}"), 0);
+    assert_eq!(style(run("")), "default");
+    assert_eq!(style(run("--project garden")), "project");
+    check(&place, "run team-assistant prefer --user ada --input '{\"responseStyle\":\"concise\"}'", 0);
+    assert_eq!(style(run("--project garden")), "user");
+    check(&place, "run team-assistant prefer --user ada --session s --input '{\"responseStyle\":\"detailed\",\"where\":\"session\"}'", 0);
+    assert_eq!(style(run("--project garden --session s")), "session");
+    let once = "--input '{\"message\":\"Plan the release\",\"style\":\"concise\"}'";
+    assert_eq!(style(check(&place, &format!("run team-assistant chat --user ada --session s {once}"), 0)), "request");
+    check(&place, "run team-assistant ask --user ada --input '{\"message\":\"What next?\"}'", 0);
+    check(&place, "run team-assistant configure --user ada --project garden --input '{\"maxTokens\":1000}'", 0);
+    let failed = check(&place, "run team-assistant configure --user ada --input '{\"maxTokens\":1000}'", 3).json();
+    assert_eq!(failed["error"]["code"], "no_project");
+}
+
+#[test]
+fn research_completes_with_every_step_on_its_timeline() {
+    let place = Place::with_examples();
+    for input in ["{\"depth\":\"thorough\",\"pauseMs\":20}", "{\"pauseMs\":20}"] {
+        let answer = check(&place, &format!("run research research --user ada --input '{input}'"), 0).json();
+        let shown = place.get(&format!("show {}", answer["requestId"].as_str().unwrap_or_default()));
+        let blocks = shown["blocks"].as_array().expect("a list");
+        assert!(blocks.len() > 5 && blocks.iter().all(|block| block["status"] == "completed"), "{shown:#}");
+    }
+}
+
+#[test]
+fn every_action_of_research_and_support_can_be_asked_for() {
+    let place = Place::with_examples();
+    let flows = place.get("flows");
+    for kind in ["research", "support"] {
+        let flow = flows.as_array().and_then(|flows| flows.iter().find(|flow| flow["kind"] == kind));
+        let actions = flow.and_then(|flow| flow["actions"].as_array()).expect("its actions");
+        assert!(!actions.is_empty(), "{kind} has actions");
+        for action in actions {
+            assert!(action["description"].is_string(), "{kind} {} says what it does", action["name"]);
+        }
+    }
+}
+
+#[test]
+fn support_refunds_fail_with_their_codes() {
+    let place = Place::with_examples();
+    for order in ["A-200", "A-300", "A-999"] {
+        let answer = check(&place, &format!("run support refund --user ada --input '{{\"orderId\":\"{order}\"}}'"), 3).json();
+        assert!(answer["error"]["code"].is_string(), "{order}: {answer}");
+        assert!(answer["error"]["path"].is_string(), "{order}: {answer}");
+    }
+}

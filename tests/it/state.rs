@@ -1,0 +1,233 @@
+//! State of the four scopes and of a sequencer, as a flow's author and a developer see it.
+
+use serde_json::{Value, json};
+use tests::bench::Place;
+use tests::pattern::assert_matches;
+
+/// Where state lives, and how a handler reaches it.
+const SCOPES: [&str; 5] = ["request", "session", "user", "project", "sequencer"];
+
+/// What every state begins with.
+const SCHEMA: &str = r#"z.object({
+  n: z.number().default(1),
+  list: z.array(z.string()).default(["a"]),
+  map: z.record(z.number()).default({ one: 1 }),
+  deep: z.object({ kept: z.boolean().default(true), text: z.string().default("") }).default({}),
+  name: z.string().optional(),
+})"#;
+
+/// A flow with one action for each body and scope, named `<number>-<scope>`; `s` is the scope's handle.
+fn flow(bodies: &[&str]) -> Place {
+    let mut actions = String::new();
+    for (n, body) in bodies.iter().enumerate() {
+        for scope in SCOPES {
+            actions += &format!(
+                "\"{n}-{scope}\": {{ block: sequencer({{ name: \"outer\", stateSchema }}).step(handler({{ name: \"body\", \
+                 execute: async (input, ctx) => {{ const s = ctx.{scope}; {body} }} }})) }},\n"
+            );
+        }
+    }
+    let scopes: String = SCOPES[..4].iter().map(|scope| format!("{scope}: {{ stateSchema }},\n")).collect();
+    Place::with_flow(&format!(
+        "const stateSchema = {SCHEMA};\nexport default defineFlow({{\nkind: \"states\",\n{scopes}actions: {{\n{actions}}},\n}});\n"
+    ))
+}
+
+/// Runs one body in a scope, in a session, for a user and in a project of its own.
+#[track_caller]
+fn output(place: &Place, n: usize, scope: &str) -> Value {
+    let id = format!("{n}-{scope}");
+    place.get(&format!("run states {id} --user u{id} --session s{id} --project p{id} --request r{id}"))["output"].clone()
+}
+
+/// What a body comes to in every scope, and the state it leaves.
+#[track_caller]
+fn check(cases: &[(&str, Value, Value)]) {
+    let bodies: Vec<&str> = cases.iter().map(|(body, ..)| *body).collect();
+    let place = flow(&bodies);
+    for (n, (body, answer, left)) in cases.iter().enumerate() {
+        for scope in SCOPES {
+            let what = format!("{body} in {scope}");
+            assert_matches(&what, &output(&place, n, scope), answer);
+            let view = place.get(&format!("state --request r{n}-{scope}"));
+            let state = match scope {
+                "sequencer" => &view["sequencers"][format!("r{n}-{scope}:root:0")],
+                _ => &view[scope],
+            };
+            assert_matches(&what, state, left);
+        }
+    }
+}
+
+/// The defaults with some fields changed.
+fn with(changes: Value) -> Value {
+    let mut state = json!({ "n": 1, "list": ["a"], "map": { "one": 1 }, "deep": { "kept": true, "text": "" } });
+    for (field, value) in changes.as_object().expect("an object") {
+        state[field] = value.clone();
+    }
+    state
+}
+
+#[test]
+fn every_scope_begins_with_its_defaults() {
+    check(&[("return s.state;", with(json!({})), with(json!({})))]);
+}
+
+#[test]
+fn patches_merge_one_level_and_answer_whether_anything_changed() {
+    check(&[
+        ("return [await s.patchState({ n: 2 }), await s.patchState({ n: 2 })];", json!([true, false]), with(json!({ "n": 2 }))),
+        ("return s.patchState({ n: 2, name: \"x\" });", json!(true), with(json!({ "n": 2, "name": "x" }))),
+        ("return s.patchState({ deep: { kept: false, text: \"t\" } });", json!(true), with(json!({ "deep": { "kept": false, "text": "t" } }))),
+        ("return s.patchState({});", json!(false), with(json!({}))),
+        (
+            "return [await s.patchState(\"n\", (n) => n + 10), await s.patchState(\"n\", (n) => n), s.state.n];",
+            json!([true, false, 11]),
+            with(json!({ "n": 11 })),
+        ),
+    ]);
+}
+
+#[test]
+fn set_replaces_everything() {
+    let next = json!({ "n": 9, "list": [], "map": {}, "deep": { "kept": true, "text": "" } });
+    let body = "const next = { n: 9, list: [], map: {}, deep: { kept: true, text: \"\" } };
+                return [await s.patchState({ name: \"x\" }), await s.setState(next), await s.setState(next)];";
+    check(&[(body, json!([true, true, false]), next)]);
+}
+
+#[test]
+fn increments_and_pushes_add() {
+    check(&[
+        ("return [await s.incState({ n: 2 }), await s.incState({ n: -0.5 }), await s.incState({ n: 0 })];", json!([true, true, false]), with(json!({ "n": 2.5 }))),
+        ("return [await s.pushState(\"list\", \"b\"), await s.pushState(\"list\", \"b\")];", json!([true, true]), with(json!({ "list": ["a", "b", "b"] }))),
+    ]);
+}
+
+#[test]
+fn records_are_written_by_key() {
+    check(&[
+        (
+            "return [await s.setStateRecord(\"map\", \"two\", 2), await s.setStateRecord(\"map\", \"two\", 2)];",
+            json!([true, false]),
+            with(json!({ "map": { "one": 1, "two": 2 } })),
+        ),
+        (
+            "return [await s.deleteStateRecord(\"map\", \"one\"), await s.deleteStateRecord(\"map\", \"one\")];",
+            json!([true, false]),
+            with(json!({ "map": {} })),
+        ),
+    ]);
+}
+
+#[test]
+fn atomic_writes_see_the_newest_state() {
+    check(&[
+        (
+            "await s.incState({ n: 1 }); return [await s.atomicState((now) => ({ n: now.n * 10, name: \"x\" })), await s.atomicState(() => ({}))];",
+            json!([true, false]),
+            with(json!({ "n": 20, "name": "x" })),
+        ),
+        ("await Promise.all([1, 2, 3].map(() => s.atomicState((now) => ({ n: now.n + 1 })))); return s.state.n;", json!(4), with(json!({ "n": 4 }))),
+    ]);
+}
+
+#[test]
+fn a_write_that_breaks_the_schema_throws_and_changes_nothing() {
+    let thrown = |field: &str| json!(["ValidationError", "validation_error", true, field]);
+    let attempt = |operation: &str, field: &str| {
+        format!(
+            "try {{ await s.{operation}; }} catch (e) {{ return [e.name, e.code, e instanceof Error, \
+             e.message.includes(\"{field}\") ? \"{field}\" : e.message]; }}"
+        )
+    };
+    let operations = [
+        ("patchState({ n: \"x\", name: \"y\" })", "n"),
+        ("patchState(\"n\", () => \"x\")", "n"),
+        ("setState({ n: \"x\" })", "n"),
+        ("pushState(\"list\", 7)", "list"),
+        ("setStateRecord(\"map\", \"two\", \"2\")", "map"),
+        ("atomicState(() => ({ deep: { kept: 1 } }))", "deep"),
+    ];
+    let bodies: Vec<String> = operations.iter().map(|(operation, field)| attempt(operation, field)).collect();
+    let cases: Vec<_> =
+        bodies.iter().zip(operations).map(|(body, (_, field))| (body.as_str(), thrown(field), with(json!({})))).collect();
+    check(&cases);
+}
+
+#[test]
+fn state_is_read_only_and_says_how_to_write() {
+    let attempt = |change: &str| format!("try {{ {change}; }} catch (e) {{ return [e.name, e.message.includes(\"patchState\")]; }}");
+    let bodies = ["s.state.n = 2", "s.state.list.push(\"b\")", "delete s.state.n", "s.state.deep.text = \"x\""].map(attempt);
+    let cases: Vec<_> = bodies.iter().map(|body| (body.as_str(), json!(["TypeError", true]), with(json!({})))).collect();
+    check(&cases);
+}
+
+#[test]
+fn an_undeclared_field_is_kept_and_noted_once() {
+    let place = flow(&["await s.patchState({ extra: 1 }); await s.patchState({ extra: 2 }); return s.state.extra;"]);
+    for scope in ["session", "user", "project", "request"] {
+        assert_eq!(output(&place, 0, scope), json!(2), "{scope}");
+        let notes = place.get(&format!("events r0-{scope} --kind noted"));
+        assert_matches(scope, &notes, &json!([{ "payload": { "text": "<text>" }, "path": "root/step:body", "…": 0 }]));
+        let text = notes[0]["payload"]["text"].as_str().unwrap_or_default();
+        assert!(text.contains("extra") && text.contains(scope), "{text}");
+    }
+}
+
+#[test]
+fn without_a_project_there_is_no_project_state() {
+    let place = flow(&["return [typeof s, typeof ctx.project, typeof ctx.org];"]);
+    assert_eq!(place.get("run states 0-project --user ada")["output"], json!(["undefined", "undefined", "undefined"]));
+    assert_eq!(place.get("run states 0-project --user ada --project p")["output"], json!(["object", "object", "object"]));
+}
+
+#[test]
+fn each_scope_lives_as_long_as_it_should() {
+    let place = flow(&["await s.incState({ n: 1 }); return s.state.n;"]);
+    let n = |scope: &str, user: &str, session: &str, project: &str| {
+        let line = format!("run states 0-{scope} --user {user} --project {project} --session {session}");
+        place.get(&line)["output"].clone()
+    };
+    // Two requests of one session.
+    assert_eq!((n("session", "ada", "s1", "p"), n("session", "ada", "s1", "p")), (json!(2), json!(3)));
+    assert_eq!(n("session", "ada", "s2", "p"), json!(2), "another session begins anew");
+    assert_eq!((n("request", "ada", "s1", "p"), n("request", "ada", "s1", "p")), (json!(2), json!(2)));
+    assert_eq!((n("sequencer", "ada", "s1", "p"), n("sequencer", "ada", "s1", "p")), (json!(2), json!(2)));
+    // A user across sessions, a project across users.
+    assert_eq!((n("user", "ada", "s1", "p"), n("user", "ada", "s2", "q")), (json!(2), json!(3)));
+    assert_eq!(n("user", "bob", "s3", "p"), json!(2), "another user begins anew");
+    assert_eq!((n("project", "ada", "s1", "p"), n("project", "bob", "s3", "p")), (json!(2), json!(3)));
+    assert_eq!(n("project", "ada", "s1", "q"), json!(2), "another project begins anew");
+}
+
+#[test]
+fn a_run_without_a_session_gets_one_of_its_own() {
+    let place = flow(&["await s.incState({ n: 1 }); return s.state.n;"]);
+    let first = place.get("run states 0-session --user ada");
+    let second = place.get("run states 0-session --user ada");
+    assert_ne!(first["sessionId"], second["sessionId"]);
+    assert_eq!((&first["output"], &second["output"]), (&json!(2), &json!(2)));
+    assert!(first["sessionId"].as_str().is_some_and(|id| id.starts_with("ephemeral_")), "{first}");
+}
+
+#[test]
+fn a_failed_block_keeps_its_writes() {
+    let place = flow(&["await s.incState({ n: 1 }); throw new Error(\"after the write\");"]);
+    let failed = place.ask("run states 0-session --user ada --session s");
+    assert_eq!(failed.code, Some(3), "{failed}");
+    assert_eq!(place.get("state --session s")["session"]["n"], 2);
+}
+
+#[test]
+fn two_processes_that_write_one_record_lose_nothing() {
+    let place = flow(&["for (let i = 0; i < 5; i++) await s.incState({ n: 1 }); return s.state.n;"]);
+    place.get("flows");
+    std::thread::scope(|threads| {
+        for session in ["a", "b", "c", "d"] {
+            let place = &place;
+            threads.spawn(move || place.get(&format!("run states 0-user --user ada --session {session}")));
+        }
+    });
+    assert_eq!(place.get("state --user ada")["user"]["n"], 21);
+}

@@ -1,0 +1,291 @@
+//! The real window, driven from outside: a display, the drivers, and the few WebDriver commands that tests need.
+//!
+//! Every wait is for a condition and has an end. Must not know what the window shows, and must end
+//! all processes that it started and no other.
+
+use std::fmt::Display;
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use ureq::Agent;
+
+/// How long a condition may take to come true, on the slowest machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often a condition is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What a person is told when a program is missing.
+const INSTALL: &str = "`make setup` installs it";
+
+/// Keys that are no characters, as WebDriver names them.
+pub mod key {
+    /// To the start.
+    pub const HOME: char = '\u{e011}';
+    /// To the end.
+    pub const END: char = '\u{e010}';
+    /// One to the right.
+    pub const RIGHT: char = '\u{e014}';
+}
+
+/// An open window. Closing it ends everything it needed.
+pub struct Window {
+    page: Page,
+    // Ended in this order.
+    _driver: Running,
+    _display: Option<Running>,
+    _home: TempDir,
+}
+
+impl Window {
+    /// Starts a program with a window, on the display of `DISPLAY` or on one of its own.
+    pub fn open<A: AsRef<str>>(program: &Path, args: &[A]) -> Window {
+        let webkit = tool("WebKitWebDriver", "/usr/bin", "Debian's package webkit2gtk-driver");
+        let cargo = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")));
+        let tauri = tool("tauri-driver", &format!("{}/bin", cargo.unwrap_or_default()), "the crate tauri-driver");
+        let (display, own) = match std::env::var("DISPLAY") {
+            Ok(display) if !display.is_empty() => (display, None),
+            _ => {
+                let (display, running) = virtual_display();
+                (display, Some(running))
+            }
+        };
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let said = home.path().join("driver.log");
+        let log = std::fs::File::create(&said).expect("the folder is writable");
+        let (port, native) = free_ports();
+        let mut command = Command::new(tauri);
+        command
+            .args(["--port", &port.to_string(), "--native-port", &native.to_string(), "--native-driver"])
+            .arg(webkit)
+            .env("DISPLAY", display)
+            .env_remove("WAYLAND_DISPLAY")
+            // What a window remembers belongs to the person at this machine, and must not decide a test.
+            .envs(["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"].map(|name| (name, home.path().join(name))))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("the file is open"))
+            .stderr(log);
+        let driver = Running::start("tauri-driver", &mut command);
+        for port in [native, port] {
+            wait_until(&format!("a driver to listen on port {port}"), || {
+                TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map(drop).map_err(|error| error.to_string())
+            })
+            .unwrap_or_else(|error| panic!("{error}\n{}", std::fs::read_to_string(&said).unwrap_or_default()));
+        }
+        let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
+        let program = program.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+        let page = Page::open(port, &program, &args)
+            .unwrap_or_else(|error| panic!("{error}\n{}", std::fs::read_to_string(&said).unwrap_or_default()));
+        Window { page, _driver: driver, _display: own, _home: home }
+    }
+
+    /// Clicks the middle of the first element that a CSS selector finds.
+    #[track_caller]
+    pub fn click(&self, css: &str) {
+        self.until(&format!("{css} to be clicked"), || self.page.to_element("POST", css, "click", json!({})));
+    }
+
+    /// Presses keys in the first element that a CSS selector finds.
+    #[track_caller]
+    pub fn press(&self, css: &str, keys: impl Display) {
+        let text = keys.to_string();
+        self.until(&format!("{css} to take keys"), || self.page.to_element("POST", css, "value", json!({ "text": text })));
+    }
+
+    /// Empties a field.
+    #[track_caller]
+    pub fn clear(&self, css: &str) {
+        self.until(&format!("{css} to be emptied"), || self.page.to_element("POST", css, "clear", json!({})));
+    }
+
+    /// The text of every element that a CSS selector finds now; white space is one blank.
+    #[track_caller]
+    pub fn texts(&self, css: &str) -> Vec<String> {
+        let script = "return [...document.querySelectorAll(arguments[0])].map((one) => one.textContent)";
+        let found = self.page.script(script, &[css]).unwrap_or_else(|error| panic!("{error}"));
+        let texts = found.as_array().map(Vec::as_slice).unwrap_or_default();
+        texts.iter().map(|text| words(text.as_str().unwrap_or_default())).collect()
+    }
+
+    /// An attribute of every element that a CSS selector finds now.
+    #[track_caller]
+    pub fn attributes(&self, css: &str, name: &str) -> Vec<String> {
+        let script = "return [...document.querySelectorAll(arguments[0])].map((one) => one.getAttribute(arguments[1]))";
+        let found = self.page.script(script, &[css, name]).unwrap_or_else(|error| panic!("{error}"));
+        let values = found.as_array().map(Vec::as_slice).unwrap_or_default();
+        values.iter().map(|value| value.as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// Waits until an element is there, and says its text.
+    #[track_caller]
+    pub fn wait_for(&self, css: &str) -> String {
+        self.wait(css, |texts| texts.first().cloned())
+    }
+
+    /// Waits until the first element's text contains something, and says the text.
+    #[track_caller]
+    pub fn wait_for_text(&self, css: &str, part: &str) -> String {
+        self.until(&format!("{css} to say {part:?}"), || {
+            let texts = self.texts(css);
+            texts.first().filter(|text| text.contains(part)).cloned().ok_or_else(|| format!("it says {texts:?}"))
+        })
+    }
+
+    /// Waits until no element is found any more.
+    #[track_caller]
+    pub fn wait_for_none(&self, css: &str) {
+        self.wait(css, |texts| texts.is_empty().then_some(()));
+    }
+
+    /// Waits until the texts of all elements of a selector are what is looked for.
+    #[track_caller]
+    pub fn wait<R>(&self, css: &str, look: impl Fn(&[String]) -> Option<R>) -> R {
+        self.until(&format!("{css} to be as expected"), || {
+            let texts = self.texts(css);
+            look(&texts).ok_or_else(|| format!("they say {texts:?}"))
+        })
+    }
+
+    #[track_caller]
+    fn until<R>(&self, what: &str, attempt: impl FnMut() -> Result<R, String>) -> R {
+        match wait_until(what, attempt) {
+            Ok(result) => result,
+            Err(error) => {
+                let shown = self.page.script("return document.body.innerText", &[]).unwrap_or_default();
+                panic!("{error}\n--- the window shows\n{}", shown.as_str().unwrap_or_default())
+            }
+        }
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        // The drivers are ended next, which ends a window that did not close.
+        let _ = self.page.send("DELETE", "", Value::Null);
+    }
+}
+
+/// A WebDriver session.
+struct Page {
+    agent: Agent,
+    address: String,
+}
+
+impl Page {
+    fn open(port: u16, program: &Path, args: &[&str]) -> Result<Page, String> {
+        let config = Agent::config_builder().http_status_as_error(false).proxy(None).timeout_global(Some(PATIENCE * 2));
+        let mut page = Page { agent: config.build().into(), address: format!("http://127.0.0.1:{port}/session") };
+        let options = json!({ "application": program, "args": args });
+        let wanted = json!({ "capabilities": { "alwaysMatch": { "tauri:options": options } } });
+        let session = page.send("POST", "", wanted)?;
+        let id = session["sessionId"].as_str().ok_or_else(|| format!("no session: {session}"))?;
+        page.address = format!("{}/{id}", page.address);
+        Ok(page)
+    }
+
+    fn send(&self, method: &str, path: &str, body: Value) -> Result<Value, String> {
+        let address = format!("{}{path}", self.address);
+        let answer = match method {
+            "POST" => self.agent.post(&address).send_json(&body),
+            _ => self.agent.delete(&address).call(),
+        };
+        let mut answer = answer.map_err(|error| format!("{method} {path}: {error}"))?;
+        let mut document: Value = answer.body_mut().read_json().map_err(|error| format!("{method} {path}: {error}"))?;
+        let value = document["value"].take();
+        match value["error"].as_str() {
+            Some(error) => Err(format!("{error}: {}", value["message"].as_str().unwrap_or_default())),
+            None => Ok(value),
+        }
+    }
+
+    fn to_element(&self, method: &str, css: &str, command: &str, body: Value) -> Result<Value, String> {
+        let found = self.send("POST", "/element", json!({ "using": "css selector", "value": css }))?;
+        let id = found.as_object().and_then(|one| one.values().next()).and_then(Value::as_str);
+        let id = id.ok_or_else(|| format!("no element: {found}"))?;
+        self.send(method, &format!("/element/{id}/{command}"), body)
+    }
+
+    fn script(&self, script: &str, args: &[&str]) -> Result<Value, String> {
+        self.send("POST", "/execute/sync", json!({ "script": script, "args": args }))
+    }
+}
+
+/// A program in a process group of its own: what it starts itself ends with it.
+struct Running(Child);
+
+impl Running {
+    fn start(name: &str, command: &mut Command) -> Running {
+        Running(command.process_group(0).spawn().unwrap_or_else(|error| panic!("{name} does not start: {error}")))
+    }
+
+    fn signal(&self, signal: &str) {
+        let line = format!("kill -s {signal} -- -{}", self.0.id());
+        // A group that is gone already is what was wanted.
+        let _ = Command::new("sh").args(["-c", &line]).stderr(Stdio::null()).status();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.signal("TERM");
+        let ended = wait_until("a program to end", || match self.0.try_wait() {
+            Ok(None) => Err("it runs".to_owned()),
+            _ => Ok(()),
+        });
+        if ended.is_err() {
+            self.signal("KILL");
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// Looks until a condition holds; the error says what the last look saw.
+fn wait_until<R>(what: &str, mut attempt: impl FnMut() -> Result<R, String>) -> Result<R, String> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match attempt() {
+            Ok(result) => return Ok(result),
+            Err(error) if Instant::now() > end => {
+                return Err(format!("waited {} s for {what}: {error}", PATIENCE.as_secs()));
+            }
+            Err(_) => std::thread::sleep(LOOK_EVERY),
+        }
+    }
+}
+
+fn virtual_display() -> (String, Running) {
+    let program = tool("Xvfb", "/usr/bin", "Debian's package xvfb");
+    let mut command = Command::new(program);
+    // The server chooses a free number and says which.
+    command.args(["-displayfd", "1", "-screen", "0", "1440x900x24", "-nolisten", "tcp"]);
+    let mut running = Running::start("Xvfb", command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()));
+    let mut number = String::new();
+    let out = running.0.stdout.take().expect("it is piped");
+    BufReader::new(out).read_line(&mut number).expect("Xvfb says its display");
+    assert!(!number.trim().is_empty(), "Xvfb ended without a display");
+    (format!(":{}", number.trim()), running)
+}
+
+fn tool(name: &str, also: &str, origin: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).chain([also.into()]).map(|dir| dir.join(name)).find(|file| file.is_file());
+    found.unwrap_or_else(|| panic!("{name} is missing, which the test of the window needs: {INSTALL} ({origin})"))
+}
+
+/// Two ports that nobody listened on a moment ago.
+fn free_ports() -> (u16, u16) {
+    let bind = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
+    let port = |listener: &TcpListener| listener.local_addr().expect("it is bound").port();
+    let (one, other) = (bind(), bind());
+    (port(&one), port(&other))
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
