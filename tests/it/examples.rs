@@ -103,25 +103,39 @@ fn research_completes_with_every_step_on_its_timeline() {
 }
 
 #[test]
-fn every_action_of_research_and_support_can_be_asked_for() {
+fn research_asks_a_model_with_tools() {
     let place = Place::with_examples();
-    let flows = place.get("flows");
-    for kind in ["research", "support"] {
-        let flow = flows.as_array().and_then(|flows| flows.iter().find(|flow| flow["kind"] == kind));
-        let actions = flow.and_then(|flow| flow["actions"].as_array()).expect("its actions");
-        assert!(!actions.is_empty(), "{kind} has actions");
-        for action in actions {
-            assert!(action["description"].is_string(), "{kind} {} says what it does", action["name"]);
-        }
+    check(&place, "run research ask --user ada --input '{}'", 0);
+}
+
+#[test]
+fn refunds_complete_or_fail_with_their_code_and_place() {
+    let place = Place::with_examples();
+    let line = |order: &str| format!("run support refund --user ada --input '{{\"orderId\":\"{order}\"}}'");
+    check(&place, &line("A-100"), 0);
+    for (order, code, block) in [
+        ("A-200", "refund_over_limit", "check-limit"),
+        ("A-300", "order_not_refundable", "find-order"),
+        ("A-999", "order_not_found", "find-order"),
+    ] {
+        let error = check(&place, &line(order), 3).json()["error"].clone();
+        assert_eq!(error["code"], code, "{error}");
+        assert!(error["path"].as_str().is_some_and(|path| path.ends_with(block)), "{error}");
+        assert_eq!(error["file"], "flows/lib/refunds.ts", "{error}");
     }
 }
 
 #[test]
-fn support_refunds_fail_with_their_codes() {
+fn a_dear_refund_waits_for_somebody() {
     let place = Place::with_examples();
-    for order in ["A-200", "A-300", "A-999"] {
-        let answer = check(&place, &format!("run support refund --user ada --input '{{\"orderId\":\"{order}\"}}'"), 3).json();
-        assert!(answer["error"]["code"].is_string(), "{order}: {answer}");
-        assert!(answer["error"]["path"].is_string(), "{order}: {answer}");
-    }
+    check(&place, "run support approve --user ada --input '{\"orderId\":\"A-100\"}'", 0);
+    let waiting = check(&place, "run support approve --user ada --input '{\"orderId\":\"A-200\"}'", 4).json();
+    assert_eq!(waiting["status"], "suspended", "{waiting}");
+}
+
+#[test]
+fn tickets_find_a_desk() {
+    let place = Place::with_examples();
+    check(&place, "run support ticket --user ada --input '{}'", 0);
+    check(&place, "run support triage --user ada --input '{}'", 0);
 }

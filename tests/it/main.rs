@@ -1,5 +1,7 @@
 //! One binary for all tests of behaviour, so that they link once.
 
+mod architecture;
 mod bad_input;
 mod cli;
-mod window;
+mod examples;
+mod state;

@@ -74,6 +74,11 @@ impl Store {
         lock(&self.listeners).push(Box::new(listener));
     }
 
+    /// Lets the file grow to so many pages and no further, as a full disk does; `None` lifts it.
+    pub fn limit_pages(&self, pages: Option<u32>) {
+        self.writer.limit_pages(pages.unwrap_or(u32::MAX - 1));
+    }
+
     /// Reads on a connection of its own.
     pub(crate) fn read<R>(&self, read: impl FnOnce(&Connection) -> Result<R, Error>) -> Result<R, Error> {
         let pooled = lock(&self.readers).pop();

@@ -25,6 +25,7 @@ const MUCH: usize = 2_000;
 
 enum Message {
     Append(Unit),
+    LimitPages(u32),
     Close,
 }
 
@@ -62,6 +63,13 @@ impl Writer {
     }
 }
 
+impl Writer {
+    pub(crate) fn limit_pages(&self, pages: u32) {
+        // Without the thread there is nothing to limit.
+        let _ = self.messages.send(Message::LimitPages(pages));
+    }
+}
+
 impl Drop for Writer {
     fn drop(&mut self) {
         let _ = self.messages.send(Message::Close);
@@ -90,6 +98,7 @@ fn work(mut state: State, inbox: &Receiver<Message>) {
         let mut close = false;
         match message {
             Ok(Message::Append(unit)) => waiting.push(unit),
+            Ok(Message::LimitPages(pages)) => state.limit_pages(pages),
             Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => close = true,
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -97,6 +106,7 @@ fn work(mut state: State, inbox: &Receiver<Message>) {
         while let Ok(message) = inbox.try_recv() {
             match message {
                 Message::Append(unit) => waiting.push(unit),
+                Message::LimitPages(pages) => state.limit_pages(pages),
                 Message::Close => close = true,
             }
         }
@@ -114,6 +124,11 @@ fn work(mut state: State, inbox: &Receiver<Message>) {
 }
 
 impl State {
+    fn limit_pages(&self, pages: u32) {
+        // The pragma answers the limit it took; a file already larger keeps its size.
+        let _ = self.connection.pragma_update(None, "max_page_count", pages);
+    }
+
     fn commit(&mut self, units: Vec<Unit>) {
         if units.is_empty() {
             return;

@@ -1,0 +1,6 @@
+//! The store's promises, over real files.
+
+mod history;
+mod open;
+mod promises;
+mod state;

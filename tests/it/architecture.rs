@@ -1,0 +1,171 @@
+//! The rules of the house, as tests: who may depend on whom, how long a file may be, what a file
+//! may be called, and that the README knows every crate.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use tests::bench::repository;
+
+/// Which of our own crates each may name.
+const DIRECTIONS: [(&str, &[&str]); 6] = [
+    ("src-tauri/crates/engine", &[]),
+    ("src-tauri/crates/store", &["engine"]),
+    ("src-tauri/crates/script", &["engine"]),
+    ("src-tauri/crates/runner", &["engine", "store", "script"]),
+    (".", &["engine", "runner"]),
+    ("tests", &["engine", "store", "script", "runner"]),
+];
+
+/// Which packages only some folders may name. The tests speak HTTP to the window's driver.
+const RESERVED: [(&[&str], &[&str]); 5] = [
+    (&["tauri", "tauri-build", "tauri-specta"], &["."]),
+    (&["rusqlite"], &["src-tauri/crates/store"]),
+    (&["rolldown", "rquickjs", "oxc"], &["src-tauri/crates/script"]),
+    (&["notify", "notify-debouncer-full"], &["src-tauri/crates/runner"]),
+    (&["genai", "reqwest", "hyper", "ureq"], &["src-tauri/crates/runner", "tests"]),
+];
+
+/// Longest files, in lines.
+const RUST: usize = 400;
+const TESTS: usize = 600;
+
+/// Files that are longer, how long they may be, and why. This list only shrinks.
+const LONG: [(&str, usize, &str); 6] = [
+    ("src-tauri/crates/engine/src/context.rs", 620, "what a block may do, one method each"),
+    ("src-tauri/crates/runner/src/views.rs", 620, "the wire types, which are mostly documentation"),
+    ("src-tauri/crates/runner/src/workspace.rs", 900, "one method for each question a person can ask"),
+    ("src-tauri/crates/script/src/bridge.rs", 480, "one arm for each thing a flow can ask the engine"),
+    ("src-tauri/crates/store/src/reads.rs", 480, "one query for each list"),
+    ("src-tauri/src/cli.rs", 760, "the command line in one place: arguments, then one arm each"),
+];
+
+/// Names that say nothing about what is inside.
+const FORBIDDEN: [&str; 6] = ["utils", "helpers", "common", "misc", "manager", "service"];
+
+/// The names of the packages in a manifest's dependency tables.
+fn dependencies(folder: &str) -> BTreeSet<String> {
+    let manifest = repository().join(folder).join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).unwrap_or_else(|error| panic!("{}: {error}", manifest.display()));
+    let mut names = BTreeSet::new();
+    let mut inside = false;
+    for line in text.lines() {
+        if let Some(table) = line.strip_prefix('[') {
+            inside = table.contains("dependencies]") && !table.starts_with("workspace");
+        } else if inside && let Some((name, _)) = line.split_once('=') {
+            let name = name.trim();
+            names.insert(name.split('.').next().unwrap_or(name).to_owned());
+        }
+    }
+    names
+}
+
+/// All files under a folder of the project with one of these extensions, by their path in it.
+fn files(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![repository().join(folder)];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            let made = ["target", "node_modules", "dist", "gen", "icons"].contains(&name.as_str()) || name.starts_with('.');
+            if path.is_dir() {
+                if !made {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|end| extensions.iter().any(|wanted| end == *wanted)) {
+                found.push(path.strip_prefix(repository()).expect("below the project").to_owned());
+            }
+        }
+    }
+    found.sort();
+    assert!(!found.is_empty(), "{folder} has no files: is the path right?");
+    found
+}
+
+fn lines(file: &Path) -> usize {
+    std::fs::read_to_string(repository().join(file)).map_or(0, |text| text.lines().count())
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    let own: BTreeSet<&str> = ["engine", "store", "script", "runner", "flowglass", "tests"].into();
+    for (folder, allowed) in DIRECTIONS {
+        for name in dependencies(folder).iter().filter(|name| own.contains(name.as_str())) {
+            assert!(allowed.contains(&name.as_str()), "{folder}/Cargo.toml may not name {name}");
+        }
+    }
+}
+
+#[test]
+fn every_crate_has_a_rule() {
+    let crates = std::fs::read_dir(repository().join("src-tauri/crates")).expect("the crates").flatten();
+    for entry in crates {
+        let folder = format!("src-tauri/crates/{}", entry.file_name().to_string_lossy());
+        assert!(DIRECTIONS.iter().any(|(known, _)| *known == folder), "{folder} has no rule in this test");
+    }
+}
+
+#[test]
+fn only_one_place_names_each_heavy_package() {
+    for (packages, places) in RESERVED {
+        for (folder, _) in DIRECTIONS {
+            for name in dependencies(folder) {
+                let family = packages.iter().any(|package| name == *package || name.starts_with(&format!("{package}_")));
+                assert!(!family || places.contains(&folder), "{folder}/Cargo.toml may not name {name}; only {places:?} may");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_stay_short() {
+    let mut wrong = Vec::new();
+    for file in files("src-tauri", &["rs"]).into_iter().chain(files("tests", &["rs"])) {
+        let (shown, long) = (file.display().to_string(), lines(&file));
+        let is_test = shown.contains("tests/");
+        let budget = if is_test { TESTS } else { RUST };
+        match LONG.iter().find(|(exception, ..)| *exception == shown) {
+            None if long > budget => wrong.push(format!("{shown} has {long} lines; its budget is {budget}")),
+            Some((_, most, _)) if long > *most => wrong.push(format!("{shown} has {long} lines; its exception ends at {most}")),
+            Some(_) if long <= budget => wrong.push(format!("{shown} is short now: take it off the list")),
+            _ => {}
+        }
+    }
+    for (file, _, reason) in LONG {
+        assert!(repository().join(file).exists(), "{file} ({reason}) is gone: take it off the list");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn file_names_say_what_is_inside() {
+    for folder in ["src-tauri", "tests", "ui/src", "flows"] {
+        for file in files(folder, &["rs", "ts", "svelte"]) {
+            let names = file.iter().map(|part| part.to_string_lossy().to_lowercase());
+            for name in names {
+                let stem = name.split('.').next().unwrap_or_default();
+                assert!(!FORBIDDEN.contains(&stem), "{}: {stem} says nothing about what is inside", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_rust_file_says_why_it_exists() {
+    for file in files("src-tauri", &["rs"]).into_iter().chain(files("tests", &["rs"])) {
+        let text = std::fs::read_to_string(repository().join(&file)).expect("a listed file");
+        assert!(text.starts_with("//! "), "{} does not open with its reason", file.display());
+    }
+}
+
+#[test]
+fn the_readme_names_every_crate_and_folder() {
+    let readme = std::fs::read_to_string(repository().join("README.md")).expect("README.md is there");
+    for (folder, _) in DIRECTIONS.iter().filter(|(folder, _)| *folder != ".") {
+        let name = folder.rsplit('/').next().unwrap_or(folder);
+        assert!(readme.contains(name), "README.md does not name {folder}");
+    }
+    for folder in ["src-tauri", "ui", "flows", "tests"] {
+        assert!(readme.contains(folder), "README.md does not name {folder}/");
+    }
+}
