@@ -67,7 +67,8 @@ fn files(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         for entry in entries.flatten() {
             let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-            let made = ["target", "node_modules", "dist", "gen", "icons"].contains(&name.as_str()) || name.starts_with('.');
+            let made =
+                ["target", "node_modules", "dist", "gen", "icons"].contains(&name.as_str()) || name.starts_with('.');
             if path.is_dir() {
                 if !made {
                     folders.push(path);
@@ -110,8 +111,12 @@ fn only_one_place_names_each_heavy_package() {
     for (packages, places) in RESERVED {
         for (folder, _) in DIRECTIONS {
             for name in dependencies(folder) {
-                let family = packages.iter().any(|package| name == *package || name.starts_with(&format!("{package}_")));
-                assert!(!family || places.contains(&folder), "{folder}/Cargo.toml may not name {name}; only {places:?} may");
+                let family =
+                    packages.iter().any(|package| name == *package || name.starts_with(&format!("{package}_")));
+                assert!(
+                    !family || places.contains(&folder),
+                    "{folder}/Cargo.toml may not name {name}; only {places:?} may"
+                );
             }
         }
     }
@@ -126,7 +131,9 @@ fn files_stay_short() {
         let budget = if is_test { TESTS } else { RUST };
         match LONG.iter().find(|(exception, ..)| *exception == shown) {
             None if long > budget => wrong.push(format!("{shown} has {long} lines; its budget is {budget}")),
-            Some((_, most, _)) if long > *most => wrong.push(format!("{shown} has {long} lines; its exception ends at {most}")),
+            Some((_, most, _)) if long > *most => {
+                wrong.push(format!("{shown} has {long} lines; its exception ends at {most}"))
+            }
             Some(_) if long <= budget => wrong.push(format!("{shown} is short now: take it off the list")),
             _ => {}
         }

@@ -115,13 +115,17 @@ fn check_load(source: &str, line: u32, says: &'static [&'static str]) {
     let answer = place.ask("check");
     assert_eq!(answer.code, Some(1), "{answer}");
     let document = answer.json();
-    assert_matches("check", &document, &json!([
-        {
-            "kind": "broken", "file": "flows/broken.ts", "actions": [], "hasMock": false,
-            "error": { "message": "<text>", "file": "flows/broken.ts", "line": line, "column": "<number>" },
-        },
-        { "kind": "good", "…": 0 },
-    ]));
+    assert_matches(
+        "check",
+        &document,
+        &json!([
+            {
+                "kind": "broken", "file": "flows/broken.ts", "actions": [], "hasMock": false,
+                "error": { "message": "<text>", "file": "flows/broken.ts", "line": line, "column": "<number>" },
+            },
+            { "kind": "good", "…": 0 },
+        ]),
+    );
     let message = document[0]["error"]["message"].as_str().unwrap_or_default();
     assert!(says.iter().all(|word| message.contains(word)), "{message:?} does not say all of {says:?}");
     check(&place, "run broken go --user ada", Refusal { code: 1, name: "LoadError", says });
@@ -132,13 +136,18 @@ fn check_load(source: &str, line: u32, says: &'static [&'static str]) {
 /// A handler that misbehaves: the request fails, and everything goes on working.
 #[track_caller]
 fn check_handler(action: &str, name: &str, path: &str, says: &[&str]) {
-    let place = Place::with_flow(BAD_HANDLERS).file("flowglass.json", r#"{ "limits": { "yieldMs": 1500, "memoryMb": 96 } }"#);
+    let place =
+        Place::with_flow(BAD_HANDLERS).file("flowglass.json", r#"{ "limits": { "yieldMs": 1500, "memoryMb": 96 } }"#);
     let answer = place.ask(&format!("run bad {action} --user ada --request r"));
     assert_eq!(answer.code, Some(3), "{action}\n{answer}");
-    assert_matches(action, &answer.json(), &json!({
-        "requestId": "r", "sessionId": "<text>", "status": "failed", "durationMs": "<number>",
-        "error": { "name": name, "message": "<text>", "path": path, "…": 0 },
-    }));
+    assert_matches(
+        action,
+        &answer.json(),
+        &json!({
+            "requestId": "r", "sessionId": "<text>", "status": "failed", "durationMs": "<number>",
+            "error": { "name": name, "message": "<text>", "path": path, "…": 0 },
+        }),
+    );
     check_speech(&answer, says);
     assert_eq!(place.get("show r")["request"]["status"], "failed");
     place.get("flows");
@@ -166,7 +175,9 @@ fn an_unknown_file_is_named() {
 
 #[test]
 fn a_node_built_in_is_refused_with_another_way() {
-    for import in ["import fs from \"node:fs\";\nexport default fs;\n", "import { join } from \"path\";\nexport default join;\n"] {
+    for import in
+        ["import fs from \"node:fs\";\nexport default fs;\n", "import { join } from \"path\";\nexport default join;\n"]
+    {
         check_load(import, 1, &["Node.js", "built-in"]);
     }
 }
@@ -179,7 +190,8 @@ fn an_action_without_a_block_says_what_is_missing() {
 
 #[test]
 fn an_endless_loop_while_loading_ends() {
-    let place = Place::new().file("flowglass.json", r#"{ "limits": { "yieldMs": 200 } }"#).file("flows/a.ts", "for (;;) {}\n");
+    let place =
+        Place::new().file("flowglass.json", r#"{ "limits": { "yieldMs": 200 } }"#).file("flows/a.ts", "for (;;) {}\n");
     let answer = place.ask("check");
     assert_eq!(answer.code, Some(1), "{answer}");
     let document = answer.json();
@@ -192,10 +204,14 @@ fn the_second_flow_of_a_kind_is_refused_and_the_first_runs() {
     let place = good().file("flows/second.ts", &format!("{imports}{GOOD}"));
     let answer = place.ask("check");
     assert_eq!(answer.code, Some(1), "{answer}");
-    assert_matches("check", &answer.json(), &json!([
-        { "kind": "good", "file": "flows/main.ts", "actions": "<any>", "hasMock": false },
-        { "kind": "good", "file": "flows/second.ts", "error": { "message": "<text>", "file": "flows/second.ts", "…": 0 }, "…": 0 },
-    ]));
+    assert_matches(
+        "check",
+        &answer.json(),
+        &json!([
+            { "kind": "good", "file": "flows/main.ts", "actions": "<any>", "hasMock": false },
+            { "kind": "good", "file": "flows/second.ts", "error": { "message": "<text>", "file": "flows/second.ts", "…": 0 }, "…": 0 },
+        ]),
+    );
     let message = answer.json()[1]["error"]["message"].clone();
     assert!(message.as_str().is_some_and(|m| m.contains("good") && m.contains("flows/main.ts")), "{message}");
     place.get("run good go --user ada --input {\"by\":1}");
@@ -217,7 +233,11 @@ fn input_that_is_not_json_says_where() {
     check(&place, "run good go --user ada --input {by:1}", invalid(&["--input", "not JSON", "line 1"]));
     check(&place, "run good go --user ada --input hello", invalid(&["--input", "not JSON", "quotes"]));
     check(&place, "run good go --user ada --input ''", invalid(&["--input", "not JSON"]));
-    check(&place, "run good go --user ada --input @broken.json", invalid(&["broken.json", "not JSON", "line 1 column 9"]));
+    check(
+        &place,
+        "run good go --user ada --input @broken.json",
+        invalid(&["broken.json", "not JSON", "line 1 column 9"]),
+    );
     check(&place, "run good go --user ada --input @gone.json", invalid(&["gone.json", "No such file"]));
     check(&place, "run good go --user ada --input -", invalid(&["standard input", "not JSON"]));
     assert!(!place.database().exists(), "wrong usage makes no database");
@@ -227,21 +247,37 @@ fn input_that_is_not_json_says_where() {
 fn input_that_breaks_the_schema_names_the_field() {
     let place = good();
     let invalid = |says| Refusal { code: 2, name: "ValidationError", says };
-    check(&place, "run good go --user ada --input {\"by\":0}", invalid(&["action \"go\"", "by", "greater than or equal to 1"]));
-    check(&place, "run good go --user ada --input {\"by\":\"x\"}", invalid(&["by", "Expected number, received string"]));
+    check(
+        &place,
+        "run good go --user ada --input {\"by\":0}",
+        invalid(&["action \"go\"", "by", "greater than or equal to 1"]),
+    );
+    check(
+        &place,
+        "run good go --user ada --input {\"by\":\"x\"}",
+        invalid(&["by", "Expected number, received string"]),
+    );
     check(&place, "run good go --user ada", invalid(&["Required"]));
     let answer = place.ask("run good go --user ada --input {\"inner\":{\"name\":7}}");
-    assert_matches("two mistakes", &answer.json()["error"]["details"], &json!([
-        { "path": "by", "message": "Required" },
-        { "path": "inner.name", "message": "Expected string, received number" },
-    ]));
+    assert_matches(
+        "two mistakes",
+        &answer.json()["error"]["details"],
+        &json!([
+            { "path": "by", "message": "Required" },
+            { "path": "inner.name", "message": "Expected string, received number" },
+        ]),
+    );
 }
 
 #[test]
 fn a_missing_user_is_asked_for() {
     let place = good();
     check(&place, "run good go --input {\"by\":1}", Refusal { code: 2, name: "UsageError", says: &["--user"] });
-    check(&place, "run good go --user '' --input {\"by\":1}", Refusal { code: 2, name: "ValidationError", says: &["--user"] });
+    check(
+        &place,
+        "run good go --user '' --input {\"by\":1}",
+        Refusal { code: 2, name: "ValidationError", says: &["--user"] },
+    );
 }
 
 #[test]
@@ -293,7 +329,11 @@ fn settings_that_are_wrong_are_named() {
 fn a_mock_script_that_is_wrong_is_named() {
     let place = good().file("odd.json", r#"{ "generators": { "a": [{ "txt": "x" }] } }"#);
     let invalid = |says| Refusal { code: 2, name: "ValidationError", says };
-    check(&place, "run good go --user ada --input {\"by\":1} --mock=gone.json", invalid(&["gone.json", "cannot be read"]));
+    check(
+        &place,
+        "run good go --user ada --input {\"by\":1} --mock=gone.json",
+        invalid(&["gone.json", "cannot be read"]),
+    );
     check(&place, "run good go --user ada --input {\"by\":1} --mock=odd.json", invalid(&["odd.json", "txt", "text"]));
 }
 
@@ -302,7 +342,9 @@ fn unknown_sessions_requests_and_paths_are_not_found() {
     let place = good();
     place.get("run good go --user ada --request r --session s --input {\"by\":1}");
     let unknown = |says| Refusal { code: 6, name: "NotFoundError", says };
-    for line in ["show nope", "events nope", "items --request nope", "state --request nope", "diff nope", "diff r --with nope"] {
+    for line in
+        ["show nope", "events nope", "items --request nope", "state --request nope", "diff nope", "diff r --with nope"]
+    {
         check(&place, line, unknown(&["request", "nope"]));
     }
     for line in ["items --session nope", "requests --session nope", "state --session nope"] {
@@ -377,10 +419,15 @@ fn check_database(bytes: &[u8], mode: u32, code: i32, name: &str, says: &[&str])
         let answer = place.ask(&format!("{line} --data data/file.db"));
         assert_eq!(answer.code, Some(code), "{line}\n{answer}");
         check_speech(&answer, says);
-        assert_matches(line, &answer.json(), &json!({ "error": { "name": name, "code": "<text>", "message": "<text>" } }));
+        assert_matches(
+            line,
+            &answer.json(),
+            &json!({ "error": { "name": name, "code": "<text>", "message": "<text>" } }),
+        );
     }
     assert!(std::fs::read(&file).expect("it is still there") == bytes, "the file changed");
-    let beside: Vec<_> = std::fs::read_dir(place.dir().join("data")).expect("the folder").flatten().map(|e| e.file_name()).collect();
+    let beside: Vec<_> =
+        std::fs::read_dir(place.dir().join("data")).expect("the folder").flatten().map(|e| e.file_name()).collect();
     assert_eq!(beside, ["file.db"], "nothing lies beside it");
 }
 

@@ -84,30 +84,34 @@ fn check_list(place: &Place, line: &str, field: &str, expected: &[&str]) {
 
 #[test]
 fn flows_lists_kinds_files_actions_schemas_and_blocks() {
-    check(&counter(), "flows", json!([{
-        "kind": "counter",
-        "file": "flows/main.ts",
-        "hasMock": false,
-        "actions": [
-            {
-                "name": "count",
-                "description": "Adds to the total",
-                "inputSchema": {
-                    "type": "object", "properties": { "by": { "type": "number" } }, "required": ["by"], "…": 0,
+    check(
+        &counter(),
+        "flows",
+        json!([{
+            "kind": "counter",
+            "file": "flows/main.ts",
+            "hasMock": false,
+            "actions": [
+                {
+                    "name": "count",
+                    "description": "Adds to the total",
+                    "inputSchema": {
+                        "type": "object", "properties": { "by": { "type": "number" } }, "required": ["by"], "…": 0,
+                    },
+                    "root": {
+                        "name": "pipe",
+                        "kind": "sequencer",
+                        "steps": [
+                            { "op": "step", "label": "step count", "blocks": [{ "name": "count", "kind": "handler", "…": 0 }], "…": 0 },
+                            { "op": "step", "label": "step note", "blocks": [{ "name": "note", "kind": "handler", "…": 0 }], "…": 0 },
+                        ],
+                        "…": 0,
+                    },
                 },
-                "root": {
-                    "name": "pipe",
-                    "kind": "sequencer",
-                    "steps": [
-                        { "op": "step", "label": "step count", "blocks": [{ "name": "count", "kind": "handler", "…": 0 }], "…": 0 },
-                        { "op": "step", "label": "step note", "blocks": [{ "name": "note", "kind": "handler", "…": 0 }], "…": 0 },
-                    ],
-                    "…": 0,
-                },
-            },
-            { "name": "fail", "root": { "name": "fail", "kind": "handler", "…": 0 } },
-        ],
-    }]));
+                { "name": "fail", "root": { "name": "fail", "kind": "handler", "…": 0 } },
+            ],
+        }]),
+    );
 }
 
 #[test]
@@ -122,13 +126,17 @@ fn check_names_file_line_and_column_and_exits_1_when_one_fails() {
     let place = counter().file("flows/broken.ts", "const a = ;\n");
     let answer = place.ask("check");
     assert_eq!(answer.code, Some(1), "{answer}");
-    assert_matches("check", &answer.json(), &json!([
-        {
-            "kind": "broken", "file": "flows/broken.ts", "actions": [], "hasMock": false,
-            "error": { "message": "<text>", "file": "flows/broken.ts", "line": 1, "column": 11 },
-        },
-        { "kind": "counter", "…": 0 },
-    ]));
+    assert_matches(
+        "check",
+        &answer.json(),
+        &json!([
+            {
+                "kind": "broken", "file": "flows/broken.ts", "actions": [], "hasMock": false,
+                "error": { "message": "<text>", "file": "flows/broken.ts", "line": 1, "column": 11 },
+            },
+            { "kind": "counter", "…": 0 },
+        ]),
+    );
     let text = place.run(&["check"]);
     assert!(format!("{}{}", text.stdout, text.stderr).contains("flows/broken.ts:1:11"), "{text}");
 }
@@ -136,12 +144,20 @@ fn check_names_file_line_and_column_and_exits_1_when_one_fails() {
 #[test]
 fn run_answers_with_ids_status_output_and_duration() {
     let place = counter();
-    check(&place, "run counter count --user ada --input {\"by\":2}", json!({
-        "requestId": "<text>", "sessionId": "<text>", "status": "completed", "output": { "total": 2 }, "durationMs": "<number>",
-    }));
-    check(&place, "run counter count --user ada --session s1 --request r1 --input {\"by\":2}", json!({
-        "requestId": "r1", "sessionId": "s1", "status": "completed", "output": { "total": 2 }, "durationMs": "<number>",
-    }));
+    check(
+        &place,
+        "run counter count --user ada --input {\"by\":2}",
+        json!({
+            "requestId": "<text>", "sessionId": "<text>", "status": "completed", "output": { "total": 2 }, "durationMs": "<number>",
+        }),
+    );
+    check(
+        &place,
+        "run counter count --user ada --session s1 --request r1 --input {\"by\":2}",
+        json!({
+            "requestId": "r1", "sessionId": "s1", "status": "completed", "output": { "total": 2 }, "durationMs": "<number>",
+        }),
+    );
 }
 
 #[test]
@@ -159,13 +175,17 @@ fn input_comes_from_the_argument_a_file_or_standard_input() {
 fn a_failed_run_exits_3_with_name_code_message_block_and_place() {
     let answer = counter().ask("run counter fail --user ada");
     assert_eq!(answer.code, Some(3), "{answer}");
-    assert_matches("fail", &answer.json(), &json!({
-        "requestId": "<text>", "sessionId": "<text>", "status": "failed", "durationMs": "<number>",
-        "error": {
-            "name": "FlowError", "code": "sold_out", "message": "no more", "path": "root",
-            "file": "flows/main.ts", "line": 28, "column": "<number>", "stack": "<text>", "…": 0,
-        },
-    }));
+    assert_matches(
+        "fail",
+        &answer.json(),
+        &json!({
+            "requestId": "<text>", "sessionId": "<text>", "status": "failed", "durationMs": "<number>",
+            "error": {
+                "name": "FlowError", "code": "sold_out", "message": "no more", "path": "root",
+                "file": "flows/main.ts", "line": 28, "column": "<number>", "stack": "<text>", "…": 0,
+            },
+        }),
+    );
     assert!(answer.stderr.contains("no more") && answer.stderr.contains("flows/main.ts:28"), "{answer}");
 }
 
@@ -185,16 +205,20 @@ fn events_stream_one_a_line_with_the_result_last() {
 #[test]
 fn sessions_are_newest_first_with_their_counts() {
     let place = counted();
-    check(&place, "sessions", json!([
-        {
-            "id": "s2", "flow": "counter", "userId": "bob", "requests": 1, "items": "<number>",
-            "lastStatus": "failed", "createdAt": "<number>", "updatedAt": "<number>",
-        },
-        {
-            "id": "s1", "flow": "counter", "userId": "ada", "projectId": "p", "requests": 2, "items": "<number>",
-            "lastStatus": "completed", "createdAt": "<number>", "updatedAt": "<number>",
-        },
-    ]));
+    check(
+        &place,
+        "sessions",
+        json!([
+            {
+                "id": "s2", "flow": "counter", "userId": "bob", "requests": 1, "items": "<number>",
+                "lastStatus": "failed", "createdAt": "<number>", "updatedAt": "<number>",
+            },
+            {
+                "id": "s1", "flow": "counter", "userId": "ada", "projectId": "p", "requests": 2, "items": "<number>",
+                "lastStatus": "completed", "createdAt": "<number>", "updatedAt": "<number>",
+            },
+        ]),
+    );
     check_list(&place, "sessions --user ada", "id", &["s1"]);
     check_list(&place, "sessions --flow counter", "id", &["s2", "s1"]);
     check_list(&place, "sessions --flow other", "id", &[]);
@@ -218,15 +242,19 @@ fn requests_are_newest_first() {
         }
         row
     };
-    check(&place, "requests", json!([
-        {
-            "id": "r3", "sessionId": "s2", "flow": "counter", "action": "fail", "userId": "bob", "status": "failed",
-            "startedAt": "<number>", "finishedAt": "<number>", "durationMs": "<number>", "mock": false, "lastSeq": "<number>",
-            "error": { "name": "FlowError", "code": "sold_out", "message": "no more", "…": 0 },
-        },
-        completed("r2", Value::Null),
-        completed("r1", json!("p")),
-    ]));
+    check(
+        &place,
+        "requests",
+        json!([
+            {
+                "id": "r3", "sessionId": "s2", "flow": "counter", "action": "fail", "userId": "bob", "status": "failed",
+                "startedAt": "<number>", "finishedAt": "<number>", "durationMs": "<number>", "mock": false, "lastSeq": "<number>",
+                "error": { "name": "FlowError", "code": "sold_out", "message": "no more", "…": 0 },
+            },
+            completed("r2", Value::Null),
+            completed("r1", json!("p")),
+        ]),
+    );
     check_list(&place, "requests --session s1", "id", &["r2", "r1"]);
     check_list(&place, "requests --status failed", "id", &["r3"]);
     check_list(&place, "requests --limit 1 --offset 1", "id", &["r2"]);
@@ -247,20 +275,28 @@ fn show_has_every_block_in_start_order_with_input_and_output() {
         }
         row
     };
-    check(&place, "show r2", json!({
-        "request": { "id": "r2", "status": "completed", "…": 0 },
-        "input": { "by": 3 },
-        "output": { "total": 5 },
-        "blocks": [
-            block("root", "pipe", "sequencer", json!({ "by": 3 }), json!({ "total": 5 })),
-            block("root/step:count", "count", "handler", json!({ "by": 3 }), json!(5)),
-            block("root/step:note", "note", "handler", json!(5), json!({ "total": 5 })),
-        ],
-    }));
-    check(&place, "show r3", json!({
-        "request": { "id": "r3", "status": "failed", "error": { "message": "no more", "…": 0 }, "…": 0 },
-        "blocks": [{ "path": "root", "status": "failed", "error": { "code": "sold_out", "…": 0 }, "…": 0 }],
-    }));
+    check(
+        &place,
+        "show r2",
+        json!({
+            "request": { "id": "r2", "status": "completed", "…": 0 },
+            "input": { "by": 3 },
+            "output": { "total": 5 },
+            "blocks": [
+                block("root", "pipe", "sequencer", json!({ "by": 3 }), json!({ "total": 5 })),
+                block("root/step:count", "count", "handler", json!({ "by": 3 }), json!(5)),
+                block("root/step:note", "note", "handler", json!(5), json!({ "total": 5 })),
+            ],
+        }),
+    );
+    check(
+        &place,
+        "show r3",
+        json!({
+            "request": { "id": "r3", "status": "failed", "error": { "message": "no more", "…": 0 }, "…": 0 },
+            "blocks": [{ "path": "root", "status": "failed", "error": { "code": "sold_out", "…": 0 }, "…": 0 }],
+        }),
+    );
 }
 
 #[test]
@@ -269,7 +305,11 @@ fn events_are_numbered_without_gaps_oldest_first() {
     let events = place.get("events r2");
     let events = events.as_array().expect("a list");
     for (n, event) in events.iter().enumerate() {
-        assert_matches(&format!("event {n}"), event, &json!({ "seq": n + 1, "at": "<number>", "kind": "<text>", "payload": "<any>", "…": 0 }));
+        assert_matches(
+            &format!("event {n}"),
+            event,
+            &json!({ "seq": n + 1, "at": "<number>", "kind": "<text>", "payload": "<any>", "…": 0 }),
+        );
     }
     assert_eq!(events.first().map(|event| &event["kind"]), Some(&json!("request_started")));
     assert_eq!(events.last().map(|event| &event["kind"]), Some(&json!("request_finished")));
@@ -294,14 +334,18 @@ fn each_view_of_the_items_shows_what_its_audience_may_see() {
     check_list(&place, "items --request r2 --view history", "type", &["message", "message"]);
     check_list(&place, "items --request r2 --type block_output", "blockName", &["count", "note", "pipe"]);
     check_list(&place, "items --request r2 --type block_trace", "blockName", &["count", "note", "pipe"]);
-    check(&place, "items --session s1 --type message --limit 1 --offset 5", json!([{
-        "id": "<text>", "type": "message", "status": "completed", "requestId": "r2", "itemIndex": "<number>",
-        "ts": "<number>", "seq": "<number>", "visibility": { "client": true, "history": true },
-        "provenance": {
-            "blockName": "count", "path": "root/step:count", "blockInstanceId": "r2:root/step:count:0", "attempt": 0, "phase": "main",
-        },
-        "role": "assistant", "content": [{ "type": "output_text", "text": "for everyone" }],
-    }]));
+    check(
+        &place,
+        "items --session s1 --type message --limit 1 --offset 5",
+        json!([{
+            "id": "<text>", "type": "message", "status": "completed", "requestId": "r2", "itemIndex": "<number>",
+            "ts": "<number>", "seq": "<number>", "visibility": { "client": true, "history": true },
+            "provenance": {
+                "blockName": "count", "path": "root/step:count", "blockInstanceId": "r2:root/step:count:0", "attempt": 0, "phase": "main",
+            },
+            "role": "assistant", "content": [{ "type": "output_text", "text": "for everyone" }],
+        }]),
+    );
 }
 
 #[test]
@@ -332,12 +376,16 @@ fn state_is_read_by_scope_now() {
 #[test]
 fn state_is_read_at_an_event_or_just_after_a_block() {
     let place = counted();
-    check(&place, "state --request r2", json!({
-        "seq": "<number>", "at": "<number>",
-        "request": { "noted": true }, "session": { "total": 5 }, "user": { "seen": [2, 3] },
-        "sequencers": { "r2:root:0": { "last": 5 } },
-        "versions": { "request": 1, "session": 2, "user": 2, "r2:root:0": 1 },
-    }));
+    check(
+        &place,
+        "state --request r2",
+        json!({
+            "seq": "<number>", "at": "<number>",
+            "request": { "noted": true }, "session": { "total": 5 }, "user": { "seen": [2, 3] },
+            "sequencers": { "r2:root:0": { "last": 5 } },
+            "versions": { "request": 1, "session": 2, "user": 2, "r2:root:0": 1 },
+        }),
+    );
     let after_count = json!({
         "seq": "<number>", "at": "<number>",
         "request": { "noted": false }, "session": { "total": 5 }, "user": { "seen": [2, 3] },
@@ -349,31 +397,49 @@ fn state_is_read_at_an_event_or_just_after_a_block() {
     check(&place, &format!("state --request r2 --at {seq}"), after_count);
     // A block's durable writes come into force together, when it has finished.
     let before = seq.as_u64().expect("a number") - 1;
-    check(&place, &format!("state --request r2 --at {before}"), json!({
-        "session": { "total": 2 }, "user": { "seen": [2] }, "versions": { "session": 1, "user": 1, "…": 0 }, "…": 0,
-    }));
-    check(&place, "state --request r1", json!({
-        "session": { "total": 2 }, "user": { "seen": [2] }, "project": { "runs": 1 }, "…": 0,
-    }));
+    check(
+        &place,
+        &format!("state --request r2 --at {before}"),
+        json!({
+            "session": { "total": 2 }, "user": { "seen": [2] }, "versions": { "session": 1, "user": 1, "…": 0 }, "…": 0,
+        }),
+    );
+    check(
+        &place,
+        "state --request r1",
+        json!({
+            "session": { "total": 2 }, "user": { "seen": [2] }, "project": { "runs": 1 }, "…": 0,
+        }),
+    );
 }
 
 #[test]
 fn diff_names_path_kind_old_new_and_writer() {
     let place = counted();
-    check(&place, "diff r2 --from root/step:count", json!([
-        { "scope": "request", "path": "noted", "kind": "changed", "old": false, "new": true, "seq": "<number>", "by": "root/step:note" },
-        {
-            "scope": "sequencer", "instanceId": "r2:root:0", "path": "last", "kind": "changed", "old": 0, "new": 5,
-            "seq": "<number>", "by": "root/step:note",
-        },
-    ]));
+    check(
+        &place,
+        "diff r2 --from root/step:count",
+        json!([
+            { "scope": "request", "path": "noted", "kind": "changed", "old": false, "new": true, "seq": "<number>", "by": "root/step:note" },
+            {
+                "scope": "sequencer", "instanceId": "r2:root:0", "path": "last", "kind": "changed", "old": 0, "new": 5,
+                "seq": "<number>", "by": "root/step:note",
+            },
+        ]),
+    );
     let by_count = json!([
         { "scope": "session", "path": "total", "kind": "changed", "old": 2, "new": 5, "seq": "<number>", "by": "root/step:count" },
         { "scope": "user", "path": "seen[1]", "kind": "added", "new": 3, "seq": "<number>", "by": "root/step:count" },
     ]);
     let durable = |line: &str| -> Value {
         let changes = place.get(line);
-        changes.as_array().expect("a list").iter().filter(|c| c["scope"] == "session" || c["scope"] == "user").cloned().collect()
+        changes
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter(|c| c["scope"] == "session" || c["scope"] == "user")
+            .cloned()
+            .collect()
     };
     assert_matches("the whole request", &durable("diff r2"), &by_count);
     assert_matches("up to the first step", &durable("diff r2 --to root/step:count"), &by_count);
@@ -383,21 +449,30 @@ fn diff_names_path_kind_old_new_and_writer() {
 #[test]
 fn two_requests_are_compared_at_their_ends() {
     let place = counted();
-    check(&place, "diff r1 --with r2", json!([
-        { "scope": "session", "path": "total", "kind": "changed", "old": 2, "new": 5, "…": 0 },
-        { "scope": "user", "path": "seen[1]", "kind": "added", "new": 3, "…": 0 },
-    ]));
+    check(
+        &place,
+        "diff r1 --with r2",
+        json!([
+            { "scope": "session", "path": "total", "kind": "changed", "old": 2, "new": 5, "…": 0 },
+            { "scope": "user", "path": "seen[1]", "kind": "added", "new": 3, "…": 0 },
+        ]),
+    );
 }
 
 #[test]
 fn stats_count_what_the_database_holds() {
     let place = counted();
     let stats = place.get("stats");
-    assert_matches("stats", &stats, &json!({
-        "bytes": "<number>", "events": "<number>", "items": "<number>", "sessions": 2, "requests": 3,
-        "payloadBytes": "<number>", "uniquePayloadBytes": "<number>",
-    }));
-    let events: usize = ["r1", "r2", "r3"].iter().map(|id| place.get(&format!("events {id}")).as_array().map_or(0, Vec::len)).sum();
+    assert_matches(
+        "stats",
+        &stats,
+        &json!({
+            "bytes": "<number>", "events": "<number>", "items": "<number>", "sessions": 2, "requests": 3,
+            "payloadBytes": "<number>", "uniquePayloadBytes": "<number>",
+        }),
+    );
+    let events: usize =
+        ["r1", "r2", "r3"].iter().map(|id| place.get(&format!("events {id}")).as_array().map_or(0, Vec::len)).sum();
     assert_eq!(stats["events"], events);
 }
 
@@ -429,7 +504,8 @@ fn folder_and_database_are_named_by_flags_in_any_place() {
     let elsewhere = Place::new();
     let dir = place.dir().display().to_string();
     let data = elsewhere.dir().join("deep/other.db").display().to_string();
-    let run = ["--dir", &dir, "run", "counter", "count", "--user", "ada", "--input", "{\"by\":1}", "--json", "--data", &data];
+    let run =
+        ["--dir", &dir, "run", "counter", "count", "--user", "ada", "--input", "{\"by\":1}", "--json", "--data", &data];
     for durability in ["process", "power"] {
         let answer = elsewhere.run(&[&run[..], &["--durability", durability]].concat());
         assert_eq!(answer.code, Some(0), "{answer}");
@@ -443,7 +519,10 @@ fn folder_and_database_are_named_by_flags_in_any_place() {
 fn a_reader_that_goes_away_is_no_error() {
     let place = counted();
     let line = format!("{} events r1 | head -n 1", tests::bench::program().display());
-    let shell = std::process::Command::new("bash").args(["-c", &format!("set -o pipefail; {line}")]).current_dir(place.dir()).output();
+    let shell = std::process::Command::new("bash")
+        .args(["-c", &format!("set -o pipefail; {line}")])
+        .current_dir(place.dir())
+        .output();
     let output = shell.expect("bash runs");
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     let run = "run counter count --user ada --input '{\"by\":1}' --events";

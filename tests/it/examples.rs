@@ -39,8 +39,7 @@ fn every_example_loads() {
 #[test]
 fn every_command_of_the_readme_is_one() {
     let readme = std::fs::read_to_string(repository().join("flows/README.md")).expect("flows/README.md is there");
-    let commands: Vec<&str> =
-        readme.split('`').filter_map(|part| part.strip_prefix("flowglass run ")).collect();
+    let commands: Vec<&str> = readme.split('`').filter_map(|part| part.strip_prefix("flowglass run ")).collect();
     assert!(commands.len() >= 4, "the README offers commands: {commands:?}");
     let place = Place::with_examples();
     for command in commands {
@@ -54,7 +53,11 @@ fn every_command_of_the_readme_is_one() {
 #[test]
 fn chat_remembers_across_sessions() {
     let place = Place::with_examples();
-    check(&place, "run chat chat --user ada --session a --input '{\"message\":\"Hi, my name is Ada and I like tea\"}'", 0);
+    check(
+        &place,
+        "run chat chat --user ada --session a --input '{\"message\":\"Hi, my name is Ada and I like tea\"}'",
+        0,
+    );
     check(&place, "run chat chat --user ada --session b --input '{\"message\":\"Hello again\"}'", 0);
     let greeting = place.run(&["items", "--session", "b", "--view", "client", "--type", "message"]);
     assert!(greeting.stdout.contains("Welcome back, Ada"), "{greeting}");
@@ -81,7 +84,11 @@ fn the_team_assistant_looks_settings_up_from_narrow_to_broad() {
     assert_eq!(style(run("--project garden")), "project");
     check(&place, "run team-assistant prefer --user ada --input '{\"responseStyle\":\"concise\"}'", 0);
     assert_eq!(style(run("--project garden")), "user");
-    check(&place, "run team-assistant prefer --user ada --session s --input '{\"responseStyle\":\"detailed\",\"where\":\"session\"}'", 0);
+    check(
+        &place,
+        "run team-assistant prefer --user ada --session s --input '{\"responseStyle\":\"detailed\",\"where\":\"session\"}'",
+        0,
+    );
     assert_eq!(style(run("--project garden --session s")), "session");
     let once = "--input '{\"message\":\"Plan the release\",\"style\":\"concise\"}'";
     assert_eq!(style(check(&place, &format!("run team-assistant chat --user ada --session s {once}"), 0)), "request");
@@ -136,6 +143,8 @@ fn a_dear_refund_waits_for_somebody() {
 #[test]
 fn tickets_find_a_desk() {
     let place = Place::with_examples();
-    check(&place, "run support ticket --user ada --input '{}'", 0);
-    check(&place, "run support triage --user ada --input '{}'", 0);
+    for action in ["ticket", "triage"] {
+        let message = "{\"message\":\"I was charged twice, this is urgent!\",\"tier\":\"enterprise\"}";
+        check(&place, &format!("run support {action} --user ada --input '{message}'"), 0);
+    }
 }

@@ -5,3 +5,4 @@ mod bad_input;
 mod cli;
 mod examples;
 mod state;
+mod window;

@@ -37,7 +37,8 @@ fn flow(bodies: &[&str]) -> Place {
 #[track_caller]
 fn output(place: &Place, n: usize, scope: &str) -> Value {
     let id = format!("{n}-{scope}");
-    place.get(&format!("run states {id} --user u{id} --session s{id} --project p{id} --request r{id}"))["output"].clone()
+    place.get(&format!("run states {id} --user u{id} --session s{id} --project p{id} --request r{id}"))["output"]
+        .clone()
 }
 
 /// What a body comes to in every scope, and the state it leaves.
@@ -76,9 +77,17 @@ fn every_scope_begins_with_its_defaults() {
 #[test]
 fn patches_merge_one_level_and_answer_whether_anything_changed() {
     check(&[
-        ("return [await s.patchState({ n: 2 }), await s.patchState({ n: 2 })];", json!([true, false]), with(json!({ "n": 2 }))),
+        (
+            "return [await s.patchState({ n: 2 }), await s.patchState({ n: 2 })];",
+            json!([true, false]),
+            with(json!({ "n": 2 })),
+        ),
         ("return s.patchState({ n: 2, name: \"x\" });", json!(true), with(json!({ "n": 2, "name": "x" }))),
-        ("return s.patchState({ deep: { kept: false, text: \"t\" } });", json!(true), with(json!({ "deep": { "kept": false, "text": "t" } }))),
+        (
+            "return s.patchState({ deep: { kept: false, text: \"t\" } });",
+            json!(true),
+            with(json!({ "deep": { "kept": false, "text": "t" } })),
+        ),
         ("return s.patchState({});", json!(false), with(json!({}))),
         (
             "return [await s.patchState(\"n\", (n) => n + 10), await s.patchState(\"n\", (n) => n), s.state.n];",
@@ -99,8 +108,16 @@ fn set_replaces_everything() {
 #[test]
 fn increments_and_pushes_add() {
     check(&[
-        ("return [await s.incState({ n: 2 }), await s.incState({ n: -0.5 }), await s.incState({ n: 0 })];", json!([true, true, false]), with(json!({ "n": 2.5 }))),
-        ("return [await s.pushState(\"list\", \"b\"), await s.pushState(\"list\", \"b\")];", json!([true, true]), with(json!({ "list": ["a", "b", "b"] }))),
+        (
+            "return [await s.incState({ n: 2 }), await s.incState({ n: -0.5 }), await s.incState({ n: 0 })];",
+            json!([true, true, false]),
+            with(json!({ "n": 2.5 })),
+        ),
+        (
+            "return [await s.pushState(\"list\", \"b\"), await s.pushState(\"list\", \"b\")];",
+            json!([true, true]),
+            with(json!({ "list": ["a", "b", "b"] })),
+        ),
     ]);
 }
 
@@ -128,7 +145,11 @@ fn atomic_writes_see_the_newest_state() {
             json!([true, false]),
             with(json!({ "n": 20, "name": "x" })),
         ),
-        ("await Promise.all([1, 2, 3].map(() => s.atomicState((now) => ({ n: now.n + 1 })))); return s.state.n;", json!(4), with(json!({ "n": 4 }))),
+        (
+            "await Promise.all([1, 2, 3].map(() => s.atomicState((now) => ({ n: now.n + 1 })))); return s.state.n;",
+            json!(4),
+            with(json!({ "n": 4 })),
+        ),
     ]);
 }
 
@@ -150,16 +171,23 @@ fn a_write_that_breaks_the_schema_throws_and_changes_nothing() {
         ("atomicState(() => ({ deep: { kept: 1 } }))", "deep"),
     ];
     let bodies: Vec<String> = operations.iter().map(|(operation, field)| attempt(operation, field)).collect();
-    let cases: Vec<_> =
-        bodies.iter().zip(operations).map(|(body, (_, field))| (body.as_str(), thrown(field), with(json!({})))).collect();
+    let cases: Vec<_> = bodies
+        .iter()
+        .zip(operations)
+        .map(|(body, (_, field))| (body.as_str(), thrown(field), with(json!({}))))
+        .collect();
     check(&cases);
 }
 
 #[test]
 fn state_is_read_only_and_says_how_to_write() {
-    let attempt = |change: &str| format!("try {{ {change}; }} catch (e) {{ return [e.name, e.message.includes(\"patchState\")]; }}");
-    let bodies = ["s.state.n = 2", "s.state.list.push(\"b\")", "delete s.state.n", "s.state.deep.text = \"x\""].map(attempt);
-    let cases: Vec<_> = bodies.iter().map(|body| (body.as_str(), json!(["TypeError", true]), with(json!({})))).collect();
+    let attempt = |change: &str| {
+        format!("try {{ {change}; }} catch (e) {{ return [e.name, e.message.includes(\"patchState\")]; }}")
+    };
+    let bodies =
+        ["s.state.n = 2", "s.state.list.push(\"b\")", "delete s.state.n", "s.state.deep.text = \"x\""].map(attempt);
+    let cases: Vec<_> =
+        bodies.iter().map(|body| (body.as_str(), json!(["TypeError", true]), with(json!({})))).collect();
     check(&cases);
 }
 
@@ -179,7 +207,10 @@ fn an_undeclared_field_is_kept_and_noted_once() {
 fn without_a_project_there_is_no_project_state() {
     let place = flow(&["return [typeof s, typeof ctx.project, typeof ctx.org];"]);
     assert_eq!(place.get("run states 0-project --user ada")["output"], json!(["undefined", "undefined", "undefined"]));
-    assert_eq!(place.get("run states 0-project --user ada --project p")["output"], json!(["object", "object", "object"]));
+    assert_eq!(
+        place.get("run states 0-project --user ada --project p")["output"],
+        json!(["object", "object", "object"])
+    );
 }
 
 #[test]

@@ -33,9 +33,11 @@ fn compare(found: &Value, pattern: &Value, at: &str) -> Result<(), String> {
             if found.len() != pattern.len() {
                 return Err(format!("{at} has {} elements instead of {}", found.len(), pattern.len()));
             }
-            found.iter().zip(pattern).enumerate().try_for_each(|(n, (found, pattern))| {
-                compare(found, pattern, &format!("{at}[{n}]"))
-            })
+            found
+                .iter()
+                .zip(pattern)
+                .enumerate()
+                .try_for_each(|(n, (found, pattern))| compare(found, pattern, &format!("{at}[{n}]")))
         }
         _ if found == pattern => Ok(()),
         _ => Err(format!("{at} is {found} instead of {pattern}")),

@@ -93,6 +93,32 @@ test('a chosen block shows its input, output and what it changed', async () => {
   expect(within(inspector).getAllByTestId('change-row').map((row) => row.dataset.scope)).toEqual(['user', 'project']);
 });
 
+test('a failed block shows what came with its error, and its stack', async () => {
+  await open('session=ses-2&request=req-3');
+  const rows = await screen.findAllByTestId('timeline-row');
+  await fireEvent.click(rows.find((row) => row.dataset.path?.endsWith('section[1]/step:check')) as HTMLElement);
+  const error = await screen.findByTestId('block-error');
+  expect(error.textContent).toContain('flows/research.ts:61:17');
+  expect(within(error).getByTestId('error-details').textContent).toContain('expected');
+  expect(within(error).getByTestId('error-stack').textContent).toContain('at check');
+});
+
+test('a block shows what it wrote to the console', async () => {
+  await open('session=ses-1&request=req-1');
+  const rows = await screen.findAllByTestId('timeline-row');
+  await fireEvent.click(rows.find((row) => row.dataset.path === 'root/step:remember') as HTMLElement);
+  expect((await screen.findByTestId('block-logs')).textContent).toContain('Kept the question for next time.');
+});
+
+test('a flow that does not load is said at its form', async () => {
+  const host = new FakeHost(0, 0);
+  host.startRun = () => Promise.reject({ kind: 'notLoaded', message: 'flows/chat.ts:3:1: a name is missing' });
+  await open('flow=chat&action=send', host);
+  await fireEvent.input(await screen.findByTestId('field-input'), { target: { value: 'hello' } });
+  await fireEvent.click(screen.getByTestId('run-button'));
+  expect((await screen.findByTestId('form-error')).textContent).toContain('The flow does not load');
+});
+
 test('arrow keys walk and fold the timeline', async () => {
   await open('session=ses-2&request=req-2');
   const all = (await screen.findAllByTestId('timeline-row')).length;

@@ -157,7 +157,7 @@ export class Desk {
     const seq = this.cursor;
     // The end of a finished request is compared with its start, any other instant with the step before it.
     const whole = this.here.place.seq === null && !this.request.live;
-    if (seq > 0) this.sight.ask({ request: id, seq, from: whole ? 0 : this.request.stepBefore(seq) });
+    if (seq > 0) this.sight.ask({ request: id, seq, from: whole ? this.request.start : this.request.stepBefore(seq) });
     const block = this.selected;
     const known = block ? this.request.byId.get(block) : undefined;
     // While a block runs its detail grows with the request; once it ended, only its end matters.

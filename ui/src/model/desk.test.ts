@@ -45,6 +45,16 @@ test('the slider asks for its instant and for the step before it', async () => {
   expect(diff).toHaveBeenCalledWith('req-2', end, end + 1);
 });
 
+test('the end of a finished request is compared with the instant before its first block', async () => {
+  const host = await open('');
+  const diff = vi.spyOn(host, 'diff');
+  desk.openRequest('ses-2', 'req-2');
+  await vi.waitFor(() => expect(desk.sight.answer?.seq).toBe(desk.request.seq));
+  // What the scopes were filled with at the start, and what other requests wrote before, is no change of this one.
+  expect(desk.request.start).toBe((desk.request.root?.seqStart ?? 0) - 1);
+  expect(diff).toHaveBeenCalledWith('req-2', desk.request.start, desk.request.seq);
+});
+
 test('the last event of the slider means following', async () => {
   await open('session=ses-2&request=req-2&seq=5');
   await vi.waitFor(() => expect(desk.cursor).toBe(5));

@@ -25,6 +25,8 @@ export class OpenRequest {
   readonly live = $derived(this.row !== null && !isOver(this.row.status));
   readonly root = $derived(this.blocks.find((block) => !block.parent) ?? null);
   readonly byId = $derived(new Map(this.blocks.map((block) => [block.instanceId, block])));
+  /** The instant before the first block: what every scope was when the request began. */
+  readonly start = $derived(this.root ? this.root.seqStart - 1 : 0);
   /** The seqs at which a block finished: the steps that a difference is measured between. */
   readonly boundaries = $derived(this.blocks.flatMap((block) => block.seqEnd ?? []).sort((a, b) => a - b));
   readonly errors = $derived(
@@ -67,7 +69,7 @@ export class OpenRequest {
 
   /** The seq of the step before an instant: where its difference starts. */
   stepBefore(seq: number): number {
-    return this.boundaries.findLast((end) => end < seq) ?? 0;
+    return this.boundaries.findLast((end) => end < seq) ?? (this.start < seq ? this.start : 0);
   }
 
   async #read(id: string, after: number) {

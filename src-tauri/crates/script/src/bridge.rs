@@ -286,6 +286,10 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
 
 /// Answers what flows ask for on the spot.
 pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
+    if op == "url" {
+        let asked = from_json(payload).map_err(|error| error.to_string())?;
+        return Ok(crate::address::parts(&asked).map(|parts| parts.to_string()));
+    }
     let cx = shared.contexts.borrow().get(&token).cloned();
     let Some(cx) = cx else { return at_load(op) };
     let parsed = || from_json::<Value>(payload).map_err(|error| error.to_string());

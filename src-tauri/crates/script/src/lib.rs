@@ -5,6 +5,7 @@
 //! names rolldown and rquickjs. It must not read a clock, touch the network or know of storage:
 //! what a flow wants from outside goes through the engine's context.
 
+mod address;
 mod bridge;
 mod bundle;
 mod descriptor;

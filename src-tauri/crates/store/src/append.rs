@@ -34,7 +34,7 @@ pub(crate) fn append(
     connection: &Connection,
     requests: &mut Requests,
     request: &Arc<str>,
-    events: &mut Vec<Event>,
+    events: &mut [Event],
     records: &mut Vec<(ScopeKey, engine::log::Record)>,
 ) -> Result<Result<(), AppendError>, Error> {
     let Some(first) = events.first() else { return Ok(Ok(())) };

@@ -103,7 +103,8 @@ fn check_identity(file: &Path, header: &[u8]) -> Result<(), OpenError> {
     if header.len() < HEADER || !header.starts_with(MAGIC) {
         return Err(OpenError::NotADatabase(file.to_owned()));
     }
-    let number = |at: usize| i64::from(u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]));
+    let number =
+        |at: usize| i64::from(u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]));
     if number(68) != APPLICATION_ID {
         return Err(OpenError::Foreign(file.to_owned()));
     }
@@ -116,9 +117,8 @@ fn check_identity(file: &Path, header: &[u8]) -> Result<(), OpenError> {
 
 /// The same for a format that a killed process left in the write-ahead log of a file that is ours.
 fn check_log(file: &Path) -> Result<(), OpenError> {
-    let found = reader(file)?
-        .query_row("PRAGMA user_version", (), |row| row.get(0))
-        .map_err(|error| explain(file, &error))?;
+    let found =
+        reader(file)?.query_row("PRAGMA user_version", (), |row| row.get(0)).map_err(|error| explain(file, &error))?;
     if found > FORMAT {
         return Err(OpenError::Newer { file: file.to_owned(), found, supported: FORMAT });
     }

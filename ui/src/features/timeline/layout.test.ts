@@ -30,6 +30,11 @@ test('marks are round and fit', () => {
   expect(marksOf({ from: 0, to: 1000 }, 20).map((mark) => mark.at)).toEqual([0, 1000]);
 });
 
+test('marks are never closer than the clock is fine', () => {
+  expect(marksOf({ from: 0, to: 2 }, 500).map((mark) => mark.at)).toEqual([0, 1, 2]);
+  expect(marksOf({ from: 0, to: 1 }, 500).map((mark) => mark.at)).toEqual([0, 1]);
+});
+
 test('many failures become few marks', () => {
   expect(failureMarks(Array.from({ length: 5000 }, (_, n) => n + 1), 5000).length).toBeLessThanOrEqual(121);
   expect(failureMarks([5], 9)).toEqual([0.5]);

@@ -23,6 +23,11 @@ test('a folded row says what it hides', () => {
   expect(rows[0]).toMatchObject({ inside: 3, failedInside: 1 });
 });
 
+test('turns of a loop and entries of a list are told apart', () => {
+  const turns = [block('root', null), block('root/loop[1]/step:ask', 'root'), block('root/loop[1]/step:ask/forEach:one[2]', 'root/loop[1]/step:ask')];
+  expect(treeRows(turns, none).map((row) => row.turn)).toEqual(['', '[1]', '[2]']);
+});
+
 test('a block whose parent is missing is still shown', () => {
   expect(treeRows([block('x', 'gone')], none).map((row) => row.depth)).toEqual([0]);
 });

@@ -5,6 +5,8 @@ import type { BlockRow } from '../../host/host';
 export type TreeRow = {
   block: BlockRow;
   depth: number;
+  /** Which turn of a loop or entry of a list it is, like `[3]`; siblings there share their name. */
+  turn: string;
   expandable: boolean;
   expanded: boolean;
   /** Where it stands among its siblings, from 1, as a screen reader says it. */
@@ -27,7 +29,7 @@ export function treeRows(blocks: readonly BlockRow[], folded: ReadonlySet<string
   }
   const inside = countInside(blocks, known);
   const rows: TreeRow[] = [];
-  const open: { list: BlockRow[]; next: number }[] = [{ list: children.get('') ?? [], next: 0 }];
+  const open: { list: BlockRow[]; next: number; above: string }[] = [{ list: children.get('') ?? [], next: 0, above: '' }];
   while (open.length > 0) {
     const level = open[open.length - 1];
     const block = level?.list[level.next++];
@@ -39,12 +41,17 @@ export function treeRows(blocks: readonly BlockRow[], folded: ReadonlySet<string
     const expanded = below !== undefined && !folded.has(block.instanceId);
     const counts = inside.get(block.instanceId);
     rows.push({
-      block, depth: open.length - 1, expandable: below !== undefined, expanded,
+      block, depth: open.length - 1, turn: turnOf(block.path, level.above), expandable: below !== undefined, expanded,
       position: level.next, siblings: level.list.length, inside: counts?.all ?? 0, failedInside: counts?.failed ?? 0,
     });
-    if (below && expanded) open.push({ list: below, next: 0 });
+    if (below && expanded) open.push({ list: below, next: 0, above: block.path });
   }
   return rows;
+}
+
+function turnOf(path: string, above: string): string {
+  const own = path.startsWith(above) ? path.slice(above.length) : path;
+  return own.match(/\[\d+\]/g)?.join('') ?? '';
 }
 
 /** Descendants of every block, counted from the last started to the first, so that each is visited once. */

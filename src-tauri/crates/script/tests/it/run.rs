@@ -152,3 +152,38 @@ fn items_and_generators() {
         ]
     );
 }
+
+#[test]
+fn web_globals_follow_the_standard() {
+    let flow = format!(
+        "{HEAD}
+        const h = handler({{ name: 'h', execute: async () => {{
+          const url = new URL('../b?x=1#h', 'https://u:p@example.com:8080/a/c');
+          url.searchParams.append('y', 'a b');
+          url.hostname = 'other.org';
+          const stop = new AbortController();
+          let heard = 0;
+          stop.signal.addEventListener('abort', () => heard++);
+          stop.abort();
+          return {{
+            href: url.href, port: url.port, y: url.searchParams.get('y'), bad: URL.canParse('nope'),
+            text: new TextDecoder().decode(new TextEncoder().encode('aé€😀')),
+            bytes: new TextEncoder().encode('é€').length,
+            heard, aborted: stop.signal.aborted, reason: stop.signal.reason.name,
+            copy: structuredClone({{ a: [1, {{ b: 2 }}] }}),
+            id: crypto.randomUUID().length, random: crypto.getRandomValues(new Uint8Array(4)).length,
+          }};
+        }} }});
+        export default defineFlow({{ kind: 'f', actions: {{ run: {{ block: h }} }} }});"
+    );
+    let (ended, _) = run(&flow, json!(null));
+    assert_eq!(ended.error, None);
+    assert_eq!(
+        ended.output.to_json(),
+        json!({
+            "href": "https://u:p@other.org:8080/b?x=1&y=a+b#h", "port": "8080", "y": "a b", "bad": false,
+            "text": "aé€😀", "bytes": 5, "heard": 1, "aborted": true, "reason": "AbortError",
+            "copy": {"a": [1, {"b": 2}]}, "id": 36, "random": 4,
+        })
+    );
+}

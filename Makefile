@@ -1,0 +1,135 @@
+# make run    opens the window on the example flows
+# make test   runs every test
+# make dist   makes a package and an archive to hand out, in target/dist
+#
+# Each target installs what it lacks and says so; needed beforehand are Rust 1.95 (rustup) and Node.js 20.
+# Stamps lie beside the build, so that the second time is quick.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: help run test dist setup clean check-ui check-flows test-ui test-rust app
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+STAMPS := $(TARGET)/stamps
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+DIST := $(TARGET)/dist
+TAURI_DRIVER := 2.1.0
+TAURI_CLI := 2.12
+
+# The window is WebKitGTK; SQLite, QuickJS and zstd are compiled from their sources.
+APT_BUILD := build-essential pkg-config libwebkit2gtk-4.1-dev libgtk-3-dev librsvg2-dev libssl-dev
+# A display without a screen, the driver that clicks in it, and letters to draw.
+APT_TEST := xvfb webkit2gtk-driver fonts-dejavu-core
+
+UI_SOURCES := $(shell find ui/src ui/index.html ui/package.json ui/tsconfig.json ui/vite.config.ts ui/svelte.config.js -type f)
+FLOW_SOURCES := $(shell find flows -name node_modules -prune -o -name .flowglass -prune -o -type f \( -name '*.ts' -o -name '*.json' \) -print)
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+
+# --- the three targets ------------------------------------------------------------------------
+
+# The development profile: it compiles in about half the time of the release profile, its artifacts are those of
+# `make test`, and it stays fluid, because Cargo.toml optimises our crates a little and the JavaScript engine, the
+# database and the hashing fully. The window's pages are the production build either way.
+run: app
+	@if [ -n "$${DISPLAY:-}$${WAYLAND_DISPLAY:-}" ]; then \
+	  echo "Opening the window on the example flows"; $(TARGET)/debug/flowglass open flows; \
+	else \
+	  echo "There is no display, so this is the demo of the command line"; $(TARGET)/debug/flowglass demo; \
+	fi
+
+# The window is tested on a display of its own, whatever this machine has.
+test: check-ui test-ui check-flows test-rust
+
+dist: $(STAMPS)/apt-build ui/dist/index.html
+	@echo "Compiling for release"
+	cargo build --release --locked -p flowglass
+	@echo "Packing $(DIST)"
+	@rm -rf $(DIST) && mkdir -p $(DIST)/flowglass
+	@cp $(TARGET)/release/flowglass $(DIST)/flowglass/
+	@tar --exclude=node_modules --exclude=.flowglass -cf - flows | tar -C $(DIST)/flowglass -xf -
+	@tar -C $(DIST) -czf $(DIST)/flowglass-linux-$$(uname -m).tar.gz flowglass && rm -r $(DIST)/flowglass
+	@npm exec --yes --package=@tauri-apps/cli@$(TAURI_CLI) -- tauri bundle --bundles deb
+	@cp $(TARGET)/release/bundle/deb/*.deb $(DIST)/
+	@ls -l $(DIST)
+
+# --- what they are made of --------------------------------------------------------------------
+
+# Everything that a machine must have for all targets.
+setup: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver \
+       ui/node_modules/.package-lock.json flows/node_modules/.package-lock.json \
+       src-tauri/crates/script/sdk/node_modules/.package-lock.json
+
+app: $(STAMPS)/apt-build ui/dist/index.html src-tauri/crates/script/sdk/node_modules/.package-lock.json
+	@echo "Compiling the app (about ten minutes the first time)"
+	cargo build -p flowglass
+
+check-ui: $(STAMPS)/check-ui
+check-flows: $(STAMPS)/check-flows
+
+test-ui: ui/node_modules/.package-lock.json
+	@echo "Testing the window's pages"
+	@cd ui && npm run --silent test
+
+# The tests drive the program, so it is built first; both share every artifact.
+test-rust: app $(STAMPS)/apt-test $(STAMPS)/tauri-driver
+	@echo "Testing the crates, the command line and the window"
+	env -u DISPLAY -u WAYLAND_DISPLAY cargo test --workspace
+
+clean:
+	cargo clean
+	rm -rf ui/dist ui/node_modules flows/node_modules src-tauri/crates/script/sdk/node_modules
+
+$(STAMPS)/check-ui: $(UI_SOURCES) ui/node_modules/.package-lock.json
+	@echo "Checking the types of the window's pages"
+	@cd ui && npm run --silent check
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/check-flows: $(FLOW_SOURCES) flows/node_modules/.package-lock.json
+	@echo "Checking the types of the example flows"
+	@cd flows && npm run --silent check
+	@mkdir -p $(@D) && touch $@
+
+ui/dist/index.html: $(UI_SOURCES) ui/node_modules/.package-lock.json
+	@echo "Building the window's pages"
+	@cd ui && npm run --silent build -- --logLevel warn
+
+# npm writes this file last, so it tells a whole installation from half of one.
+%/node_modules/.package-lock.json: %/package-lock.json
+	@command -v npm > /dev/null || { echo "Node.js 20 or newer is missing: https://nodejs.org"; exit 1; }
+	@echo "Installing the npm packages of $*"
+	@cd $* && $(NPM_CI)
+	@touch $@
+
+$(STAMPS)/apt-build: Makefile
+	@$(call install,$(APT_BUILD))
+
+$(STAMPS)/apt-test: Makefile
+	@$(call install,$(APT_TEST))
+
+$(STAMPS)/tauri-driver: Makefile
+	@if ! command -v tauri-driver > /dev/null && ! [ -x "$${CARGO_HOME:-$$HOME/.cargo}/bin/tauri-driver" ]; then \
+	  echo "Installing tauri-driver $(TAURI_DRIVER), which drives the window in tests"; \
+	  cargo install --quiet tauri-driver --version $(TAURI_DRIVER) --locked; \
+	fi
+	@mkdir -p $(@D) && touch $@
+
+# Debian's packages; on other systems their names are said, and the build goes on.
+define install
+if command -v apt-get > /dev/null; then \
+  missing=$$(for name in $(1); do \
+    dpkg-query --show --showformat='$${Status}' $$name 2> /dev/null | grep -q 'ok installed' || echo $$name; \
+  done); \
+  if [ -n "$$missing" ]; then \
+    echo "Installing Debian packages:" $$missing; \
+    $(SUDO) apt-get update -qq; \
+    $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing > /dev/null; \
+  fi; \
+else \
+  echo "This system has no apt-get; needed are what Debian calls: $(1)"; \
+fi; \
+mkdir -p $(@D) && touch $@
+endef

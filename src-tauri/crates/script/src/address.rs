@@ -1,0 +1,54 @@
+//! URLs for flows: taken apart and changed by the `url` crate, which follows the web's standard.
+
+use serde_json::{Value, json};
+use url::{Position, Url};
+
+/// Answers `[url, base, [part, value]]` with the URL's parts; `None` when it is no URL.
+pub(crate) fn parts(asked: &Value) -> Option<Value> {
+    let text = asked[0].as_str()?;
+    let mut url = match asked[1].as_str() {
+        Some(base) => Url::parse(base).ok()?.join(text).ok()?,
+        None => Url::parse(text).ok()?,
+    };
+    if let Some(part) = asked[2][0].as_str() {
+        change(&mut url, part, asked[2][1].as_str().unwrap_or_default());
+    }
+    Some(json!({
+        "href": url.as_str(),
+        "protocol": format!("{}:", url.scheme()),
+        "username": url.username(),
+        "password": url.password().unwrap_or_default(),
+        "host": &url[Position::BeforeHost..Position::AfterPort],
+        "hostname": url.host_str().unwrap_or_default(),
+        "port": url.port().map(|port| port.to_string()).unwrap_or_default(),
+        "pathname": url.path(),
+        "search": with_mark('?', url.query()),
+        "hash": with_mark('#', url.fragment()),
+        "origin": url.origin().ascii_serialization(),
+    }))
+}
+
+fn with_mark(mark: char, part: Option<&str>) -> String {
+    part.filter(|part| !part.is_empty()).map(|part| format!("{mark}{part}")).unwrap_or_default()
+}
+
+/// As the standard's setters: what does not fit changes nothing.
+fn change(url: &mut Url, part: &str, value: &str) {
+    let some = |mark: char| Some(value.trim_start_matches(mark)).filter(|value| !value.is_empty());
+    match part {
+        "protocol" => drop(url.set_scheme(value.trim_end_matches(':'))),
+        "username" => drop(url.set_username(value)),
+        "password" => drop(url.set_password(some('\0'))),
+        "hostname" => drop(url.set_host(Some(value))),
+        "host" => {
+            let (host, port) = value.rsplit_once(':').unwrap_or((value, ""));
+            drop(url.set_host(Some(host)));
+            drop(url.set_port(port.parse().ok()));
+        }
+        "port" => drop(url.set_port(value.parse().ok())),
+        "pathname" => url.set_path(value),
+        "search" => url.set_query(some('?')),
+        "hash" => url.set_fragment(some('#')),
+        _ => {}
+    }
+}
