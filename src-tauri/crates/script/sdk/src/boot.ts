@@ -22,7 +22,7 @@ type Argument = [0] | [1, unknown] | [2, Parameters<typeof reviveError>[0]];
 
 function argument(wire: Argument): unknown {
   if (wire[0] === 0) return undefined;
-  return wire[0] === 1 ? wire[1] : reviveError(wire[2]);
+  return wire[0] === 1 ? wire[1] : reviveError(wire[1]);
 }
 
 function finish(call: number, value: unknown): void {

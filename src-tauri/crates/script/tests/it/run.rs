@@ -187,3 +187,89 @@ fn web_globals_follow_the_standard() {
         })
     );
 }
+
+#[test]
+fn every_operation_of_the_chain() {
+    let flow = format!(
+        "{HEAD}
+        const add = (n) => handler({{ name: 'add' + n, execute: (v) => v + n }});
+        const boom = handler({{ name: 'boom', execute: () => {{ throw new RangeError('boom') }} }});
+        const saved = handler({{ name: 'saved', execute: (e) => ({{ is: e instanceof RangeError, m: e.message }}) }});
+        const seq = (name) => sequencer({{ name }});
+        const parts = {{
+          parallel: seq('p').parallel({{ a: add(1), b: {{ connector: (v) => v * 10, block: add(2) }} }}),
+          stepAll: seq('sa').stepAll([add(1), add(2), add(3)], {{ maxConcurrency: 2 }}),
+          stepAny: seq('sy').stepAny([boom, add(5), boom]),
+          race: seq('ra').race([boom, add(7)]),
+          forEach: seq('fe').map(() => [1, 2, 3]).forEach(add(1)),
+          factory: seq('ff').map(() => [1, 2]).forEach((item, i) => add(i * 10)),
+          doUntil: seq('du').doUntil((v) => v >= 4, add(1)),
+          doWhile: seq('dw').doWhile((v) => v < 4, add(1)),
+          loopBack: seq('lb').step(add(1)).loopBack('add1', {{ when: (v) => v < 9, maxIterations: 3 }}),
+          branch: seq('br').branch({{ big: [(v) => v, (v) => v > 5, add(100)], small: [(v) => v + 1, () => true, add(1)] }}),
+          exitIf: seq('ex').exitIf((v) => v === 1).step(boom),
+          rescue: seq('re').step(boom).rescue([{{ when: [TypeError], block: add(1) }}, {{ block: saved }}]),
+          blockRescue: seq('rb').step(boom.rescue([{{ when: [RangeError], block: saved }}])).map((v, ctx) => v.m),
+          work: seq('wo').work(add(1)).work(boom).waitForWork(),
+          inline: seq('in').step(handler, {{ outputSchema: z.number(), execute: (v) => v + 40 }}),
+          then: seq('th').then(add(1)).thenIf(() => false, boom),
+          throwIf: seq('ti').throwIf(() => true, new TypeError('thrown')).rescue([{{ when: [TypeError], block: saved }}]),
+        }};
+        export default defineFlow({{ kind: 'f', actions: {{ run: {{ block: seq('all').parallel(parts) }} }} }});"
+    );
+    let (ended, events) = run(&flow, json!(1));
+    assert_eq!(ended.error, None);
+    assert_eq!(
+        ended.output.to_json(),
+        json!({
+            "parallel": {"a": 2, "b": 12}, "stepAll": [2, 3, 4], "stepAny": 6, "race": 8, "forEach": [2, 3, 4],
+            "factory": [1, 12], "doUntil": 4, "doWhile": 4, "loopBack": 5, "branch": 3, "exitIf": 1,
+            "rescue": {"is": true, "m": "boom"}, "blockRescue": "boom", "work": 1, "inline": 41, "then": 2,
+            "throwIf": {"is": false, "m": "thrown"},
+        })
+    );
+    let paths: Vec<_> = events.iter().filter_map(|event| event.path.as_deref()).collect();
+    for path in [
+        "root/parallel/parallel/parallel/a",
+        "root/parallel/stepAll/stepAll[2]",
+        "root/parallel/forEach/forEach:add1[0]",
+        "root/parallel/factory/forEach:add10[1]",
+        "root/parallel/doUntil/doUntil:add1[2]",
+        "root/parallel/loopBack/loop[3]/step:add1",
+        "root/parallel/branch/branch:small",
+        "root/parallel/rescue/rescue:saved",
+        "root/parallel/blockRescue/step:boom/rescue:saved",
+        "root/parallel/work/work:boom",
+        "root/parallel/inline/step:inline",
+    ] {
+        assert!(paths.contains(&path), "{path} is missing");
+    }
+}
+
+#[test]
+fn siblings_and_targets_are_found_by_name() {
+    let flow = format!(
+        "{HEAD}
+        const plan = sequencer({{ name: 'plan', stateSchema: z.object({{ list: z.array(z.string()).default([]) }}) }})
+          .tap(handler({{ name: 'fill', execute: async (_, ctx) => {{ await ctx.sequencer.pushState('list', 'one') }} }}));
+        const look = handler({{ name: 'look', execute: async (_, ctx) => {{
+          const target = ctx.getTarget('plan');
+          await target.patchState({{ list: [...target.state.list, 'two'] }});
+          let refused;
+          try {{ await ctx.getTarget('outer').patchState({{}}) }} catch (error) {{ refused = error.message }}
+          return {{ list: ctx.targets.plan.state.list, none: ctx.getTarget('nobody') === undefined, refused,
+            output: ctx.getBlockOutput('plan'), result: ctx.getBlockResult('plan').status, rescued: ctx.wasRescued('plan') }};
+        }} }});
+        export default defineFlow({{ kind: 'f', actions: {{ run: {{ block: sequencer({{ name: 'outer' }}).step(plan).step(look) }} }} }});"
+    );
+    let (ended, _) = run(&flow, json!("in"));
+    assert_eq!(ended.error, None);
+    assert_eq!(
+        ended.output.to_json(),
+        json!({
+            "list": ["one", "two"], "none": true,
+            "refused": "Target \"outer\" does not expose instance state operations.",
+            "output": "in", "result": "completed", "rescued": false,
+        })
+    );
+}
