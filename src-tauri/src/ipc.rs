@@ -265,7 +265,6 @@ async fn watch(desk: State<'_, Desk>, on_notice: tauri::ipc::Channel<Notice>) ->
     Ok(())
 }
 
-
 #[cfg(test)]
 mod tests {
     use specta_typescript::Typescript;
@@ -275,7 +274,11 @@ mod tests {
     fn bindings_are_current() {
         let fresh = std::env::temp_dir().join(format!("flowglass-bindings-{}.ts", std::process::id()));
         super::builder()
-            .export(Typescript::default().header("// Generated from src-tauri/src/ipc.rs by `UPDATE=1 cargo test bindings`. Do not edit.\n"), &fresh)
+            .export(
+                Typescript::default()
+                    .header("// Generated from src-tauri/src/ipc.rs by `UPDATE=1 cargo test bindings`. Do not edit.\n"),
+                &fresh,
+            )
             .expect("the list exports");
         let text = std::fs::read_to_string(&fresh).expect("it was written");
         let _ = std::fs::remove_file(&fresh);

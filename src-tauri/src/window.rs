@@ -81,7 +81,8 @@ fn forward(notices: &std::sync::mpsc::Receiver<Notice>, watchers: &Mutex<Vec<tau
 
 /// Opens the window and stays until it is closed.
 pub(crate) fn open(options: OpenOptions) -> Result<Outcome, Fault> {
-    let has_display = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    let has_display =
+        ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     if cfg!(target_os = "linux") && !has_display {
         return Err(Fault::Internal {
             message: "there is no display to open a window on; `flowglass demo` shows the same without one".to_owned(),

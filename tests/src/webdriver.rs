@@ -95,7 +95,9 @@ impl Window {
     #[track_caller]
     pub fn press(&self, css: &str, keys: impl Display) {
         let text = keys.to_string();
-        self.until(&format!("{css} to take keys"), || self.page.to_element("POST", css, "value", json!({ "text": text })));
+        self.until(&format!("{css} to take keys"), || {
+            self.page.to_element("POST", css, "value", json!({ "text": text }))
+        });
     }
 
     /// Empties a field.

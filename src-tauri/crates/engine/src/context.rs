@@ -15,7 +15,8 @@ use serde_json::{Map, Value};
 use crate::callable::{Arg, Fun, Issue};
 use crate::data::Data;
 use crate::error::FlowError;
-use crate::event::{Event, EventKind, Seq};
+use crate::event::{EventKind, Seq};
+use crate::log::RequestEvents;
 use crate::flow::Block;
 use crate::item::{AgentType, ItemStatus, NewItem, Visibility, canonical_item_type};
 use crate::operation::{Operation, equal};
@@ -580,7 +581,7 @@ impl Context {
     }
 
     /// The committed events of the session's completed earlier requests, oldest first.
-    pub(crate) fn earlier(&self) -> Result<Vec<(Arc<str>, Vec<Event>)>, FlowError> {
+    pub(crate) fn earlier(&self) -> Result<Vec<RequestEvents>, FlowError> {
         self.run
             .log
             .session_events(&self.run.asked.session, &self.run.request)

@@ -57,6 +57,9 @@ pub struct Record {
     pub state: Arc<State>,
 }
 
+/// One request's id and events.
+pub type RequestEvents = (Arc<str>, Vec<Event>);
+
 /// Storage of event logs and durable records; see the promises above.
 pub trait Log: Send + Sync {
     /// Appends events of one request. A `Soon` append may be answered before it is written; its
@@ -73,5 +76,5 @@ pub trait Log: Send + Sync {
 
     /// The committed events of a session's earlier requests that item views are read from, oldest
     /// first: each with its request. `before` is left out.
-    fn session_events(&self, session: &str, before: &str) -> Result<Vec<(Arc<str>, Vec<Event>)>, AppendError>;
+    fn session_events(&self, session: &str, before: &str) -> Result<Vec<RequestEvents>, AppendError>;
 }

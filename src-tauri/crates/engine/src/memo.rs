@@ -34,6 +34,11 @@ pub(crate) enum Shared {
     Of(String),
 }
 
+/// One execution of a path.
+type Attempt = (Arc<str>, u32);
+/// A change of shared state and its place in the log.
+type Made = (Seq, Shared, Operation);
+
 /// All finished blocks of an interrupted request.
 #[derive(Default)]
 pub(crate) struct Memo {
@@ -46,10 +51,10 @@ impl Memo {
     pub(crate) fn read(request: &str, events: &[Event]) -> Memo {
         let view = Events::new(events);
         let mut memo = Memo::default();
-        let mut started: HashMap<(Arc<str>, u32), (Arc<str>, BlockKind, Data)> = HashMap::new();
+        let mut started: HashMap<Attempt, (Arc<str>, BlockKind, Data)> = HashMap::new();
         // Changes of attempts that have not ended, by the attempt that made them.
-        let mut open: HashMap<(Arc<str>, u32), Vec<(Seq, Shared, Operation)>> = HashMap::new();
-        let mut settled: Vec<(Arc<str>, Seq, Shared, Operation)> = Vec::new();
+        let mut open: HashMap<Attempt, Vec<Made>> = HashMap::new();
+        let mut settled: Vec<(Arc<str>, Made)> = Vec::new();
         for event in events {
             let Some(path) = &event.path else { continue };
             let key = (path.clone(), event.attempt);
@@ -70,7 +75,7 @@ impl Memo {
                 EventKind::BlockFinished { outcome, output, .. } => {
                     let made = open.remove(&key).unwrap_or_default();
                     if *outcome != Outcome::Abandoned {
-                        settled.extend(made.into_iter().map(|(seq, shared, op)| (path.clone(), seq, shared, op)));
+                        settled.extend(made.into_iter().map(|made| (path.clone(), made)));
                     }
                     let Some((name, kind, input)) = started.remove(&key) else { continue };
                     if *outcome != Outcome::Completed {
@@ -84,8 +89,8 @@ impl Memo {
                 _ => {}
             }
         }
-        settled.sort_by_key(|(_, seq, ..)| *seq);
-        for (path, _, shared, operation) in settled {
+        settled.sort_by_key(|(_, (seq, ..))| *seq);
+        for (path, (_, shared, operation)) in settled {
             for prefix in prefixes(&path) {
                 if let Some(done) = memo.finished.get_mut(prefix) {
                     done.changes.push((shared.clone(), operation.clone()));

@@ -35,20 +35,28 @@ fn with_mark(mark: char, part: Option<&str>) -> String {
 /// As the standard's setters: what does not fit changes nothing.
 fn change(url: &mut Url, part: &str, value: &str) {
     let some = |mark: char| Some(value.trim_start_matches(mark)).filter(|value| !value.is_empty());
-    match part {
-        "protocol" => drop(url.set_scheme(value.trim_end_matches(':'))),
-        "username" => drop(url.set_username(value)),
-        "password" => drop(url.set_password(some('\0'))),
-        "hostname" => drop(url.set_host(Some(value))),
+    let _unfit = match part {
+        "protocol" => url.set_scheme(value.trim_end_matches(':')),
+        "username" => url.set_username(value),
+        "password" => url.set_password(some('\0')),
+        "hostname" => url.set_host(Some(value)).map_err(drop),
         "host" => {
             let (host, port) = value.rsplit_once(':').unwrap_or((value, ""));
-            drop(url.set_host(Some(host)));
-            drop(url.set_port(port.parse().ok()));
+            url.set_host(Some(host)).map_err(drop).and_then(|()| url.set_port(port.parse().ok()))
         }
-        "port" => drop(url.set_port(value.parse().ok())),
-        "pathname" => url.set_path(value),
-        "search" => url.set_query(some('?')),
-        "hash" => url.set_fragment(some('#')),
-        _ => {}
-    }
+        "port" => url.set_port(value.parse().ok()),
+        "pathname" => {
+            url.set_path(value);
+            Ok(())
+        }
+        "search" => {
+            url.set_query(some('?'));
+            Ok(())
+        }
+        "hash" => {
+            url.set_fragment(some('#'));
+            Ok(())
+        }
+        _ => Ok(()),
+    };
 }

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::event::Event;
-use engine::log::{AppendError, Log, Record};
+use engine::log::{AppendError, Log, Record, RequestEvents};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot;
 use rusqlite::Connection;
@@ -107,7 +107,7 @@ impl Log for Store {
         read.map_err(|error| AppendError::Storage(error.to_string()))
     }
 
-    fn session_events(&self, session: &str, before: &str) -> Result<Vec<(Arc<str>, Vec<Event>)>, AppendError> {
+    fn session_events(&self, session: &str, before: &str) -> Result<Vec<RequestEvents>, AppendError> {
         let read = self.read(|connection| reads::session_events(connection, session, before));
         read.map_err(|error| AppendError::Storage(error.to_string()))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::event::{Event, RequestStatus};
-use engine::log::Record;
+use engine::log::{Record, RequestEvents};
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
@@ -340,7 +340,7 @@ fn event_row(connection: &Connection, row: &Row<'_>, paths: &mut Paths) -> Resul
 }
 
 /// The events of a session's completed requests, oldest first, without one request.
-pub(crate) fn session_events(connection: &Connection, session: &str, before: &str) -> Result<Vec<(Arc<str>, Vec<Event>)>, Error> {
+pub(crate) fn session_events(connection: &Connection, session: &str, before: &str) -> Result<Vec<RequestEvents>, Error> {
     let mut requests = connection.prepare_cached(
         "SELECT r.n, r.id FROM request r JOIN session s ON s.n = r.session
          WHERE s.id = ?1 AND r.id <> ?2 AND r.status = 'completed' ORDER BY r.n",

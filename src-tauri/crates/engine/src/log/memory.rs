@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_channel::oneshot;
 
-use super::{AppendError, Durability, Log, Record};
+use super::{AppendError, Durability, Log, Record, RequestEvents};
 use crate::event::{Event, EventKind, RequestStatus};
 use crate::scope::ScopeKey;
 use crate::state::State;
@@ -17,7 +17,7 @@ pub struct MemoryLog(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    requests: Vec<(Arc<str>, Vec<Event>)>,
+    requests: Vec<RequestEvents>,
     records: HashMap<ScopeKey, Record>,
 }
 
@@ -104,7 +104,7 @@ impl Log for MemoryLog {
         Ok(self.lock().records.get(scope).cloned().unwrap_or_default())
     }
 
-    fn session_events(&self, session: &str, before: &str) -> Result<Vec<(Arc<str>, Vec<Event>)>, AppendError> {
+    fn session_events(&self, session: &str, before: &str) -> Result<Vec<RequestEvents>, AppendError> {
         let of_session = |events: &[Event]| {
             let started = matches!(&events.first().map(|event| &event.kind),
                 Some(EventKind::RequestStarted { session: id, .. }) if &**id == session);

@@ -1,16 +1,14 @@
 //! View: a session's earlier requests as the messages a model sees (core-semantics §7.6).
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::Events;
 use super::items::{Audience, Item, items};
 use crate::effects::Message;
-use crate::event::Event;
+use crate::log::RequestEvents;
 
 /// The messages of completed requests, oldest first.
-pub fn messages(requests: &[(Arc<str>, Vec<Event>)]) -> Vec<Message> {
+pub fn messages(requests: &[RequestEvents]) -> Vec<Message> {
     requests
         .iter()
         .flat_map(|(request, events)| items(request, Events::new(events)))
