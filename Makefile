@@ -74,8 +74,11 @@ test-ui: ui/node_modules/.package-lock.json
 	@echo "Testing the window's pages"
 	@cd ui && npm run --silent test
 
-# The tests drive the program, so it is built first; both share every artifact.
-test-rust: app $(STAMPS)/apt-test $(STAMPS)/tauri-driver
+# The tests drive the program, so all targets are built at once: program and tests then share every artifact.
+test-rust: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html \
+           src-tauri/crates/script/sdk/node_modules/.package-lock.json
+	@echo "Compiling the app and its tests (about ten minutes the first time)"
+	cargo build --workspace --all-targets
 	@echo "Testing the crates, the command line and the window"
 	env -u DISPLAY -u WAYLAND_DISPLAY cargo test --workspace
 

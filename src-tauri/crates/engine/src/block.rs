@@ -10,16 +10,16 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use serde_json::Value;
 
+use crate::boundary::{Finished, abandon, finish};
 use crate::callable::{Arg, Issue, Returned, SchemaRef};
-use crate::context::{Context, EmitOptions, Frame};
+use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::error::FlowError;
-use crate::event::{EventKind, Outcome, Recorded, Seq};
+use crate::event::{EventKind, Recorded, Seq};
 use crate::flow::{Block, Body, Text};
-use crate::log::AppendError;
+use crate::frame::Frame;
 use crate::path::{encode, join};
 use crate::request::Run;
-use crate::transaction::Rebase;
 
 /// How often a body runs again because a record changed under it (core-semantics §4.3).
 const CONFLICT_RETRIES: u32 = 3;
@@ -74,11 +74,6 @@ fn is_short(data: &Data) -> bool {
         Some(Value::Array(items)) => items.is_empty(),
         Some(Value::Object(fields)) => fields.is_empty(),
     }
-}
-
-enum Finished {
-    Committed(Seq),
-    RunAgain,
 }
 
 /// Runs a block at a path. The answer is its output, with the event that holds it.
@@ -364,68 +359,4 @@ fn pause_before(block: &Block, tries: u32) -> u64 {
     block.retry.as_ref().map_or(0, |retry| {
         retry.base_delay_ms.saturating_mul(1 << tries.min(20)).min(retry.max_delay_ms)
     })
-}
-
-/// Ends an attempt without effect: its writes are dropped, its evidence stays.
-async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<FlowError>) -> Result<(), FlowError> {
-    frame.transaction.clear();
-    let event = EventKind::BlockFinished {
-        outcome: Outcome::Abandoned,
-        output: None,
-        error,
-        transient: frame.block.transient,
-        memoized: false,
-        commits: Vec::new(),
-    };
-    run.recorder
-        .commit(Some(&frame.path), frame.attempt, event)
-        .await
-        .map(drop)
-        .map_err(|error| FlowError::storage(error.to_string()))
-}
-
-/// Commits a block's end with everything it wrote: the step boundary.
-async fn finish(
-    run: &Rc<Run>,
-    frame: &Rc<Frame>,
-    result: &Result<Flowing, FlowError>,
-) -> Result<Finished, FlowError> {
-    loop {
-        let commits = frame.transaction.commits();
-        let (outcome, output, error) = match result {
-            Ok(flowing) => (Outcome::Completed, Some(flowing.recorded()), None),
-            Err(error) => (Outcome::Failed, None, Some(error.clone())),
-        };
-        let transient = frame.block.transient;
-        let event =
-            EventKind::BlockFinished { outcome, output, error, transient, memoized: false, commits: commits.clone() };
-        match run.recorder.commit(Some(&frame.path), frame.attempt, event).await {
-            Ok(seq) => {
-                frame.transaction.clear();
-                run.refresh_ancestors(frame, &commits);
-                return Ok(Finished::Committed(seq));
-            }
-            Err(AppendError::Conflict(scopes)) => {
-                if !rebase(run, frame, &scopes)? {
-                    return Ok(Finished::RunAgain);
-                }
-            }
-            Err(error) => return Err(FlowError::storage(error.to_string())),
-        }
-    }
-}
-
-/// Moves a transaction onto the newest records; false when the author's code must run again.
-pub(crate) fn rebase(
-    run: &Rc<Run>,
-    frame: &Rc<Frame>,
-    scopes: &[crate::scope::ScopeKey],
-) -> Result<bool, FlowError> {
-    for scope in scopes {
-        let record = run.log.record(scope).map_err(|error| FlowError::storage(error.to_string()))?;
-        if frame.transaction.rebase(scope, &record, run.next_stamp()) == Rebase::Impossible {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }

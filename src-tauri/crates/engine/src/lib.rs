@@ -8,8 +8,10 @@
 //! system clock. Storage is reached through [`log::Log`], an author's functions through
 //! [`callable::Callable`], everything from outside through [`effects::Effects`].
 
+pub mod abort;
 mod background;
 pub mod block;
+mod boundary;
 pub mod callable;
 pub mod context;
 pub mod data;
@@ -18,6 +20,7 @@ pub mod error;
 pub mod event;
 mod fanout;
 pub mod flow;
+pub mod frame;
 pub mod generator;
 pub mod item;
 pub mod log;
@@ -26,6 +29,7 @@ pub mod operation;
 pub mod path;
 pub mod recorder;
 pub mod request;
+mod resume;
 pub mod scope;
 pub mod sequencer;
 pub mod state;

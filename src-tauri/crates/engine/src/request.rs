@@ -8,17 +8,18 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use futures_channel::oneshot;
 use serde_json::{Map, Value};
 
+use crate::abort::Abort;
 use crate::block::{Flowing, run_block};
 use crate::callable::{Arg, SchemaRef};
-use crate::context::{Context, EmitOptions, Frame};
+use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::effects::Effects;
 use crate::error::FlowError;
 use crate::event::{Event, EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
 use crate::flow::Flow;
+use crate::frame::Frame;
 use crate::log::{AppendError, Log};
 use crate::memo::Memo;
 use crate::path::ROOT;
@@ -61,44 +62,6 @@ pub struct Ended {
     pub output: Data,
     /// What failed it.
     pub error: Option<FlowError>,
-}
-
-/// Tells a running request to stop. Nothing starts after it; what waits is given up.
-#[derive(Clone, Default)]
-pub struct Abort(Rc<AbortState>);
-
-#[derive(Default)]
-struct AbortState {
-    set: Cell<bool>,
-    waiting: RefCell<Vec<oneshot::Sender<()>>>,
-}
-
-impl Abort {
-    /// Stops the request.
-    pub fn set(&self) {
-        self.0.set.set(true);
-        for waiter in self.0.waiting.take() {
-            // A waiter that is gone has finished by itself.
-            let _ = waiter.send(());
-        }
-    }
-
-    /// Whether it was stopped.
-    pub fn is_set(&self) -> bool {
-        self.0.set.get()
-    }
-
-    /// Completes when it is stopped.
-    pub async fn wait(&self) {
-        if self.is_set() {
-            return;
-        }
-        let (sender, receiver) = oneshot::channel();
-        self.0.waiting.borrow_mut().push(sender);
-        if receiver.await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
 }
 
 /// A request while it runs.
@@ -256,72 +219,6 @@ impl Run {
             Ok(_) | Err(AppendError::Conflict(_)) => Ok(input_seq),
             Err(error) => Err(error),
         }
-    }
-
-    /// Records that the request goes on: it is taken over from here. Answers the event that holds
-    /// the input.
-    pub async fn take_up(self: &Rc<Self>) -> Result<Seq, AppendError> {
-        let resumed = EventKind::RequestResumed {
-            owner: self.asked.owner.clone(),
-            code_hash: self.flow.code_hash.clone(),
-            mock: self.asked.mock.clone(),
-        };
-        self.recorder.commit(None, 0, resumed).await?;
-        // The first event of every log holds the input.
-        Ok(1)
-    }
-
-    /// Takes a finished block from the memo: its output flows on, its changes of shared state are
-    /// in force again, and the log says that it was not run.
-    pub(crate) async fn recall(
-        self: &Rc<Self>,
-        block: &Rc<crate::flow::Block>,
-        path: &Arc<str>,
-        parent: Option<&Rc<Frame>>,
-        input: &Flowing,
-    ) -> Result<Option<Flowing>, FlowError> {
-        let Some(done) = self.memo.find(path, block)? else { return Ok(None) };
-        let frame = self.frame(block.clone(), path.clone(), parent.cloned(), input.data.clone(), 0);
-        self.record(
-            &frame,
-            EventKind::BlockStarted {
-                name: block.name.clone(),
-                block: block.kind(),
-                parent: parent.map(|frame| frame.instance.clone()),
-                input: input.recorded(),
-                versions: Vec::new(),
-            },
-        );
-        if done.input != input.data {
-            let text = format!("drift: {path} got another input than when it ran; its recorded output is used");
-            self.record(&frame, EventKind::Noted { text });
-        }
-        for (shared, operation) in &done.changes {
-            let container = match shared {
-                crate::memo::Shared::Request => Some(self.state.clone()),
-                crate::memo::Shared::Of(path) => frame.chain().find(|around| *around.path == **path).and_then(|around| around.own.clone()),
-            };
-            let Some(container) = container else { continue };
-            let mut next = (*container.read().1).clone();
-            if operation.apply(&mut next) {
-                let version = container.replace(next, self.next_stamp());
-                let (scope, operation) = (container.key.clone(), operation.clone());
-                self.record(&frame, EventKind::StateChanged { scope, operation, value: None, version });
-            }
-        }
-        let event = EventKind::BlockFinished {
-            outcome: crate::event::Outcome::Completed,
-            output: Some(Recorded::Of(done.seq)),
-            error: None,
-            transient: true,
-            memoized: true,
-            commits: Vec::new(),
-        };
-        self.record(&frame, event);
-        frame.finish();
-        let flowing = Flowing { data: done.output.clone(), origin: Some(done.seq), thrown: None };
-        frame.end(&Ok(flowing.clone()));
-        Ok(Some(flowing))
     }
 
     async fn end(&self, result: Result<Flowing, FlowError>) -> Ended {

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 
 use crate::background;
-use crate::block::{Flowing, rebase, run_block};
+use crate::block::{Flowing, run_block};
+use crate::boundary::rebase;
 use crate::callable::{Arg, Fun, Returned};
 use crate::context::Context;
 use crate::data::Data;

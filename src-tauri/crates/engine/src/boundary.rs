@@ -1,0 +1,84 @@
+//! The step boundary: one durable commit of a block's end with everything it wrote.
+//!
+//! Conflicts with other writers are settled here, and nowhere else: operations that may be applied
+//! again are, and the rest sends the body round once more (decision 2).
+
+use std::rc::Rc;
+
+use crate::block::Flowing;
+use crate::error::FlowError;
+use crate::event::{EventKind, Outcome, Seq};
+use crate::frame::Frame;
+use crate::log::AppendError;
+use crate::request::Run;
+use crate::transaction::Rebase;
+
+/// How an attempt to commit came out.
+pub(crate) enum Finished {
+    Committed(Seq),
+    RunAgain,
+}
+
+/// Ends an attempt without effect: its writes are dropped, its evidence stays.
+pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<FlowError>) -> Result<(), FlowError> {
+    frame.transaction.clear();
+    let event = EventKind::BlockFinished {
+        outcome: Outcome::Abandoned,
+        output: None,
+        error,
+        transient: frame.block.transient,
+        memoized: false,
+        commits: Vec::new(),
+    };
+    run.recorder
+        .commit(Some(&frame.path), frame.attempt, event)
+        .await
+        .map(drop)
+        .map_err(|error| FlowError::storage(error.to_string()))
+}
+
+/// Commits a block's end with everything it wrote: the step boundary.
+pub(crate) async fn finish(
+    run: &Rc<Run>,
+    frame: &Rc<Frame>,
+    result: &Result<Flowing, FlowError>,
+) -> Result<Finished, FlowError> {
+    loop {
+        let commits = frame.transaction.commits();
+        let (outcome, output, error) = match result {
+            Ok(flowing) => (Outcome::Completed, Some(flowing.recorded()), None),
+            Err(error) => (Outcome::Failed, None, Some(error.clone())),
+        };
+        let transient = frame.block.transient;
+        let event =
+            EventKind::BlockFinished { outcome, output, error, transient, memoized: false, commits: commits.clone() };
+        match run.recorder.commit(Some(&frame.path), frame.attempt, event).await {
+            Ok(seq) => {
+                frame.transaction.clear();
+                run.refresh_ancestors(frame, &commits);
+                return Ok(Finished::Committed(seq));
+            }
+            Err(AppendError::Conflict(scopes)) => {
+                if !rebase(run, frame, &scopes)? {
+                    return Ok(Finished::RunAgain);
+                }
+            }
+            Err(error) => return Err(FlowError::storage(error.to_string())),
+        }
+    }
+}
+
+/// Moves a transaction onto the newest records; false when the author's code must run again.
+pub(crate) fn rebase(
+    run: &Rc<Run>,
+    frame: &Rc<Frame>,
+    scopes: &[crate::scope::ScopeKey],
+) -> Result<bool, FlowError> {
+    for scope in scopes {
+        let record = run.log.record(scope).map_err(|error| FlowError::storage(error.to_string()))?;
+        if frame.transaction.rebase(scope, &record, run.next_stamp()) == Rebase::Impossible {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

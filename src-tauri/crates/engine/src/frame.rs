@@ -1,0 +1,119 @@
+//! One execution of one block: where it stands, what it holds, and what its siblings may ask of it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::data::Data;
+use crate::error::FlowError;
+use crate::flow::Block;
+use crate::transaction::{Container, Transaction};
+
+/// One execution of one block.
+pub struct Frame {
+    /// What runs.
+    pub block: Rc<Block>,
+    /// Its logical path.
+    pub path: Arc<str>,
+    /// Which execution of the path.
+    pub attempt: u32,
+    /// Which try by `retry`, as `ctx.attempt` shows it.
+    pub tries: u32,
+    /// `path:attempt`.
+    pub instance: Arc<str>,
+    /// The block around it.
+    pub parent: Option<Rc<Frame>>,
+    /// What it was called with.
+    pub input: RefCell<Data>,
+    /// Its own state, where it declares one.
+    pub own: Option<Rc<Container>>,
+    /// Its writes to durable records.
+    pub transaction: Transaction,
+    /// Background work its chain started and has not waited for.
+    pub(crate) tasks: RefCell<Vec<crate::background::Task>>,
+    /// The blocks it dispatched, in order; a block finds its elder siblings here.
+    children: RefCell<Vec<Rc<Frame>>>,
+    /// Its own place among its parent's children.
+    index: usize,
+    pub(crate) outcome: RefCell<Option<Result<Data, FlowError>>>,
+    pub(crate) rescued: Cell<bool>,
+    pub(crate) ordinals: RefCell<HashMap<String, u32>>,
+    finished: Cell<bool>,
+}
+
+impl Frame {
+    /// A frame that has not begun.
+    pub fn new(
+        block: Rc<Block>,
+        path: Arc<str>,
+        attempt: u32,
+        tries: u32,
+        parent: Option<Rc<Frame>>,
+        input: Data,
+        own: Option<Rc<Container>>,
+    ) -> Self {
+        let instance = crate::path::instance(&path, attempt).into();
+        let index = parent.as_ref().map_or(0, |parent| parent.children.borrow().len());
+        Frame {
+            block,
+            path,
+            attempt,
+            tries,
+            instance,
+            parent,
+            input: RefCell::new(input),
+            own,
+            transaction: Transaction::default(),
+            tasks: RefCell::default(),
+            children: RefCell::default(),
+            index,
+            outcome: RefCell::default(),
+            rescued: Cell::new(false),
+            ordinals: RefCell::default(),
+            finished: Cell::new(false),
+        }
+    }
+
+    /// Makes it known to its younger siblings.
+    pub(crate) fn register(self: &Rc<Self>) {
+        if let Some(parent) = &self.parent {
+            parent.children.borrow_mut().push(self.clone());
+        }
+    }
+
+    /// Keeps how it ended, for siblings that ask.
+    pub(crate) fn end(&self, result: &Result<crate::block::Flowing, FlowError>) {
+        *self.outcome.borrow_mut() = Some(match result {
+            Ok(flowing) => Ok(flowing.data.clone()),
+            Err(error) => Err(error.clone()),
+        });
+    }
+
+    pub(crate) fn mark_rescued(&self) {
+        self.rescued.set(true);
+    }
+
+    /// Elder siblings and itself, newest first.
+    pub(crate) fn siblings(self: &Rc<Self>) -> Vec<Rc<Frame>> {
+        match &self.parent {
+            Some(parent) => parent.children.borrow().iter().take(self.index + 1).rev().cloned().collect(),
+            None => vec![self.clone()],
+        }
+    }
+
+    /// Refuses writes from now on.
+    pub fn finish(&self) {
+        self.finished.set(true);
+    }
+
+    /// Whether its block has ended.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.get()
+    }
+
+    /// This frame and all around it, nearest first.
+    pub fn chain(self: &Rc<Self>) -> impl Iterator<Item = Rc<Frame>> {
+        std::iter::successors(Some(self.clone()), |frame| frame.parent.clone())
+    }
+}

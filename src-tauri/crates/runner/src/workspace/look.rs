@@ -1,0 +1,314 @@
+//! Looking: everything the workspace answers without changing anything.
+
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind};
+use engine::scope::{ScopeKey, ScopeKind};
+use engine::views::blocks::{BlockView, blocks};
+use engine::views::items::{Audience, items};
+use engine::views::{Events, diff};
+use serde_json::Value;
+use store::{EventQuery, RequestQuery, SessionQuery};
+
+use super::{At, Workspace};
+use crate::fault::Fault;
+use crate::views::*;
+
+impl Workspace {
+    /// Sessions, newest first.
+    pub fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRow>, Fault> {
+        let rows = self.store.sessions(&query).map_err(Fault::internal)?;
+        Ok(rows.into_iter().map(|row| self.session_row(row)).collect())
+    }
+
+    /// Requests, newest first.
+    pub fn requests(&self, query: RequestQuery) -> Result<Vec<RequestRow>, Fault> {
+        if let Some(session) = &query.session {
+            self.session(session)?;
+        }
+        let rows = self.store.requests(&query).map_err(Fault::internal)?;
+        Ok(rows.into_iter().map(|row| self.request_row(row)).collect())
+    }
+
+    /// One request's row.
+    pub fn request(&self, request: &str) -> Result<RequestRow, Fault> {
+        let row = self.store.request(request).map_err(Fault::internal)?;
+        row.map(|row| self.request_row(row)).ok_or_else(|| Fault::not_found(format!("unknown request \"{request}\"")))
+    }
+
+    fn session(&self, session: &str) -> Result<SessionRow, Fault> {
+        let row = self.store.session(session).map_err(Fault::internal)?;
+        row.map(|row| self.session_row(row)).ok_or_else(|| Fault::not_found(format!("unknown session \"{session}\"")))
+    }
+
+    /// A request whole: its row, its input and output, every block with payloads.
+    pub fn show(&self, request: &str) -> Result<Shown, Fault> {
+        let (row, events) = self.log_of(request)?;
+        let view = Events::new(&events);
+        let blocks = blocks(view, !row.status.is_terminal());
+        let input = events.first().and_then(|event| match &event.kind {
+            EventKind::RequestStarted { input, .. } => view.value(input),
+            _ => None,
+        });
+        let output = events.last().and_then(|event| match &event.kind {
+            EventKind::RequestFinished { output: Some(output), .. } => view.value(output),
+            _ => None,
+        });
+        Ok(Shown {
+            input: json(input),
+            output: json(output),
+            blocks: blocks
+                .iter()
+                .map(|block| ShownBlock {
+                    row: BlockRow::new(&row.id, block),
+                    input: json(block.input),
+                    output: json(block.output),
+                })
+                .collect(),
+            request: row,
+        })
+    }
+
+    /// The rows of a request's timeline that began or ended after an event (0: all).
+    pub fn timeline(&self, request: &str, after: u64) -> Result<Timeline, Fault> {
+        let (row, events) = self.log_of(request)?;
+        let blocks = blocks(Events::new(&events), !row.status.is_terminal());
+        let ended = row.status.is_terminal();
+        let is_news = |block: &&BlockView<'_>| {
+            block.seq_start > after || block.seq_end.is_some_and(|end| end > after) || (block.seq_end.is_none() && (ended || block.changes + block.items > 0))
+        };
+        Ok(Timeline {
+            seq: events.last().map_or(0, |event| event.seq),
+            blocks: blocks.iter().filter(is_news).map(|block| BlockRow::new(&row.id, block)).collect(),
+            request: row,
+        })
+    }
+
+    /// Everything about one execution of a block.
+    pub fn block(&self, request: &str, instance: &str) -> Result<BlockDetail, Fault> {
+        let (row, events) = self.log_of(request)?;
+        let view = Events::new(&events);
+        let all = blocks(view, !row.status.is_terminal());
+        let block = all
+            .iter()
+            .find(|block| format!("{request}:{}:{}", block.path, block.attempt) == instance)
+            .ok_or_else(|| Fault::not_found(format!("request \"{request}\" has no block \"{instance}\"")))?;
+        let own = |event: &&Event| event.path.as_deref() == Some(&*block.path) && event.attempt == block.attempt;
+        let id: Arc<str> = row.id.as_str().into();
+        let items = items(&id, view)
+            .into_iter()
+            .filter(|item| item.provenance.block_instance_id == instance)
+            .map(ItemRow::from)
+            .collect();
+        let logs = events
+            .iter()
+            .filter(own)
+            .filter_map(|event| match &event.kind {
+                EventKind::Logged { level, text } => Some(LogLine { level: level.clone(), text: text.clone(), at: event.at }),
+                _ => None,
+            })
+            .collect();
+        let mut changes = Vec::new();
+        for scope in self.scopes_of(request)? {
+            let writes: Vec<u64> = events
+                .iter()
+                .filter(own)
+                .filter(|event| matches!(&event.kind, EventKind::StateChanged { scope: written, .. } if *written == scope))
+                .map(|event| event.seq)
+                .collect();
+            let Some(first) = writes.first().copied() else { continue };
+            let (from, to) = match scope.kind.is_durable() {
+                // Durable writes come into force together, with the block's last event.
+                true => (block.seq_end.map_or(first, |end| end - 1), block.seq_end.unwrap_or(first)),
+                false => (first - 1, writes.last().copied().unwrap_or(first)),
+            };
+            for mut change in self.scope_diff(&scope, request, from, request, to)? {
+                change.seq = writes.last().copied();
+                change.by = Some(block.path.to_string());
+                changes.push(change);
+            }
+        }
+        Ok(BlockDetail { block: BlockRow::new(&row.id, block), input: json(block.input), output: json(block.output), items, changes, logs })
+    }
+
+    /// Raw events of a request, oldest first.
+    pub fn events(&self, request: &str, query: EventQuery) -> Result<Vec<EventRow>, Fault> {
+        self.request(request)?;
+        let events = self.store.events(request, &query).map_err(Fault::internal)?;
+        Ok(events.iter().map(|event| EventRow::new(request, event)).collect())
+    }
+
+    /// The items of a request or a session, as an audience sees them, oldest first.
+    pub fn items(&self, session: Option<&str>, request: Option<&str>, audience: Audience) -> Result<Vec<ItemRow>, Fault> {
+        let requests = match (session, request) {
+            (_, Some(request)) => vec![self.request(request)?.id],
+            (Some(session), None) => {
+                self.session(session)?;
+                let query = RequestQuery { session: Some(session.to_owned()), ..RequestQuery::default() };
+                let mut rows = self.store.requests(&query).map_err(Fault::internal)?;
+                rows.reverse();
+                rows.into_iter().map(|row| row.id).collect()
+            }
+            (None, None) => return Err(Fault::invalid("name a session or a request")),
+        };
+        let mut all = Vec::new();
+        for request in requests {
+            let events = self.store.events(&request, &EventQuery::default()).map_err(Fault::internal)?;
+            let id: Arc<str> = request.into();
+            for item in items(&id, Events::new(&events)) {
+                if audience.sees(&item) {
+                    all.push(ItemRow::from(item));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Every scope's state at an instant of a request; its newest instant when `at` is absent.
+    pub fn state_at(&self, request: &str, at: Option<&At>) -> Result<StateView, Fault> {
+        let seq = self.seq_at(request, at)?;
+        let query = EventQuery { from: Some(seq), to: Some(seq), ..EventQuery::default() };
+        let at = self.store.events(request, &query).map_err(Fault::internal)?.first().map(|event| event.at);
+        let mut view = StateView { seq: Some(seq), at, ..StateView::default() };
+        for scope in self.scopes_of(request)? {
+            let record = self.store.state_at(&scope, request, seq).map_err(Fault::internal)?;
+            let name = put_state(&mut view, &scope, Json(record.state.to_json()));
+            view.versions.insert(name, record.version);
+        }
+        Ok(view)
+    }
+
+    /// The newest state of a session, a user or a project.
+    pub fn record_state(&self, scope: ScopeKey) -> Result<StateView, Fault> {
+        if !self.store.exists(&scope).map_err(Fault::internal)? {
+            return Err(Fault::not_found(format!("unknown {} \"{}\"", scope.kind.as_str(), scope.id)));
+        }
+        let record = engine::log::Log::record(&*self.store, &scope).map_err(Fault::internal)?;
+        let mut view = StateView::default();
+        let name = put_state(&mut view, &scope, Json(record.state.to_json()));
+        view.versions.insert(name, record.version);
+        Ok(view)
+    }
+
+    /// The differences of every scope between two instants, of one request or of two.
+    pub fn diff(&self, request: &str, from: Option<&At>, to: Option<&At>, with: Option<&str>) -> Result<Vec<Change>, Fault> {
+        let other = with.unwrap_or(request);
+        let from = match (from, with) {
+            (Some(at), _) => self.seq_at(request, Some(at))?,
+            // Two requests are compared at their ends; one request from its beginning.
+            (None, Some(_)) => self.seq_at(request, None)?,
+            (None, None) => 1,
+        };
+        let to = self.seq_at(other, to)?;
+        let mut changes = Vec::new();
+        let mut scopes = self.scopes_of(request)?;
+        if with.is_some() {
+            scopes.retain(|scope| scope.kind.is_durable());
+        }
+        for scope in scopes {
+            changes.extend(self.scope_diff(&scope, request, from, other, to)?);
+        }
+        if with.is_none() {
+            self.name_writers(request, from, to, &mut changes)?;
+        }
+        Ok(changes)
+    }
+
+    fn scope_diff(&self, scope: &ScopeKey, request: &str, from: u64, other: &str, to: u64) -> Result<Vec<Change>, Fault> {
+        let old = self.store.state_at(scope, request, from).map_err(Fault::internal)?;
+        let new = self.store.state_at(scope, other, to).map_err(Fault::internal)?;
+        let instance = matches!(scope.kind, ScopeKind::Sequencer | ScopeKind::Block)
+            .then(|| scope.id.to_string());
+        Ok(diff::diff(Some(&old.state.to_json()), Some(&new.state.to_json()))
+            .into_iter()
+            .map(|difference| Change::new(scope.kind.as_str(), instance.clone(), difference))
+            .collect())
+    }
+
+    /// Who wrote each changed path last: the newest operation that touches its top-level field.
+    fn name_writers(&self, request: &str, from: u64, to: u64, changes: &mut [Change]) -> Result<(), Fault> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let query = EventQuery { to: Some(to), kind: Some("state_changed".to_owned()), ..EventQuery::default() };
+        let events = self.store.events(request, &query).map_err(Fault::internal)?;
+        let empty = engine::state::State::default();
+        for change in changes {
+            let field = change.path.split(['.', '[']).next().unwrap_or_default();
+            let writer = events.iter().rev().find(|event| match &event.kind {
+                EventKind::StateChanged { scope, operation, .. } => {
+                    let same = scope.kind.as_str() == change.scope
+                        && change.instance_id.as_ref().is_none_or(|id| **id == *scope.id);
+                    same && (operation.touched(&empty).contains(&field)
+                        || matches!(operation, engine::operation::Operation::Set { .. }))
+                }
+                _ => false,
+            });
+            if let Some(event) = writer.filter(|event| event.seq > from || change.seq.is_none()) {
+                change.seq = Some(event.seq);
+                change.by = event.path.as_ref().map(ToString::to_string);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sizes and counts of the database.
+    pub fn stats(&self) -> Result<Stats, Fault> {
+        let stats = self.store.stats().map_err(Fault::internal)?;
+        Ok(Stats {
+            bytes: stats.bytes,
+            events: stats.events,
+            items: stats.items,
+            sessions: stats.sessions,
+            requests: stats.requests,
+            payload_bytes: stats.payload_bytes,
+            unique_payload_bytes: stats.unique_payload_bytes,
+        })
+    }
+
+    pub(super) fn log_of(&self, request: &str) -> Result<(RequestRow, Vec<Event>), Fault> {
+        let row = self.request(request)?;
+        let events = self.store.events(request, &EventQuery::default()).map_err(Fault::internal)?;
+        Ok((row, events))
+    }
+
+    fn scopes_of(&self, request: &str) -> Result<Vec<ScopeKey>, Fault> {
+        self.store.scopes_of(request).map_err(Fault::internal)
+    }
+
+    fn seq_at(&self, request: &str, at: Option<&At>) -> Result<u64, Fault> {
+        let last = self.request(request)?.last_seq;
+        match at {
+            None => Ok(last),
+            Some(At::Seq(seq)) if *seq <= last => Ok(*seq),
+            Some(At::Seq(seq)) => Err(Fault::not_found(format!("request \"{request}\" has {last} events, not {seq}"))),
+            Some(At::Path(path)) => {
+                let query = EventQuery { kind: Some("block_finished".to_owned()), ..EventQuery::default() };
+                let events = self.store.events(request, &query).map_err(Fault::internal)?;
+                let found = events.iter().rev().find(|event| event.path.as_deref() == Some(path));
+                found.map(|event| event.seq).ok_or_else(|| {
+                    Fault::not_found(format!("no block finished at path \"{path}\" in request \"{request}\""))
+                })
+            }
+        }
+    }
+}
+
+fn put_state(view: &mut StateView, scope: &ScopeKey, state: Json) -> String {
+    match scope.kind {
+        ScopeKind::Request => view.request = Some(state),
+        ScopeKind::Session => view.session = Some(state),
+        ScopeKind::User => view.user = Some(state),
+        ScopeKind::Project => view.project = Some(state),
+        ScopeKind::Sequencer | ScopeKind::Block => {
+            view.sequencers.insert(scope.id.to_string(), state);
+            return scope.id.to_string();
+        }
+    }
+    scope.kind.as_str().to_owned()
+}
+
+fn json(value: Option<&Value>) -> Option<Json> {
+    value.cloned().map(Json)
+}
+
