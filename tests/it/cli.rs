@@ -203,6 +203,31 @@ fn events_stream_one_a_line_with_the_result_last() {
 }
 
 #[test]
+fn events_are_told_while_the_flow_runs() {
+    let place = Place::with_flow(
+        r#"
+const wait = handler({ name: "wait", execute: () => new Promise((resolve) => setTimeout(() => resolve("done"), 60_000)) });
+export default defineFlow({ kind: "slow", actions: { wait: { block: wait } } });
+"#,
+    );
+    let mut child = std::process::Command::new(tests::bench::program())
+        .args(["run", "slow", "wait", "--user", "ada", "--events"])
+        .current_dir(place.dir())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut first = String::new();
+    let stdout = child.stdout.take().expect("it is piped");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut first).expect("a line");
+    let running = child.try_wait().expect("our own child").is_none();
+    child.kill().expect("our own child");
+    child.wait().expect("our own child");
+    assert!(first.contains("request_started") && running, "{first}");
+    // Nobody finished it, and everybody can see that.
+    check_list(&place, "requests", "status", &["interrupted"]);
+}
+
+#[test]
 fn sessions_are_newest_first_with_their_counts() {
     let place = counted();
     check(

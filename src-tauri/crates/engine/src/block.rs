@@ -20,6 +20,7 @@ use crate::flow::{Block, Body, Text};
 use crate::frame::Frame;
 use crate::path::{encode, join};
 use crate::request::Run;
+use crate::unit;
 
 /// How often a body runs again because a record changed under it (core-semantics §4.3).
 const CONFLICT_RETRIES: u32 = 3;
@@ -88,6 +89,9 @@ pub fn run_block(
         let path: Arc<str> = path.into();
         let mut tries = 0;
         let mut conflicts = 0;
+        // Held while a body runs again because a record changed under it, so that no other writer
+        // of this request can come in between a second time.
+        let mut turn = None;
         loop {
             if run.abort.is_set() {
                 return Err(FlowError::aborted());
@@ -113,8 +117,16 @@ pub fn run_block(
             if let Some(own) = &frame.own {
                 run.record(&frame, EventKind::StateInitialized { scope: own.key.clone(), state: own.recordable() });
             }
-            let result = body_until_abort(&run, &frame, &input).await;
+            let mut result = body_until_abort(&run, &frame, &input).await;
             frame.finish();
+            if conflicts > CONFLICT_RETRIES {
+                let path = Some(path.to_string());
+                result = Err(FlowError { path, ..FlowError::conflict(conflicts) });
+            }
+            if result.as_ref().is_err_and(|error| error.is_abort() || conflicts > CONFLICT_RETRIES) {
+                // Cut off in the middle, or never up to date: it has no effect.
+                frame.transaction.clear();
+            }
             match result {
                 Err(error) if should_retry(&block, &error, tries) && !run.abort.is_set() => {
                     abandon(&run, &frame, Some(error)).await?;
@@ -122,7 +134,7 @@ pub fn run_block(
                     tries += 1;
                     run.effects.sleep(pause).await;
                 }
-                result => match finish(&run, &frame, &result).await? {
+                result => match finish(&run, &frame, &result, turn.is_some()).await? {
                     Finished::Committed(seq) => {
                         frame.end(&result);
                         return match result {
@@ -134,10 +146,11 @@ pub fn run_block(
                     }
                     Finished::RunAgain => {
                         abandon(&run, &frame, None).await?;
-                        if conflicts == CONFLICT_RETRIES {
-                            return Err(FlowError::conflict(conflicts + 1));
+                        if turn.is_none() {
+                            turn = Some(run.commits.turn().await);
+                        } else {
+                            run.effects.sleep(CONFLICT_DELAY_MS << conflicts).await;
                         }
-                        run.effects.sleep(CONFLICT_DELAY_MS << conflicts).await;
                         conflicts += 1;
                     }
                 },
@@ -188,7 +201,7 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> 
         Err(mut error) => {
             if let Some(hook) = &block.on_errored {
                 // Its own failure is swallowed (core-semantics §2.3, step 9).
-                let _ = hook.call(vec![Arg::Error(error.clone())], cx.clone()).await;
+                let _ = unit::call(&cx, hook, vec![Arg::Error(error.clone())]).await;
             }
             error.path.get_or_insert_with(|| frame.path.to_string());
             Err(error)
@@ -200,7 +213,7 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> 
 async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Flowing, FlowError> {
     let mut input = given.clone();
     if let Some(connect) = &block.connect_input {
-        let connected = connect.call(vec![input.argument()], cx.clone()).await?.into_data()?;
+        let connected = unit::call(cx, connect, vec![input.argument()]).await?.into_data()?;
         if connected != input.data {
             input = Flowing::new(connected);
         }
@@ -233,7 +246,7 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
             },
         },
         Body::Router { routes, execute, validate } => {
-            let chosen = execute.call(vec![input.argument()], cx.clone()).await?;
+            let chosen = unit::call(cx, execute, vec![input.argument()]).await?;
             let route = choose(cx, routes, validate.as_ref(), chosen, &input.data).await?;
             cx.record(EventKind::RouteDecided { route: route.name.to_string() });
             let path = join(&cx.frame.path, &format!("route:{}", encode(&route.name)));
@@ -242,7 +255,7 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
         Body::Generator(generator) => crate::generator::generate(cx, block, generator, &input.data).await?,
     };
     if let Some(connect) = &block.connect_output {
-        output = Flowing::new(connect.call(vec![Arg::Data(output.data)], cx.clone()).await?.into_data()?);
+        output = Flowing::new(unit::call(cx, connect, vec![Arg::Data(output.data)]).await?.into_data()?);
     }
     if let Some(schema) = &block.output_schema {
         output = match &block.body {
@@ -251,7 +264,7 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
         };
     }
     if let Some(hook) = &block.on_completed {
-        hook.call(vec![Arg::Data(output.data.clone())], cx.clone()).await?;
+        unit::call(cx, hook, vec![Arg::Data(output.data.clone())]).await?;
     }
     Ok(output)
 }
@@ -319,7 +332,7 @@ async fn choose(
     let known = match validate {
         Some(validate) => {
             let args = vec![Arg::Data(Value::String(block.name.to_string()).into()), Arg::Data(input.clone())];
-            validate.call(args, cx.clone()).await?.into_data()?.is_truthy()
+            unit::call(cx, validate, args).await?.into_data()?.is_truthy()
         }
         None => routes.iter().any(|route| Rc::ptr_eq(route, &block) || route.name == block.name),
     };
@@ -337,7 +350,7 @@ pub(crate) async fn text(cx: &Context, text: &Text, input: &Data) -> Result<Valu
     match text {
         Text::Fixed(value) => Ok(value.clone()),
         Text::Call(call) => {
-            Ok(call.call(vec![Arg::Data(input.clone())], cx.clone()).await?.into_data()?.to_json())
+            Ok(unit::call(cx, call, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json())
         }
     }
 }

@@ -42,7 +42,17 @@ pub(crate) async fn finish(
     run: &Rc<Run>,
     frame: &Rc<Frame>,
     result: &Result<Flowing, FlowError>,
+    has_turn: bool,
 ) -> Result<Finished, FlowError> {
+    // Writers of one request commit one after another: together they would refuse each other, and
+    // every refusal is an event.
+    let _turn = match frame.transaction.is_empty() || has_turn {
+        true => None,
+        false => Some(run.commits.turn().await),
+    };
+    if !catch_up(run, frame)? {
+        return Ok(Finished::RunAgain);
+    }
     loop {
         let commits = frame.transaction.commits();
         let (outcome, output, error) = match result {
@@ -66,6 +76,19 @@ pub(crate) async fn finish(
             Err(error) => return Err(FlowError::storage(error.to_string())),
         }
     }
+}
+
+/// Moves a transaction onto records that are newer than those it saw; false when the author's code
+/// must run again.
+pub(crate) fn catch_up(run: &Rc<Run>, frame: &Rc<Frame>) -> Result<bool, FlowError> {
+    let mut stale = Vec::new();
+    for commit in frame.transaction.commits() {
+        let record = run.log.record(&commit.scope).map_err(|error| FlowError::storage(error.to_string()))?;
+        if record.version != commit.from {
+            stale.push(commit.scope);
+        }
+    }
+    rebase(run, frame, &stale)
 }
 
 /// Moves a transaction onto the newest records; false when the author's code must run again.

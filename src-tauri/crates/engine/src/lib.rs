@@ -34,4 +34,5 @@ pub mod scope;
 pub mod sequencer;
 pub mod state;
 pub mod transaction;
+mod unit;
 pub mod views;

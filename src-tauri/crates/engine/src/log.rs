@@ -43,6 +43,14 @@ pub enum AppendError {
     /// The append starts a request whose id is already in use.
     #[error("request id is already in use")]
     Exists,
+    /// Another process has gone on with the request: the first event is not the next one.
+    #[error("event {found} does not follow event {last}")]
+    OutOfOrder {
+        /// The newest event there is.
+        last: u64,
+        /// The first event of the append.
+        found: u64,
+    },
     /// The storage failed (disk full, file gone, …); nothing of the append was kept.
     #[error("{0}")]
     Storage(String),

@@ -26,7 +26,7 @@ use crate::path::ROOT;
 use crate::recorder::Recorder;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
-use crate::transaction::{Container, fill};
+use crate::transaction::{Container, Fifo, fill};
 
 /// Who asks for what.
 #[derive(Clone, Debug)]
@@ -88,6 +88,8 @@ pub struct Run {
     pub journal: RefCell<Vec<Value>>,
     /// Work beside the root block.
     pub(crate) pool: crate::background::Pool,
+    /// Commits of durable records, one at a time.
+    pub(crate) commits: Fifo,
     /// What an earlier part of this request finished.
     pub(crate) memo: Memo,
     stamps: Cell<u64>,
@@ -134,6 +136,7 @@ impl Run {
             abort,
             status_line: RefCell::default(),
             journal: RefCell::new(journal.collect()),
+            commits: Fifo::default(),
             memo,
             pool: crate::background::Pool::default(),
             stamps: Cell::new(1),

@@ -8,16 +8,14 @@ use std::collections::HashMap;
 
 use crate::background;
 use crate::block::{Flowing, run_block};
-use crate::boundary::rebase;
 use crate::callable::{Arg, Fun, Returned};
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
-use crate::event::EventKind;
 use crate::fanout;
 use crate::flow::{Child, Operation, Step};
-use crate::log::AppendError;
 use crate::path::{encode, join};
+use crate::unit;
 
 /// `doUntil` and `doWhile` repeat at most this often after the first run (core-semantics §3.7).
 const LOOP_GUARD: u32 = 250;
@@ -236,13 +234,7 @@ impl Chain<'_> {
 
     /// Calls a function of the chain and commits what it wrote.
     pub(crate) async fn call_with(&self, function: &Fun, args: Vec<Arg>) -> Result<Returned, FlowError> {
-        let cx = self.cx;
-        if cx.frame.transaction.is_empty() {
-            cx.run.see_records(&cx.frame)?;
-        }
-        let returned = function.call(args, cx.clone()).await?;
-        commit(cx).await?;
-        Ok(returned)
+        unit::call(self.cx, function, args).await
     }
 
     /// The block of one item, made or given, with its path.
@@ -268,27 +260,4 @@ impl Chain<'_> {
             }
         }
     }
-}
-
-async fn commit(cx: &Context) -> Result<(), FlowError> {
-    let mut refused = 0;
-    while !cx.frame.transaction.is_empty() {
-        let commits = cx.frame.transaction.commits();
-        let event = EventKind::Committed { commits: commits.clone() };
-        match cx.run.recorder.commit(Some(&cx.frame.path), cx.frame.attempt, event).await {
-            Ok(_) => {
-                cx.run.refresh_ancestors(&cx.frame, &commits);
-                cx.frame.transaction.clear();
-                cx.run.see_records(&cx.frame)?;
-            }
-            Err(AppendError::Conflict(scopes)) => {
-                refused += 1;
-                if !rebase(&cx.run, &cx.frame, &scopes)? {
-                    return Err(FlowError::conflict(refused));
-                }
-            }
-            Err(error) => return Err(FlowError::storage(error.to_string())),
-        }
-    }
-    Ok(())
 }

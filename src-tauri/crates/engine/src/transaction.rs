@@ -35,10 +35,28 @@ impl Fifo {
         if self.held.replace(true) {
             let (sender, receiver) = oneshot::channel();
             self.waiting.borrow_mut().push_back(sender);
-            // The sender is only dropped with the queue itself, and then nobody waits any more.
-            let _ = receiver.await;
+            let mut waiting = Waiting { fifo: self, receiver: Some(receiver) };
+            if let Some(receiver) = &mut waiting.receiver {
+                // The sender is only dropped with the queue itself, and then nobody waits any more.
+                let _ = receiver.await;
+            }
+            waiting.receiver = None;
         }
         Turn(self)
+    }
+}
+
+/// A waiter that may be given up: a turn that reached it too late goes on to the next.
+struct Waiting<'a> {
+    fifo: &'a Fifo,
+    receiver: Option<oneshot::Receiver<()>>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(Ok(Some(()))) = self.receiver.as_mut().map(oneshot::Receiver::try_recv) {
+            drop(Turn(self.fifo));
+        }
     }
 }
 
@@ -118,6 +136,8 @@ struct View {
     base: Record,
     /// Declared fields with defaults that the record has not got yet.
     missing: Map<String, Value>,
+    /// Waiting writes of the blocks around it.
+    above: Vec<Operation>,
     state: Arc<State>,
     stamp: u64,
     pending: Vec<Pending>,
@@ -148,12 +168,9 @@ pub enum Rebase {
 impl Transaction {
     /// Begins to see `record`, with `missing` defaults filled in and ancestors' writes on top.
     pub fn see(&self, key: ScopeKey, record: Record, missing: Map<String, Value>, above: &[Operation], stamp: u64) {
-        let mut state = (*record.state).clone();
-        fill(&mut state, &missing);
-        for operation in above {
-            operation.apply(&mut state);
-        }
-        let view = View { key, base: record, missing, state: Arc::new(state), stamp, pending: Vec::new() };
+        let mut view =
+            View { key, base: record, missing, above: above.to_vec(), state: Arc::default(), stamp, pending: Vec::new() };
+        view.state = Arc::new(view.replayed().0);
         let mut views = self.views.borrow_mut();
         match views.iter_mut().find(|other| other.key == view.key) {
             Some(slot) => *slot = view,
@@ -288,6 +305,9 @@ impl View {
     fn replayed(&self) -> (State, bool) {
         let mut state = (*self.base.state).clone();
         fill(&mut state, &self.missing);
+        for operation in &self.above {
+            operation.apply(&mut state);
+        }
         let mut all_changed = true;
         for pending in &self.pending {
             match pending {

@@ -39,6 +39,8 @@ pub struct FlowRow {
 pub(crate) struct Entry {
     pub(crate) good: Option<Arc<Good>>,
     error: Option<LoadError>,
+    /// Another file has its kind; found anew with every refresh.
+    double: Option<LoadError>,
     inputs: Vec<(PathBuf, String)>,
 }
 
@@ -55,7 +57,8 @@ pub(crate) struct Good {
 struct Cached {
     version: String,
     inputs: Vec<(PathBuf, String)>,
-    good: Good,
+    /// A file that was bundled and then failed is not worth trying again until something changes.
+    result: Result<Good, LoadError>,
 }
 
 /// All flow files by path.
@@ -94,6 +97,7 @@ impl Catalogue {
     fn refuse_doubles(&mut self) {
         let mut owners: BTreeMap<String, String> = BTreeMap::new();
         for entry in self.entries.values_mut() {
+            entry.double = None;
             let Some(good) = &entry.good else { continue };
             let Some(flow) = &good.flow else { continue };
             match owners.get(&flow.kind) {
@@ -101,7 +105,7 @@ impl Catalogue {
                 Some(first) => {
                     let message =
                         format!("flow kind \"{}\" is already defined in {first}; give this one another kind", flow.kind);
-                    entry.error = Some(LoadError::in_file(LoadErrorKind::Conflict, &good.bundle.file, message));
+                    entry.double = Some(LoadError::in_file(LoadErrorKind::Conflict, &good.bundle.file, message));
                 }
             }
         }
@@ -132,7 +136,8 @@ impl Catalogue {
             .iter()
             .filter_map(|(file, entry)| {
                 let flow = entry.good.as_ref().and_then(|good| good.flow.as_ref());
-                if flow.is_none() && entry.error.is_none() {
+                let error = entry.error.as_ref().or(entry.double.as_ref());
+                if flow.is_none() && error.is_none() {
                     return None;
                 }
                 let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -142,7 +147,7 @@ impl Catalogue {
                     file: shown,
                     actions: flow.map(|flow| flow.actions.iter().map(action_row).collect()).unwrap_or_default(),
                     has_mock: mock_file(file).is_file(),
-                    error: entry.error.as_ref().map(LoadErrorRow::from),
+                    error: error.map(LoadErrorRow::from),
                 })
             })
             .collect()
@@ -182,43 +187,53 @@ fn cached(cache: &Path, file: &Path) -> Option<Entry> {
     if cached.version != script::version() || !is_current(&cached.inputs) {
         return None;
     }
-    Some(Entry { good: Some(Arc::new(cached.good)), error: None, inputs: cached.inputs })
+    Some(match cached.result {
+        Ok(good) => Entry { good: Some(Arc::new(good)), inputs: cached.inputs, ..Entry::default() },
+        Err(error) => Entry { error: Some(error), inputs: cached.inputs, ..Entry::default() },
+    })
 }
 
 fn load(workspace: &Path, file: &Path, cache: &Path, limits: Limits, known: Entry) -> Entry {
-    match load_fresh(workspace, file, limits) {
-        Ok(good) => {
-            let inputs: Vec<_> =
-                good.bundle.inputs.iter().filter_map(|input| Some((input.clone(), hash_of(input)?))).collect();
-            let cached = Cached { version: script::version(), inputs: inputs.clone(), good };
-            // A cache that cannot be written costs time, not correctness.
-            let _ = std::fs::create_dir_all(cache)
-                .and_then(|()| std::fs::write(cache_file(cache, file), serde_json::to_vec(&cached).unwrap_or_default()));
-            Entry { good: Some(Arc::new(cached.good)), error: None, inputs }
-        }
-        Err(error) => {
-            // Remembered by its own hash only: a repaired import elsewhere must be tried again.
-            Entry { good: known.good, error: Some(error), inputs: Vec::new() }
-        }
+    let (result, files) = load_fresh(workspace, file, limits);
+    let inputs: Vec<_> = files.iter().filter_map(|input| Some((input.clone(), hash_of(input)?))).collect();
+    if inputs.is_empty() {
+        // It was not even bundled: a repaired import elsewhere may mend it, so it is tried again.
+        return Entry { good: known.good, error: result.err(), ..Entry::default() };
+    }
+    let cached = Cached { version: script::version(), inputs: inputs.clone(), result };
+    // A cache that cannot be written costs time, not correctness.
+    let _ = std::fs::create_dir_all(cache)
+        .and_then(|()| std::fs::write(cache_file(cache, file), serde_json::to_vec(&cached).unwrap_or_default()));
+    match cached.result {
+        Ok(good) => Entry { good: Some(Arc::new(good)), inputs, ..Entry::default() },
+        Err(error) => Entry { good: known.good, error: Some(error), inputs, ..Entry::default() },
     }
 }
 
-fn load_fresh(workspace: &Path, file: &Path, limits: Limits) -> Result<Good, LoadError> {
+/// Bundles and evaluates a file, on a thread with the stack for it. The files it was made from are
+/// known as soon as it is bundled, even when it fails then.
+fn load_fresh(workspace: &Path, file: &Path, limits: Limits) -> (Result<Good, LoadError>, Vec<PathBuf>) {
     let (workspace, file) = (workspace.to_owned(), file.to_owned());
-    let shown = file.display().to_string();
-    let broken = |message: &str| LoadError::in_file(LoadErrorKind::Thrown, &shown, message);
+    let shown = file.strip_prefix(&workspace).unwrap_or(&file).display().to_string();
+    let broken = |message: &str| (Err(LoadError::in_file(LoadErrorKind::Thrown, &shown, message)), Vec::new());
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        let runtime = runtime.map_err(|error| LoadError::in_file(LoadErrorKind::Thrown, "", error.to_string()))?;
-        let bundle = runtime.block_on(script::bundle(&workspace, &file))?;
-        let loaded = Loaded::load(&bundle, &workspace, limits)?;
-        let flow = loaded.describe(&bundle.file)?;
-        Ok(Good { bundle, flow })
+        let bundle = match runtime {
+            Ok(runtime) => runtime.block_on(script::bundle(&workspace, &file)),
+            Err(error) => Err(LoadError::in_file(LoadErrorKind::Thrown, "", error.to_string())),
+        };
+        let bundle = match bundle {
+            Ok(bundle) => bundle,
+            Err(error) => return (Err(error), Vec::new()),
+        };
+        let inputs = bundle.inputs.clone();
+        let flow = Loaded::load(&bundle, &workspace, limits).and_then(|loaded| loaded.describe(&bundle.file));
+        (flow.map(|flow| Good { bundle, flow }), inputs)
     });
     match thread.map(std::thread::JoinHandle::join) {
         Ok(Ok(result)) => result,
-        Ok(Err(_)) => Err(broken("the file could not be loaded: the bundler panicked")),
-        Err(error) => Err(broken(&error.to_string())),
+        Ok(Err(_)) => broken("the file could not be loaded: the bundler panicked"),
+        Err(error) => broken(&error.to_string()),
     }
 }
 

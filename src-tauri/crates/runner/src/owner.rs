@@ -23,9 +23,11 @@ impl Owner {
         let file = OpenOptions::new().create_new(true).write(true).open(path(folder, &name))?;
         file.lock()?;
         for entry in std::fs::read_dir(folder)?.flatten() {
-            let stem = entry.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
-            if let Some(other) = stem.filter(|other| *other != name)
-                && !is_locked(folder, &other)
+            // Only what is surely ours is ever removed.
+            let file = entry.file_name().to_string_lossy().into_owned();
+            let other = file.strip_suffix(".lock").filter(|other| uuid::Uuid::try_parse(other).is_ok());
+            if let Some(other) = other.filter(|other| *other != name)
+                && !is_locked(folder, other)
             {
                 // Another process may clear it at the same time.
                 let _ = std::fs::remove_file(entry.path());

@@ -132,6 +132,9 @@ fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Send
             gone();
             let fault = match error {
                 engine::log::AppendError::Exists => Fault::refused(format!("request id \"{}\" is already in use", run.request)),
+                engine::log::AppendError::OutOfOrder { .. } => {
+                    Fault::refused(format!("request \"{}\" was just taken up by another process", run.request))
+                }
                 other => Fault::internal(other),
             };
             let _ = accepted.send(Err(fault));

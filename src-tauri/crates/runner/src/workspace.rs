@@ -111,7 +111,7 @@ impl Workspace {
             create: true,
         })
         .map_err(open_fault)?;
-        let owner = Owner::new(&data.parent().unwrap_or(&dir).join("run"))?;
+        let owner = Owner::new(&lock_folder(&data))?;
         let workspace = Arc::new(Workspace {
             dir,
             data,
@@ -178,7 +178,7 @@ impl Workspace {
     fn with_catalogue<R>(&self, read: impl FnOnce(&Catalogue) -> Result<R, Fault>) -> Result<R, Fault> {
         let mut slot = lock(&self.catalogue);
         let mut catalogue = slot.take().unwrap_or_default();
-        let cache = self.data.parent().unwrap_or(&self.dir).join("cache");
+        let cache = self.dir.join(".flowglass/cache");
         let result = catalogue
             .refresh(&self.dir, self.config.flows.as_deref(), &cache, self.config.script_limits())
             .and_then(|()| read(&catalogue));
@@ -227,6 +227,11 @@ impl Workspace {
                 options.action,
                 names.join(", ")
             )));
+        }
+        for (flag, value) in [("--session", &options.session), ("--project", &options.project)] {
+            if value.as_ref().is_some_and(|value| value.trim().is_empty()) {
+                return Err(Fault::invalid(format!("{flag} must not be empty; leave it out instead")));
+            }
         }
         let ephemeral = options.session.is_none();
         let session = options.session.clone().unwrap_or_else(new_session);
@@ -330,7 +335,12 @@ impl Workspace {
                 }
                 (path, origin)
             }
-            Mock::File(file) => (file.clone(), file.display().to_string()),
+            // By its full path: a resume may be asked for from another folder.
+            Mock::File(file) => {
+                let path = std::fs::canonicalize(file).unwrap_or_else(|_| file.clone());
+                let origin = path.display().to_string();
+                (path, origin)
+            }
         };
         Ok((Some(MockScript::read(&path)?), Some(origin)))
     }
@@ -424,6 +434,19 @@ impl Workspace {
             created_at: row.created_at,
             updated_at: row.updated_at,
             forked_from: row.forked_from,
+        }
+    }
+}
+
+/// Where the processes that share a database keep their locks: beside it, under a name that
+/// nobody else's folder has.
+fn lock_folder(data: &std::path::Path) -> PathBuf {
+    match data.parent() {
+        Some(folder) if folder.file_name().is_some_and(|name| name == ".flowglass") => folder.join("run"),
+        _ => {
+            let mut name = data.as_os_str().to_owned();
+            name.push(".run");
+            name.into()
         }
     }
 }

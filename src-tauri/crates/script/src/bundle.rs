@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use rolldown::{Bundler, BundlerOptions, BundlerTransformOptions, InputItem, OutputFormat, Platform, SourceMapType};
-use rolldown_common::{Output, TreeshakeOptions};
+use rolldown_common::{InnerOptions, ModuleSideEffects, Output, TreeshakeOptions};
 use rolldown_plugin::{
     HookLoadArgs, HookLoadOutput, HookLoadReturn, HookResolveIdArgs, HookResolveIdOutput, HookResolveIdReturn,
     HookUsage, Plugin, PluginContext, PluginContextResolveOptions, SharedLoadPluginContext,
@@ -48,7 +48,11 @@ pub async fn bundle(workspace: &Path, file: &Path) -> Result<Bundle, LoadError> 
         format: Some(OutputFormat::Esm),
         platform: Some(Platform::Neutral),
         sourcemap: Some(SourceMapType::Hidden),
-        treeshake: TreeshakeOptions::default(),
+        // zod 4 sets its messages up as a side effect of a module that calls itself free of them.
+        treeshake: TreeshakeOptions::Option(InnerOptions {
+            module_side_effects: ModuleSideEffects::Boolean(true),
+            ..InnerOptions::default()
+        }),
         code_splitting: Some(rolldown_common::CodeSplittingMode::Bool(false)),
         resolve: Some(rolldown_common::ResolveOptions {
             condition_names: Some(["import", "module", "default"].map(str::to_owned).to_vec()),

@@ -127,6 +127,10 @@ impl Vm {
                 Some(result) => result.catch(&ctx).map(|_| true).map_err(describe),
             }
         });
+        let evaluated = evaluated.map_err(|thrown| {
+            let (message, stack) = thrown.split_once('\n').unwrap_or((&thrown, ""));
+            (self.explain(message), stack.to_owned())
+        });
         self.deadline.set(None);
         match evaluated {
             Ok(true) => Ok(()),
@@ -135,12 +139,11 @@ impl Vm {
                 &bundle.file,
                 "the file waits at its top level; a flow may await only inside its blocks",
             )),
-            Err(thrown) => {
-                let (message, stack) = thrown.split_once('\n').unwrap_or((&thrown, ""));
-                let (place, _) = self.trace.map_stack(stack, &[]);
+            Err((message, stack)) => {
+                let (place, _) = self.trace.map_stack(&stack, &[]);
                 Err(LoadError {
                     kind: LoadErrorKind::Thrown,
-                    message: self.explain(message),
+                    message,
                     file: Some(place.as_ref().map_or_else(|| bundle.file.clone(), |place| place.file.clone())),
                     line: place.as_ref().map(|place| place.line),
                     column: place.as_ref().map(|place| place.column),

@@ -53,8 +53,7 @@ pub(crate) fn append(
     }
     let Some(known) = requests.get_mut(request) else { return Ok(Ok(())) };
     if first.seq != known.last + 1 {
-        let message = format!("event {} of request \"{request}\" does not follow event {}", first.seq, known.last);
-        return Ok(Err(AppendError::Storage(message)));
+        return Ok(Err(AppendError::OutOfOrder { last: known.last, found: first.seq }));
     }
     let lost = conflicts(connection, events)?;
     if !lost.is_empty() {

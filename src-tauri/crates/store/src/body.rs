@@ -21,6 +21,8 @@ const LEVEL: i32 = 1;
 pub(crate) struct Weight {
     pub(crate) bytes: i64,
     pub(crate) unique: i64,
+    /// Bytes of marks in the line at hand: they stand for a payload and are none.
+    marks: i64,
 }
 
 /// An event kind as the text of its line.
@@ -37,8 +39,10 @@ pub(crate) fn shrink(connection: &Connection, text: String, weight: &mut Weight)
     }
     let mut value: Value = from_json(&text)?;
     shrink_value(connection, &mut value, 0, weight)?;
+    let marks = weight.marks;
     let text = serde_json::to_string(&value)?;
-    weight.unique += text.len() as i64;
+    weight.unique += text.len() as i64 - marks;
+    weight.marks = 0;
     Ok(text)
 }
 
@@ -86,6 +90,7 @@ fn shrink_value(connection: &Connection, value: &mut Value, depth: usize, weight
     mark.insert(MARK.to_owned(), hash.to_hex().to_string().into());
     mark.insert("bytes".to_owned(), text.len().into());
     *value = Value::Object(mark);
+    weight.marks += serde_json::to_string(&value)?.len() as i64;
     Ok(100)
 }
 

@@ -116,9 +116,14 @@ impl Filter {
 
     fn sql(&self, select: &str, order: &str, limit: Option<u64>, offset: Option<u64>) -> String {
         let filter = if self.clauses.is_empty() { String::new() } else { format!(" WHERE {}", self.clauses.join(" AND ")) };
-        let limit = limit.map_or(-1, |limit| limit as i64);
-        format!("{select}{filter} ORDER BY {order} LIMIT {limit} OFFSET {}", offset.unwrap_or(0))
+        let limit = limit.map_or(-1, sql);
+        format!("{select}{filter} ORDER BY {order} LIMIT {limit} OFFSET {}", sql(offset.unwrap_or(0)))
     }
+}
+
+/// A number as SQLite has it; none of ours is near the edge.
+fn sql(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 impl Store {
@@ -192,10 +197,10 @@ impl Store {
         let mut filter = Filter::default();
         filter.and("request = (SELECT n FROM request WHERE id = ?)", request.to_owned());
         if let Some(from) = query.from {
-            filter.and("seq >= ?", from as i64);
+            filter.and("seq >= ?", sql(from));
         }
         if let Some(to) = query.to {
-            filter.and("seq <= ?", to as i64);
+            filter.and("seq <= ?", sql(to));
         }
         if let Some(kind) = &query.kind {
             filter.and("kind = ?", kind.clone());

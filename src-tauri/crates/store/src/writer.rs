@@ -181,7 +181,7 @@ impl State {
         let mut answers = Vec::with_capacity(units.len());
         let mut committed = Vec::new();
         for (unit, result) in units.into_iter().zip(results) {
-            if !unit.events.is_empty() && !matches!(result, Err(AppendError::Exists | AppendError::Storage(_))) {
+            if !unit.events.is_empty() && !matches!(result, Err(AppendError::Exists | AppendError::OutOfOrder { .. } | AppendError::Storage(_))) {
                 committed.push(Committed { request: unit.request, events: unit.events.into() });
             }
             answers.push((unit.answer, result));

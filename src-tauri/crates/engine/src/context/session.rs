@@ -48,10 +48,10 @@ impl Context {
     pub fn session_items(&self, audience: Audience, query: &Value) -> Result<Value, FlowError> {
         let mut all: Vec<Item> = Vec::new();
         for (request, events) in self.earlier()? {
-            all.extend(items(&request, Events::new(&events)));
+            all.extend(items(&request, Events::new(&events), true));
         }
         let own = self.run.recorder.items();
-        all.extend(items(&self.run.request, Events::new(&own)));
+        all.extend(items(&self.run.request, Events::new(&own), true));
         let with_transient = query["includeTransient"].as_bool().unwrap_or(false);
         let types: Option<Vec<&str>> = query["itemTypes"]
             .as_array()

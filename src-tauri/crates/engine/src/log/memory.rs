@@ -53,7 +53,7 @@ impl Inner {
         if let Some(first) = events.first()
             && first.seq != last + 1
         {
-            return Err(AppendError::Storage(format!("event {} does not follow event {last}", first.seq)));
+            return Err(AppendError::OutOfOrder { last, found: first.seq });
         }
         let mut conflicts = Vec::new();
         for commit in events.iter().flat_map(|event| event.kind.commits()) {

@@ -11,7 +11,7 @@ use crate::log::RequestEvents;
 pub fn messages(requests: &[RequestEvents]) -> Vec<Message> {
     requests
         .iter()
-        .flat_map(|(request, events)| items(request, Events::new(events)))
+        .flat_map(|(request, events)| items(request, Events::new(events), true))
         .filter(|item| Audience::History.sees(item))
         .filter_map(|item| message(&item))
         .collect()

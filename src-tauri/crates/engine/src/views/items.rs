@@ -106,9 +106,10 @@ pub struct Item {
     pub payload: Map<String, Value>,
 }
 
-/// All items of a request, oldest first, without those of abandoned attempts.
-pub fn items(request: &Arc<str>, events: Events<'_>) -> Vec<Item> {
-    let facts = Facts::gather(events);
+/// All items of a request, oldest first, without those of abandoned attempts. `live` says whether
+/// the request's process still runs it: an attempt without an end is then going on, else abandoned.
+pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
+    let facts = Facts::gather(events, live);
     let mut items: Vec<Item> = Vec::new();
     let mut keyed: HashMap<String, usize> = HashMap::new();
     let mut index = 0;
@@ -164,13 +165,15 @@ fn identity(item: &NewItem, key: &str) -> String {
 struct Facts<'a> {
     names: HashMap<(&'a str, u32), &'a Event>,
     abandoned: HashSet<(&'a str, u32)>,
+    memoized: HashSet<(&'a str, u32)>,
     committed: HashMap<Seq, Option<&'a Value>>,
 }
 
 impl<'a> Facts<'a> {
-    fn gather(events: Events<'a>) -> Self {
+    fn gather(events: Events<'a>, live: bool) -> Self {
         let mut names = HashMap::new();
         let mut abandoned = HashSet::new();
+        let mut memoized = HashSet::new();
         let mut committed = HashMap::new();
         let mut open: HashSet<(&'a str, u32)> = HashSet::new();
         for event in events.iter() {
@@ -190,8 +193,11 @@ impl<'a> Facts<'a> {
                     names.insert((path, event.attempt), event);
                     open.insert((path, event.attempt));
                 }
-                EventKind::BlockFinished { outcome, .. } => {
+                EventKind::BlockFinished { outcome, memoized: recalled, .. } => {
                     open.remove(&(path, event.attempt));
+                    if *recalled {
+                        memoized.insert((path, event.attempt));
+                    }
                     if *outcome == Outcome::Abandoned {
                         abandoned.insert((path, event.attempt));
                     }
@@ -199,11 +205,18 @@ impl<'a> Facts<'a> {
                 _ => {}
             }
         }
-        Facts { names, abandoned, committed }
+        if !live {
+            abandoned.extend(open);
+        }
+        Facts { names, abandoned, memoized, committed }
     }
 
     fn is_dropped(&self, event: &Event) -> bool {
         event.path.as_deref().is_some_and(|path| self.abandoned.contains(&(path, event.attempt)))
+    }
+
+    fn is_recalled(&self, event: &Event) -> bool {
+        event.path.as_deref().is_some_and(|path| self.memoized.contains(&(path, event.attempt)))
     }
 
     fn started(&self, event: &Event) -> Option<&'a Event> {
@@ -224,6 +237,8 @@ impl<'a> Facts<'a> {
     fn item_of(&self, request: &str, events: Events<'a>, event: &Event) -> Option<NewItem> {
         let (item_type, status, payload) = match &event.kind {
             EventKind::ItemAdded { item } | EventKind::ItemDone { item } => return Some(item.clone()),
+            // What a resume applied again was an item when it first happened.
+            EventKind::StateChanged { .. } if self.is_recalled(event) => return None,
             EventKind::StateChanged { scope, operation, value, version } => {
                 let rebased = match self.committed.get(&event.seq) {
                     Some(rebased) => *rebased,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind};
+use engine::event::{Event, EventKind, RequestStatus};
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::blocks::{BlockView, blocks};
 use engine::views::items::{Audience, items};
@@ -17,8 +17,15 @@ use crate::views::*;
 impl Workspace {
     /// Sessions, newest first.
     pub fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRow>, Fault> {
-        let rows = self.store.sessions(&query).map_err(Fault::internal)?;
-        Ok(rows.into_iter().map(|row| self.session_row(row)).collect())
+        let Some(wanted) = query.status.filter(|status| is_computed(*status)) else {
+            let rows = self.store.sessions(&query).map_err(Fault::internal)?;
+            return Ok(rows.into_iter().map(|row| self.session_row(row)).collect());
+        };
+        let (limit, offset) = (query.limit, query.offset);
+        let all = SessionQuery { status: Some(RequestStatus::InProgress), limit: None, offset: None, ..query };
+        let rows = self.store.sessions(&all).map_err(Fault::internal)?;
+        let rows = rows.into_iter().map(|row| self.session_row(row)).filter(|row| row.last_status == wanted);
+        Ok(page(rows, limit, offset))
     }
 
     /// Requests, newest first.
@@ -26,8 +33,15 @@ impl Workspace {
         if let Some(session) = &query.session {
             self.session(session)?;
         }
-        let rows = self.store.requests(&query).map_err(Fault::internal)?;
-        Ok(rows.into_iter().map(|row| self.request_row(row)).collect())
+        let Some(wanted) = query.status.filter(|status| is_computed(*status)) else {
+            let rows = self.store.requests(&query).map_err(Fault::internal)?;
+            return Ok(rows.into_iter().map(|row| self.request_row(row)).collect());
+        };
+        let (limit, offset) = (query.limit, query.offset);
+        let all = RequestQuery { status: Some(RequestStatus::InProgress), limit: None, offset: None, ..query };
+        let rows = self.store.requests(&all).map_err(Fault::internal)?;
+        let rows = rows.into_iter().map(|row| self.request_row(row)).filter(|row| row.status == wanted);
+        Ok(page(rows, limit, offset))
     }
 
     /// One request's row.
@@ -95,7 +109,7 @@ impl Workspace {
             .ok_or_else(|| Fault::not_found(format!("request \"{request}\" has no block \"{instance}\"")))?;
         let own = |event: &&Event| event.path.as_deref() == Some(&*block.path) && event.attempt == block.attempt;
         let id: Arc<str> = row.id.as_str().into();
-        let items = items(&id, view)
+        let items = items(&id, view, !row.status.is_terminal())
             .into_iter()
             .filter(|item| item.provenance.block_instance_id == instance)
             .map(ItemRow::from)
@@ -141,21 +155,21 @@ impl Workspace {
     /// The items of a request or a session, as an audience sees them, oldest first.
     pub fn items(&self, session: Option<&str>, request: Option<&str>, audience: Audience) -> Result<Vec<ItemRow>, Fault> {
         let requests = match (session, request) {
-            (_, Some(request)) => vec![self.request(request)?.id],
+            (_, Some(request)) => vec![self.request(request)?],
             (Some(session), None) => {
                 self.session(session)?;
                 let query = RequestQuery { session: Some(session.to_owned()), ..RequestQuery::default() };
-                let mut rows = self.store.requests(&query).map_err(Fault::internal)?;
+                let mut rows = self.requests(query)?;
                 rows.reverse();
-                rows.into_iter().map(|row| row.id).collect()
+                rows
             }
             (None, None) => return Err(Fault::invalid("name a session or a request")),
         };
         let mut all = Vec::new();
         for request in requests {
-            let events = self.store.events(&request, &EventQuery::default()).map_err(Fault::internal)?;
-            let id: Arc<str> = request.into();
-            for item in items(&id, Events::new(&events)) {
+            let events = self.store.events(&request.id, &EventQuery::default()).map_err(Fault::internal)?;
+            let id: Arc<str> = request.id.into();
+            for item in items(&id, Events::new(&events), !request.status.is_terminal()) {
                 if audience.sees(&item) {
                     all.push(ItemRow::from(item));
                 }
@@ -230,8 +244,11 @@ impl Workspace {
         if changes.is_empty() {
             return Ok(());
         }
-        let query = EventQuery { to: Some(to), kind: Some("state_changed".to_owned()), ..EventQuery::default() };
-        let events = self.store.events(request, &query).map_err(Fault::internal)?;
+        let events =
+            self.store.events(request, &EventQuery { to: Some(to), ..EventQuery::default() }).map_err(Fault::internal)?;
+        // A durable write that no commit names never came into force.
+        let in_force: std::collections::HashSet<u64> =
+            events.iter().flat_map(|event| event.kind.commits()).flat_map(|commit| commit.operations.iter().copied()).collect();
         let empty = engine::state::State::default();
         for change in changes {
             let field = change.path.split(['.', '[']).next().unwrap_or_default();
@@ -239,7 +256,8 @@ impl Workspace {
                 EventKind::StateChanged { scope, operation, .. } => {
                     let same = scope.kind.as_str() == change.scope
                         && change.instance_id.as_ref().is_none_or(|id| **id == *scope.id);
-                    same && (operation.touched(&empty).contains(&field)
+                    let counts = !scope.kind.is_durable() || in_force.contains(&event.seq);
+                    same && counts && (operation.touched(&empty).contains(&field)
                         || matches!(operation, engine::operation::Operation::Set { .. }))
                 }
                 _ => false,
@@ -292,6 +310,16 @@ impl Workspace {
             }
         }
     }
+}
+
+/// Whether a status depends on which processes live: the database alone cannot tell (decision 11).
+fn is_computed(status: RequestStatus) -> bool {
+    matches!(status, RequestStatus::InProgress | RequestStatus::Interrupted)
+}
+
+fn page<T>(rows: impl Iterator<Item = T>, limit: Option<u64>, offset: Option<u64>) -> Vec<T> {
+    let bound = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    rows.skip(bound(offset.unwrap_or(0))).take(limit.map_or(usize::MAX, bound)).collect()
 }
 
 fn put_state(view: &mut StateView, scope: &ScopeKey, state: Json) -> String {

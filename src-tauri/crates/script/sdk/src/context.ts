@@ -155,7 +155,8 @@ function targetHandle(token: number, found: Found): object {
 
 function sessionExtras(token: number, info: () => Info): object {
   const items = (view: string, query: unknown) => JSON.parse(native.sync('items', token, JSON.stringify([view, query ?? {}])) ?? '[]') as unknown[];
-  const history = (query?: unknown) => Promise.resolve(items('history', query));
+  // A plain list: seed 003 reads it without `await`, and awaiting it works too.
+  const history = (query?: unknown) => items('history', query);
   return {
     get identity() {
       const { session, user, project } = info();

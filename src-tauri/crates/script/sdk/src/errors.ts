@@ -1,5 +1,7 @@
 // The error classes flows can throw and catch, and errors on their way to and from the engine.
 
+import { wire as toWire } from './host';
+
 export class FlowError extends Error {
   code?: string;
   retryable: boolean;
@@ -93,10 +95,10 @@ export function encodeError(value: unknown): string {
   if (details !== undefined) wire.details = details;
   if (typeof error.stack === 'string') wire.stack = error.stack;
   try {
-    return JSON.stringify(wire);
+    return toWire(wire);
   } catch {
     delete wire.details;
-    return JSON.stringify(wire);
+    return toWire(wire);
   }
 }
 

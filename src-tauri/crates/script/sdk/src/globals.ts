@@ -3,12 +3,12 @@
 // Must not: offer anything that cannot be answered again from the log. There is no file system and
 // no process.
 
-import { ask, currentToken, native, runAs } from './host';
+import { ask, currentToken, native, runAs, wire } from './host';
 import { inspect } from './inspect';
 
 function print(level: string) {
   return (...parts: unknown[]) => {
-    native.sync('log', currentToken(), JSON.stringify([level, parts.map(inspect).join(' ')]));
+    native.sync('log', currentToken(), wire([level, parts.map(inspect).join(' ')]));
   };
 }
 

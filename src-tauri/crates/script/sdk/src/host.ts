@@ -39,12 +39,24 @@ type Settle = { resolve(payload: string): void; reject(error: unknown): void };
 const waiting = new Map<number, Settle>();
 let nextCall = 1;
 
+/** JSON that every reader takes: half of a surrogate pair, which JSON only escapes, is replaced. */
+export function wire(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text === undefined || !text.includes('\\ud') ? text : wellFormed(text);
+}
+
+function wellFormed(json: string): string {
+  return json.replace(/\\(?:u(d[89a-f][0-9a-f]{2})|[^u]|u)/gi, (escape, lone: string | undefined) =>
+    lone === undefined ? escape : '\\ufffd',
+  );
+}
+
 /** Asks the engine for something that takes time. */
 export function ask(token: number, op: string, payload: unknown): Promise<string> {
   const id = nextCall++;
   return new Promise<string>((resolve, reject) => {
     waiting.set(id, { resolve, reject });
-    native.start(id, op, token, JSON.stringify(payload));
+    native.start(id, op, token, wire(payload));
   });
 }
 

@@ -3,6 +3,7 @@
 // cannot hold is an error that names its place.
 
 import { ValidationError } from './errors';
+import { wire } from './host';
 
 /** Deeper values are refused: no screen and no database column is helped by them. */
 const DEEPEST = 1000;
@@ -11,9 +12,9 @@ const DEEPEST = 1000;
 export function toJson(value: unknown, what: string): string | undefined {
   if (value === undefined) return undefined;
   const top = typeof value;
-  if (top === 'string' || top === 'boolean' || value === null) return JSON.stringify(value);
+  if (top === 'string' || top === 'boolean' || value === null) return wire(value);
   check(value, what, '', []);
-  return JSON.stringify(value);
+  return wire(value);
 }
 
 function check(value: unknown, what: string, path: string, around: object[]): void {

@@ -136,7 +136,7 @@ fn items_and_generators() {
     );
     let (ended, events) = run(&flow, json!("hello"));
     assert_eq!(ended.error, None);
-    let items = items(&"r1".into(), Events::new(&events));
+    let items = items(&"r1".into(), Events::new(&events), false);
     let seen: Vec<_> = items.iter().map(|i| (i.item_type.as_str(), i.visibility.client, i.visibility.history)).collect();
     assert_eq!(
         seen,
