@@ -26,6 +26,8 @@ APT_TEST := xvfb webkit2gtk-driver fonts-dejavu-core
 UI_SOURCES := $(shell find ui/src ui/index.html ui/package.json ui/tsconfig.json ui/vite.config.ts ui/svelte.config.js -type f)
 FLOW_SOURCES := $(shell find flows -name node_modules -prune -o -name .flowglass -prune -o -type f \( -name '*.ts' -o -name '*.json' \) -print)
 
+SDK_SOURCES := $(wildcard src-tauri/crates/script/sdk/src/*.ts) src-tauri/crates/script/sdk/tsconfig.json
+
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
@@ -91,9 +93,10 @@ $(STAMPS)/check-ui: $(UI_SOURCES) ui/node_modules/.package-lock.json
 	@cd ui && npm run --silent check
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/check-flows: $(FLOW_SOURCES) flows/node_modules/.package-lock.json
-	@echo "Checking the types of the example flows"
+$(STAMPS)/check-flows: $(FLOW_SOURCES) $(SDK_SOURCES) flows/node_modules/.package-lock.json
+	@echo "Checking the types of the example flows and of what they import"
 	@cd flows && npm run --silent check
+	@flows/node_modules/.bin/tsc -p src-tauri/crates/script/sdk
 	@mkdir -p $(@D) && touch $@
 
 ui/dist/index.html: $(UI_SOURCES) ui/node_modules/.package-lock.json

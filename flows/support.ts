@@ -8,7 +8,7 @@
 import { defineFlow, generator, handler, router, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 import { findOrder } from "./lib/orders.ts";
-import { refund, refundInput, refundWithApproval } from "./lib/refunds.ts";
+import { refund, refundInput } from "./lib/refunds.ts";
 
 const topic = z.enum(["billing", "technical", "general"]);
 const tier = z.enum(["free", "pro", "enterprise"]);
@@ -248,12 +248,6 @@ export default defineFlow({
       description: "Pay an order back, or fail with the reason.",
       inputSchema: refundInput,
       block: refund,
-    },
-    approve: {
-      description: "Pay an order back, and wait for somebody's approval when it is dear.",
-      inputSchema: refundInput,
-      durable: true,
-      block: refundWithApproval,
     },
   },
 });

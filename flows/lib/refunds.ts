@@ -56,26 +56,6 @@ const checkLimit = handler({
   },
 });
 
-const askForApproval = handler({
-  name: "ask-for-approval",
-  inputSchema: order,
-  outputSchema: order,
-  execute: async (found, ctx) => {
-    if (found.amount > refundLimit) {
-      const decision = await ctx.suspend({
-        reason: "approval",
-        message: `May ${found.amount} be paid back for order ${found.id}?`,
-        data: found,
-        resumeSchema: z.object({ note: z.string().optional().describe("A note for the customer") }),
-      });
-      if (decision?.note) {
-        ctx.emitMessage(decision.note);
-      }
-    }
-    return found;
-  },
-});
-
 const payBack = handler({
   name: "pay-back",
   inputSchema: order,
@@ -94,9 +74,4 @@ const payBack = handler({
 export const refund = sequencer({ name: "refund", inputSchema: refundInput })
   .step(findRefundable)
   .step(checkLimit)
-  .step(payBack);
-
-export const refundWithApproval = sequencer({ name: "refund-with-approval", inputSchema: refundInput })
-  .step(findRefundable)
-  .step(askForApproval)
   .step(payBack);

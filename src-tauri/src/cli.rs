@@ -10,7 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::event::RequestStatus;
 use engine::scope::{ScopeKey, ScopeKind};
 use runner::{
-    At, Audience, ErrorInfo, EventQuery, Fault, Json, Mock, OpenOptions, RequestQuery, RunOptions, Running, SessionQuery, Workspace,
+    At, Audience, ErrorInfo, EventQuery, Fault, Json, Mock, OpenOptions, RequestQuery, RunOptions, Running,
+    SessionQuery, Workspace,
 };
 use serde_json::{Value, json};
 
@@ -29,7 +30,12 @@ pub(crate) mod exit {
 }
 
 #[derive(Parser)]
-#[command(name = "flowglass", version, about = "A desktop debugger for AI flows", args_conflicts_with_subcommands = false)]
+#[command(
+    name = "flowglass",
+    version,
+    about = "A desktop debugger for AI flows",
+    args_conflicts_with_subcommands = false
+)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -376,7 +382,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             Ok(Outcome::done(json!(sessions), print::sessions(&sessions)))
         }
         Command::Requests { session, status, page } => {
-            let query = RequestQuery { session, status, limit: page.limit, offset: page.offset, ..RequestQuery::default() };
+            let query =
+                RequestQuery { session, status, limit: page.limit, offset: page.offset, ..RequestQuery::default() };
             let requests = workspace.requests(query)?;
             Ok(Outcome::done(json!(requests), print::requests(&requests)))
         }

@@ -61,11 +61,8 @@ fn tell(dir: &Path) -> Result<Outcome, Fault> {
     let memoized = after.blocks.iter().filter(|block| block.row.memoized).count();
     eprintln!("3. resumed it: {memoized} finished blocks were taken from the log, not run again");
     let changes = workspace.diff(REQUEST, Some(&At::Seq(before.request.last_seq)), None, None)?;
-    let text = format!(
-        "{}\nWhat the resumed part did to the state\n{}",
-        print::shown(&after),
-        print::changes(&changes)
-    );
+    let text =
+        format!("{}\nWhat the resumed part did to the state\n{}", print::shown(&after), print::changes(&changes));
     let code = if ended.status == RequestStatus::Completed { exit::DONE } else { exit::FLOW_FAILED };
     let json = json!({
         "requestId": REQUEST,
@@ -82,9 +79,22 @@ fn tell(dir: &Path) -> Result<Outcome, Fault> {
 
 /// Starts the request in another process and kills that process in the middle of it.
 fn run_and_kill(workspace: &Workspace, dir: &Path) -> Result<usize, Fault> {
-    let input = json!({ "question": "How do bees find flowers?", "depth": "thorough", "pauseMs": PAUSE_MS }).to_string();
+    let input =
+        json!({ "question": "How do bees find flowers?", "depth": "thorough", "pauseMs": PAUSE_MS }).to_string();
     let mut child = Command::new(std::env::current_exe().map_err(internal)?)
-        .args(["run", "research", "research", "--user", "ada", "--session", "demo", "--request", REQUEST, "--input", &input])
+        .args([
+            "run",
+            "research",
+            "research",
+            "--user",
+            "ada",
+            "--session",
+            "demo",
+            "--request",
+            REQUEST,
+            "--input",
+            &input,
+        ])
         .arg("--dir")
         .arg(dir)
         .stdin(Stdio::null())

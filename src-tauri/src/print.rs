@@ -184,7 +184,8 @@ pub(crate) fn timeline(shown: &Shown) -> String {
             let row = &block.row;
             let depth = row.path.matches('/').count();
             let from = (row.started_at - start) * (WIDTH - 1) / span;
-            let length = (row.duration_ms.unwrap_or(span - (row.started_at - start)) * WIDTH / span).clamp(1, WIDTH - from);
+            let length =
+                (row.duration_ms.unwrap_or(span - (row.started_at - start)) * WIDTH / span).clamp(1, WIDTH - from);
             let bar: String = " ".repeat(from as usize) + &"█".repeat(length as usize);
             let status = match row.status {
                 BlockStatus::Running => "▶ running",
@@ -211,7 +212,12 @@ pub(crate) fn events(events: &[EventRow]) -> String {
     let rows: Vec<_> = events
         .iter()
         .map(|event| {
-            vec![event.seq.to_string(), event.kind.clone(), event.path.clone().unwrap_or_default(), short(&event.payload.0)]
+            vec![
+                event.seq.to_string(),
+                event.kind.clone(),
+                event.path.clone().unwrap_or_default(),
+                short(&event.payload.0),
+            ]
         })
         .collect();
     table(&["SEQ", "KIND", "PATH", "PAYLOAD"], &rows)
@@ -269,7 +275,8 @@ pub(crate) fn state(state: &StateView) -> String {
     if let Some(seq) = state.seq {
         let _ = writeln!(text, "at event {seq}");
     }
-    let scopes = [("request", &state.request), ("session", &state.session), ("user", &state.user), ("project", &state.project)];
+    let scopes =
+        [("request", &state.request), ("session", &state.session), ("user", &state.user), ("project", &state.project)];
     let version = |name: &str| state.versions.get(name).copied().unwrap_or(0);
     for (name, value) in scopes {
         if let Some(value) = value {
@@ -305,7 +312,12 @@ pub(crate) fn changes(changes: &[Change]) -> String {
                 (Some(old), Some(new)) => format!("{old} → {new}"),
                 (old, new) => old.or(new).unwrap_or_default(),
             };
-            vec![sign.to_owned(), format!("{}.{}", change.scope, change.path), change.by.clone().unwrap_or_default(), values]
+            vec![
+                sign.to_owned(),
+                format!("{}.{}", change.scope, change.path),
+                change.by.clone().unwrap_or_default(),
+                values,
+            ]
         })
         .collect();
     table(&["", "PATH", "BY", "VALUE"], &rows)

@@ -133,14 +133,6 @@ fn refunds_complete_or_fail_with_their_code_and_place() {
 }
 
 #[test]
-fn a_dear_refund_waits_for_somebody() {
-    let place = Place::with_examples();
-    check(&place, "run support approve --user ada --input '{\"orderId\":\"A-100\"}'", 0);
-    let waiting = check(&place, "run support approve --user ada --input '{\"orderId\":\"A-200\"}'", 4).json();
-    assert_eq!(waiting["status"], "suspended", "{waiting}");
-}
-
-#[test]
 fn tickets_find_a_desk() {
     let place = Place::with_examples();
     for action in ["ticket", "triage"] {

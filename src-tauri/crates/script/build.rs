@@ -14,7 +14,8 @@ fn main() {
     println!("cargo:rerun-if-changed=sdk/package-lock.json");
     let zod = sdk.join("node_modules/zod");
     if !zod.join("package.json").exists() {
-        let status = Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(&sdk).status();
+        let status =
+            Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(&sdk).status();
         assert!(
             status.is_ok_and(|status| status.success()),
             "zod is not installed: run `npm ci` in src-tauri/crates/script/sdk (Node.js 20 or newer)"
@@ -33,7 +34,8 @@ fn main() {
 /// Adds `path` (a file, or a folder with all it holds) under `scheme`, named relative to `base`.
 fn add(table: &mut String, scheme: &str, base: &Path, path: &Path, extension: &str) {
     if path.is_dir() {
-        let mut entries: Vec<_> = std::fs::read_dir(path).expect("a listed folder").flatten().map(|e| e.path()).collect();
+        let mut entries: Vec<_> =
+            std::fs::read_dir(path).expect("a listed folder").flatten().map(|e| e.path()).collect();
         entries.sort();
         for entry in entries {
             let is_test = entry.file_name().is_some_and(|name| name == "tests" || name == "benchmarks");
@@ -43,6 +45,7 @@ fn add(table: &mut String, scheme: &str, base: &Path, path: &Path, extension: &s
         }
     } else if path.extension().is_some_and(|found| found == extension) {
         let name = path.strip_prefix(base).expect("under its base").display().to_string().replace('\\', "/");
-        writeln!(table, "    ({:?}, include_str!({:?})),", format!("{scheme}/{name}"), path.display().to_string()).expect("memory");
+        writeln!(table, "    ({:?}, include_str!({:?})),", format!("{scheme}/{name}"), path.display().to_string())
+            .expect("memory");
     }
 }

@@ -178,9 +178,9 @@ fn handler_of<'a>(handlers: &'a [crate::flow::Rescue], error: &FlowError) -> Opt
     if error.is_abort() || error.name == "SuspensionError" || error.name == "StorageError" {
         return None;
     }
-    handlers.iter().find(|handler| {
-        handler.when.is_empty() || error.classes.iter().any(|class| handler.when.contains(class))
-    })
+    handlers
+        .iter()
+        .find(|handler| handler.when.is_empty() || error.classes.iter().any(|class| handler.when.contains(class)))
 }
 
 async fn run_handler(cx: &Context, handler: &crate::flow::Rescue, error: &FlowError) -> Result<Flowing, FlowError> {
@@ -349,9 +349,7 @@ async fn choose(
 pub(crate) async fn text(cx: &Context, text: &Text, input: &Data) -> Result<Value, FlowError> {
     match text {
         Text::Fixed(value) => Ok(value.clone()),
-        Text::Call(call) => {
-            Ok(unit::call(cx, call, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json())
-        }
+        Text::Call(call) => Ok(unit::call(cx, call, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json()),
     }
 }
 
@@ -364,12 +362,12 @@ fn should_retry(block: &Block, error: &FlowError, tries: u32) -> bool {
     if is_flow_error && !error.retryable {
         return false;
     }
-    retry.retryable_errors.is_empty()
-        || error.classes.iter().any(|class| retry.retryable_errors.contains(class))
+    retry.retryable_errors.is_empty() || error.classes.iter().any(|class| retry.retryable_errors.contains(class))
 }
 
 fn pause_before(block: &Block, tries: u32) -> u64 {
-    block.retry.as_ref().map_or(0, |retry| {
-        retry.base_delay_ms.saturating_mul(1 << tries.min(20)).min(retry.max_delay_ms)
-    })
+    block
+        .retry
+        .as_ref()
+        .map_or(0, |retry| retry.base_delay_ms.saturating_mul(1 << tries.min(20)).min(retry.max_delay_ms))
 }

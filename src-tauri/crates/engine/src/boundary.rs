@@ -92,11 +92,7 @@ pub(crate) fn catch_up(run: &Rc<Run>, frame: &Rc<Frame>) -> Result<bool, FlowErr
 }
 
 /// Moves a transaction onto the newest records; false when the author's code must run again.
-pub(crate) fn rebase(
-    run: &Rc<Run>,
-    frame: &Rc<Frame>,
-    scopes: &[crate::scope::ScopeKey],
-) -> Result<bool, FlowError> {
+pub(crate) fn rebase(run: &Rc<Run>, frame: &Rc<Frame>, scopes: &[crate::scope::ScopeKey]) -> Result<bool, FlowError> {
     for scope in scopes {
         let record = run.log.record(scope).map_err(|error| FlowError::storage(error.to_string()))?;
         if frame.transaction.rebase(scope, &record, run.next_stamp()) == Rebase::Impossible {

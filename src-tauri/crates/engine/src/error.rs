@@ -87,10 +87,7 @@ impl FlowError {
             retryable: true,
             details: Some(Value::Object(details)),
             classes: ["ConcurrentModificationError", "FlowError", "Error"].map(str::to_owned).to_vec(),
-            ..FlowError::new(
-                "ConcurrentModificationError",
-                "State update failed due to concurrent modifications",
-            )
+            ..FlowError::new("ConcurrentModificationError", "State update failed due to concurrent modifications")
         }
     }
 

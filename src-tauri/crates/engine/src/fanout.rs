@@ -47,7 +47,8 @@ async fn settle(
         while !stopped && running.len() < limit {
             let Some((at, branch)) = waiting.next() else { break };
             let (run, parent) = (cx.run.clone(), cx.frame.clone());
-            running.push(async move { (at, run_block(run, branch.block, Some(parent), branch.path, branch.input).await) });
+            running
+                .push(async move { (at, run_block(run, branch.block, Some(parent), branch.path, branch.input).await) });
         }
         let Some((at, result)) = running.next().await else { return ended };
         stopped |= result.is_ok() == (stop == StopAfter::Success);
@@ -64,7 +65,12 @@ async fn all(cx: &Context, branches: Vec<Branch>, limit: Option<usize>) -> Resul
     Ok(outputs)
 }
 
-async fn branches(chain: &Chain<'_>, arms: &[Arm], value: &Flowing, path: impl Fn(usize, &Arm) -> String) -> Result<Vec<Branch>, FlowError> {
+async fn branches(
+    chain: &Chain<'_>,
+    arms: &[Arm],
+    value: &Flowing,
+    path: impl Fn(usize, &Arm) -> String,
+) -> Result<Vec<Branch>, FlowError> {
     let mut ready = Vec::with_capacity(arms.len());
     for (at, arm) in arms.iter().enumerate() {
         let input = chain.connect(arm.child.connector.as_ref(), value.clone()).await?;
@@ -74,26 +80,40 @@ async fn branches(chain: &Chain<'_>, arms: &[Arm], value: &Flowing, path: impl F
 }
 
 /// `parallel`: an object keyed like the arms.
-pub(crate) async fn parallel(chain: &Chain<'_>, path: &str, arms: &[Arm], limit: Option<usize>, value: Flowing) -> Result<Flowing, FlowError> {
+pub(crate) async fn parallel(
+    chain: &Chain<'_>,
+    path: &str,
+    arms: &[Arm],
+    limit: Option<usize>,
+    value: Flowing,
+) -> Result<Flowing, FlowError> {
     let ready = branches(chain, arms, &value, |_, arm| format!("{path}/{}", encode(&arm.key))).await?;
     let outputs = all(chain.cx, ready, limit).await?;
-    let object: Map<String, Value> = arms
-        .iter()
-        .zip(outputs)
-        .filter_map(|(arm, output)| Some((arm.key.clone(), output.to_option()?)))
-        .collect();
+    let object: Map<String, Value> =
+        arms.iter().zip(outputs).filter_map(|(arm, output)| Some((arm.key.clone(), output.to_option()?))).collect();
     Ok(Flowing::new(Value::Object(object).into()))
 }
 
 /// `stepAll`: a list in the arms' order.
-pub(crate) async fn step_all(chain: &Chain<'_>, path: &str, arms: &[Arm], limit: Option<usize>, value: Flowing) -> Result<Flowing, FlowError> {
+pub(crate) async fn step_all(
+    chain: &Chain<'_>,
+    path: &str,
+    arms: &[Arm],
+    limit: Option<usize>,
+    value: Flowing,
+) -> Result<Flowing, FlowError> {
     let ready = branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?;
     let outputs = all(chain.cx, ready, limit).await?;
     Ok(Flowing::new(outputs.iter().map(Data::to_json).collect::<Value>().into()))
 }
 
 /// `stepAny`: one after another; the first success wins.
-pub(crate) async fn step_any(chain: &Chain<'_>, path: &str, arms: &[Arm], value: Flowing) -> Result<Flowing, FlowError> {
+pub(crate) async fn step_any(
+    chain: &Chain<'_>,
+    path: &str,
+    arms: &[Arm],
+    value: Flowing,
+) -> Result<Flowing, FlowError> {
     if arms.is_empty() {
         return Err(aggregate("stepAny called with no blocks", &[]));
     }
@@ -111,7 +131,13 @@ pub(crate) async fn step_any(chain: &Chain<'_>, path: &str, arms: &[Arm], value:
 }
 
 /// `race`: together; the first success wins, and all that started end first.
-pub(crate) async fn race(chain: &Chain<'_>, path: &str, arms: &[Arm], limit: Option<usize>, value: Flowing) -> Result<Flowing, FlowError> {
+pub(crate) async fn race(
+    chain: &Chain<'_>,
+    path: &str,
+    arms: &[Arm],
+    limit: Option<usize>,
+    value: Flowing,
+) -> Result<Flowing, FlowError> {
     if arms.is_empty() {
         return Err(aggregate("race called with no blocks", &[]));
     }
@@ -167,9 +193,7 @@ pub(crate) async fn iterations(
 
 /// JavaScript's `AggregateError`.
 fn aggregate(message: &str, errors: &[(usize, FlowError)]) -> FlowError {
-    let list: Value = errors
-        .iter()
-        .map(|(_, error)| serde_json::json!({ "name": error.name, "message": error.message }))
-        .collect();
+    let list: Value =
+        errors.iter().map(|(_, error)| serde_json::json!({ "name": error.name, "message": error.message })).collect();
     FlowError { details: Some(serde_json::json!({ "errors": list })), ..FlowError::new("AggregateError", message) }
 }

@@ -216,9 +216,7 @@ impl Operation {
         match self {
             Operation::Step(child) => child.block.name.to_string(),
             Operation::StepIf { child, .. } => format!("if:{}", child.block.name),
-            Operation::Work { child, name, .. } => {
-                name.clone().unwrap_or_else(|| format!("work:{}", child.block.name))
-            }
+            Operation::Work { child, name, .. } => name.clone().unwrap_or_else(|| format!("work:{}", child.block.name)),
             other => other.name().to_owned(),
         }
     }

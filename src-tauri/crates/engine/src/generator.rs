@@ -139,8 +139,11 @@ async fn tools(cx: &Context, generator: &Generator, input: &Data) -> Result<Vec<
     }
     let mut tools: Vec<Tool> = Vec::new();
     for block in blocks {
-        let plain: String =
-            block.name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect();
+        let plain: String = block
+            .name
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' })
+            .collect();
         let mut name = plain.clone();
         let mut count = 1;
         while tools.iter().any(|tool| tool.offer.name == name) {
@@ -240,12 +243,7 @@ async fn run_tool(
 }
 
 /// The system part: prompt, tagged context and tool descriptions, then free texts.
-async fn system(
-    cx: &Context,
-    generator: &Generator,
-    tools: &[Tool],
-    input: &Data,
-) -> Result<Vec<Message>, FlowError> {
+async fn system(cx: &Context, generator: &Generator, tools: &[Tool], input: &Data) -> Result<Vec<Message>, FlowError> {
     let mut parts = Vec::new();
     for part in &generator.prompt {
         match text(cx, part, input).await? {

@@ -110,7 +110,9 @@ impl Memo {
         let found = format!("{} \"{}\"", block.kind().as_str(), block.name);
         let mut error = FlowError::new(
             "ReplayDriftError",
-            format!("at {path} the log has a finished {recorded}, but the flow now has {found}; rename it back, or run anew"),
+            format!(
+                "at {path} the log has a finished {recorded}, but the flow now has {found}; rename it back, or run anew"
+            ),
         );
         error.code = Some("replay_drift".to_owned());
         error.details = Some(serde_json::json!({ "path": path, "recorded": recorded, "found": found }));

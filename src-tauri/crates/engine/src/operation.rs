@@ -91,8 +91,11 @@ impl Operation {
     /// `None` when nothing is left.
     pub fn recorded_without(&self, transient: &[String]) -> Option<Operation> {
         let kept = |fields: &Map<String, Value>| -> Option<Map<String, Value>> {
-            let kept: Map<_, _> =
-                fields.iter().filter(|(field, _)| !transient.contains(field)).map(|(k, v)| (k.clone(), v.clone())).collect();
+            let kept: Map<_, _> = fields
+                .iter()
+                .filter(|(field, _)| !transient.contains(field))
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect();
             (!kept.is_empty() || fields.is_empty()).then_some(kept)
         };
         Some(match self {

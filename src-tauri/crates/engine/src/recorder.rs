@@ -28,7 +28,14 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder that continues after event `last` (0 for a new request).
     pub fn new(log: Arc<dyn Log>, effects: Rc<dyn Effects>, request: Arc<str>, last: Seq) -> Self {
-        Recorder { log, effects, request, last: Cell::new(last), waiting: RefCell::default(), items: RefCell::default() }
+        Recorder {
+            log,
+            effects,
+            request,
+            last: Cell::new(last),
+            waiting: RefCell::default(),
+            items: RefCell::default(),
+        }
     }
 
     /// The number of the newest event.

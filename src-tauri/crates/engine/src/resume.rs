@@ -54,7 +54,9 @@ impl Run {
         for (shared, operation) in &done.changes {
             let container = match shared {
                 Shared::Request => Some(self.state.clone()),
-                Shared::Of(path) => frame.chain().find(|around| *around.path == **path).and_then(|around| around.own.clone()),
+                Shared::Of(path) => {
+                    frame.chain().find(|around| *around.path == **path).and_then(|around| around.own.clone())
+                }
             };
             let Some(container) = container else { continue };
             let mut next = (*container.read().1).clone();

@@ -168,8 +168,15 @@ pub enum Rebase {
 impl Transaction {
     /// Begins to see `record`, with `missing` defaults filled in and ancestors' writes on top.
     pub fn see(&self, key: ScopeKey, record: Record, missing: Map<String, Value>, above: &[Operation], stamp: u64) {
-        let mut view =
-            View { key, base: record, missing, above: above.to_vec(), state: Arc::default(), stamp, pending: Vec::new() };
+        let mut view = View {
+            key,
+            base: record,
+            missing,
+            above: above.to_vec(),
+            state: Arc::default(),
+            stamp,
+            pending: Vec::new(),
+        };
         view.state = Arc::new(view.replayed().0);
         let mut views = self.views.borrow_mut();
         match views.iter_mut().find(|other| other.key == view.key) {

@@ -103,8 +103,10 @@ impl Catalogue {
             match owners.get(&flow.kind) {
                 None => drop(owners.insert(flow.kind.clone(), good.bundle.file.clone())),
                 Some(first) => {
-                    let message =
-                        format!("flow kind \"{}\" is already defined in {first}; give this one another kind", flow.kind);
+                    let message = format!(
+                        "flow kind \"{}\" is already defined in {first}; give this one another kind",
+                        flow.kind
+                    );
                     entry.double = Some(LoadError::in_file(LoadErrorKind::Conflict, &good.bundle.file, message));
                 }
             }
@@ -119,14 +121,20 @@ impl Catalogue {
             }
         }
         let stem_of = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let broken = self.entries.iter().find(|(file, entry)| {
-            entry.error.is_some() && stem_of(file).is_some_and(|stem| stem == kind)
-        });
+        let broken = self
+            .entries
+            .iter()
+            .find(|(file, entry)| entry.error.is_some() && stem_of(file).is_some_and(|stem| stem == kind));
         if let Some((_, Entry { error: Some(error), .. })) = broken {
             return Err(Fault::NotLoaded { message: error.to_string() });
         }
-        let kinds: Vec<String> = self.rows(Path::new("")).into_iter().filter(|row| !row.actions.is_empty()).map(|row| row.kind).collect();
-        let known = if kinds.is_empty() { "there are none in this folder".to_owned() } else { format!("there are: {}", kinds.join(", ")) };
+        let kinds: Vec<String> =
+            self.rows(Path::new("")).into_iter().filter(|row| !row.actions.is_empty()).map(|row| row.kind).collect();
+        let known = if kinds.is_empty() {
+            "there are none in this folder".to_owned()
+        } else {
+            format!("there are: {}", kinds.join(", "))
+        };
         Err(Fault::not_found(format!("unknown flow \"{kind}\"; {known}")))
     }
 
@@ -249,7 +257,10 @@ fn flow_files(workspace: &Path, folders: Option<&[PathBuf]>) -> Result<Vec<PathB
                 } else if path.is_dir() {
                     gather(&path, true, &mut found)?;
                 } else {
-                    return Err(Fault::invalid(format!("flowglass.json: \"flows\" names {}, which does not exist", folder.display())));
+                    return Err(Fault::invalid(format!(
+                        "flowglass.json: \"flows\" names {}, which does not exist",
+                        folder.display()
+                    )));
                 }
             }
         }
@@ -277,7 +288,9 @@ fn gather(folder: &Path, deep: bool, found: &mut Vec<PathBuf>) -> Result<(), Fau
             if deep {
                 gather(&path, true, found)?;
             }
-        } else if name.ends_with(".ts") && ![".d.ts", ".test.ts", ".spec.ts", ".config.ts"].iter().any(|end| name.ends_with(end)) {
+        } else if name.ends_with(".ts")
+            && ![".d.ts", ".test.ts", ".spec.ts", ".config.ts"].iter().any(|end| name.ends_with(end))
+        {
             found.push(path);
         }
     }

@@ -17,11 +17,11 @@ mod workspace;
 mod world;
 
 pub use catalogue::FlowRow;
+pub use config::Durability;
+pub use engine::views::items::Audience;
 pub use fault::{Detail, Fault};
 pub use notice::Notice;
 pub use run::{Ended, Running};
-pub use views::*;
-pub use config::Durability;
-pub use workspace::{At, Mock, OpenOptions, RunOptions, Workspace};
-pub use engine::views::items::Audience;
 pub use store::{EventQuery, RequestQuery, SessionQuery};
+pub use views::*;
+pub use workspace::{At, Mock, OpenOptions, RunOptions, Workspace};

@@ -85,10 +85,13 @@ impl MockModels {
             (Some(entries), _) => (format!("generators.{}", call.generator), entries),
             (None, Some(entries)) => (format!("models.{}", call.model), entries),
             (None, None) => {
-                return (0, Err(FlowError::plain(format!(
-                    "the mock script has no entry for generator \"{}\" or model \"{}\"",
-                    call.generator, call.model
-                ))));
+                return (
+                    0,
+                    Err(FlowError::plain(format!(
+                        "the mock script has no entry for generator \"{}\" or model \"{}\"",
+                        call.generator, call.model
+                    ))),
+                );
             }
         };
         let mut used = self.used.borrow_mut();
@@ -100,7 +103,14 @@ impl MockModels {
         *at += 1;
         let wait = entry.chunk_ms.unwrap_or(0);
         if let Some(error) = &entry.error {
-            return (wait, Err(FlowError { retryable: true, code: Some("model_error".to_owned()), ..FlowError::new("ModelError", error) }));
+            return (
+                wait,
+                Err(FlowError {
+                    retryable: true,
+                    code: Some("model_error".to_owned()),
+                    ..FlowError::new("ModelError", error)
+                }),
+            );
         }
         let tool_calls = entry.tool_calls.iter().enumerate().map(|(n, tool)| ToolCall {
             id: tool.id.clone().unwrap_or_else(|| format!("call_{}_{n}", call.step)),

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use engine::abort::Abort;
 use engine::callable::Issue;
 use engine::data::Data;
-use engine::error::FlowError;
 use engine::effects::ModelCall;
+use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::log::Log;
-use engine::abort::Abort;
 use engine::request::{Asked, Run};
 use futures_util::{FutureExt, select_biased};
 use script::{Limits, Loaded};
@@ -78,7 +78,10 @@ pub(crate) fn start(job: Job) -> Result<Running, Fault> {
     let (finished, ended) = mpsc::channel();
     let request_id = job.asked.request.to_string();
     let session_id = job.asked.session.to_string();
-    std::thread::Builder::new().name(format!("run {request_id}")).stack_size(STACK).spawn(move || run(job, accepted, finished))?;
+    std::thread::Builder::new()
+        .name(format!("run {request_id}"))
+        .stack_size(STACK)
+        .spawn(move || run(job, accepted, finished))?;
     verdict.recv().map_err(|_| Fault::internal("the request's thread ended before it began"))??;
     Ok(Running { request_id, session_id, ended })
 }
@@ -131,7 +134,9 @@ fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Send
         Err(error) => {
             gone();
             let fault = match error {
-                engine::log::AppendError::Exists => Fault::refused(format!("request id \"{}\" is already in use", run.request)),
+                engine::log::AppendError::Exists => {
+                    Fault::refused(format!("request id \"{}\" is already in use", run.request))
+                }
                 engine::log::AppendError::OutOfOrder { .. } => {
                     Fault::refused(format!("request \"{}\" was just taken up by another process", run.request))
                 }
@@ -153,7 +158,8 @@ fn prepare(
     asked: &mut Asked,
     is_new: bool,
 ) -> Result<(Loaded, Rc<engine::flow::Flow>), Fault> {
-    let loaded = Loaded::load(&good.bundle, workspace, limits).map_err(|error| Fault::NotLoaded { message: error.to_string() })?;
+    let loaded = Loaded::load(&good.bundle, workspace, limits)
+        .map_err(|error| Fault::NotLoaded { message: error.to_string() })?;
     let flow = loaded.flow.clone().ok_or_else(|| Fault::internal("the file defines no flow"))?;
     let action = flow
         .actions
@@ -178,11 +184,14 @@ fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
 }
 
 fn refused_input(flow: &str, action: &str, issues: Vec<Issue>) -> Fault {
-    let shown = issues
-        .iter()
-        .map(|issue| if issue.path.is_empty() { issue.message.clone() } else { format!("{}: {}", issue.path, issue.message) })
-        .collect::<Vec<_>>()
-        .join("; ");
+    let shown =
+        issues
+            .iter()
+            .map(|issue| {
+                if issue.path.is_empty() { issue.message.clone() } else { format!("{}: {}", issue.path, issue.message) }
+            })
+            .collect::<Vec<_>>()
+            .join("; ");
     Fault::Invalid {
         message: format!("the input does not fit action \"{action}\" of flow \"{flow}\": {shown}"),
         details: issues.into_iter().map(|issue| Detail { path: issue.path, message: issue.message }).collect(),

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use engine::error::FlowError;
 use engine::event::{BlockKind, Event, RequestStatus};
-use engine::views::blocks::{BlockStatus, BlockView};
 use engine::item::{AgentType, ItemStatus, Visibility};
+use engine::views::blocks::{BlockStatus, BlockView};
 use engine::views::diff::{Difference, DifferenceKind};
 use engine::views::items::{Item, Provenance};
 use engine::views::shape::BlockShape;
@@ -56,7 +56,12 @@ pub struct LoadErrorRow {
 
 impl From<&script::LoadError> for LoadErrorRow {
     fn from(error: &script::LoadError) -> Self {
-        LoadErrorRow { message: error.message.clone(), file: error.file.clone(), line: error.line, column: error.column }
+        LoadErrorRow {
+            message: error.message.clone(),
+            file: error.file.clone(),
+            line: error.line,
+            column: error.column,
+        }
     }
 }
 

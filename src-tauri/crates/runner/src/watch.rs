@@ -12,15 +12,16 @@ use crate::fault::Fault;
 const QUIET: Duration = Duration::from_millis(60);
 
 /// Ends the watch when dropped.
-pub(crate) struct Watch(#[expect(dead_code, reason = "held for its drop")] Debouncer<notify::RecommendedWatcher, RecommendedCache>);
+pub(crate) struct Watch(
+    #[expect(dead_code, reason = "held for its drop")] Debouncer<notify::RecommendedWatcher, RecommendedCache>,
+);
 
 /// Watches folders; `changed` hears of files that flows are made of.
 pub(crate) fn watch(folders: &[PathBuf], changed: impl Fn() + Send + 'static) -> Result<Watch, Fault> {
     let mut debouncer = new_debouncer(QUIET, None, move |result: DebounceEventResult| {
         let Ok(events) = result else { return };
-        let counts = events.iter().any(|event| {
-            !event.kind.is_access() && event.paths.iter().any(|path| is_source(path))
-        });
+        let counts =
+            events.iter().any(|event| !event.kind.is_access() && event.paths.iter().any(|path| is_source(path)));
         if counts {
             changed();
         }

@@ -103,13 +103,16 @@ impl Workspace {
         let config = Config::read(&dir)?;
         let data = options.data.unwrap_or_else(|| dir.join(".flowglass/flowglass.db"));
         let durability = options.durability.or(config.durability).unwrap_or(Durability::Process);
-        let store = Store::open(&data, Options {
-            durability: match durability {
-                Durability::Process => store::Durability::Process,
-                Durability::Power => store::Durability::Power,
+        let store = Store::open(
+            &data,
+            Options {
+                durability: match durability {
+                    Durability::Process => store::Durability::Process,
+                    Durability::Power => store::Durability::Power,
+                },
+                create: true,
             },
-            create: true,
-        })
+        )
         .map_err(open_fault)?;
         let owner = Owner::new(&lock_folder(&data))?;
         let workspace = Arc::new(Workspace {
@@ -205,7 +208,8 @@ impl Workspace {
 
     /// The text of a flow file, by its path in the workspace.
     pub fn source(&self, file: &str) -> Result<String, Fault> {
-        let path = std::fs::canonicalize(self.dir.join(file)).map_err(|error| Fault::not_found(format!("{file}: {error}")))?;
+        let path =
+            std::fs::canonicalize(self.dir.join(file)).map_err(|error| Fault::not_found(format!("{file}: {error}")))?;
         if !path.starts_with(&self.dir) {
             return Err(Fault::refused(format!("{file} is outside the workspace")));
         }
@@ -275,8 +279,9 @@ impl Workspace {
                 "request \"{request}\" is {status}; only an interrupted, aborted or failed one can be resumed"
             )));
         }
-        let Some(EventKind::RequestStarted { input, session, user, project, ephemeral, mock: recorded, retry_of, .. }) =
-            events.first().map(|event| &event.kind)
+        let Some(EventKind::RequestStarted {
+            input, session, user, project, ephemeral, mock: recorded, retry_of, ..
+        }) = events.first().map(|event| &event.kind)
         else {
             return Err(Fault::internal(format!("request \"{request}\" has no first event")));
         };
@@ -305,7 +310,13 @@ impl Workspace {
         self.start(good, asked, script, events)
     }
 
-    fn start(&self, good: Arc<Good>, asked: Asked, mock: Option<MockScript>, before: Vec<Event>) -> Result<Running, Fault> {
+    fn start(
+        &self,
+        good: Arc<Good>,
+        asked: Asked,
+        mock: Option<MockScript>,
+        before: Vec<Event>,
+    ) -> Result<Running, Fault> {
         let (stop, abort) = watch::channel(false);
         let id = asked.request.to_string();
         lock(&self.running).insert(id.clone(), stop);
@@ -354,7 +365,10 @@ impl Workspace {
                 let _ = stop.send(true);
                 Ok(row.status)
             }
-            None => Err(Fault::refused(format!("request \"{request}\" is {}; only a running one can be aborted", row.status.as_str()))),
+            None => Err(Fault::refused(format!(
+                "request \"{request}\" is {}; only a running one can be aborted",
+                row.status.as_str()
+            ))),
         }
     }
 
@@ -467,4 +481,3 @@ fn open_fault(error: store::OpenError) -> Fault {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
-

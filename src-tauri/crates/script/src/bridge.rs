@@ -166,10 +166,8 @@ impl Schema for ScriptSchema {
         }
         let json = data.as_value().map(Value::to_string);
         let id = self.id;
-        let answer = self
-            .vm
-            .enter(|_, host| host.get::<_, Function>("parse")?.call::<_, String>((id, json)))
-            .map_err(failed)?;
+        let answer =
+            self.vm.enter(|_, host| host.get::<_, Function>("parse")?.call::<_, String>((id, json))).map_err(failed)?;
         let null = answer == r#"{"data":null}"#;
         let wire: Wire = from_json(&answer).map_err(|error| failed(FlowError::plain(error.to_string())))?;
         match wire.issues {
@@ -188,7 +186,9 @@ impl Schema for ScriptSchema {
         if answer.is_empty() {
             return Ok(());
         }
-        Err(from_json::<Vec<WireIssue>>(&answer).map(issues).unwrap_or_else(|error| failed(FlowError::plain(error.to_string()))))
+        Err(from_json::<Vec<WireIssue>>(&answer)
+            .map(issues)
+            .unwrap_or_else(|error| failed(FlowError::plain(error.to_string()))))
     }
 
     fn fields(&self) -> Option<&[Field]> {
@@ -273,7 +273,8 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
     }
     let invalid = |error: serde_json::Error| FlowError::validation(format!("state operation: {error}"), None);
     let asked: Asked = from_json(payload).map_err(invalid)?;
-    let target = Target::parse(&asked.target).ok_or_else(|| FlowError::plain(format!("unknown scope \"{}\"", asked.target)))?;
+    let target =
+        Target::parse(&asked.target).ok_or_else(|| FlowError::plain(format!("unknown scope \"{}\"", asked.target)))?;
     let change = match (asked.op.as_str(), asked.updater, asked.mutator) {
         ("update", Some(updater), _) => {
             Change::Update { field: asked.field.unwrap_or_default(), updater: registry.function(vm, updater) }
@@ -418,7 +419,8 @@ fn emit(cx: &Cx, asked: Value) -> Result<(), String> {
         blocked: Option<bool>,
         background_tasks: Option<u64>,
     }
-    let given: Options = serde_json::from_value(asked["options"].clone()).map_err(|error| format!("ctx.emit: {error}"))?;
+    let given: Options =
+        serde_json::from_value(asked["options"].clone()).map_err(|error| format!("ctx.emit: {error}"))?;
     let options = EmitOptions {
         agent_type: given.agent_type,
         item_visibility: given.item_visibility,

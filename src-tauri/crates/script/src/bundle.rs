@@ -67,13 +67,16 @@ pub async fn bundle(workspace: &Path, file: &Path) -> Result<Bundle, LoadError> 
         ..Default::default()
     };
     let plugin = OurModules { flow: file.to_owned(), workspace: workspace.to_owned(), refused: refused.clone() };
-    let mut bundler = Bundler::with_plugins(options, vec![Arc::new(plugin)]).map_err(|errors| first(workspace, &shown, errors))?;
+    let mut bundler =
+        Bundler::with_plugins(options, vec![Arc::new(plugin)]).map_err(|errors| first(workspace, &shown, errors))?;
     let result = bundler.generate().await;
-    if let Some(error) = refused.lock().ok().and_then(|mut all| if all.is_empty() { None } else { Some(all.remove(0)) }) {
+    if let Some(error) = refused.lock().ok().and_then(|mut all| if all.is_empty() { None } else { Some(all.remove(0)) })
+    {
         return Err(error);
     }
     let output = result.map_err(|errors| first(workspace, &shown, errors))?;
-    let inputs = bundler.watch_files().iter().map(|name| PathBuf::from(name.as_str())).filter(|path| path.is_file()).collect();
+    let inputs =
+        bundler.watch_files().iter().map(|name| PathBuf::from(name.as_str())).filter(|path| path.is_file()).collect();
     let chunk = output.assets.iter().find_map(|asset| match asset {
         Output::Chunk(chunk) if chunk.is_entry => Some(chunk),
         _ => None,
@@ -104,7 +107,9 @@ fn first(workspace: &Path, file: &str, errors: rolldown_error::BatchedBuildDiagn
     };
     let place = diagnostic.get_primary_location();
     let (file, line, column) = match place {
-        Some((file, line, column, _)) => (shown(workspace, Path::new(&file)), Some(line as u32), Some(column as u32 + 1)),
+        Some((file, line, column, _)) => {
+            (shown(workspace, Path::new(&file)), Some(line as u32), Some(column as u32 + 1))
+        }
         None => (file.to_owned(), None, None),
     };
     LoadError { kind, message: error.to_message_with(&options), file: Some(file), line, column }
@@ -156,9 +161,13 @@ impl Plugin for OurModules {
         match ctx.resolve(specifier, args.importer, Some(options)).await? {
             Ok(resolved) if matches!(resolved.external, rolldown_common::ResolvedExternal::Bool(false)) => Ok(None),
             _ => {
-                self.refuse(args.importer, specifier, format!(
-                    "cannot find package \"{specifier}\": install it in the workspace (npm install {specifier})"
-                ));
+                self.refuse(
+                    args.importer,
+                    specifier,
+                    format!(
+                        "cannot find package \"{specifier}\": install it in the workspace (npm install {specifier})"
+                    ),
+                );
                 Ok(Some(HookResolveIdOutput::from_id(NOTHING)))
             }
         }
@@ -216,8 +225,8 @@ fn node_builtin(specifier: &str) -> Option<&'static str> {
         "child_process" | "process" | "cluster" | "worker_threads" => "processes",
         "http" | "https" | "net" | "tls" | "dgram" | "dns" | "http2" => "sockets",
         "os" | "v8" | "vm" | "repl" | "tty" | "inspector" | "perf_hooks" => "operating system",
-        "crypto" | "zlib" | "stream" | "util" | "url" | "buffer" | "events" | "assert" | "readline"
-        | "querystring" | "string_decoder" | "timers" | "async_hooks" | "module" | "sqlite" | "test" => "Node.js runtime",
+        "crypto" | "zlib" | "stream" | "util" | "url" | "buffer" | "events" | "assert" | "readline" | "querystring"
+        | "string_decoder" | "timers" | "async_hooks" | "module" | "sqlite" | "test" => "Node.js runtime",
         _ if specifier.starts_with("node:") => "Node.js runtime",
         _ => return None,
     })

@@ -65,7 +65,8 @@ impl Loaded {
             .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))
             .and_then(|json| from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string())))?;
         if kinds.len() > 1 {
-            let message = format!("one file defines one flow, but this one exports {}: {}", kinds.len(), kinds.join(", "));
+            let message =
+                format!("one file defines one flow, but this one exports {}: {}", kinds.len(), kinds.join(", "));
             return Err(wrong(LoadErrorKind::Conflict, message));
         }
         if kinds.is_empty() {
@@ -75,7 +76,8 @@ impl Loaded {
             .enter(|_, host| host.get::<_, Function>("describe")?.call::<_, String>((0,)))
             .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))?;
         let wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
-        let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|error| wrong(LoadErrorKind::Conflict, error.message))?;
+        let flow =
+            registry.flow(&vm, wire, &bundle.hash).map_err(|error| wrong(LoadErrorKind::Conflict, error.message))?;
         Ok(Loaded { flow: Some(Rc::new(flow)), vm, registry })
     }
 
@@ -88,8 +90,9 @@ impl Loaded {
     /// a scope's fields can hold together (authoring, difference 3).
     pub fn describe(&self, file: &str) -> Result<Option<FlowDescription>, LoadError> {
         let Some(flow) = &self.flow else { return Ok(None) };
-        engine::flow::check_declarations(flow)
-            .map_err(|error| LoadError::in_file(LoadErrorKind::Conflict, file, format!("{}: {}", error.name, error.message)))?;
+        engine::flow::check_declarations(flow).map_err(|error| {
+            LoadError::in_file(LoadErrorKind::Conflict, file, format!("{}: {}", error.name, error.message))
+        })?;
         let actions = flow
             .actions
             .iter()

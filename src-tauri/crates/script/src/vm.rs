@@ -84,8 +84,14 @@ pub(crate) type SyncOp = fn(&Shared, &str, u32, &str) -> Result<Option<String>, 
 
 impl Vm {
     /// Loads a bundle: its top level runs, and what it throws is a [`LoadError`].
-    pub(crate) fn load(bundle: &Bundle, workspace: &std::path::Path, limits: Limits, sync: SyncOp) -> Result<Rc<Vm>, LoadError> {
-        let internal = |error: rquickjs::Error| LoadError::in_file(LoadErrorKind::Thrown, &bundle.file, error.to_string());
+    pub(crate) fn load(
+        bundle: &Bundle,
+        workspace: &std::path::Path,
+        limits: Limits,
+        sync: SyncOp,
+    ) -> Result<Rc<Vm>, LoadError> {
+        let internal =
+            |error: rquickjs::Error| LoadError::in_file(LoadErrorKind::Thrown, &bundle.file, error.to_string());
         let runtime = Runtime::new().map_err(internal)?;
         runtime.set_memory_limit(limits.memory_bytes);
         runtime.set_max_stack_size(STACK_BYTES);
@@ -120,7 +126,8 @@ impl Vm {
     fn evaluate(&self, bundle: &Bundle) -> Result<(), LoadError> {
         self.start_clock();
         let evaluated = self.context.with(|ctx| -> Result<bool, String> {
-            let promise = Module::evaluate(ctx.clone(), "flow.js", bundle.code.as_bytes()).catch(&ctx).map_err(describe)?;
+            let promise =
+                Module::evaluate(ctx.clone(), "flow.js", bundle.code.as_bytes()).catch(&ctx).map_err(describe)?;
             while ctx.execute_pending_job() {}
             match promise.result::<rquickjs::Value>() {
                 None => Ok(false),
@@ -206,7 +213,8 @@ impl Vm {
     /// An exception that reached Rust means the runtime is over: every waiting call ends with it.
     fn die(&self, thrown: &str) -> FlowError {
         let token = self.current_token();
-        let block = self.shared.contexts.borrow().get(&token).map(|cx| (cx.frame.block.name.clone(), cx.frame.path.clone()));
+        let block =
+            self.shared.contexts.borrow().get(&token).map(|cx| (cx.frame.block.name.clone(), cx.frame.path.clone()));
         let message = self.explain(thrown.lines().next().unwrap_or(thrown));
         let error = match block {
             Some((name, path)) => FlowError {

@@ -1,149 +1,257 @@
-//! Event bodies as text: values above 16 KiB leave the line and are stored once by content.
+//! Bodies: the text of events and keyframes, without the values that are too large for a line.
 //!
-//! A value that left is written `{"$payload": "<hash>", "bytes": n}`. A flow's own object with such
-//! a key is wrapped, so that nothing a flow writes can be taken for one.
+//! A value above [`INLINE`] bytes of JSON leaves the line and a mark stands for it:
+//!
+//! - `{"$payload": hash}`: the value whose JSON has this hash.
+//! - `{"$parts": [hash, …]}`: a long list or object, cut into runs of entries. Where to cut depends
+//!   on the entries alone, so a list that grew by one shares all runs but the last with its former
+//!   self, and a history logged at every step costs what was added to it.
+//! - `{"$value": …}`: an object of the flow that could be taken for one of these marks.
+//!
+//! Writing touches no database, so it can run on the thread that appends.
 
 use engine::data::from_json;
 use engine::event::EventKind;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::measure::json_bytes;
+use crate::payload::{self, Payload};
 
-/// Larger values leave the line.
-pub(crate) const INLINE: usize = 16 << 10;
-const MARK: &str = "$payload";
-const WRAP: &str = "$wrapped";
-const LEVEL: i32 = 1;
+/// Larger values leave the line: what stays fits a page of 4 KiB beside its neighbours.
+pub(crate) const INLINE: usize = 2 << 10;
+/// About how long one part of a list is.
+const PART: usize = 8 << 10;
+const WHOLE: &str = "$payload";
+const PARTS: &str = "$parts";
+const ESCAPED: &str = "$value";
 
-/// What was written, for the running totals.
-#[derive(Default)]
-pub(crate) struct Weight {
-    pub(crate) bytes: i64,
-    pub(crate) unique: i64,
-    /// Bytes of marks in the line at hand: they stand for a payload and are none.
-    marks: i64,
+/// A line, and what left it.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) text: String,
+    pub(crate) payloads: Vec<Payload>,
 }
 
-/// An event kind as the text of its line.
-pub(crate) fn write(connection: &Connection, kind: &EventKind, weight: &mut Weight) -> Result<String, Error> {
-    shrink(connection, serde_json::to_string(kind)?, weight)
-}
-
-/// JSON text with its large parts moved out.
-pub(crate) fn shrink(connection: &Connection, text: String, weight: &mut Weight) -> Result<String, Error> {
-    weight.bytes += text.len() as i64;
-    if text.len() <= INLINE && !text.contains("\"$payload\"") && !text.contains("\"$wrapped\"") {
-        weight.unique += text.len() as i64;
-        return Ok(text);
-    }
-    let mut value: Value = from_json(&text)?;
-    shrink_value(connection, &mut value, 0, weight)?;
-    let marks = weight.marks;
-    let text = serde_json::to_string(&value)?;
-    weight.unique += text.len() as i64 - marks;
-    weight.marks = 0;
-    Ok(text)
-}
-
-fn shrink_value(connection: &Connection, value: &mut Value, depth: usize, weight: &mut Weight) -> Result<usize, Error> {
-    let size = match &mut *value {
-        Value::Array(items) => {
-            let mut size = 2;
-            for item in items {
-                size += shrink_value(connection, item, depth + 1, weight)? + 1;
+/// The line of an event: the fields of its kind. The kind itself has a column.
+pub(crate) fn of_event(kind: &EventKind) -> Result<Body, Error> {
+    let text = serde_json::to_string(kind)?;
+    let mut payloads = Vec::new();
+    let text = if is_plain(&text) {
+        text
+    } else {
+        let mut value: Value = serde_json::to_value(kind)?;
+        if let Value::Object(fields) = &mut value {
+            for field in fields.values_mut() {
+                shrink(field, &mut payloads)?;
             }
-            size
         }
-        Value::Object(fields) => {
-            let mut size = 2;
-            for (key, item) in fields.iter_mut() {
-                size += key.len() + 4 + shrink_value(connection, item, depth + 1, weight)?;
-            }
-            if fields.contains_key(MARK) || fields.contains_key(WRAP) {
-                let inner = std::mem::take(fields);
-                fields.insert(WRAP.to_owned(), Value::Object(inner));
-            }
-            size
-        }
-        Value::String(text) => text.len() + 2,
-        other => other.to_string().len(),
+        serde_json::to_string(&value)?
     };
-    // The line itself stays; only values in it leave.
-    if size <= INLINE || depth == 0 {
-        return Ok(size);
-    }
-    let text = serde_json::to_string(&value)?;
-    let hash = blake3::hash(text.as_bytes());
-    let known: Option<i64> = connection
-        .prepare_cached("SELECT 1 FROM payload WHERE hash = ?1")?
-        .query_row((hash.as_bytes(),), |row| row.get(0))
-        .optional()?;
-    if known.is_none() {
-        let packed = zstd::bulk::compress(text.as_bytes(), LEVEL).map_err(|error| Error::Damaged(error.to_string()))?;
-        connection
-            .prepare_cached("INSERT INTO payload (hash, bytes, body) VALUES (?1, ?2, ?3)")?
-            .execute((hash.as_bytes(), text.len() as i64, packed))?;
-        weight.unique += text.len() as i64;
-    }
-    let mut mark = Map::new();
-    mark.insert(MARK.to_owned(), hash.to_hex().to_string().into());
-    mark.insert("bytes".to_owned(), text.len().into());
-    *value = Value::Object(mark);
-    weight.marks += serde_json::to_string(&value)?.len() as i64;
-    Ok(100)
+    Ok(Body { text: without_tag(kind.name(), &text)?, payloads })
 }
 
-/// The event kind of a line, with everything that left it brought back.
-pub(crate) fn read(connection: &Connection, text: &str) -> Result<EventKind, Error> {
-    if !text.contains("\"$payload\"") && !text.contains("\"$wrapped\"") {
+/// The line of a whole state.
+pub(crate) fn of_state(mut state: Value) -> Result<Body, Error> {
+    let mut payloads = Vec::new();
+    shrink(&mut state, &mut payloads)?;
+    Ok(Body { text: serde_json::to_string(&state)?, payloads })
+}
+
+/// The event kind that a line holds.
+pub(crate) fn event(connection: &Connection, kind: &str, text: &str) -> Result<EventKind, Error> {
+    let rest = text.strip_prefix('{').ok_or_else(|| Error::Damaged(format!("a {kind} event is not an object")))?;
+    let comma = if rest == "}" { "" } else { "," };
+    let tagged = format!("{{\"kind\":\"{kind}\"{comma}{rest}");
+    fields(connection, &tagged)
+}
+
+/// Whatever `T` reads of a line; other fields are passed over.
+pub(crate) fn fields<T: serde::de::DeserializeOwned>(connection: &Connection, text: &str) -> Result<T, Error> {
+    if has_no_mark(text) {
         return Ok(from_json(text)?);
     }
-    Ok(serde_json::from_value(read_value(connection, text)?)?)
+    Ok(serde_json::from_value(value(connection, text)?)?)
 }
 
-/// JSON text with everything that left it brought back.
-pub(crate) fn read_value(connection: &Connection, text: &str) -> Result<Value, Error> {
+/// The value that a line holds, whole again.
+pub(crate) fn value(connection: &Connection, text: &str) -> Result<Value, Error> {
     let mut value = from_json(text)?;
-    if text.contains("\"$payload\"") || text.contains("\"$wrapped\"") {
+    if !has_no_mark(text) {
         grow(connection, &mut value)?;
     }
     Ok(value)
 }
 
+fn is_plain(text: &str) -> bool {
+    text.len() <= INLINE && has_no_mark(text)
+}
+
+/// In JSON the quotes of a text are escaped, so this finds keys and whole strings only.
+fn has_no_mark(text: &str) -> bool {
+    !text.contains("\"$") || ![WHOLE, PARTS, ESCAPED].iter().any(|mark| text.contains(&format!("\"{mark}\"")))
+}
+
+fn without_tag(kind: &str, text: &str) -> Result<String, Error> {
+    let rest = text
+        .strip_prefix("{\"kind\":\"")
+        .and_then(|rest| rest.strip_prefix(kind))
+        .and_then(|rest| rest.strip_prefix('"'))
+        .ok_or_else(|| Error::Damaged(format!("a {kind} event does not begin with its kind")))?;
+    Ok(format!("{{{}", rest.trim_start_matches(',')))
+}
+
+/// Moves out what is too large, innermost first. Answers how long the rest is.
+fn shrink(value: &mut Value, payloads: &mut Vec<Payload>) -> Result<usize, Error> {
+    let bytes = match value {
+        Value::Array(items) => {
+            let mut bytes = 2;
+            for item in items.iter_mut() {
+                bytes += shrink(item, payloads)? + 1;
+            }
+            bytes
+        }
+        Value::Object(fields) => {
+            let mut bytes = 2;
+            for (name, field) in fields.iter_mut() {
+                bytes += name.len() + 4 + shrink(field, payloads)?;
+            }
+            // Also one among many: a run of entries may hold it alone.
+            if [WHOLE, PARTS, ESCAPED].iter().any(|mark| fields.contains_key(*mark)) {
+                let fields = std::mem::take(fields);
+                *value = mark(ESCAPED, Value::Object(fields));
+                bytes += ESCAPED.len() + 5;
+            }
+            bytes
+        }
+        _ => json_bytes(value),
+    };
+    if bytes <= INLINE {
+        return Ok(bytes);
+    }
+    *value = take_out(value, payloads)?;
+    Ok(json_bytes(value))
+}
+
+/// Makes a payload of a value, or one of each of its parts, and answers the mark that stands for it.
+fn take_out(value: &Value, payloads: &mut Vec<Payload>) -> Result<Value, Error> {
+    let mut parts = cut(value)?;
+    if parts.len() == 1 {
+        let payload = Payload::new(parts.remove(0));
+        let name = Value::String(payload.hash.to_hex().to_string());
+        payloads.push(payload);
+        return Ok(mark(WHOLE, name));
+    }
+    let names = parts.into_iter().map(|text| {
+        let payload = Payload::new(text);
+        let name = payload.hash.to_hex().to_string();
+        payloads.push(payload);
+        Value::String(name)
+    });
+    let names = Value::Array(names.collect());
+    // The list of a very long list's parts is itself a long list.
+    Ok(mark(PARTS, if json_bytes(&names) > PART { take_out(&names, payloads)? } else { names }))
+}
+
+/// The JSON of a value, long lists and objects in runs of entries.
+fn cut(value: &Value) -> Result<Vec<String>, Error> {
+    let mut runs = Vec::new();
+    let mut run = String::new();
+    let mut add = |open: char, entry: &str, close: char| {
+        run.push(if run.is_empty() { open } else { ',' });
+        run.push_str(entry);
+        if ends_run(entry) || run.len() >= 4 * PART {
+            run.push(close);
+            runs.push(std::mem::take(&mut run));
+        }
+    };
+    let close = match value {
+        Value::Array(items) => {
+            for item in items {
+                add('[', &serde_json::to_string(item)?, ']');
+            }
+            ']'
+        }
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                let entry = format!("{}:{}", serde_json::to_string(name)?, serde_json::to_string(field)?);
+                add('{', &entry, '}');
+            }
+            '}'
+        }
+        leaf => return Ok(vec![serde_json::to_string(leaf)?]),
+    };
+    if !run.is_empty() {
+        run.push(close);
+        runs.push(run);
+    }
+    Ok(runs)
+}
+
+/// Whether a run ends after this entry: by chance of its content, once in about [`PART`] bytes.
+fn ends_run(entry: &str) -> bool {
+    let fnv = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = entry.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, fnv);
+    let entries_a_run = (PART / entry.len().max(1)).max(1) as u64;
+    (hash >> 32).is_multiple_of(entries_a_run)
+}
+
+fn mark(name: &str, value: Value) -> Value {
+    Value::Object(Map::from_iter([(name.to_owned(), value)]))
+}
+
+/// Puts back what was moved out.
 fn grow(connection: &Connection, value: &mut Value) -> Result<(), Error> {
     match value {
         Value::Array(items) => items.iter_mut().try_for_each(|item| grow(connection, item)),
         Value::Object(fields) => {
-            if let Some(Value::String(hash)) = fields.get(MARK) {
-                *value = payload(connection, hash)?;
-                return grow(connection, value);
-            }
-            if fields.len() == 1
-                && let Some(inner) = fields.get_mut(WRAP)
-            {
-                let mut inner = inner.take();
-                if let Value::Object(fields) = &mut inner {
-                    fields.values_mut().try_for_each(|item| grow(connection, item))?;
-                }
-                *value = inner;
+            if let Some(whole) = marked(connection, fields)? {
+                *value = whole;
                 return Ok(());
             }
-            fields.values_mut().try_for_each(|item| grow(connection, item))
+            fields.values_mut().try_for_each(|field| grow(connection, field))
         }
         _ => Ok(()),
     }
 }
 
-fn payload(connection: &Connection, hash: &str) -> Result<Value, Error> {
-    let damaged = |what: &str| Error::Damaged(format!("payload {hash}: {what}"));
-    let key = blake3::Hash::from_hex(hash).map_err(|_| damaged("not a hash"))?;
-    let (bytes, packed): (i64, Vec<u8>) = connection
-        .prepare_cached("SELECT bytes, body FROM payload WHERE hash = ?1")?
-        .query_row((key.as_bytes(),), |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?
-        .ok_or_else(|| damaged("missing"))?;
-    let text = zstd::bulk::decompress(&packed, bytes as usize).map_err(|error| damaged(&error.to_string()))?;
-    let text = String::from_utf8(text).map_err(|error| damaged(&error.to_string()))?;
-    Ok(from_json(&text)?)
+/// What an object stands for, if it is a mark.
+fn marked(connection: &Connection, fields: &mut Map<String, Value>) -> Result<Option<Value>, Error> {
+    if fields.len() != 1 {
+        return Ok(None);
+    }
+    let Some((name, inner)) = fields.iter_mut().next() else {
+        return Ok(None);
+    };
+    match (name.as_str(), inner) {
+        (WHOLE, Value::String(hash)) => Ok(Some(self::value(connection, &payload::load(connection, hash)?)?)),
+        (PARTS, names) => {
+            grow(connection, names)?;
+            join(connection, names).map(Some)
+        }
+        (ESCAPED, inner) => {
+            let mut inner = inner.take();
+            if let Value::Object(fields) = &mut inner {
+                fields.values_mut().try_for_each(|field| grow(connection, field))?;
+            }
+            Ok(Some(inner))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn join(connection: &Connection, names: &Value) -> Result<Value, Error> {
+    let damaged = || Error::Damaged("a list of parts is not one".to_owned());
+    let mut whole: Option<Value> = None;
+    for name in names.as_array().ok_or_else(damaged)? {
+        let part = value(connection, &payload::load(connection, name.as_str().ok_or_else(damaged)?)?)?;
+        match (&mut whole, part) {
+            (None, part) => whole = Some(part),
+            (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
+            (Some(Value::Object(fields)), Value::Object(more)) => fields.extend(more),
+            _ => return Err(damaged()),
+        }
+    }
+    whole.ok_or_else(damaged)
 }

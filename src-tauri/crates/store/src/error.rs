@@ -1,40 +1,83 @@
 //! Why a database does not open, and why a read fails.
+//!
+//! Messages are for people: they name the file and what to do. Nothing here may hide a cause.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use engine::log::AppendError;
+use rusqlite::ErrorCode;
 
 /// A database that cannot be opened; the file is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Some other kind of file.
-    #[error("{} is not a SQLite database", .0.display())]
-    NotADatabase(PathBuf),
+    /// Nothing is there, and nothing was asked to be made.
+    #[error("{} does not exist", .path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Some other kind of file, or a damaged one.
+    #[error("{} is not a SQLite database", .path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
     /// A SQLite database of some other program.
-    #[error("{} is a SQLite database, but not one of Flowglass", .0.display())]
-    Foreign(PathBuf),
+    #[error("{} is a SQLite database, but not one of Flowglass", .path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
     /// Written by a newer Flowglass.
-    #[error("{} has format {found}, which is newer than format {supported} of this Flowglass: update Flowglass to open it", .file.display())]
+    #[error(
+        "{} has format {found}, newer than format {supported} of this Flowglass: update Flowglass to open it",
+        .path.display()
+    )]
     Newer {
-        /// The database.
-        file: PathBuf,
+        /// The file.
+        path: PathBuf,
         /// Its format.
-        found: i64,
-        /// The newest this version knows.
-        supported: i64,
+        found: u32,
+        /// The newest format this version knows.
+        supported: u32,
     },
     /// No write access.
-    #[error("{} is read-only: Flowglass needs to write to it", .0.display())]
-    ReadOnly(PathBuf),
-    /// Another process holds it.
-    #[error("{} is locked by another process", .0.display())]
-    Locked(PathBuf),
+    #[error("{} is read-only: Flowglass needs to write to it", .path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process holds it and does not let go.
+    #[error("{} is locked by another process", .path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
     /// The operating system or the disk.
-    #[error("{} cannot be opened: {message}", .file.display())]
+    #[error("{} cannot be opened: {message}", .path.display())]
     Io {
-        /// The database.
-        file: PathBuf,
+        /// The file.
+        path: PathBuf,
         /// What happened.
         message: String,
     },
+}
+
+impl OpenError {
+    pub(crate) fn io(path: &Path, error: impl ToString) -> Self {
+        OpenError::Io { path: path.to_owned(), message: error.to_string() }
+    }
+
+    /// What SQLite's answer means for the file.
+    pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => OpenError::NotADatabase { path },
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => OpenError::ReadOnly { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Locked { path },
+            _ => OpenError::Io { path, message: error.to_string() },
+        }
+    }
 }
 
 /// A read or a write that failed.
@@ -46,13 +89,48 @@ pub enum Error {
     /// A stored value that cannot be read.
     #[error("the database holds a damaged value: {0}")]
     Damaged(String),
-    /// A reader could not be opened.
+    /// A connection could not be opened.
     #[error("{0}")]
     Open(#[from] OpenError),
+    /// The writing thread is gone.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl Error {
+    /// Whether another process held the database for too long.
+    pub(crate) fn is_busy(&self) -> bool {
+        let Error::Sqlite(error) = self else {
+            return false;
+        };
+        matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+    }
 }
 
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
         Error::Damaged(error.to_string())
+    }
+}
+
+impl From<Error> for AppendError {
+    /// Says what happened to the disk in words that help.
+    fn from(error: Error) -> Self {
+        let Error::Sqlite(sqlite) = &error else {
+            return AppendError::Storage(error.to_string());
+        };
+        AppendError::Storage(match sqlite.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => "the disk is full; nothing of this step was kept".to_owned(),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                "another process keeps the database locked; nothing of this step was kept".to_owned()
+            }
+            Some(ErrorCode::ReadOnly) => "the database became read-only; nothing of this step was kept".to_owned(),
+            Some(ErrorCode::SystemIoFailure) => {
+                format!("the disk failed ({sqlite}); nothing of this step was kept")
+            }
+            _ => {
+                format!("the database refused the write ({sqlite}); nothing of this step was kept")
+            }
+        })
     }
 }

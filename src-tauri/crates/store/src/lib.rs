@@ -2,18 +2,42 @@
 //!
 //! One thread writes, with group commit; readers have connections of their own and never wait for
 //! it. With [`Durability::Process`] a killed process loses nothing that was answered; with
-//! [`Durability::Power`] a lost power supply does not either. Only this crate names rusqlite. It
-//! must not decide what an event means beyond the rows it keeps for speed.
+//! [`Durability::Power`] a lost power supply does not either.
+//!
+//! | a file of this crate | holds |
+//! |---|---|
+//! | `schema.sql` `open` `migrate` | whose file it is, its tables, its format |
+//! | `unit` `body` `payload` `measure` | an append, written out on the thread that makes it |
+//! | `writer` `batch` `live` `rows` | the thread, its transactions, what it remembers between them |
+//! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
+//! | `states` `records` | any instant of any scope; the newest of durable ones |
+//! | `requests` `sessions` `events` `stats` `query` | what readers ask |
+//!
+//! Only this crate names rusqlite. It must not decide what an event means beyond the rows it keeps
+//! for speed, and it reads no clock: times are those of the events.
 
-mod append;
+mod attempts;
+mod batch;
 mod body;
 mod error;
+mod events;
+mod live;
+mod measure;
+mod migrate;
 mod open;
-mod reads;
+mod payload;
+mod query;
+mod records;
+mod requests;
+mod rows;
 mod scopes;
+mod sessions;
+mod states;
+mod stats;
+mod unit;
 mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::event::Event;
@@ -23,72 +47,114 @@ use futures_channel::oneshot;
 use rusqlite::Connection;
 
 pub use error::{Error, OpenError};
-pub use open::Options;
-pub use reads::{EventQuery, RequestQuery, RequestRow, SessionQuery, SessionRow, Stats};
+pub use events::{EventQuery, Step};
+pub use open::{Durability, Options};
+pub use requests::{RequestQuery, RequestRow};
+pub use sessions::{Note, SessionQuery, SessionRow};
+pub use stats::Stats;
 
-/// What an answered commit survives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// A killed process (`synchronous` NORMAL).
-    #[default]
-    Process,
-    /// A lost power supply (`synchronous` FULL).
-    Power,
-}
+use records::Records;
+use unit::Unit;
+use writer::Writer;
+
+/// Idle connections beyond this many are closed.
+const READERS: usize = 8;
 
 /// Events that were just committed, in order.
 #[derive(Clone, Debug)]
 pub struct Committed {
     /// Whose.
     pub request: Arc<str>,
-    /// At least one.
+    /// At least one. A commit that lost the race for a record is `commit_refused` here as in the log.
     pub events: Arc<[Event]>,
 }
 
-pub(crate) type Listener = Box<dyn Fn(&Committed) + Send + Sync>;
+/// Names a listener, to take it away again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ListenerId(u64);
 
-/// An open database.
-///
-/// The readers close before the writer: the last connection puts the write-ahead log back into the
-/// file, and one that only reads cannot.
+type Listener = Arc<dyn Fn(&Committed) + Send + Sync>;
+
+#[derive(Default)]
+struct Listeners {
+    last: u64,
+    known: Vec<(ListenerId, Listener)>,
+}
+
+impl Listeners {
+    fn all(&self) -> Vec<Listener> {
+        self.known.iter().map(|(_, listener)| listener.clone()).collect()
+    }
+}
+
+/// An open database. Dropping it writes what waits.
 pub struct Store {
+    path: PathBuf,
     readers: Mutex<Vec<Connection>>,
-    writer: writer::Writer,
-    file: std::path::PathBuf,
-    records: Arc<scopes::Records>,
-    listeners: Arc<Mutex<Vec<Listener>>>,
+    records: Records,
+    listeners: Arc<Mutex<Listeners>>,
+    writer: Writer,
 }
 
 impl Store {
-    /// Opens a database, or makes one; a file that is not ours is refused and left untouched.
-    pub fn open(file: &Path, options: Options) -> Result<Store, OpenError> {
-        let connection = open::open(file, &options)?;
-        let records = Arc::new(scopes::Records::default());
-        let listeners: Arc<Mutex<Vec<Listener>>> = Arc::default();
-        let writer = writer::Writer::start(connection, records.clone(), listeners.clone());
-        Ok(Store { writer, readers: Mutex::default(), file: file.to_owned(), records, listeners })
+    /// Opens a database, or makes one. A file that is refused is left exactly as it was.
+    pub fn open(path: &Path, options: Options) -> Result<Store, OpenError> {
+        let listeners: Arc<Mutex<Listeners>> = Arc::default();
+        let writer = Writer::start(path.to_owned(), options, listeners.clone())?;
+        Ok(Store { path: path.to_owned(), readers: Mutex::default(), records: Records::default(), listeners, writer })
     }
 
-    /// Hears every commit of this process, from the writing thread: be quick.
-    pub fn listen(&self, listener: impl Fn(&Committed) + Send + Sync + 'static) {
-        lock(&self.listeners).push(Box::new(listener));
+    /// Where the database is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Calls `listener` after every commit of this process, on the writing thread: be quick.
+    pub fn listen(&self, listener: impl Fn(&Committed) + Send + Sync + 'static) -> ListenerId {
+        let mut listeners = lock(&self.listeners);
+        listeners.last += 1;
+        let id = ListenerId(listeners.last);
+        listeners.known.push((id, Arc::new(listener)));
+        id
+    }
+
+    /// Stops calling a listener; a call under way ends.
+    pub fn unlisten(&self, id: ListenerId) {
+        lock(&self.listeners).known.retain(|(known, _)| *known != id);
     }
 
     /// Lets the file grow to so many pages and no further, as a full disk does; `None` lifts it.
     pub fn limit_pages(&self, pages: Option<u32>) {
-        self.writer.limit_pages(pages.unwrap_or(u32::MAX - 1));
+        self.writer.limit_pages(pages);
     }
 
-    /// Reads on a connection of its own.
-    pub(crate) fn read<R>(&self, read: impl FnOnce(&Connection) -> Result<R, Error>) -> Result<R, Error> {
-        let pooled = lock(&self.readers).pop();
-        let connection = match pooled {
-            Some(connection) => connection,
-            None => open::reader(&self.file)?,
-        };
-        let result = read(&connection);
-        lock(&self.readers).push(connection);
+    /// Whether another process has committed since this was asked last.
+    pub fn changed_elsewhere(&self) -> Result<bool, Error> {
+        self.writer.changed_elsewhere()
+    }
+
+    /// Reads on a connection that nobody else uses meanwhile, from one snapshot.
+    fn read<R>(&self, read: impl FnOnce(&Connection) -> Result<R, Error>) -> Result<R, Error> {
+        let connection = self.reader()?;
+        let snapshot = connection.unchecked_transaction()?;
+        let result = read(&snapshot);
+        snapshot.finish()?;
+        self.give_back(connection);
         result
+    }
+
+    fn reader(&self) -> Result<Connection, Error> {
+        match lock(&self.readers).pop() {
+            Some(idle) => Ok(idle),
+            None => Ok(open::reader(&self.path)?),
+        }
+    }
+
+    fn give_back(&self, connection: Connection) {
+        let mut readers = lock(&self.readers);
+        if readers.len() < READERS {
+            readers.push(connection);
+        }
     }
 }
 
@@ -99,20 +165,35 @@ impl Log for Store {
         events: Vec<Event>,
         durability: engine::log::Durability,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
-        self.writer.append(request.into(), events, durability)
+        let (answer, receiver) = oneshot::channel();
+        match Unit::new(request, events, durability) {
+            Ok(unit) => self.writer.append(Unit { answer: Some(answer), ..unit }),
+            // The caller may have dropped its end already.
+            Err(error) => drop(answer.send(Err(error.into()))),
+        }
+        receiver
     }
 
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
-        let read = self.read(|connection| self.records.newest(connection, scope));
-        read.map_err(|error| AppendError::Storage(error.to_string()))
+        // One statement in the usual case: a snapshot of its own is enough, and cheaper.
+        let connection = self.reader()?;
+        let record = self.records.newest(&connection, scope);
+        self.give_back(connection);
+        Ok(record?)
     }
 
     fn session_events(&self, session: &str, before: &str) -> Result<Vec<RequestEvents>, AppendError> {
-        let read = self.read(|connection| reads::session_events(connection, session, before));
-        read.map_err(|error| AppendError::Storage(error.to_string()))
+        Ok(self.read(|connection| events::of_session(connection, session, before))?)
     }
 }
 
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+impl Drop for Store {
+    fn drop(&mut self) {
+        // The last connection to close folds the write-ahead log into the file, and a reader cannot.
+        lock(&self.readers).clear();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -1,148 +1,154 @@
 //! Opening a database: whose file it is, which format, and with which settings.
+//!
+//! A file that is refused is not written to, not even beside it: identity and format are read from
+//! the bytes of its header first. Only then may SQLite touch it.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
 
-use crate::Durability;
 use crate::error::OpenError;
+use crate::migrate;
 
 /// "FGLS": marks our databases among all SQLite files.
-const APPLICATION_ID: i64 = 0x4647_4C53;
-/// The format this version writes.
-const FORMAT: i64 = 1;
-/// What every SQLite file begins with.
+pub(crate) const APPLICATION_ID: u32 = 0x4647_4C53;
+/// How long to wait for another process's transaction.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The write-ahead log is folded back into the file at about this many pages of 4 KiB.
+const CHECKPOINT_PAGES: u32 = 4_000;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// How long the header is that the magic begins.
+/// SQLite's fixed header; numbers in it are big-endian.
 const HEADER: usize = 100;
+const USER_VERSION_AT: usize = 60;
+const APPLICATION_ID_AT: usize = 68;
 
-/// How long another process may hold the lock.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// What an answered commit survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// A killed process (`synchronous` NORMAL).
+    #[default]
+    Process,
+    /// A lost power supply (`synchronous` FULL).
+    Power,
+}
 
 /// How to open.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// What an answered commit survives.
     pub durability: Durability,
-    /// Whether to make a database that is not there.
+    /// Whether to make a database, and its folder, where there is none.
     pub create: bool,
 }
 
-/// The writing connection.
-pub(crate) fn open(file: &Path, options: &Options) -> Result<Connection, OpenError> {
-    let io = |message: String| OpenError::Io { file: file.to_owned(), message };
-    let is_new = match File::open(file) {
-        Ok(existing) => {
-            let mut header = Vec::new();
-            existing.take(HEADER as u64).read_to_end(&mut header).map_err(|error| io(error.to_string()))?;
-            if !header.is_empty() {
-                check_identity(file, &header)?;
-            }
-            header.is_empty()
+/// Opens the writing connection. An empty file counts as none: it is what a crash between making
+/// a file and its tables leaves.
+pub(crate) fn open(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+    match examine(path)? {
+        Found::Ours => {}
+        Found::Nothing if options.create => make_folder(path)?,
+        Found::Nothing => {
+            return Err(OpenError::Missing { path: path.to_owned() });
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && options.create => {
-            if let Some(folder) = file.parent() {
-                std::fs::create_dir_all(folder).map_err(|error| io(error.to_string()))?;
-            }
-            true
-        }
-        Err(error) => return Err(io(error.to_string())),
-    };
-    if !is_new {
-        if is_write_protected(file) {
-            return Err(OpenError::ReadOnly(file.to_owned()));
-        }
-        check_log(file)?;
     }
-    let connection = Connection::open(file).map_err(|error| explain(file, &error))?;
-    // Opening alone falls back to read-only silently.
-    if connection.is_readonly("main").unwrap_or(false) {
-        return Err(OpenError::ReadOnly(file.to_owned()));
-    }
-    if is_new {
-        create(&connection).map_err(|error| explain(file, &error))?;
-    }
-    settings(&connection, options).map_err(|error| explain(file, &error))?;
+    let explain = |error: &rusqlite::Error| OpenError::from_sqlite(path, error);
+    // Without SQLITE_OPEN_URI: a path is a path, whatever it begins with.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(|error| explain(&error))?;
+    connection.busy_timeout(PATIENCE).map_err(|error| explain(&error))?;
+    migrate::prepare(&mut connection, path)?;
+    configure(&connection, options).map_err(|error| explain(&error))?;
     Ok(connection)
 }
 
-/// Before the write-ahead log is switched on, so that the file's own header says whose it is.
-fn create(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(PATIENCE)?;
-    connection.execute_batch("BEGIN IMMEDIATE")?;
-    // Another process may have made the tables while this one waited for the lock.
-    let made: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'event'", (), |row| row.get(0))?;
-    if made == 0 {
-        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-        connection.pragma_update(None, "user_version", FORMAT)?;
-        connection.execute_batch(include_str!("schema.sql"))?;
-    }
-    connection.execute_batch("COMMIT")
+/// A connection that only reads.
+pub(crate) fn reader(path: &Path) -> Result<Connection, OpenError> {
+    let explain = |error: rusqlite::Error| OpenError::from_sqlite(path, &error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(explain)?;
+    connection.busy_timeout(PATIENCE).map_err(explain)?;
+    settle(&connection).map_err(explain)?;
+    Ok(connection)
 }
 
-fn settings(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
-    connection.busy_timeout(PATIENCE)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+/// Keeps statements prepared: many of them, and each whatever values it is asked with. SQLite would
+/// otherwise plan every look-up of a range again.
+fn settle(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
+}
+
+enum Found {
+    Nothing,
+    Ours,
+}
+
+fn examine(path: &Path) -> Result<Found, OpenError> {
+    let path_buf = || path.to_owned();
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) => return Err(OpenError::io(path, error)),
+    };
+    let metadata = file.metadata().map_err(|error| OpenError::io(path, error))?;
+    if metadata.is_dir() {
+        return Err(OpenError::io(path, "it is a folder"));
+    }
+    let mut header = Vec::with_capacity(HEADER);
+    file.by_ref().take(HEADER as u64).read_to_end(&mut header).map_err(|error| OpenError::io(path, error))?;
+    if !header.is_empty() {
+        if header.len() < HEADER || !header.starts_with(MAGIC) {
+            return Err(OpenError::NotADatabase { path: path_buf() });
+        }
+        // Our first transaction writes both numbers into the file itself, before it is put in WAL
+        // mode, so they can be trusted without looking into a log beside it.
+        if number(&header, APPLICATION_ID_AT) != APPLICATION_ID {
+            return Err(OpenError::Foreign { path: path_buf() });
+        }
+        migrate::check_format(path, number(&header, USER_VERSION_AT))?;
+    }
+    // The mode bits are asked too, because the superuser may write to anything.
+    if metadata.permissions().readonly() || !is_writable(path) {
+        return Err(OpenError::ReadOnly { path: path_buf() });
+    }
+    Ok(if header.is_empty() { Found::Nothing } else { Found::Ours })
+}
+
+fn number(header: &[u8], at: usize) -> u32 {
+    header[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
+}
+
+fn is_writable(path: &Path) -> bool {
+    match OpenOptions::new().write(true).open(path) {
+        Ok(_) => true,
+        Err(error) => !matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem),
+    }
+}
+
+fn make_folder(path: &Path) -> Result<(), OpenError> {
+    match path.parent() {
+        Some(folder) if folder != PathBuf::new() => {
+            std::fs::create_dir_all(folder).map_err(|error| OpenError::io(path, error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn configure(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
     let synchronous = match options.durability {
         Durability::Process => "NORMAL",
         Durability::Power => "FULL",
     };
+    connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", synchronous)?;
-    connection.pragma_update(None, "cache_size", -16_000)?;
-    connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    Ok(())
-}
-
-/// Whose file it is, from its header alone: SQLite itself would put files beside a stranger's.
-fn check_identity(file: &Path, header: &[u8]) -> Result<(), OpenError> {
-    if header.len() < HEADER || !header.starts_with(MAGIC) {
-        return Err(OpenError::NotADatabase(file.to_owned()));
-    }
-    let number =
-        |at: usize| i64::from(u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]));
-    if number(68) != APPLICATION_ID {
-        return Err(OpenError::Foreign(file.to_owned()));
-    }
-    let found = number(60);
-    if found > FORMAT {
-        return Err(OpenError::Newer { file: file.to_owned(), found, supported: FORMAT });
-    }
-    Ok(())
-}
-
-/// The same for a format that a killed process left in the write-ahead log of a file that is ours.
-fn check_log(file: &Path) -> Result<(), OpenError> {
-    let found =
-        reader(file)?.query_row("PRAGMA user_version", (), |row| row.get(0)).map_err(|error| explain(file, &error))?;
-    if found > FORMAT {
-        return Err(OpenError::Newer { file: file.to_owned(), found, supported: FORMAT });
-    }
-    Ok(())
-}
-
-/// A connection that only reads.
-pub(crate) fn reader(file: &Path) -> Result<Connection, OpenError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(file, flags).map_err(|error| explain(file, &error))?;
-    connection.busy_timeout(PATIENCE).map_err(|error| explain(file, &error))?;
-    connection.set_prepared_statement_cache_capacity(64);
-    Ok(connection)
-}
-
-fn is_write_protected(file: &Path) -> bool {
-    std::fs::metadata(file).is_ok_and(|metadata| metadata.permissions().readonly())
-}
-
-fn explain(file: &Path, error: &rusqlite::Error) -> OpenError {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => OpenError::NotADatabase(file.to_owned()),
-        Some(ErrorCode::ReadOnly) => OpenError::ReadOnly(file.to_owned()),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Locked(file.to_owned()),
-        _ => OpenError::Io { file: file.to_owned(), message: error.to_string() },
-    }
+    connection.pragma_update(None, "cache_size", -32_000)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    // A burst must not leave its log behind for good.
+    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    settle(connection)
 }

@@ -1,22 +1,28 @@
--- The database of one workspace. Truth is the event table; every other table is there for speed,
--- is written in the same transaction as the events it is read from, and could be made from them.
+-- The database of one workspace.
+--
+-- Truth is `event` (with the values it keeps in `payload`). Every other table exists for speed: it
+-- is written in the same transaction as the events it is read from, and could be made from them
+-- again. No row holds a whole state except a keyframe.
 
--- A conversation. Counters follow its requests' events.
+-- A conversation. Its counters follow the events of its requests.
 CREATE TABLE session (
-    n           INTEGER PRIMARY KEY,
-    id          TEXT    NOT NULL UNIQUE,
-    flow        TEXT    NOT NULL,
-    user        TEXT    NOT NULL,
-    project     TEXT,
-    title       TEXT,
-    created_at  INTEGER NOT NULL,
-    updated_at  INTEGER NOT NULL,
-    requests    INTEGER NOT NULL DEFAULT 0,
-    items       INTEGER NOT NULL DEFAULT 0,
+    n            INTEGER PRIMARY KEY,
+    id           TEXT    NOT NULL UNIQUE,
+    flow         TEXT    NOT NULL,
+    user         TEXT    NOT NULL,
+    project      TEXT,
+    title        TEXT,
+    ephemeral    INTEGER NOT NULL,
+    created_at   INTEGER NOT NULL,
+    updated_at   INTEGER NOT NULL,
+    requests     INTEGER NOT NULL DEFAULT 0,
+    items        INTEGER NOT NULL DEFAULT 0,
     last_request INTEGER,
-    forked_from TEXT
+    forked_from  TEXT
 ) STRICT;
 CREATE INDEX session_by_time ON session (updated_at DESC, n DESC);
+CREATE INDEX session_by_user ON session (user);
+CREATE INDEX session_by_project ON session (project) WHERE project IS NOT NULL;
 
 -- One execution of one action. `owner` names the lock file of the process that runs it.
 CREATE TABLE request (
@@ -33,61 +39,95 @@ CREATE TABLE request (
     retry_of    TEXT,
     started_at  INTEGER NOT NULL,
     finished_at INTEGER,
-    last_seq    INTEGER NOT NULL,
     error       TEXT
 ) STRICT;
 CREATE INDEX request_by_session ON request (session, n);
+CREATE INDEX request_by_user ON request (user);
+CREATE INDEX request_by_project ON request (project) WHERE project IS NOT NULL;
 
--- The event log. `id` is the global order of commits; `body` is the kind's fields as JSON, with
--- values above 16 KiB moved to `payload`.
+-- Logical paths, each once: every request of a flow walks the same ones.
+CREATE TABLE path (
+    n    INTEGER PRIMARY KEY,
+    text TEXT    NOT NULL UNIQUE
+) STRICT;
+
+-- The event log. `id` is the order of commits across all requests. `body` holds the fields of the
+-- kind as JSON; a value too large to sit in a line is a mark that names its content in `payload`.
 CREATE TABLE event (
     id      INTEGER PRIMARY KEY,
     request INTEGER NOT NULL,
     seq     INTEGER NOT NULL,
     at      INTEGER NOT NULL,
     kind    TEXT    NOT NULL,
-    path    TEXT,
+    path    INTEGER,
     attempt INTEGER NOT NULL,
     body    TEXT    NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX event_by_request ON event (request, seq);
+CREATE UNIQUE INDEX event_by_seq ON event (request, seq);
 
--- Large values by content, compressed; each is here once however often it is logged.
+-- Large values by content (BLAKE3), once however often they are logged. `bytes` is the length of
+-- the JSON; a body as long as that is not compressed, every other is zstd.
 CREATE TABLE payload (
-    hash  BLOB    PRIMARY KEY,
+    n     INTEGER PRIMARY KEY,
+    hash  BLOB    NOT NULL UNIQUE,
     bytes INTEGER NOT NULL,
     body  BLOB    NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
--- Every scope that has state, with its newest version. Never the state itself.
+-- Every scope that has state: its newest version, and the event that made it. `request` is set for
+-- the scopes that live in one request.
 CREATE TABLE scope (
     n       INTEGER PRIMARY KEY,
     kind    TEXT    NOT NULL,
     id      TEXT    NOT NULL,
+    request INTEGER,
     version INTEGER NOT NULL,
+    last    INTEGER NOT NULL,
     UNIQUE (kind, id)
 ) STRICT;
+CREATE INDEX scope_by_request ON scope (request) WHERE request IS NOT NULL;
 
--- Which scopes a request has touched or could see.
-CREATE TABLE request_scope (
-    request INTEGER NOT NULL,
-    scope   INTEGER NOT NULL,
-    PRIMARY KEY (request, scope)
-) STRICT, WITHOUT ROWID;
-
--- The steps of a scope from version to version, in commit order. `event` is the event that put the
--- step in force; `operations` are the ids of the events that hold it (null: that event itself).
--- `keyframe` is the whole state after the step, taken when the deltas since the last one weigh as
--- much as the state, so that reading an instant is bounded and storage grows with what changed.
+-- The steps of a scope in the order they came into force. `event` put the step in force: the
+-- operation's own event where `operations` is null, else a commit that names the operations of its
+-- request by how many `seq` they lie back, in order of application. `bytes` is what they weigh.
 CREATE TABLE change (
     scope      INTEGER NOT NULL,
     event      INTEGER NOT NULL,
     version    INTEGER NOT NULL,
+    bytes      INTEGER NOT NULL,
     operations TEXT,
-    keyframe   TEXT,
     PRIMARY KEY (scope, event)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX change_keyframes ON change (scope, event) WHERE keyframe IS NOT NULL;
+
+-- The whole state just after an event, so that reading an instant costs a bounded number of steps.
+-- One is written when the steps since the last cost as much to read as the state itself. `bytes`
+-- is the length of the state as JSON; `body` keeps large values in `payload`, like an event.
+CREATE TABLE keyframe (
+    scope   INTEGER NOT NULL,
+    event   INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    bytes   INTEGER NOT NULL,
+    body    TEXT    NOT NULL,
+    PRIMARY KEY (scope, event)
+) STRICT, WITHOUT ROWID;
+
+-- Attempts whose writes to shared memory stopped counting: `event` withdrew them, `first` was the
+-- first of them. A keyframe between the two still holds what was withdrawn later.
+CREATE TABLE withdrawal (
+    scope   INTEGER NOT NULL,
+    event   INTEGER NOT NULL,
+    path    INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    first   INTEGER NOT NULL,
+    PRIMARY KEY (scope, event, path, attempt)
+) STRICT, WITHOUT ROWID;
+
+-- Where the notes of a session's journal are.
+CREATE TABLE journal (
+    session INTEGER NOT NULL,
+    event   INTEGER NOT NULL,
+    PRIMARY KEY (session, event)
+) STRICT, WITHOUT ROWID;
 
 -- Running totals, one row.
 CREATE TABLE total (

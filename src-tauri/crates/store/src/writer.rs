@@ -1,8 +1,12 @@
-//! The one writing thread: gathers appends, commits them together, then answers.
+//! The one writing thread: gathers appends, commits them together, answers, then tells listeners.
 //!
-//! Everything that can wake it is a [`Message`]. Evidence waits for the next step boundary, for
-//! 16 ms, or until there is much of it; a lone step boundary is committed at once.
+//! Everything that can wake it is a [`Message`]. A lone step boundary is committed at once; while
+//! one transaction is written the next units queue up and share the next. Evidence waits for the
+//! next step boundary, 16 ms, or 256 KiB. The thread outlives every error of the disk.
 
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -10,30 +14,31 @@ use std::time::{Duration, Instant};
 
 use engine::event::Event;
 use engine::log::{AppendError, Durability};
-use futures_channel::oneshot;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 
-use crate::append::{Requests, append, publish};
-use crate::error::Error;
-use crate::scopes::Records;
-use crate::{Committed, Listener, lock};
+use crate::batch::Batch;
+use crate::error::{Error, OpenError};
+use crate::live::Memory;
+use crate::open::{self, Options};
+use crate::unit::Unit;
+use crate::{Committed, Listeners};
 
 /// How long evidence may wait.
 const PATIENCE: Duration = Duration::from_millis(16);
-/// How many events of evidence may wait.
-const MUCH: usize = 2_000;
+/// How many bytes of evidence may wait, and about how many one transaction takes.
+const MUCH: usize = 256 << 10;
+/// Values may be nested deeper than a usual thread's stack.
+const STACK: usize = 64 << 20;
 
 enum Message {
     Append(Unit),
-    LimitPages(u32),
+    /// How far the file may grow.
+    LimitPages(Option<u32>),
+    /// Whether another process has committed since this was asked last.
+    ChangedElsewhere(Sender<bool>),
+    #[cfg(test)]
+    Run(Box<dyn FnOnce(&Connection) + Send>),
     Close,
-}
-
-struct Unit {
-    request: Arc<str>,
-    events: Vec<Event>,
-    durability: Durability,
-    answer: oneshot::Sender<Result<(), AppendError>>,
 }
 
 /// The handle of the writing thread; dropping it writes what waits and ends the thread.
@@ -43,30 +48,50 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(connection: Connection, records: Arc<Records>, listeners: Arc<Mutex<Vec<Listener>>>) -> Writer {
+    pub(crate) fn start(
+        path: PathBuf,
+        options: Options,
+        listeners: Arc<Mutex<Listeners>>,
+    ) -> Result<Writer, OpenError> {
+        let connection = open::open(&path, &options)?;
         let (messages, inbox) = channel();
-        let state = State { connection, requests: Requests::default(), records, listeners };
-        let thread = std::thread::Builder::new().name("store writer".to_owned()).stack_size(32 << 20).spawn(move || work(state, &inbox));
-        Writer { messages, thread: thread.ok() }
+        let desk = Desk {
+            path: path.clone(),
+            options,
+            connection,
+            memory: Memory::default(),
+            listeners,
+            failed: HashMap::new(),
+            seen: None,
+            told: None,
+        };
+        let thread = std::thread::Builder::new()
+            .name("store writer".to_owned())
+            .stack_size(STACK)
+            .spawn(move || desk.work(&inbox))
+            .map_err(|error| OpenError::io(&path, error))?;
+        Ok(Writer { messages, thread: Some(thread) })
     }
 
-    pub(crate) fn append(
-        &self,
-        request: Arc<str>,
-        events: Vec<Event>,
-        durability: Durability,
-    ) -> oneshot::Receiver<Result<(), AppendError>> {
-        let (answer, receiver) = oneshot::channel();
-        // A thread that is gone drops the answer, and the receiver hears that.
-        let _ = self.messages.send(Message::Append(Unit { request, events, durability, answer }));
-        receiver
+    /// Queues a unit. Its answer is dropped unanswered if the thread is gone.
+    pub(crate) fn append(&self, unit: Unit) {
+        let _ = self.messages.send(Message::Append(unit));
     }
-}
 
-impl Writer {
-    pub(crate) fn limit_pages(&self, pages: u32) {
-        // Without the thread there is nothing to limit.
+    pub(crate) fn limit_pages(&self, pages: Option<u32>) {
         let _ = self.messages.send(Message::LimitPages(pages));
+    }
+
+    pub(crate) fn changed_elsewhere(&self) -> Result<bool, Error> {
+        let (sender, receiver) = channel();
+        self.messages.send(Message::ChangedElsewhere(sender)).map_err(|_| Error::Closed)?;
+        receiver.recv().map_err(|_| Error::Closed)
+    }
+
+    /// Runs something on the writing connection.
+    #[cfg(test)]
+    pub(crate) fn run(&self, run: impl FnOnce(&Connection) + Send + 'static) {
+        let _ = self.messages.send(Message::Run(Box::new(run)));
     }
 }
 
@@ -74,138 +99,205 @@ impl Drop for Writer {
     fn drop(&mut self) {
         let _ = self.messages.send(Message::Close);
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was reported when it happened.
+            // If it panicked, that was reported when it happened.
             let _ = thread.join();
         }
     }
 }
 
-struct State {
+/// What the thread owns.
+struct Desk {
+    path: PathBuf,
+    options: Options,
     connection: Connection,
-    requests: Requests,
-    records: Arc<Records>,
-    listeners: Arc<Mutex<Vec<Listener>>>,
+    memory: Memory,
+    listeners: Arc<Mutex<Listeners>>,
+    /// Evidence that could not be kept, until its request's next step boundary hears of it.
+    failed: HashMap<Arc<str>, AppendError>,
+    /// SQLite's number for "nobody else has written", as memory and the last asker know it.
+    seen: Option<i64>,
+    told: Option<i64>,
 }
 
-fn work(mut state: State, inbox: &Receiver<Message>) {
-    let mut waiting: Vec<Unit> = Vec::new();
-    let mut since: Option<Instant> = None;
-    loop {
-        let message = match since {
-            None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(since) => inbox.recv_timeout(PATIENCE.saturating_sub(since.elapsed())),
-        };
-        let mut close = false;
-        match message {
-            Ok(Message::Append(unit)) => waiting.push(unit),
-            Ok(Message::LimitPages(pages)) => state.limit_pages(pages),
-            Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => close = true,
-            Err(RecvTimeoutError::Timeout) => {}
+/// Units that wait for the next transaction.
+#[derive(Default)]
+struct Queue {
+    units: Vec<Unit>,
+    bytes: usize,
+    /// When the oldest evidence has waited long enough.
+    due: Option<Instant>,
+    /// Whether a step boundary is among them.
+    is_urgent: bool,
+}
+
+impl Queue {
+    fn push(&mut self, unit: Unit) {
+        self.bytes += unit.bytes();
+        self.is_urgent |= unit.durability == Durability::Committed;
+        self.due.get_or_insert_with(|| Instant::now() + PATIENCE);
+        self.units.push(unit);
+    }
+
+    fn is_ready(&self) -> bool {
+        self.is_urgent || self.bytes >= MUCH || self.due.is_some_and(|due| due <= Instant::now())
+    }
+}
+
+impl Desk {
+    fn work(mut self, inbox: &Receiver<Message>) {
+        self.told = self.data_version().ok();
+        let mut queue = Queue::default();
+        let mut is_open = true;
+        while is_open {
+            is_open = self.gather(inbox, &mut queue);
+            if !queue.units.is_empty() {
+                self.commit(std::mem::take(&mut queue).units);
+            }
         }
-        // Whatever else has arrived joins this commit.
-        while let Ok(message) = inbox.try_recv() {
+    }
+
+    /// Waits until there is something to commit; takes along what is there already. Answers whether
+    /// more may come.
+    fn gather(&mut self, inbox: &Receiver<Message>, queue: &mut Queue) -> bool {
+        while !queue.is_ready() {
+            let message = match queue.due {
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
+            };
             match message {
-                Message::Append(unit) => waiting.push(unit),
-                Message::LimitPages(pages) => state.limit_pages(pages),
-                Message::Close => close = true,
-            }
-        }
-        let somebody_waits = waiting.iter().any(|unit| unit.durability == Durability::Committed);
-        let much = waiting.iter().map(|unit| unit.events.len()).sum::<usize>() > MUCH;
-        let long = since.is_some_and(|since| since.elapsed() >= PATIENCE);
-        if somebody_waits || much || long || close {
-            state.commit(std::mem::take(&mut waiting));
-        }
-        since = if waiting.is_empty() { None } else { since.or_else(|| Some(Instant::now())) };
-        if close {
-            return;
-        }
-    }
-}
-
-impl State {
-    fn limit_pages(&self, pages: u32) {
-        // The pragma answers the limit it took; a file already larger keeps its size.
-        let _ = self.connection.pragma_update(None, "max_page_count", pages);
-    }
-
-    fn commit(&mut self, units: Vec<Unit>) {
-        if units.is_empty() {
-            return;
-        }
-        match self.write(units) {
-            Ok(answers) => {
-                for (answer, result) in answers {
-                    // Evidence is often not waited for.
-                    let _ = answer.send(result);
+                Ok(message) => {
+                    if !self.take(message, queue) {
+                        return false;
+                    }
                 }
+                Err(RecvTimeoutError::Timeout) => return true,
+                Err(RecvTimeoutError::Disconnected) => return false,
             }
-            Err((units, error)) => {
-                // Nothing of the batch is in the file; what was remembered of it is not true.
-                self.requests.clear();
-                self.records.forget();
-                let message = explain(&error);
+        }
+        while queue.bytes < MUCH
+            && let Ok(message) = inbox.try_recv()
+        {
+            if !self.take(message, queue) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn take(&mut self, message: Message, queue: &mut Queue) -> bool {
+        match message {
+            Message::Append(unit) => queue.push(unit),
+            Message::LimitPages(pages) => {
+                // A file that is larger already keeps its size.
+                let pages = pages.unwrap_or(u32::MAX - 1);
+                let _ = self.connection.pragma_update(None, "max_page_count", pages);
+            }
+            Message::ChangedElsewhere(answer) => {
+                let now = self.data_version().ok();
+                // An asker that gave up hears nothing.
+                let _ = answer.send(now != self.told);
+                self.told = now;
+            }
+            #[cfg(test)]
+            Message::Run(run) => run(&self.connection),
+            Message::Close => return false,
+        }
+        true
+    }
+
+    /// Commits units together; if that fails, each alone, so that one cannot fail another.
+    fn commit(&mut self, mut units: Vec<Unit>) {
+        match self.write(&mut units) {
+            Ok(results) => self.deliver(units, results),
+            Err(error) if units.len() > 1 && !error.is_busy() => {
                 for unit in units {
-                    let _ = unit.send(Err(AppendError::Storage(message.clone())));
+                    self.commit(vec![unit]);
                 }
             }
+            Err(error) => {
+                let error = AppendError::from(error);
+                let results = units.iter().map(|_| Err(error.clone())).collect();
+                self.deliver(units, results);
+            }
         }
     }
 
-    #[expect(clippy::type_complexity, reason = "answers by their channel, once")]
-    fn write(
-        &mut self,
-        mut units: Vec<Unit>,
-    ) -> Result<
-        Vec<(oneshot::Sender<Result<(), AppendError>>, Result<(), AppendError>)>,
-        (Vec<oneshot::Sender<Result<(), AppendError>>>, Error),
-    > {
-        let mut changed = Vec::new();
+    /// One transaction. Answers, for each unit, whether it was kept.
+    fn write(&mut self, units: &mut [Unit]) -> Result<Vec<Result<(), AppendError>>, Error> {
+        let result = self.try_write(units);
+        if result.is_err() {
+            self.recover();
+        }
+        result
+    }
+
+    fn try_write(&mut self, units: &mut [Unit]) -> Result<Vec<Result<(), AppendError>>, Error> {
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute(())?;
+        let version = self.data_version()?;
+        if self.seen.replace(version) != Some(version) {
+            self.memory.clear();
+        }
+        self.memory.trim();
+        let mut batch = Batch::new(&self.connection, &mut self.memory);
         let mut results = Vec::with_capacity(units.len());
-        let outcome = (|| -> Result<(), Error> {
-            self.connection.execute_batch("BEGIN IMMEDIATE")?;
-            for unit in &mut units {
-                results.push(append(&self.connection, &mut self.requests, &unit.request, &mut unit.events, &mut changed)?);
-            }
-            self.connection.execute_batch("COMMIT")?;
-            Ok(())
-        })();
-        if let Err(error) = outcome {
-            if !self.connection.is_autocommit() {
-                // A rollback that fails leaves nothing to do: the next BEGIN will say so.
-                let _ = self.connection.execute_batch("ROLLBACK");
-            }
-            return Err((units.into_iter().map(|unit| unit.answer).collect(), error));
+        for unit in units {
+            results.push(match self.failed.get(&unit.request) {
+                Some(failure) => Err(failure.clone()),
+                None => batch.add(unit)?,
+            });
         }
-        publish(&self.records, changed);
-        let mut answers = Vec::with_capacity(units.len());
-        let mut committed = Vec::new();
-        for (unit, result) in units.into_iter().zip(results) {
-            if !unit.events.is_empty() && !matches!(result, Err(AppendError::Exists | AppendError::OutOfOrder { .. } | AppendError::Storage(_))) {
-                committed.push(Committed { request: unit.request, events: unit.events.into() });
-            }
-            answers.push((unit.answer, result));
+        batch.close()?;
+        self.connection.prepare_cached("COMMIT")?.execute(())?;
+        Ok(results)
+    }
+
+    /// Leaves a spoilt transaction behind, with a new connection where the old one cannot.
+    fn recover(&mut self) {
+        self.memory.clear();
+        self.seen = None;
+        // After some errors SQLite has rolled back already; the check below tells.
+        let _ = self.connection.execute_batch("ROLLBACK");
+        if !self.connection.is_autocommit()
+            && let Ok(fresh) = open::open(&self.path, &Options { create: false, ..self.options.clone() })
+        {
+            self.connection = fresh;
+            self.told = None;
         }
-        let listeners = lock(&self.listeners);
-        for batch in &committed {
-            for listener in listeners.iter() {
-                listener(batch);
+    }
+
+    fn deliver(&mut self, units: Vec<Unit>, results: Vec<Result<(), AppendError>>) {
+        // Before the answers: who listens from now on has not asked for these commits.
+        let listeners = crate::lock(&self.listeners).all();
+        let mut news = Vec::with_capacity(units.len());
+        for (mut unit, result) in units.into_iter().zip(results) {
+            let is_kept = result.is_ok();
+            let result = match (result, unit.durability) {
+                (Ok(()), _) => unit.conflict.take().map_or(Ok(()), |scopes| Err(AppendError::Conflict(scopes))),
+                (Err(error), Durability::Soon) => {
+                    self.failed.entry(unit.request.clone()).or_insert_with(|| error.clone());
+                    Err(error)
+                }
+                // What failed first says more than the gap it left.
+                (Err(error), Durability::Committed) => Err(self.failed.remove(&unit.request).unwrap_or(error)),
+            };
+            unit.answer(result);
+            if is_kept && !unit.drafts.is_empty() {
+                let events: Arc<[Event]> = unit.drafts.into_iter().map(|draft| draft.event).collect();
+                news.push(Committed { request: unit.request, events });
             }
         }
-        Ok(answers)
+        for committed in &news {
+            for listener in &listeners {
+                // A listener's panic has been reported, and must not stop the log.
+                let _ = catch_unwind(AssertUnwindSafe(|| listener(committed)));
+            }
+        }
+    }
+
+    fn data_version(&self) -> Result<i64, Error> {
+        Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row((), |row| row.get(0))?)
     }
 }
 
-fn explain(error: &Error) -> String {
-    if let Error::Sqlite(error) = error {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => return "the disk is full; nothing of this step was written".to_owned(),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                return "another process keeps the database locked; nothing of this step was written".to_owned();
-            }
-            Some(ErrorCode::ReadOnly) => return "the database is read-only; nothing of this step was written".to_owned(),
-            _ => {}
-        }
-    }
-    error.to_string()
-}
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,8 @@ impl Context {
         let (first, second) = (around.next(), around.next());
         if let (Some(first), Some(second)) = (&first, &second) {
             let id = |frame: &Frame| format!("{}:{}", self.run.request, frame.instance);
-            let all: Vec<String> = [first, second].into_iter().map(|frame| id(frame)).chain(around.map(|frame| id(&frame))).collect();
+            let all: Vec<String> =
+                [first, second].into_iter().map(|frame| id(frame)).chain(around.map(|frame| id(&frame))).collect();
             let mut error = FlowError::new(
                 "AmbiguousBlockNameError",
                 format!(
@@ -39,7 +40,11 @@ impl Context {
 
     /// `ctx.getBlockResult`: the newest elder sibling of that name, as JSON.
     pub fn block_result(&self, name: &str) -> Value {
-        let found = self.frame.siblings().into_iter().find(|frame| &*frame.block.name == name && !Rc::ptr_eq(frame, &self.frame));
+        let found = self
+            .frame
+            .siblings()
+            .into_iter()
+            .find(|frame| &*frame.block.name == name && !Rc::ptr_eq(frame, &self.frame));
         let Some(frame) = found else { return serde_json::json!({ "status": "not_started" }) };
         match &*frame.outcome.borrow() {
             None => serde_json::json!({ "status": "running" }),
@@ -53,12 +58,12 @@ impl Context {
 
     /// `ctx.getBlockOutput`: the output of the newest elder sibling of that name that completed.
     pub fn block_output(&self, name: &str) -> Data {
-        let completed = self.frame.siblings().into_iter().filter(|frame| &*frame.block.name == name).find_map(|frame| {
-            match &*frame.outcome.borrow() {
+        let completed = self.frame.siblings().into_iter().filter(|frame| &*frame.block.name == name).find_map(
+            |frame| match &*frame.outcome.borrow() {
                 Some(Ok(output)) => Some(output.clone()),
                 _ => None,
-            }
-        });
+            },
+        );
         completed.unwrap_or_default()
     }
 

@@ -108,8 +108,10 @@ impl Log for MemoryLog {
         let of_session = |events: &[Event]| {
             let started = matches!(&events.first().map(|event| &event.kind),
                 Some(EventKind::RequestStarted { session: id, .. }) if &**id == session);
-            let completed = matches!(events.last().map(|event| &event.kind),
-                Some(EventKind::RequestFinished { status: RequestStatus::Completed, .. }));
+            let completed = matches!(
+                events.last().map(|event| &event.kind),
+                Some(EventKind::RequestFinished { status: RequestStatus::Completed, .. })
+            );
             started && completed
         };
         let inner = self.lock();

@@ -264,7 +264,11 @@ impl<'a> Facts<'a> {
             }
             EventKind::RouteDecided { route } => {
                 let router = self.provenance(request, event).block_name;
-                ("router_decision", ItemStatus::Completed, object(json!({ "routerName": router, "selectedRoute": route })))
+                (
+                    "router_decision",
+                    ItemStatus::Completed,
+                    object(json!({ "routerName": router, "selectedRoute": route })),
+                )
             }
             EventKind::BlockFinished { outcome, output, error, transient: false, .. } => {
                 let status = match outcome {
@@ -277,7 +281,10 @@ impl<'a> Facts<'a> {
                     payload.insert("output".to_owned(), value);
                 }
                 if let Some(error) = error {
-                    payload.insert("error".to_owned(), json!({ "name": error.name, "message": error.message, "code": error.code }));
+                    payload.insert(
+                        "error".to_owned(),
+                        json!({ "name": error.name, "message": error.message, "code": error.code }),
+                    );
                 }
                 ("block_output", status, payload)
             }

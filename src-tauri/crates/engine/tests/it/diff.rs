@@ -7,10 +7,8 @@ use serde_json::{Value, json};
 #[track_caller]
 fn check(old: Value, new: Value, expected: &[(&str, &str)]) {
     let found = diff(Some(&old), Some(&new));
-    let found: Vec<(String, String)> = found
-        .iter()
-        .map(|d| (format!("{:?}", d.kind).to_lowercase(), d.path.clone()))
-        .collect();
+    let found: Vec<(String, String)> =
+        found.iter().map(|d| (format!("{:?}", d.kind).to_lowercase(), d.path.clone())).collect();
     let expected: Vec<(String, String)> = expected.iter().map(|(k, p)| ((*k).to_owned(), (*p).to_owned())).collect();
     assert_eq!(found, expected, "{old} → {new}");
 }

@@ -98,7 +98,10 @@ fn a_record_that_changed_under_a_block_loses_nothing() {
             let fields = [("all".to_owned(), json!(all)), ("by".to_owned(), json!("h"))].into_iter().collect();
             cx.apply(&Target::Session, Change::Ready(Op::Patch { fields })).await?;
             if count.get() == 1 {
-                let record = Record { version: 5, state: Arc::new(serde_json::from_value(json!({"all": 41})).expect("a state")) };
+                let record = Record {
+                    version: 5,
+                    state: Arc::new(serde_json::from_value(json!({"all": 41})).expect("a state")),
+                };
                 other.put(session(), record);
             }
             Ok(json!(all))
@@ -121,7 +124,10 @@ fn a_push_is_applied_again_without_running_the_body_again() {
         let other = other.clone();
         async move {
             cx.apply(&Target::Session, Change::Ready(Op::Push { field: "l".to_owned(), value: json!("mine") })).await?;
-            let record = Record { version: 1, state: Arc::new(serde_json::from_value(json!({"l": ["theirs"]})).expect("a state")) };
+            let record = Record {
+                version: 1,
+                state: Arc::new(serde_json::from_value(json!({"l": ["theirs"]})).expect("a state")),
+            };
             other.put(session(), record);
             Ok(Value::Null)
         }
@@ -130,7 +136,70 @@ fn a_push_is_applied_again_without_running_the_body_again() {
     assert_eq!(ended.status, RequestStatus::Completed);
     assert_eq!(log.record(&session()).expect("memory").state.to_json(), json!({"l": ["theirs", "mine"]}));
     assert_eq!(events.iter().filter(|event| matches!(event.kind, EventKind::BlockStarted { .. })).count(), 1);
-    assert!(events.iter().any(|event| matches!(event.kind, EventKind::CommitRefused { .. })));
+    assert!(!events.iter().any(|event| matches!(event.kind, EventKind::CommitRefused { .. })), "it looked first");
+}
+
+/// Branches that write one record stand in line: each costs what it costs alone, none is lost, and
+/// those that read before they wrote decide anew.
+#[test]
+fn many_writers_of_one_record_cost_no_more_than_their_number() {
+    let arms = |blind: bool| {
+        (0..60)
+            .map(|n| {
+                let block = handler(&format!("w{n}"), move |_, cx| async move {
+                    let seen = cx.read(&Target::Session).map(|(_, state)| state.to_json()).unwrap_or_default();
+                    let by = |n: i64| [("n".to_owned(), json!(n))].into_iter().collect();
+                    let change = match blind {
+                        true => Op::Increment { by: by(1) },
+                        false => Op::Set { state: by(seen["n"].as_i64().unwrap_or(0) + 1) },
+                    };
+                    cx.apply(&Target::Session, Change::Ready(change)).await.map(Value::from)
+                });
+                let child = engine::flow::Child { connector: None, block };
+                engine::flow::Arm { key: n.to_string(), condition: None, child }
+            })
+            .collect()
+    };
+    for blind in [true, false] {
+        let log = Arc::new(MemoryLog::default());
+        let root = sequencer("s", vec![Operation::Parallel { arms: arms(blind), limit: None }]);
+        let (ended, events) = run(&log, "r", &root, Value::Null);
+        assert_eq!(ended.error, None);
+        assert_eq!(log.record(&session()).expect("memory").state.to_json(), json!({"n": 60}));
+        assert!(events.len() < 60 * 8, "{} events", events.len());
+    }
+}
+
+/// A callback that loses a race runs again by itself; the child before it does not.
+#[test]
+fn a_callback_that_lost_a_race_runs_again_without_the_children() {
+    let log = Arc::new(MemoryLog::default());
+    let ran = Rc::new(Cell::new(0));
+    let count = ran.clone();
+    let child = handler("child", move |_, _| {
+        count.set(count.get() + 1);
+        async { Ok(json!(1)) }
+    });
+    let (other, calls) = (log.clone(), Rc::new(Cell::new(0)));
+    let map = Rc::new(Function(move |_, cx: engine::context::Context| {
+        let (other, calls) = (other.clone(), calls.clone());
+        async move {
+            calls.set(calls.get() + 1);
+            let seen = cx.read(&Target::Session).map(|(_, state)| state.to_json()).unwrap_or_default();
+            let state = [("n".to_owned(), json!(seen["n"].as_i64().unwrap_or(0) + 1))].into_iter().collect();
+            cx.apply(&Target::Session, Change::Ready(Op::Set { state })).await?;
+            if calls.get() == 1 {
+                other.put(
+                    session(),
+                    Record { version: 9, state: Arc::new(serde_json::from_value(json!({"n": 5})).expect("a state")) },
+                );
+            }
+            Ok(json!(calls.get()))
+        }
+    }));
+    let (ended, _) = run(&log, "r", &sequencer("s", vec![step(&child), Operation::Map(map)]), Value::Null);
+    assert_eq!((ended.output.to_json(), ran.get()), (json!(2), 1));
+    assert_eq!(log.record(&session()).expect("memory").state.to_json(), json!({"n": 6}));
 }
 
 #[test]

@@ -23,7 +23,11 @@ fn check(before: Value, op: Value, after: Value) {
 
 #[test]
 fn merges_are_shallow() {
-    check(json!({"a": {"b": 1}, "c": 2}), json!({"op": "patch", "fields": {"a": {"d": 3}}}), json!({"a": {"d": 3}, "c": 2}));
+    check(
+        json!({"a": {"b": 1}, "c": 2}),
+        json!({"op": "patch", "fields": {"a": {"d": 3}}}),
+        json!({"a": {"d": 3}, "c": 2}),
+    );
     check(json!({"a": 1}), json!({"op": "patch", "fields": {"a": 1}}), json!({"a": 1}));
     check(json!({"a": 1}), json!({"op": "patch", "fields": {"a": 1.0}}), json!({"a": 1}));
     check(json!({"a": 1}), json!({"op": "set", "state": {"b": 2}}), json!({"b": 2}));
@@ -44,7 +48,11 @@ fn lists_and_records_grow_from_nothing() {
     check(json!({"l": [1]}), json!({"op": "push", "field": "l", "value": [2]}), json!({"l": [1, [2]]}));
     check(json!({"l": 7}), json!({"op": "push", "field": "l", "value": 1}), json!({"l": [1]}));
     check(json!({}), json!({"op": "set_record", "field": "r", "key": "k", "value": 1}), json!({"r": {"k": 1}}));
-    check(json!({"r": {"k": 1}}), json!({"op": "set_record", "field": "r", "key": "k", "value": 1}), json!({"r": {"k": 1}}));
+    check(
+        json!({"r": {"k": 1}}),
+        json!({"op": "set_record", "field": "r", "key": "k", "value": 1}),
+        json!({"r": {"k": 1}}),
+    );
     check(json!({"r": {"k": 1}}), json!({"op": "delete_record", "field": "r", "key": "k"}), json!({"r": {}}));
     check(json!({"r": {"k": 1}}), json!({"op": "delete_record", "field": "r", "key": "x"}), json!({"r": {"k": 1}}));
     check(json!({}), json!({"op": "delete_record", "field": "r", "key": "x"}), json!({"r": {}}));
@@ -60,7 +68,12 @@ fn transient_fields_leave_no_trace() {
 }
 
 fn values() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), (-9_i64..9).prop_map(Value::from), "[a-c]{0,2}".prop_map(Value::from)];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-9_i64..9).prop_map(Value::from),
+        "[a-c]{0,2}".prop_map(Value::from)
+    ];
     leaf.prop_recursive(2, 8, 3, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
@@ -71,7 +84,8 @@ fn values() -> impl Strategy<Value = Value> {
 
 fn operations() -> impl Strategy<Value = Operation> {
     let field = "[a-c]";
-    let fields = || prop::collection::btree_map("[a-c]", values(), 0..3).prop_map(|map| map.into_iter().collect::<Map<_, _>>());
+    let fields =
+        || prop::collection::btree_map("[a-c]", values(), 0..3).prop_map(|map| map.into_iter().collect::<Map<_, _>>());
     prop_oneof![
         fields().prop_map(|fields| Operation::Patch { fields }),
         fields().prop_map(|state| Operation::Set { state }),

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use engine::abort::Abort;
 use engine::callable::{Arg, Callable, Returned};
 use engine::context::Context;
 use engine::data::Data;
@@ -12,7 +13,6 @@ use engine::error::FlowError;
 use engine::event::Event;
 use engine::flow::{Action, Block, Body, Child, Flow, Operation, number_steps};
 use engine::log::memory::MemoryLog;
-use engine::abort::Abort;
 use engine::request::{Asked, Ended, Run};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;

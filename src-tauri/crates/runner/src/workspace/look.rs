@@ -89,7 +89,9 @@ impl Workspace {
         let blocks = blocks(Events::new(&events), !row.status.is_terminal());
         let ended = row.status.is_terminal();
         let is_news = |block: &&BlockView<'_>| {
-            block.seq_start > after || block.seq_end.is_some_and(|end| end > after) || (block.seq_end.is_none() && (ended || block.changes + block.items > 0))
+            block.seq_start > after
+                || block.seq_end.is_some_and(|end| end > after)
+                || (block.seq_end.is_none() && (ended || block.changes + block.items > 0))
         };
         Ok(Timeline {
             seq: events.last().map_or(0, |event| event.seq),
@@ -118,7 +120,9 @@ impl Workspace {
             .iter()
             .filter(own)
             .filter_map(|event| match &event.kind {
-                EventKind::Logged { level, text } => Some(LogLine { level: level.clone(), text: text.clone(), at: event.at }),
+                EventKind::Logged { level, text } => {
+                    Some(LogLine { level: level.clone(), text: text.clone(), at: event.at })
+                }
                 _ => None,
             })
             .collect();
@@ -127,7 +131,9 @@ impl Workspace {
             let writes: Vec<u64> = events
                 .iter()
                 .filter(own)
-                .filter(|event| matches!(&event.kind, EventKind::StateChanged { scope: written, .. } if *written == scope))
+                .filter(
+                    |event| matches!(&event.kind, EventKind::StateChanged { scope: written, .. } if *written == scope),
+                )
                 .map(|event| event.seq)
                 .collect();
             let Some(first) = writes.first().copied() else { continue };
@@ -142,7 +148,14 @@ impl Workspace {
                 changes.push(change);
             }
         }
-        Ok(BlockDetail { block: BlockRow::new(&row.id, block), input: json(block.input), output: json(block.output), items, changes, logs })
+        Ok(BlockDetail {
+            block: BlockRow::new(&row.id, block),
+            input: json(block.input),
+            output: json(block.output),
+            items,
+            changes,
+            logs,
+        })
     }
 
     /// Raw events of a request, oldest first.
@@ -153,7 +166,12 @@ impl Workspace {
     }
 
     /// The items of a request or a session, as an audience sees them, oldest first.
-    pub fn items(&self, session: Option<&str>, request: Option<&str>, audience: Audience) -> Result<Vec<ItemRow>, Fault> {
+    pub fn items(
+        &self,
+        session: Option<&str>,
+        request: Option<&str>,
+        audience: Audience,
+    ) -> Result<Vec<ItemRow>, Fault> {
         let requests = match (session, request) {
             (_, Some(request)) => vec![self.request(request)?],
             (Some(session), None) => {
@@ -205,7 +223,13 @@ impl Workspace {
     }
 
     /// The differences of every scope between two instants, of one request or of two.
-    pub fn diff(&self, request: &str, from: Option<&At>, to: Option<&At>, with: Option<&str>) -> Result<Vec<Change>, Fault> {
+    pub fn diff(
+        &self,
+        request: &str,
+        from: Option<&At>,
+        to: Option<&At>,
+        with: Option<&str>,
+    ) -> Result<Vec<Change>, Fault> {
         let other = with.unwrap_or(request);
         let from = match (from, with) {
             (Some(at), _) => self.seq_at(request, Some(at))?,
@@ -228,11 +252,17 @@ impl Workspace {
         Ok(changes)
     }
 
-    fn scope_diff(&self, scope: &ScopeKey, request: &str, from: u64, other: &str, to: u64) -> Result<Vec<Change>, Fault> {
+    fn scope_diff(
+        &self,
+        scope: &ScopeKey,
+        request: &str,
+        from: u64,
+        other: &str,
+        to: u64,
+    ) -> Result<Vec<Change>, Fault> {
         let old = self.store.state_at(scope, request, from).map_err(Fault::internal)?;
         let new = self.store.state_at(scope, other, to).map_err(Fault::internal)?;
-        let instance = matches!(scope.kind, ScopeKind::Sequencer | ScopeKind::Block)
-            .then(|| scope.id.to_string());
+        let instance = matches!(scope.kind, ScopeKind::Sequencer | ScopeKind::Block).then(|| scope.id.to_string());
         Ok(diff::diff(Some(&old.state.to_json()), Some(&new.state.to_json()))
             .into_iter()
             .map(|difference| Change::new(scope.kind.as_str(), instance.clone(), difference))
@@ -244,11 +274,16 @@ impl Workspace {
         if changes.is_empty() {
             return Ok(());
         }
-        let events =
-            self.store.events(request, &EventQuery { to: Some(to), ..EventQuery::default() }).map_err(Fault::internal)?;
+        let events = self
+            .store
+            .events(request, &EventQuery { to: Some(to), ..EventQuery::default() })
+            .map_err(Fault::internal)?;
         // A durable write that no commit names never came into force.
-        let in_force: std::collections::HashSet<u64> =
-            events.iter().flat_map(|event| event.kind.commits()).flat_map(|commit| commit.operations.iter().copied()).collect();
+        let in_force: std::collections::HashSet<u64> = events
+            .iter()
+            .flat_map(|event| event.kind.commits())
+            .flat_map(|commit| commit.operations.iter().copied())
+            .collect();
         let empty = engine::state::State::default();
         for change in changes {
             let field = change.path.split(['.', '[']).next().unwrap_or_default();
@@ -257,8 +292,9 @@ impl Workspace {
                     let same = scope.kind.as_str() == change.scope
                         && change.instance_id.as_ref().is_none_or(|id| **id == *scope.id);
                     let counts = !scope.kind.is_durable() || in_force.contains(&event.seq);
-                    same && counts && (operation.touched(&empty).contains(&field)
-                        || matches!(operation, engine::operation::Operation::Set { .. }))
+                    same && counts
+                        && (operation.touched(&empty).contains(&field)
+                            || matches!(operation, engine::operation::Operation::Set { .. }))
                 }
                 _ => false,
             });
@@ -339,4 +375,3 @@ fn put_state(view: &mut StateView, scope: &ScopeKey, state: Json) -> String {
 fn json(value: Option<&Value>) -> Option<Json> {
     value.cloned().map(Json)
 }
-

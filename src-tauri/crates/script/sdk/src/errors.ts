@@ -48,6 +48,13 @@ export class SequencerOutputSchemaError extends FlowError {
   }
 }
 
+class LimitError extends FlowError {
+  constructor(message: string) {
+    super(message, { code: 'limit_exceeded' });
+    this.name = 'LimitError';
+  }
+}
+
 export class SuspensionError extends Error {
   override name = 'SuspensionError';
 }
@@ -80,6 +87,8 @@ export function encodeError(value: unknown): string {
   let error: Error;
   if (value instanceof Error) error = value;
   else if (typeof value === 'string' && value !== '') error = new Error(value);
+  // QuickJS throws null when not even an error object can be made any more.
+  else if (value === null) error = new LimitError('used more memory than limits.memoryMb allows, or threw null itself');
   else error = new Error('Unknown block execution error');
   thrown.set(handle, error);
   const flow = error as FlowError;

@@ -4,16 +4,16 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use engine::abort::Abort;
 use engine::data::Data;
 use engine::effects::{Effects, ModelCall, ModelReply};
 use engine::error::FlowError;
 use engine::event::Event;
 use engine::log::memory::MemoryLog;
-use engine::abort::Abort;
 use engine::request::{Asked, Ended, Run};
 use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, select_biased};
-use script::{LoadError, Limits, Loaded, bundle};
+use script::{Limits, LoadError, Loaded, bundle};
 use serde_json::Value;
 
 /// A clock that only moves when somebody sleeps.
@@ -40,7 +40,8 @@ impl Effects for TestEffects {
         .boxed_local()
     }
     fn model(&self, call: ModelCall) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
-        async move { Ok(ModelReply { text: Some(format!("echo of {}", call.generator)), ..ModelReply::default() }) }.boxed_local()
+        async move { Ok(ModelReply { text: Some(format!("echo of {}", call.generator)), ..ModelReply::default() }) }
+            .boxed_local()
     }
 }
 
@@ -48,7 +49,8 @@ pub(crate) fn load(source: &str, limits: Limits) -> Result<(tempfile::TempDir, L
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("flow.ts");
     std::fs::write(&file, source).expect("writable");
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     let made = runtime.block_on(bundle(folder.path(), &file))?;
     Loaded::load(&made, folder.path(), limits).map(|loaded| (folder, loaded))
 }

@@ -9,7 +9,11 @@ fn check(source: &str, kind: LoadErrorKind, place: (u32, u32), part: &str) {
     let error = load(source, Limits::default()).err().expect("it must not load");
     assert_eq!(error.kind, kind, "{error}");
     assert!(error.message.contains(part), "{error}");
-    assert_eq!((error.file.as_deref(), error.line, error.column), (Some("flow.ts"), Some(place.0), Some(place.1)), "{error}");
+    assert_eq!(
+        (error.file.as_deref(), error.line, error.column),
+        (Some("flow.ts"), Some(place.0), Some(place.1)),
+        "{error}"
+    );
 }
 
 #[test]

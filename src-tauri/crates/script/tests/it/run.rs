@@ -84,7 +84,9 @@ fn effects_of_parallel_awaits_belong_to_their_block() {
 
 #[test]
 fn thrown_errors_have_a_place() {
-    let flow = format!("{HEAD}\nclass Broken extends Error {{}}\nconst h = handler({{ name: 'h', execute: async () => {{\n  throw new Broken('bad day');\n}} }});\nexport default defineFlow({{ kind: 'f', actions: {{ run: {{ block: h }} }} }});");
+    let flow = format!(
+        "{HEAD}\nclass Broken extends Error {{}}\nconst h = handler({{ name: 'h', execute: async () => {{\n  throw new Broken('bad day');\n}} }});\nexport default defineFlow({{ kind: 'f', actions: {{ run: {{ block: h }} }} }});"
+    );
     let (ended, _) = run(&flow, json!(null));
     let error = ended.error.expect("it fails");
     assert_eq!((error.name.as_str(), error.message.as_str()), ("Broken", "bad day"));
@@ -95,7 +97,9 @@ fn thrown_errors_have_a_place() {
 
 #[track_caller]
 fn fails(body: &str, name: &str, part: &str) {
-    let flow = format!("{HEAD}export default defineFlow({{ kind: 'f', session: {{ stateSchema: z.object({{ n: z.number().default(0) }}) }}, actions: {{ run: {{ block: handler({{ name: 'h', execute: {body} }}) }} }} }});");
+    let flow = format!(
+        "{HEAD}export default defineFlow({{ kind: 'f', session: {{ stateSchema: z.object({{ n: z.number().default(0) }}) }}, actions: {{ run: {{ block: handler({{ name: 'h', execute: {body} }}) }} }} }});"
+    );
     let (ended, _) = run_limited(&flow, json!(null), Limits { memory_bytes: 64 << 20, yield_ms: 300 });
     assert_eq!(ended.status, RequestStatus::Failed);
     let error = ended.error.expect("it fails");
@@ -114,13 +118,19 @@ fn hostile_handlers_end_in_named_errors() {
     fails("() => { const a = []; for (;;) a.push(new Array(100000).fill(7)) }", "LimitError", "memory");
     fails("() => { const f = () => f() + 1; return f() }", "RangeError", "stack");
     fails("(_, ctx) => { ctx.session.state.n = 5 }", "TypeError", "ctx.session.state is read-only");
-    fails("async (_, ctx) => { await ctx.session.patchState({ n: 'x' }) }", "ValidationError", "Invalid write to session state at \"n\"");
+    fails(
+        "async (_, ctx) => { await ctx.session.patchState({ n: 'x' }) }",
+        "ValidationError",
+        "Invalid write to session state at \"n\"",
+    );
     fails("async (_, ctx) => { await ctx.session.patchState({ n: NaN }) }", "ValidationError", "NaN");
 }
 
 #[test]
 fn fifty_megabytes_arrive() {
-    let flow = format!("{HEAD}export default defineFlow({{ kind: 'f', actions: {{ run: {{ block: handler({{ name: 'h', execute: () => 'x'.repeat(50_000_000) }}) }} }} }});");
+    let flow = format!(
+        "{HEAD}export default defineFlow({{ kind: 'f', actions: {{ run: {{ block: handler({{ name: 'h', execute: () => 'x'.repeat(50_000_000) }}) }} }} }});"
+    );
     let (ended, _) = run(&flow, json!(null));
     assert_eq!(ended.error, None);
     assert_eq!(ended.output.as_value().and_then(|value| value.as_str()).map(str::len), Some(50_000_000));
@@ -137,7 +147,8 @@ fn items_and_generators() {
     let (ended, events) = run(&flow, json!("hello"));
     assert_eq!(ended.error, None);
     let items = items(&"r1".into(), Events::new(&events), false);
-    let seen: Vec<_> = items.iter().map(|i| (i.item_type.as_str(), i.visibility.client, i.visibility.history)).collect();
+    let seen: Vec<_> =
+        items.iter().map(|i| (i.item_type.as_str(), i.visibility.client, i.visibility.history)).collect();
     assert_eq!(
         seen,
         [

@@ -1,6 +1,11 @@
-//! The store's promises, over real files.
+//! The store from outside: what a killed process, a second process or a strange file finds.
+#![allow(clippy::unwrap_used)]
 
-mod history;
+mod crash;
+mod log;
 mod open;
-mod promises;
+mod reads;
 mod state;
+mod storage;
+mod support;
+mod values;

@@ -1,74 +1,141 @@
-//! Which files open, and that a refused one is not touched.
+//! Which files are opened, and that every other one stays as it was.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use store::{OpenError, Options, Store};
+use engine::log::{Durability as Wait, Log};
+use rusqlite::Connection;
+use store::{Durability, OpenError, Options, Store};
 
-use crate::history::{History, open};
+use crate::support::*;
 
-/// Opening must fail, name the reason, and leave every byte as it was.
-#[track_caller]
-fn refused(file: &Path, part: &str) -> OpenError {
-    let before = fs::read(file).expect("readable");
-    let error = Store::open(file, Options { create: true, ..Options::default() }).err().expect("it is refused");
-    assert!(error.to_string().contains(part), "{error}");
-    assert_eq!(fs::read(file).expect("readable"), before, "the file was changed");
+fn create() -> Options {
+    Options { create: true, ..Options::default() }
+}
+
+/// Every file of a folder with its bytes.
+fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
+}
+
+/// Opening is refused, and nothing in the folder changes.
+fn refused(folder: &Path, file: &str) -> OpenError {
+    let before = contents(folder);
+    let error = Store::open(&folder.join(file), create()).map(drop).unwrap_err();
+    assert_eq!(contents(folder), before, "{error}");
     error
 }
 
-fn sqlite(file: &Path, sql: &str) {
-    rusqlite::Connection::open(file).and_then(|connection| connection.execute_batch(sql)).expect("SQL runs");
+#[test]
+fn a_missing_file_is_made_only_if_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new/deep/log.db");
+    assert!(matches!(Store::open(&path, Options::default()), Err(OpenError::Missing { .. })));
+    assert!(!folder.path().join("new").exists());
+    drop(Store::open(&path, create()).unwrap());
+    drop(Store::open(&path, Options::default()).unwrap());
+    // Closing folds the log into the file and leaves nothing beside it.
+    assert_eq!(contents(path.parent().unwrap()).into_keys().collect::<Vec<_>>(), ["log.db"]);
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("notes.db");
-    fs::write(&file, "these are my notes, and nobody else's").expect("writable");
-    assert!(matches!(refused(&file, "is not a SQLite database"), OpenError::NotADatabase(_)));
+fn an_empty_file_is_what_a_crash_leaves_and_is_filled() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    fs::write(&path, "").unwrap();
+    assert!(matches!(Store::open(&path, Options::default()), Err(OpenError::Missing { .. })));
+    drop(Store::open(&path, create()).unwrap());
 }
 
 #[test]
-fn another_programs_database_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("other.db");
-    sqlite(&file, "CREATE TABLE mail (text TEXT); PRAGMA user_version = 7");
-    assert!(matches!(refused(&file, "not one of Flowglass"), OpenError::Foreign(_)));
-}
-
-#[test]
-fn a_newer_database_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("flowglass.db");
-    drop(open(&file));
-    sqlite(&file, "PRAGMA user_version = 99");
-    assert!(matches!(refused(&file, "format 99"), OpenError::Newer { found: 99, .. }));
-}
-
-#[test]
-fn a_read_only_database_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("flowglass.db");
-    drop(open(&file));
-    let mut permissions = fs::metadata(&file).expect("there").permissions();
-    permissions.set_readonly(true);
-    fs::set_permissions(&file, permissions).expect("ours");
-    assert!(matches!(refused(&file, "read-only"), OpenError::ReadOnly(_)));
-}
-
-#[test]
-fn what_was_answered_is_there_after_reopening() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("deep/er/flowglass.db");
-    let mut history = History::new("r");
-    {
-        let store = open(&file);
-        history.start(&store);
-        history.patch(&store, 0, serde_json::json!({"a": 1})).expect("it commits");
+fn other_files_are_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |file: &str| folder.path().join(file);
+    fs::write(path("text.db"), "not a database, and longer than a header of a hundred bytes: ".repeat(4)).unwrap();
+    fs::write(path("short.db"), "x").unwrap();
+    fs::write(path("cut.db"), b"SQLite format 3\0 and then nothing").unwrap();
+    for file in ["text.db", "short.db", "cut.db"] {
+        assert!(matches!(refused(folder.path(), file), OpenError::NotADatabase { .. }), "{file}");
     }
-    let store = open(&file);
-    let row = store.request("r").expect("readable").expect("it is there");
-    assert_eq!((row.last_seq, row.session.as_str(), row.owner.as_str()), (history.last(), "s", "test"));
-    assert_eq!(store.events("r", &store::EventQuery::default()).expect("readable").len() as u64, history.last());
+    fs::create_dir(path("folder.db")).unwrap();
+    let error = Store::open(&path("folder.db"), create()).map(drop).unwrap_err();
+    assert!(error.to_string().contains("it is a folder"), "{error}");
+}
+
+#[test]
+fn a_database_of_another_program_is_refused_with_its_journals_untouched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("foreign.db");
+    let foreign = Connection::open(&path).unwrap();
+    foreign.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE mine (x); INSERT INTO mine VALUES (1)").unwrap();
+    // Still open: its log lies beside it.
+    assert!(contents(folder.path()).contains_key("foreign.db-wal"));
+    assert!(matches!(refused(folder.path(), "foreign.db"), OpenError::Foreign { .. }));
+    drop(foreign);
+    assert!(matches!(refused(folder.path(), "foreign.db"), OpenError::Foreign { .. }));
+}
+
+#[test]
+fn a_newer_format_is_refused_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    drop(Store::open(&path, create()).unwrap());
+    let connection = Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 7).unwrap();
+    drop(connection);
+    let error = refused(folder.path(), "log.db");
+    assert!(matches!(error, OpenError::Newer { found: 7, supported: 1, .. }), "{error:?}");
+    assert!(error.to_string().contains("format 7, newer than format 1"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_file_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    drop(Store::open(&path, create()).unwrap());
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    assert!(matches!(refused(folder.path(), "log.db"), OpenError::ReadOnly { .. }));
+}
+
+#[test]
+fn a_database_that_somebody_holds_is_locked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    drop(Store::open(&path, create()).unwrap());
+    let holder = Connection::open(&path).unwrap();
+    holder.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
+    let error = Store::open(&path, create()).map(drop).unwrap_err();
+    assert!(matches!(error, OpenError::Locked { .. }), "{error:?}");
+}
+
+#[test]
+fn processes_that_make_a_database_together_get_the_same_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    std::thread::scope(|scope| {
+        for n in 0..6 {
+            let path = &path;
+            scope.spawn(move || {
+                let store = Store::open(path, create()).unwrap();
+                Request::begin(&store, &format!("r{n}")).finish();
+            });
+        }
+    });
+    let store = Store::open(&path, Options::default()).unwrap();
+    assert_eq!(store.stats().unwrap().requests, 6);
+}
+
+#[test]
+fn power_durability_writes_the_same_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { durability: Durability::Power, create: true };
+    let store = Store::open(&folder.path().join("log.db"), options).unwrap();
+    let mut request = Request::begin(&store, "r");
+    request.append(vec![note("a"), note("b")], Wait::Committed).unwrap();
+    assert_eq!(store.last_seq("r").unwrap(), 3);
+    assert_eq!(store.record(&session_scope()).unwrap().version, 0);
 }

@@ -1,0 +1,250 @@
+//! One transaction: which units may be kept, and the rows they become.
+//!
+//! A unit is checked before its first row is written, so a refused one leaves nothing behind and
+//! needs no savepoint. An `Err` means the transaction is spoilt and must be rolled back.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind, RequestStatus, Seq};
+use engine::log::AppendError;
+use engine::scope::ScopeKey;
+use rusqlite::Connection;
+
+use crate::attempts::{Turn, Withdrawn};
+use crate::error::Error;
+use crate::live::{Memory, Request};
+use crate::scopes::Step;
+use crate::unit::{Draft, Unit};
+use crate::{payload, rows, states};
+
+/// What an operation that was written before a restart is taken to weigh.
+const FORGOTTEN_BYTES: usize = 512;
+
+/// A transaction in progress.
+pub(crate) struct Batch<'a> {
+    connection: &'a Connection,
+    memory: &'a mut Memory,
+    sessions: HashMap<i64, Touched>,
+    /// Scopes whose rows lag behind.
+    stepped: HashSet<ScopeKey>,
+    /// Requests that write no more for now.
+    left: Vec<Arc<str>>,
+    events: i64,
+    items: i64,
+    payload_bytes: i64,
+    unique_bytes: i64,
+}
+
+/// What a session's row has to learn.
+#[derive(Default)]
+struct Touched {
+    at: i64,
+    items: i64,
+}
+
+impl<'a> Batch<'a> {
+    pub(crate) fn new(connection: &'a Connection, memory: &'a mut Memory) -> Self {
+        Batch {
+            connection,
+            memory,
+            sessions: HashMap::new(),
+            stepped: HashSet::new(),
+            left: Vec::new(),
+            events: 0,
+            items: 0,
+            payload_bytes: 0,
+            unique_bytes: 0,
+        }
+    }
+
+    /// Writes one unit, or answers why it may not be kept. A unit that lost the race for a record is
+    /// kept without its commits, and remembers that.
+    pub(crate) fn add(&mut self, unit: &mut Unit) -> Result<Result<(), AppendError>, Error> {
+        let Some(first) = unit.drafts.first() else {
+            return Ok(Ok(()));
+        };
+        let mut request = match (self.memory.take(self.connection, &unit.request)?, unit.starts()) {
+            (Some(known), starts) => {
+                let refusal = if starts { Some(AppendError::Exists) } else { gap(known.last, &unit.drafts) };
+                if let Some(refusal) = refusal {
+                    self.memory.put(unit.request.clone(), known);
+                    return Ok(Err(refusal));
+                }
+                known
+            }
+            (None, true) => match gap(0, &unit.drafts) {
+                Some(refusal) => return Ok(Err(refusal)),
+                None => rows::begin(self.connection, &unit.request, &first.event)?,
+            },
+            (None, false) => {
+                let message = format!("request \"{}\" was never started", unit.request);
+                return Ok(Err(AppendError::Storage(message)));
+            }
+        };
+        let conflicts = self.conflicts(&unit.drafts)?;
+        if !conflicts.is_empty() {
+            unit.refuse_commits(conflicts)?;
+        }
+        for draft in &unit.drafts {
+            self.write(&mut request, draft)?;
+        }
+        if unit.drafts.iter().any(|draft| is_end(&draft.event.kind)) {
+            self.left.push(unit.request.clone());
+        }
+        self.memory.put(unit.request.clone(), request);
+        Ok(Ok(()))
+    }
+
+    /// Writes what is kept once a transaction: counters and newest versions.
+    pub(crate) fn close(self) -> Result<(), Error> {
+        for (session, touched) in &self.sessions {
+            self.connection
+                .prepare_cached("UPDATE session SET updated_at = max(updated_at, ?2), items = items + ?3 WHERE n = ?1")?
+                .execute((session, touched.at, touched.items))?;
+        }
+        for key in &self.stepped {
+            if let Some(scope) = self.memory.scope(self.connection, key)? {
+                scope.save(self.connection)?;
+            }
+        }
+        for request in &self.left {
+            self.memory.leave(request);
+        }
+        self.connection
+            .prepare_cached(
+                "UPDATE total SET events = events + ?1, items = items + ?2,
+                 payload_bytes = payload_bytes + ?3, unique_payload_bytes = unique_payload_bytes + ?4",
+            )?
+            .execute((self.events, self.items, self.payload_bytes, self.unique_bytes))?;
+        Ok(())
+    }
+
+    /// The records that are not at the version these events commit from.
+    fn conflicts(&mut self, drafts: &[Draft]) -> Result<Vec<ScopeKey>, Error> {
+        let mut conflicts = Vec::new();
+        let mut versions: HashMap<&ScopeKey, u64> = HashMap::new();
+        for commit in drafts.iter().flat_map(|draft| draft.event.kind.commits()) {
+            let version = match versions.get(&commit.scope) {
+                Some(version) => *version,
+                None => self.memory.scope(self.connection, &commit.scope)?.map_or(0, |scope| scope.version),
+            };
+            if version != commit.from && !conflicts.contains(&commit.scope) {
+                conflicts.push(commit.scope.clone());
+            }
+            versions.insert(&commit.scope, commit.version);
+        }
+        Ok(conflicts)
+    }
+
+    fn write(&mut self, request: &mut Request, draft: &Draft) -> Result<(), Error> {
+        let event = &draft.event;
+        let path = match &event.path {
+            Some(path) => Some(self.memory.path(self.connection, path)?),
+            None => None,
+        };
+        let mut unique = draft.value_bytes.min(draft.body.text.len());
+        for payload in &draft.body.payloads {
+            unique += payload::keep(self.connection, payload)?;
+        }
+        self.connection
+            .prepare_cached(
+                "INSERT INTO event (request, seq, at, kind, path, attempt, body)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?
+            .execute((request.n, event.seq, event.at, event.kind.name(), path, event.attempt, &draft.body.text))?;
+        let row = self.connection.last_insert_rowid();
+        request.last = event.seq;
+        self.events += 1;
+        self.payload_bytes += draft.value_bytes as i64;
+        self.unique_bytes += unique as i64;
+        self.derive_rows(request, event, row)?;
+        self.derive_state(request, draft, row)
+    }
+
+    fn derive_rows(&mut self, request: &Request, event: &Event, row: i64) -> Result<(), Error> {
+        let items = rows::items(&event.kind);
+        if items > 0 || rows::is_of_request(&event.kind) {
+            let touched = self.sessions.entry(request.session).or_default();
+            touched.at = touched.at.max(event.at);
+            touched.items += items;
+        }
+        self.items += items;
+        rows::follow(self.connection, request, event, row)
+    }
+
+    fn derive_state(&mut self, request: &mut Request, draft: &Draft, row: i64) -> Result<(), Error> {
+        let (event, bytes) = (&draft.event, draft.value_bytes);
+        match &event.kind {
+            EventKind::StateInitialized { scope, .. } | EventKind::StateChanged { scope, .. }
+                if scope.kind.is_durable() =>
+            {
+                request.operations.insert(event.seq, bytes);
+            }
+            EventKind::StateInitialized { scope, .. } => {
+                let version = self.memory.scope(self.connection, scope)?.map_or(0, |known| known.version);
+                let step = Step { event: row, version, bytes, operations: None };
+                self.step(scope, Some(request.n), &step)?;
+                request.scopes.push(scope.clone());
+            }
+            EventKind::StateChanged { scope, version, .. } => {
+                let step = Step { event: row, version: *version, bytes, operations: None };
+                let n = self.step(scope, Some(request.n), &step)?;
+                request.attempts.wrote(event.path.as_ref(), event.attempt, (n, row));
+            }
+            _ => {}
+        }
+        for commit in event.kind.commits() {
+            let weigh = |seq: &Seq| request.operations.remove(seq).unwrap_or(FORGOTTEN_BYTES);
+            let bytes = commit.operations.iter().map(weigh).sum();
+            let operations = Some(states::write_operations(event.seq, &commit.operations));
+            self.step(&commit.scope, None, &Step { event: row, version: commit.version, bytes, operations })?;
+        }
+        let withdrawn = request.attempts.follow(event.path.as_ref(), event.attempt, Turn::of(&event.kind));
+        withdrawn.iter().try_for_each(|withdrawn| self.withdraw(withdrawn, row))
+    }
+
+    /// Answers the scope's number.
+    fn step(&mut self, scope: &ScopeKey, request: Option<i64>, step: &Step) -> Result<i64, Error> {
+        let known = self.memory.scope_or_new(self.connection, scope, request)?;
+        known.step(self.connection, step)?;
+        self.stepped.insert(scope.clone());
+        Ok(known.n)
+    }
+
+    fn withdraw(&mut self, withdrawn: &Withdrawn, row: i64) -> Result<(), Error> {
+        let (path, attempt) = &withdrawn.attempt;
+        let path = self.memory.path(self.connection, path)?;
+        for (scope, first) in &withdrawn.writes {
+            self.connection
+                .prepare_cached(
+                    "INSERT INTO withdrawal (scope, event, path, attempt, first) VALUES (?1, ?2, ?3, ?4, ?5)",
+                )?
+                .execute((scope, row, path, attempt, first))?;
+            self.memory.weigh_again(self.connection, *scope)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the request writes no more until somebody takes it up again.
+fn is_end(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::RequestFinished { .. } => true,
+        EventKind::RequestStatus { status } => !matches!(status, RequestStatus::InProgress | RequestStatus::Queued),
+        _ => false,
+    }
+}
+
+/// What is wrong with the numbers of these events, if anything is.
+fn gap(last: Seq, drafts: &[Draft]) -> Option<AppendError> {
+    let mut last = last;
+    for draft in drafts {
+        let seq = draft.event.seq;
+        if seq != last + 1 {
+            return Some(AppendError::OutOfOrder { last, found: seq });
+        }
+        last = seq;
+    }
+    None
+}

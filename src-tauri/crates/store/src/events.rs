@@ -1,0 +1,200 @@
+//! What is read of the log itself: events, and the steps and instants of state.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind, Seq};
+use engine::log::{Record, RequestEvents};
+use engine::scope::{ScopeKey, ScopeKind};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+
+use crate::error::Error;
+use crate::query::{Filter, number};
+use crate::{Store, body, states};
+
+/// Which events of a request; oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct EventQuery {
+    /// From this one on.
+    pub from: Option<Seq>,
+    /// Up to this one, itself included.
+    pub to: Option<Seq>,
+    /// Only of this kind, as [`EventKind::name`] has it.
+    pub kind: Option<String>,
+    /// At most this many.
+    pub limit: Option<u64>,
+    /// After this many.
+    pub offset: Option<u64>,
+}
+
+/// One operation in the history of a scope.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The request that wrote it.
+    pub request: Arc<str>,
+    /// The `state_changed` or `state_initialized` event.
+    pub event: Event,
+    /// The event that put it in force: itself, or the commit that names it.
+    pub committed: Seq,
+    /// The version that its commit (or, in shared memory, itself) made.
+    pub version: u64,
+}
+
+const EVENTS: &str =
+    "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body FROM event e LEFT JOIN path p ON p.n = e.path";
+
+impl Store {
+    /// Events of a request, oldest first.
+    pub fn events(&self, request: &str, query: &EventQuery) -> Result<Vec<Event>, Error> {
+        let mut filter = Filter::default();
+        filter.and("e.request = (SELECT n FROM request WHERE id = ?)", Some(request.to_owned()));
+        filter.and("e.seq >= ?", number(query.from));
+        filter.and("e.seq <= ?", number(query.to));
+        filter.and("e.kind = ?", query.kind.clone());
+        let sql = filter.select(EVENTS, "e.seq", query.limit, query.offset);
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let mut rows = statement.query(params_from_iter(&filter.values))?;
+            collect(connection, &mut rows)
+        })
+    }
+
+    /// One event.
+    pub fn event_at(&self, request: &str, seq: Seq) -> Result<Option<Event>, Error> {
+        let query = EventQuery { from: Some(seq), to: Some(seq), ..EventQuery::default() };
+        Ok(self.events(request, &query)?.pop())
+    }
+
+    /// A request's newest event; 0 if there is no such request.
+    pub fn last_seq(&self, request: &str) -> Result<Seq, Error> {
+        self.read(|connection| {
+            Ok(connection
+                .prepare_cached(
+                    "SELECT coalesce(max(seq), 0) FROM event WHERE request = (SELECT n FROM request WHERE id = ?1)",
+                )?
+                .query_row((request,), |row| row.get(0))?)
+        })
+    }
+
+    /// A scope's state just after an event of a request, as everybody could see it then; just before
+    /// the request at event 0.
+    pub fn state_at(&self, scope: &ScopeKey, request: &str, seq: Seq) -> Result<Record, Error> {
+        self.read(|connection| match (states::find(connection, scope)?, states::instant(connection, request, seq)?) {
+            (Some(scope), Some(instant)) => states::at(connection, scope, instant),
+            _ => Ok(Record::default()),
+        })
+    }
+
+    /// Every operation that made a scope what it is, in the order they came into force; of one
+    /// request alone if asked. Withdrawn attempts are included: their writes were seen.
+    pub fn state_history(&self, scope: &ScopeKey, request: Option<&str>) -> Result<Vec<Step>, Error> {
+        self.read(|connection| {
+            let Some(scope) = states::find(connection, scope)? else {
+                return Ok(Vec::new());
+            };
+            let mut statement = connection.prepare_cached(
+                "SELECT r.id, c.version, c.operations, e.seq, e.request FROM change c
+                 JOIN event e ON e.id = c.event JOIN request r ON r.n = e.request
+                 WHERE c.scope = ?1 AND (?2 IS NULL OR r.id = ?2) ORDER BY c.event",
+            )?;
+            let mut operation = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq = ?2"))?;
+            let mut rows = statement.query((scope, request))?;
+            let mut paths = Paths::default();
+            let mut steps = Vec::new();
+            while let Some(row) = rows.next()? {
+                let (by, version): (Arc<str>, u64) = (row.get(0)?, row.get(1)?);
+                let operations: Option<String> = row.get(2)?;
+                let (seq, n): (i64, i64) = (row.get(3)?, row.get(4)?);
+                for back in states::read_operations(operations.as_deref().unwrap_or("0")) {
+                    let mut found = operation.query((n, seq - back?))?;
+                    let row = found.next()?.ok_or_else(|| Error::Damaged("a commit names no event".to_owned()))?;
+                    let event = event(connection, row, &mut paths)?;
+                    steps.push(Step { request: by.clone(), event, committed: seq.unsigned_abs(), version });
+                }
+            }
+            Ok(steps)
+        })
+    }
+
+    /// Whether anything ever ran in a scope, with state or without.
+    pub fn exists(&self, scope: &ScopeKey) -> Result<bool, Error> {
+        let sql = match scope.kind {
+            ScopeKind::Session => "SELECT 1 FROM session WHERE id = ?1",
+            ScopeKind::User => "SELECT 1 FROM request WHERE user = ?1 LIMIT 1",
+            ScopeKind::Project => "SELECT 1 FROM request WHERE project = ?1 LIMIT 1",
+            ScopeKind::Request => "SELECT 1 FROM request WHERE id = ?1",
+            ScopeKind::Sequencer => "SELECT 1 FROM scope WHERE kind = 'sequencer' AND id = ?1",
+            ScopeKind::Block => "SELECT 1 FROM scope WHERE kind = 'block' AND id = ?1",
+        };
+        self.read(|connection| {
+            let found: Option<i64> =
+                connection.prepare_cached(sql)?.query_row((&*scope.id,), |row| row.get(0)).optional()?;
+            Ok(found.is_some())
+        })
+    }
+
+    /// The newest committed state of a scope, if it ever had any.
+    pub fn record_of(&self, scope: &ScopeKey) -> Result<Option<Record>, Error> {
+        self.read(|connection| match states::find(connection, scope)? {
+            Some(_) => self.records.newest(connection, scope).map(Some),
+            None => Ok(None),
+        })
+    }
+}
+
+/// The events of a session's completed requests, oldest first, without those of `before`.
+pub(crate) fn of_session(connection: &Connection, session: &str, before: &str) -> Result<Vec<RequestEvents>, Error> {
+    let mut requests = connection.prepare_cached(
+        "SELECT r.id, r.n FROM request r JOIN session s ON s.n = r.session
+         WHERE s.id = ?1 AND r.id <> ?2 AND r.status = 'completed' ORDER BY r.n",
+    )?;
+    let mut statement = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 ORDER BY e.seq"))?;
+    let mut found = requests.query((session, before))?;
+    let mut all = Vec::new();
+    while let Some(row) = found.next()? {
+        let mut rows = statement.query((row.get::<_, i64>(1)?,))?;
+        all.push((row.get(0)?, collect(connection, &mut rows)?));
+    }
+    Ok(all)
+}
+
+fn collect(connection: &Connection, rows: &mut rusqlite::Rows<'_>) -> Result<Vec<Event>, Error> {
+    let mut paths = Paths::default();
+    let mut events = Vec::new();
+    while let Some(row) = rows.next()? {
+        events.push(event(connection, row, &mut paths)?);
+    }
+    Ok(events)
+}
+
+/// One allocation a path, however many events share it.
+#[derive(Default)]
+struct Paths(HashMap<String, Arc<str>>);
+
+impl Paths {
+    fn share(&mut self, path: &str) -> Arc<str> {
+        if let Some(shared) = self.0.get(path) {
+            return shared.clone();
+        }
+        let shared: Arc<str> = path.into();
+        self.0.insert(path.to_owned(), shared.clone());
+        shared
+    }
+}
+
+fn event(connection: &Connection, row: &Row<'_>, paths: &mut Paths) -> Result<Event, Error> {
+    let damaged = |error: rusqlite::types::FromSqlError| Error::Damaged(error.to_string());
+    let path = row.get_ref(2)?.as_str_or_null().map_err(damaged)?;
+    let kind: EventKind = body::event(
+        connection,
+        row.get_ref(4)?.as_str().map_err(damaged)?,
+        row.get_ref(5)?.as_str().map_err(damaged)?,
+    )?;
+    Ok(Event {
+        seq: row.get(0)?,
+        at: row.get(1)?,
+        path: path.map(|path| paths.share(path)),
+        attempt: row.get(3)?,
+        kind,
+    })
+}

@@ -1,0 +1,184 @@
+//! What the writing thread remembers between transactions, so that a step costs inserts only.
+//!
+//! Everything here can be read from the database again and is dropped whenever it might not be
+//! true any more: after a transaction that failed, and after another process wrote.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::event::{Outcome, Seq};
+use engine::scope::ScopeKey;
+use rusqlite::{Connection, OptionalExtension};
+use serde::Deserialize;
+
+use crate::attempts::{Attempts, Turn};
+use crate::body;
+use crate::error::Error;
+use crate::scopes::Scope;
+
+/// More than any workspace runs at once; beyond it, memory is given back.
+const MANY: usize = 20_000;
+
+/// Requests that run, scopes they touch, paths they walk.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    requests: HashMap<Arc<str>, Request>,
+    scopes: HashMap<ScopeKey, Scope>,
+    paths: HashMap<Arc<str>, i64>,
+}
+
+/// A request that runs.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) n: i64,
+    pub(crate) session: i64,
+    /// Its newest event.
+    pub(crate) last: Seq,
+    pub(crate) attempts: Attempts,
+    /// What operations on durable records weigh, until a commit names them.
+    pub(crate) operations: HashMap<Seq, usize>,
+    /// Its own scopes, to be forgotten with it.
+    pub(crate) scopes: Vec<ScopeKey>,
+}
+
+impl Request {
+    pub(crate) fn new(n: i64, session: i64) -> Request {
+        Request { n, session, last: 0, attempts: Attempts::default(), operations: HashMap::new(), scopes: Vec::new() }
+    }
+}
+
+impl Memory {
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        *self = Memory::default();
+    }
+
+    /// Gives memory back when there is too much of it.
+    pub(crate) fn trim(&mut self) {
+        if self.requests.len() + self.scopes.len() + self.paths.len() > MANY {
+            self.clear();
+        }
+    }
+
+    /// Takes a request that was begun, whoever began it; [`Memory::put`] gives it back.
+    pub(crate) fn take(&mut self, connection: &Connection, id: &str) -> Result<Option<Request>, Error> {
+        match self.requests.remove(id) {
+            Some(request) => Ok(Some(request)),
+            None => load(connection, id),
+        }
+    }
+
+    pub(crate) fn put(&mut self, id: Arc<str>, request: Request) {
+        self.requests.insert(id, request);
+    }
+
+    /// Forgets a request that will write no more for now.
+    pub(crate) fn leave(&mut self, id: &str) {
+        if let Some(request) = self.requests.remove(id) {
+            for key in &request.scopes {
+                self.scopes.remove(key);
+            }
+        }
+    }
+
+    /// A scope that has state already. Its row is up to date once [`Scope::save`] ran.
+    pub(crate) fn scope(&mut self, connection: &Connection, key: &ScopeKey) -> Result<Option<&mut Scope>, Error> {
+        if !self.scopes.contains_key(key)
+            && let Some(found) = Scope::find(connection, key)?
+        {
+            self.scopes.insert(key.clone(), found);
+        }
+        Ok(self.scopes.get_mut(key))
+    }
+
+    /// A scope that begins now if it has not begun yet.
+    pub(crate) fn scope_or_new(
+        &mut self,
+        connection: &Connection,
+        key: &ScopeKey,
+        request: Option<i64>,
+    ) -> Result<&mut Scope, Error> {
+        if self.scope(connection, key)?.is_none() {
+            let made = Scope::create(connection, key, request)?;
+            self.scopes.insert(key.clone(), made);
+        }
+        self.scopes.get_mut(key).ok_or_else(|| Error::Damaged(format!("scope {key} vanished")))
+    }
+
+    /// Writes of a scope stopped counting.
+    pub(crate) fn weigh_again(&mut self, connection: &Connection, n: i64) -> Result<(), Error> {
+        match self.scopes.values_mut().find(|scope| scope.n == n) {
+            Some(scope) => scope.weigh(connection),
+            None => Ok(()),
+        }
+    }
+
+    /// The number of a path.
+    pub(crate) fn path(&mut self, connection: &Connection, path: &Arc<str>) -> Result<i64, Error> {
+        if let Some(n) = self.paths.get(path) {
+            return Ok(*n);
+        }
+        let known: Option<i64> = connection
+            .prepare_cached("SELECT n FROM path WHERE text = ?1")?
+            .query_row((&**path,), |row| row.get(0))
+            .optional()?;
+        let n = match known {
+            Some(n) => n,
+            None => {
+                connection.prepare_cached("INSERT INTO path (text) VALUES (?1)")?.execute((&**path,))?;
+                connection.last_insert_rowid()
+            }
+        };
+        self.paths.insert(path.clone(), n);
+        Ok(n)
+    }
+}
+
+/// Reads back what the thread would know had it written the request itself.
+fn load(connection: &Connection, id: &str) -> Result<Option<Request>, Error> {
+    let row: Option<(i64, i64)> = connection
+        .prepare_cached("SELECT n, session FROM request WHERE id = ?1")?
+        .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((n, session)) = row else {
+        return Ok(None);
+    };
+    let mut request = Request::new(n, session);
+    request.last = connection
+        .prepare_cached("SELECT coalesce(max(seq), 0) FROM event WHERE request = ?1")?
+        .query_row((n,), |row| row.get(0))?;
+    let mut turns = connection.prepare_cached(
+        "SELECT e.kind, p.text, e.attempt, e.body FROM event e LEFT JOIN path p ON p.n = e.path
+         WHERE e.request = ?1 AND e.kind IN ('block_started', 'block_finished', 'request_resumed') ORDER BY e.seq",
+    )?;
+    let mut rows = turns.query((n,))?;
+    while let Some(row) = rows.next()? {
+        let path: Option<Arc<str>> = row.get(1)?;
+        let turn = turn_of(connection, &row.get::<_, String>(0)?, &row.get::<_, String>(3)?)?;
+        request.attempts.follow(path.as_ref(), row.get(2)?, turn);
+    }
+    let mut writes = connection.prepare_cached(
+        "SELECT p.text, e.attempt, c.scope, min(c.event)
+         FROM scope s JOIN change c ON c.scope = s.n JOIN event e ON e.id = c.event JOIN path p ON p.n = e.path
+         WHERE s.request = ?1 AND e.kind = 'state_changed' GROUP BY c.scope, e.path, e.attempt",
+    )?;
+    let mut rows = writes.query((n,))?;
+    while let Some(row) = rows.next()? {
+        let path: Arc<str> = row.get(0)?;
+        request.attempts.wrote(Some(&path), row.get(1)?, (row.get(2)?, row.get(3)?));
+    }
+    Ok(Some(request))
+}
+
+fn turn_of(connection: &Connection, kind: &str, text: &str) -> Result<Turn, Error> {
+    #[derive(Deserialize)]
+    struct Ended {
+        outcome: Outcome,
+    }
+    Ok(match kind {
+        "block_started" => Turn::Started,
+        "block_finished" => Turn::Ended(body::fields::<Ended>(connection, text)?.outcome),
+        "request_resumed" => Turn::Resumed,
+        _ => Turn::Other,
+    })
+}

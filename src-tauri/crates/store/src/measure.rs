@@ -1,0 +1,123 @@
+//! How much a flow put into the log, counted without writing it out.
+
+use std::fmt::Write;
+
+use engine::error::FlowError;
+use engine::event::{EventKind, Recorded};
+use engine::operation::Operation;
+use serde_json::{Map, Value};
+
+/// The bytes of JSON that a flow's own values in an event come to; names and numbers that the
+/// engine adds are not counted.
+pub(crate) fn value_bytes(kind: &EventKind) -> usize {
+    match kind {
+        EventKind::RequestStarted { input, .. }
+        | EventKind::BlockStarted { input, .. }
+        | EventKind::BlockInput { input } => recorded(input),
+        EventKind::RequestFinished { output, error, .. } | EventKind::BlockFinished { output, error, .. } => {
+            output.as_ref().map_or(0, recorded) + error.as_ref().map_or(0, failure)
+        }
+        EventKind::StateInitialized { state, .. } => json_bytes(state),
+        EventKind::StateChanged { operation: change, value, .. } => operation(change) + optional(value),
+        EventKind::ItemAdded { item } | EventKind::ItemDone { item } => object_bytes(&item.payload),
+        EventKind::EffectRecorded { request, result, error, .. } => {
+            optional(request) + json_bytes(result) + error.as_ref().map_or(0, failure)
+        }
+        EventKind::Logged { text, .. } | EventKind::Noted { text } => text_bytes(text),
+        EventKind::JournalAppended { entry: value } | EventKind::MetadataSet { metadata: value } => json_bytes(value),
+        EventKind::RequestResumed { .. }
+        | EventKind::RequestStatus { .. }
+        | EventKind::Committed { .. }
+        | EventKind::CommitRefused { .. }
+        | EventKind::RouteDecided { .. } => 0,
+    }
+}
+
+/// The length of a value as JSON.
+pub(crate) fn json_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(true) => 4,
+        Value::Bool(false) => 5,
+        Value::Number(number) => {
+            let mut length = Length(0);
+            // Counting cannot fail.
+            let _ = write!(length, "{number}");
+            length.0
+        }
+        Value::String(text) => text_bytes(text),
+        Value::Array(items) => 1 + items.iter().map(|item| json_bytes(item) + 1).sum::<usize>().max(1),
+        Value::Object(fields) => object_bytes(fields),
+    }
+}
+
+fn object_bytes(fields: &Map<String, Value>) -> usize {
+    1 + fields.iter().map(|(name, value)| text_bytes(name) + 1 + json_bytes(value) + 1).sum::<usize>().max(1)
+}
+
+fn text_bytes(text: &str) -> usize {
+    let escapes = text.bytes().map(|byte| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
+        0..0x20 => 5,
+        _ => 0,
+    });
+    text.len() + 2 + escapes.sum::<usize>()
+}
+
+fn recorded(recorded: &Recorded) -> usize {
+    match recorded {
+        Recorded::Value(value) => json_bytes(value),
+        Recorded::Of(_) | Recorded::Undefined => 0,
+    }
+}
+
+fn optional(value: &Option<Value>) -> usize {
+    value.as_ref().map_or(0, json_bytes)
+}
+
+fn failure(error: &FlowError) -> usize {
+    text_bytes(&error.message) + optional(&error.details)
+}
+
+fn operation(operation: &Operation) -> usize {
+    match operation {
+        Operation::Patch { fields } | Operation::Atomic { fields } => object_bytes(fields),
+        Operation::Set { state } => object_bytes(state),
+        Operation::Increment { by } => object_bytes(by),
+        Operation::Update { field, value } | Operation::Push { field, value } => text_bytes(field) + json_bytes(value),
+        Operation::SetRecord { field, key, value } => text_bytes(field) + text_bytes(key) + json_bytes(value),
+        Operation::DeleteRecord { field, key } => text_bytes(field) + text_bytes(key),
+    }
+}
+
+struct Length(usize);
+
+impl Write for Length {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0 += text.len();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_measure_is_the_length_of_the_text() {
+        let values = [
+            json!(null),
+            json!(false),
+            json!(-12.5e30),
+            json!("a \"quoted\"\n\u{1} text ü"),
+            json!([]),
+            json!({}),
+            json!([1, [], {}, "x"]),
+            json!({"a": {"b": [true, null]}, "c\\": 0}),
+        ];
+        for value in values {
+            assert_eq!(json_bytes(&value), value.to_string().len(), "{value}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Formats: making a new database, and bringing an old one up to date.
+//!
+//! Each step takes a database from one format to the next. All steps an old file needs run in one
+//! transaction, after a copy of the file was put beside it. A newer format is refused.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::OpenError;
+use crate::open::APPLICATION_ID;
+
+/// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
+const STEPS: &[&str] = &[];
+/// The format this version writes.
+const FORMAT: u32 = STEPS.len() as u32 + 1;
+
+/// Refuses a format this version does not know.
+pub(crate) fn check_format(path: &Path, found: u32) -> Result<(), OpenError> {
+    match found {
+        found if found > FORMAT => Err(OpenError::Newer { path: path.to_owned(), found, supported: FORMAT }),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the tables of an empty database, or migrates an old one.
+pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
+    let found = format_of(connection).map_err(|error| OpenError::from_sqlite(path, &error))?;
+    check_format(path, found)?;
+    if found == 0 {
+        return create(connection).map_err(|error| OpenError::from_sqlite(path, &error));
+    }
+    migrate(connection, path, found, STEPS)
+}
+
+fn format_of(connection: &Connection) -> rusqlite::Result<u32> {
+    connection.query_row("PRAGMA user_version", (), |row| row.get(0))
+}
+
+/// Another process may have made the tables while this one waited for the lock.
+fn create(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if format_of(&transaction)? == 0 {
+        transaction.execute_batch(include_str!("schema.sql"))?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", FORMAT)?;
+    }
+    transaction.commit()
+}
+
+fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[&str]) -> Result<(), OpenError> {
+    let target = steps.len() as u32 + 1;
+    if found >= target {
+        return Ok(());
+    }
+    keep_copy(connection, path, found)?;
+    let run = |connection: &mut Connection| -> rusqlite::Result<()> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Whoever waited here for another process finds its work done.
+        let found = format_of(&transaction)?;
+        for step in steps.iter().skip(found as usize - 1) {
+            transaction.execute_batch(step)?;
+        }
+        transaction.pragma_update(None, "user_version", target.max(found))?;
+        transaction.commit()?;
+        // The header on disk must tell the new format; see `open::examine`.
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))
+    };
+    run(connection).map_err(|error| OpenError::from_sqlite(path, &error))
+}
+
+/// Copies the database as it is to `<file>.format-<n>`.
+fn keep_copy(connection: &Connection, path: &Path, format: u32) -> Result<(), OpenError> {
+    let beside = |suffix: &str| -> PathBuf {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        name.into()
+    };
+    let unfinished = beside(&format!(".format-{format}.{}", std::process::id()));
+    connection
+        .execute("VACUUM INTO ?1", (unfinished.to_string_lossy(),))
+        .map_err(|error| OpenError::from_sqlite(path, &error))?;
+    std::fs::rename(&unfinished, beside(&format!(".format-{format}"))).map_err(|error| OpenError::io(path, error))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn old_database(folder: &Path) -> (PathBuf, Connection) {
+        let path = folder.join("old.db");
+        let mut connection = Connection::open(&path).unwrap();
+        create(&mut connection).unwrap();
+        connection.execute("INSERT INTO path (text) VALUES ('root')", ()).unwrap();
+        (path, connection)
+    }
+
+    #[test]
+    fn an_old_format_is_migrated_after_a_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut connection) = old_database(folder.path());
+        let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE path SET note = 'migrated'"];
+        migrate(&mut connection, &path, 1, &steps).unwrap();
+        assert_eq!(format_of(&connection).unwrap(), 3);
+        let note: String = connection.query_row("SELECT note FROM path", (), |row| row.get(0)).unwrap();
+        assert_eq!(note, "migrated");
+        let copy = Connection::open(folder.path().join("old.db.format-1")).unwrap();
+        assert_eq!(format_of(&copy).unwrap(), 1);
+        assert_eq!(copy.query_row("SELECT text FROM path", (), |row| row.get::<_, String>(0)).unwrap(), "root");
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_the_old_format() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut connection) = old_database(folder.path());
+        let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE nowhere SET note = 1"];
+        assert!(migrate(&mut connection, &path, 1, &steps).is_err());
+        assert_eq!(format_of(&connection).unwrap(), 1);
+        assert!(connection.prepare("SELECT note FROM path").is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! What is read about sessions: their rows, and their journals.
+
+use std::sync::Arc;
+
+use engine::event::{EventKind, RequestStatus, Seq};
+use rusqlite::{Row, params_from_iter};
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::query::Filter;
+use crate::requests::status;
+use crate::{Store, body};
+
+/// Which sessions; newest first.
+#[derive(Clone, Debug, Default)]
+pub struct SessionQuery {
+    /// Only of this user.
+    pub user: Option<String>,
+    /// Only of this flow.
+    pub flow: Option<String>,
+    /// Only of this project.
+    pub project: Option<String>,
+    /// Only those whose newest request is in this status, as recorded.
+    pub status: Option<RequestStatus>,
+    /// Part of an id, a title, a user's or a flow's name; the case of ASCII letters does not matter.
+    pub search: Option<String>,
+    /// At most this many.
+    pub limit: Option<u64>,
+    /// After this many.
+    pub offset: Option<u64>,
+}
+
+/// A session's row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionRow {
+    /// Its id.
+    pub id: String,
+    /// The flow of its first request.
+    pub flow: String,
+    /// Whose it is.
+    pub user: String,
+    /// For which project.
+    pub project: Option<String>,
+    /// What its metadata calls it.
+    pub title: Option<String>,
+    /// Whether it was made for one request alone.
+    pub ephemeral: bool,
+    /// How many requests it has.
+    pub requests: u64,
+    /// How many items were added in it, transient ones left out.
+    pub items: u64,
+    /// Its newest request's status, as recorded.
+    pub last_status: RequestStatus,
+    /// The lock file of the process that runs its newest request, or ran it last.
+    pub last_owner: String,
+    /// When its first request began.
+    pub created_at: i64,
+    /// When it last changed.
+    pub updated_at: i64,
+    /// The request it is a fork of.
+    pub forked_from: Option<String>,
+}
+
+/// A note in a session's journal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// The request that wrote it.
+    pub request: Arc<str>,
+    /// Its event.
+    pub seq: Seq,
+    /// When.
+    pub at: i64,
+    /// The block that wrote it.
+    pub path: Option<Arc<str>>,
+    /// What it says.
+    pub entry: Value,
+}
+
+const SESSIONS: &str = "SELECT s.id, s.flow, s.user, s.project, s.title, s.ephemeral, s.requests, s.items,
+    r.status, r.owner, s.created_at, s.updated_at, s.forked_from
+    FROM session s JOIN request r ON r.n = s.last_request";
+
+impl Store {
+    /// One session.
+    pub fn session(&self, id: &str) -> Result<Option<SessionRow>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!("{SESSIONS} WHERE s.id = ?1"))?;
+            let mut rows = statement.query((id,))?;
+            rows.next()?.map(session).transpose()
+        })
+    }
+
+    /// Sessions, the last changed first.
+    pub fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, Error> {
+        let mut filter = Filter::default();
+        filter.and("s.user = ?", query.user.clone());
+        filter.and("s.flow = ?", query.flow.clone());
+        filter.and("s.project = ?", query.project.clone());
+        filter.and("r.status = ?", query.status.map(|status| status.as_str().to_owned()));
+        filter.and(
+            "(s.id LIKE ? ESCAPE '\\' OR s.title LIKE ? ESCAPE '\\' OR s.user LIKE ? ESCAPE '\\'
+             OR s.flow LIKE ? ESCAPE '\\')",
+            query.search.as_deref().map(anywhere),
+        );
+        let sql = filter.select(SESSIONS, "s.updated_at DESC, s.n DESC", query.limit, query.offset);
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let mut rows = statement.query(params_from_iter(&filter.values))?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(session(row)?);
+            }
+            Ok(found)
+        })
+    }
+
+    /// The notes of a session, oldest first.
+    pub fn journal(&self, session: &str) -> Result<Vec<Note>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT r.id, e.seq, e.at, p.text, e.body FROM journal j JOIN event e ON e.id = j.event
+                 JOIN request r ON r.n = e.request LEFT JOIN path p ON p.n = e.path
+                 WHERE j.session = (SELECT n FROM session WHERE id = ?1) ORDER BY j.event",
+            )?;
+            let mut rows = statement.query((session,))?;
+            let mut notes = Vec::new();
+            while let Some(row) = rows.next()? {
+                let kind = body::event(connection, "journal_appended", &row.get::<_, String>(4)?)?;
+                let EventKind::JournalAppended { entry } = kind else { continue };
+                notes.push(Note { request: row.get(0)?, seq: row.get(1)?, at: row.get(2)?, path: row.get(3)?, entry });
+            }
+            Ok(notes)
+        })
+    }
+}
+
+/// A pattern that finds a text anywhere, its own `%` and `_` included.
+fn anywhere(text: &str) -> String {
+    format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"))
+}
+
+fn session(row: &Row<'_>) -> Result<SessionRow, Error> {
+    Ok(SessionRow {
+        id: row.get(0)?,
+        flow: row.get(1)?,
+        user: row.get(2)?,
+        project: row.get(3)?,
+        title: row.get(4)?,
+        ephemeral: row.get(5)?,
+        requests: row.get(6)?,
+        items: row.get(7)?,
+        last_status: status(&row.get::<_, String>(8)?)?,
+        last_owner: row.get(9)?,
+        created_at: row.get(10)?,
+        updated_at: row.get(11)?,
+        forked_from: row.get(12)?,
+    })
+}

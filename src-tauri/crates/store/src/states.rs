@@ -1,0 +1,199 @@
+//! Any instant of any scope: the nearest keyframe, and the steps since, applied by the engine's rule.
+//!
+//! An instant is the global id of an event: everything committed up to it counts. One fold serves
+//! every reader and the writer's keyframes, so no two views of a state can disagree.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use engine::event::Seq;
+use engine::log::Record;
+use engine::operation::Operation;
+use engine::scope::ScopeKey;
+use engine::state::State;
+use engine::transaction::fill;
+use rusqlite::{Connection, OptionalExtension};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::body;
+use crate::error::Error;
+
+/// The number of a scope that ever had state.
+pub(crate) fn find(connection: &Connection, scope: &ScopeKey) -> Result<Option<i64>, Error> {
+    Ok(connection
+        .prepare_cached("SELECT n FROM scope WHERE kind = ?1 AND id = ?2")?
+        .query_row((scope.kind.as_str(), &*scope.id), |row| row.get(0))
+        .optional()?)
+}
+
+/// The instant just after an event of a request; the instant before the request where `seq` is 0.
+pub(crate) fn instant(connection: &Connection, request: &str, seq: Seq) -> Result<Option<i64>, Error> {
+    let seq = i64::try_from(seq).unwrap_or(i64::MAX);
+    Ok(connection
+        .prepare_cached(
+            "SELECT CASE WHEN seq <= ?2 THEN id ELSE id - 1 END FROM event
+             WHERE request = (SELECT n FROM request WHERE id = ?1) AND seq <= max(?2, 1)
+             ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row((request, seq), |row| row.get(0))
+        .optional()?)
+}
+
+/// A scope's state at an instant.
+pub(crate) fn at(connection: &Connection, scope: i64, instant: i64) -> Result<Record, Error> {
+    let withdrawals = withdrawals(connection, scope, instant)?;
+    let (since, record) = match base(connection, scope, instant, &withdrawals)? {
+        None => (0, Record::default()),
+        Some(event) => (event, read_keyframe(connection, scope, event)?),
+    };
+    fold(connection, scope, since, instant, &withdrawals, record)
+}
+
+/// Moves a durable record, known just after the event `since`, on to an instant.
+pub(crate) fn forward(
+    connection: &Connection,
+    scope: i64,
+    since: i64,
+    instant: i64,
+    record: Record,
+) -> Result<Record, Error> {
+    fold(connection, scope, since, instant, &[], record)
+}
+
+/// The newest keyframe at or before an instant that holds nothing withdrawn by then.
+pub(crate) fn usable_keyframe(connection: &Connection, scope: i64, instant: i64) -> Result<Option<i64>, Error> {
+    base(connection, scope, instant, &withdrawals(connection, scope, instant)?)
+}
+
+/// An attempt whose writes stopped counting at `event`; `first` was the first of them.
+struct Withdrawal {
+    event: i64,
+    first: i64,
+    path: i64,
+    attempt: u32,
+}
+
+fn withdrawals(connection: &Connection, scope: i64, instant: i64) -> Result<Vec<Withdrawal>, Error> {
+    let mut statement = connection
+        .prepare_cached("SELECT event, first, path, attempt FROM withdrawal WHERE scope = ?1 AND event <= ?2")?;
+    let rows = statement.query_map((scope, instant), |row| {
+        Ok(Withdrawal { event: row.get(0)?, first: row.get(1)?, path: row.get(2)?, attempt: row.get(3)? })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn base(connection: &Connection, scope: i64, instant: i64, withdrawals: &[Withdrawal]) -> Result<Option<i64>, Error> {
+    let mut newest = connection.prepare_cached("SELECT max(event) FROM keyframe WHERE scope = ?1 AND event <= ?2")?;
+    let mut before = instant;
+    loop {
+        let Some(event) = newest.query_row((scope, before), |row| row.get::<_, Option<i64>>(0))? else {
+            return Ok(None);
+        };
+        let holds = |withdrawal: &&Withdrawal| withdrawal.first <= event && event < withdrawal.event;
+        match withdrawals.iter().filter(holds).map(|withdrawal| withdrawal.first).min() {
+            None => return Ok(Some(event)),
+            Some(first) => before = first - 1,
+        }
+    }
+}
+
+fn read_keyframe(connection: &Connection, scope: i64, event: i64) -> Result<Record, Error> {
+    let (version, text): (u64, String) = connection
+        .prepare_cached("SELECT version, body FROM keyframe WHERE scope = ?1 AND event = ?2")?
+        .query_row((scope, event), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    match body::value(connection, &text)? {
+        Value::Object(fields) => Ok(Record { version, state: Arc::new(State::from(fields)) }),
+        _ => Err(Error::Damaged("a keyframe is not an object".to_owned())),
+    }
+}
+
+fn fold(
+    connection: &Connection,
+    scope: i64,
+    since: i64,
+    instant: i64,
+    withdrawals: &[Withdrawal],
+    mut record: Record,
+) -> Result<Record, Error> {
+    let withdrawn: HashSet<(i64, u32)> = withdrawals.iter().map(|one| (one.path, one.attempt)).collect();
+    let state = Arc::make_mut(&mut record.state);
+    let mut steps = connection.prepare_cached(
+        "SELECT c.version, c.operations, e.kind, e.body, e.path, e.attempt, e.request, e.seq
+         FROM change c JOIN event e ON e.id = c.event
+         WHERE c.scope = ?1 AND c.event > ?2 AND c.event <= ?3 ORDER BY c.event",
+    )?;
+    let mut rows = steps.query((scope, since, instant))?;
+    while let Some(row) = rows.next()? {
+        let Some(operations) = row.get_ref(1)?.as_str_or_null().map_err(column)? else {
+            if row
+                .get::<_, Option<i64>>(4)?
+                .is_some_and(|path| row.get(5).is_ok_and(|attempt: u32| withdrawn.contains(&(path, attempt))))
+            {
+                continue;
+            }
+            apply(
+                connection,
+                state,
+                row.get_ref(2)?.as_str().map_err(column)?,
+                row.get_ref(3)?.as_str().map_err(column)?,
+            )?;
+            record.version = row.get(0)?;
+            continue;
+        };
+        let (request, seq): (i64, i64) = (row.get(6)?, row.get(7)?);
+        let mut find = connection.prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq = ?2")?;
+        for back in read_operations(operations) {
+            let mut found = find.query((request, seq - back?))?;
+            let operation = found.next()?.ok_or_else(|| Error::Damaged("a commit names no event".to_owned()))?;
+            let text = |at| {
+                operation
+                    .get_ref(at)
+                    .map_err(Error::from)
+                    .and_then(|text| text.as_str().map_err(column).map(str::to_owned))
+            };
+            apply(connection, state, &text(0)?, &text(1)?)?;
+        }
+        record.version = row.get(0)?;
+    }
+    Ok(record)
+}
+
+/// A commit's operations as `change.operations` has them: how far each lies back from event `seq`.
+pub(crate) fn write_operations(seq: Seq, operations: &[Seq]) -> String {
+    let back: Vec<String> = operations.iter().map(|operation| seq.saturating_sub(*operation).to_string()).collect();
+    back.join(",")
+}
+
+/// How far a commit's operations lie back.
+pub(crate) fn read_operations(text: &str) -> impl Iterator<Item = Result<i64, Error>> {
+    text.split(',')
+        .filter(|back| !back.is_empty())
+        .map(|back| back.parse().map_err(|_| Error::Damaged(format!("\"{back}\" does not name an operation"))))
+}
+
+fn apply(connection: &Connection, state: &mut State, kind: &str, text: &str) -> Result<(), Error> {
+    #[derive(Deserialize)]
+    struct Changed {
+        operation: Operation,
+    }
+    #[derive(Deserialize)]
+    struct Initialized {
+        state: Map<String, Value>,
+    }
+    match kind {
+        "state_changed" => {
+            body::fields::<Changed>(connection, text)?.operation.apply(state);
+        }
+        // Fields that are there already were written earlier, and count.
+        "state_initialized" => fill(state, &body::fields::<Initialized>(connection, text)?.state),
+        other => {
+            return Err(Error::Damaged(format!("a {other} event is not an operation")));
+        }
+    }
+    Ok(())
+}
+
+fn column(error: rusqlite::types::FromSqlError) -> Error {
+    Error::Damaged(error.to_string())
+}

@@ -1,0 +1,157 @@
+//! The writing thread when the disk fails.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::mpsc::channel;
+
+use engine::event::{EventKind, Recorded, RequestStatus};
+use engine::log::{AppendError, Log};
+
+use super::*;
+use crate::{EventQuery, Store};
+
+fn store() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { create: true, ..Options::default() };
+    let store = Store::open(&folder.path().join("log.db"), options).unwrap();
+    (folder, store)
+}
+
+fn event(seq: u64, kind: EventKind) -> Event {
+    Event { seq, at: seq as i64, path: None, attempt: 0, kind }
+}
+
+fn note(seq: u64, text: &str) -> Event {
+    event(seq, EventKind::Noted { text: text.to_owned() })
+}
+
+fn started() -> Event {
+    event(
+        1,
+        EventKind::RequestStarted {
+            flow: "f".to_owned(),
+            action: "a".to_owned(),
+            session: "s".into(),
+            user: "u".into(),
+            project: None,
+            ephemeral: false,
+            mock: None,
+            code_hash: "0".to_owned(),
+            input: Recorded::Undefined,
+            retry_of: None,
+            owner: "o".to_owned(),
+        },
+    )
+}
+
+fn append(store: &Store, request: &str, events: Vec<Event>, durability: Durability) -> Result<(), AppendError> {
+    wait(store.append(request, events, durability))
+}
+
+fn wait(answer: futures_channel::oneshot::Receiver<Result<(), AppendError>>) -> Result<(), AppendError> {
+    futures_executor::block_on(answer).unwrap()
+}
+
+/// Text that neither compresses nor repeats.
+fn noise(bytes: usize, mut seed: u64) -> String {
+    let mut text = String::with_capacity(bytes);
+    while text.len() < bytes {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        text.push_str(&format!("{:016x}", seed ^ seed >> 29));
+    }
+    text
+}
+
+/// Lets the database grow by so many pages, and no more.
+fn limit_pages(store: &Store, more: Option<u32>) {
+    let pages = (store.stats().unwrap().bytes / 4096) as u32;
+    store.limit_pages(more.map(|more| pages + more));
+}
+
+fn seqs(store: &Store, request: &str) -> Vec<u64> {
+    store.events(request, &EventQuery::default()).unwrap().iter().map(|event| event.seq).collect()
+}
+
+#[test]
+fn a_full_disk_refuses_the_step_and_the_next_one_works_when_there_is_room() {
+    let (_folder, store) = store();
+    append(&store, "r", vec![started()], Durability::Committed).unwrap();
+    limit_pages(&store, Some(4));
+    let refused = append(&store, "r", vec![note(2, &noise(200_000, 1))], Durability::Committed);
+    let Err(AppendError::Storage(message)) = refused else { panic!("{refused:?}") };
+    assert!(message.contains("the disk is full"), "{message}");
+    assert_eq!(seqs(&store, "r"), [1]);
+    // A step that fits is kept although the disk is nearly full.
+    append(&store, "r", vec![note(2, "small")], Durability::Committed).unwrap();
+    limit_pages(&store, None);
+    append(&store, "r", vec![note(3, &noise(200_000, 2))], Durability::Committed).unwrap();
+    assert_eq!(seqs(&store, "r"), [1, 2, 3]);
+    assert_eq!(store.stats().unwrap().events, 3);
+}
+
+#[test]
+fn a_unit_that_does_not_fit_takes_no_other_with_it() {
+    let (_folder, store) = store();
+    for request in ["big", "small"] {
+        append(&store, request, vec![started()], Durability::Committed).unwrap();
+    }
+    limit_pages(&store, Some(8));
+    // Both are queued while the thread is held, so they share a transaction.
+    let (hold, held) = channel::<()>();
+    store.writer.run(move |_| held.recv().unwrap());
+    let big = store.append("big", vec![note(2, &noise(200_000, 3))], Durability::Committed);
+    let small = store.append("small", vec![note(2, "fits")], Durability::Committed);
+    hold.send(()).unwrap();
+    assert!(matches!(wait(big), Err(AppendError::Storage(_))));
+    wait(small).unwrap();
+    assert_eq!(seqs(&store, "big"), [1]);
+    assert_eq!(seqs(&store, "small"), [1, 2]);
+}
+
+#[test]
+fn evidence_that_was_lost_is_told_to_the_next_step_boundary() {
+    let (_folder, store) = store();
+    append(&store, "r", vec![started()], Durability::Committed).unwrap();
+    limit_pages(&store, Some(2));
+    let lost = store.append("r", vec![note(2, &noise(200_000, 4))], Durability::Soon);
+    let boundary = append(&store, "r", vec![note(3, "boundary")], Durability::Committed);
+    let Err(AppendError::Storage(message)) = boundary else { panic!("{boundary:?}") };
+    assert!(message.contains("the disk is full"), "{message}");
+    assert!(wait(lost).is_err());
+    assert_eq!(seqs(&store, "r"), [1]);
+    limit_pages(&store, None);
+    append(&store, "r", vec![note(2, "again")], Durability::Committed).unwrap();
+}
+
+#[test]
+fn units_that_queue_up_share_a_transaction() {
+    let (_folder, store) = store();
+    let (hold, held) = channel::<()>();
+    store.writer.run(move |_| held.recv().unwrap());
+    let answers: Vec<_> = (0..50)
+        .map(|n| {
+            let status = event(2, EventKind::RequestStatus { status: RequestStatus::InProgress });
+            store.append(&format!("r{n}"), vec![started(), status], Durability::Committed)
+        })
+        .collect();
+    let (sender, versions) = channel();
+    let reader = crate::open::reader(store.path()).unwrap();
+    let version =
+        |connection: &Connection| -> i64 { connection.query_row("PRAGMA data_version", (), |row| row.get(0)).unwrap() };
+    let before = version(&reader);
+    hold.send(()).unwrap();
+    for answer in answers {
+        wait(answer).unwrap();
+    }
+    // One change of the database, as any other connection sees it.
+    sender.send(version(&reader)).unwrap();
+    assert_eq!(versions.recv().unwrap(), before + 1);
+    assert_eq!(store.stats().unwrap().requests, 50);
+}
+
+#[test]
+fn a_listener_that_panics_does_not_stop_the_log() {
+    let (_folder, store) = store();
+    store.listen(|_| panic!("a listener of the test"));
+    append(&store, "r", vec![started()], Durability::Committed).unwrap();
+    append(&store, "r", vec![note(2, "on")], Durability::Committed).unwrap();
+}

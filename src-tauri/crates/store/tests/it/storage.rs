@@ -1,0 +1,143 @@
+//! Storage grows with what changed: measured, with the budget beside each measure.
+
+use engine::event::{EventKind, Outcome, Recorded};
+use engine::item::{ItemStatus, NewItem};
+use engine::log::Durability;
+use engine::operation::Operation;
+use engine::scope::{ScopeKey, ScopeKind};
+use serde_json::json;
+use store::Stats;
+
+use crate::support::*;
+
+/// What an event costs besides unique payload bytes.
+fn overhead(stats: &Stats, empty: u64) -> u64 {
+    (stats.bytes - empty).saturating_sub(stats.unique_payload_bytes) / stats.events
+}
+
+/// A sequencer's step as the engine writes it, with a state operation and an item.
+fn step(request: &mut Request<'_>, n: u64, version: u64) {
+    let scope = ScopeKey::new(ScopeKind::Sequencer, format!("{}:root/step:research:0", request.id));
+    let path = format!("root/step:research/forEach:fetch[{n}]/step:summarize");
+    let item = NewItem {
+        item_type: "message".to_owned(),
+        status: ItemStatus::Completed,
+        key: None,
+        transient: false,
+        agent_type: None,
+        agent_name: None,
+        item_visibility: None,
+        payload: object(json!({"role": "user", "content": format!("page {n}")})),
+    };
+    let increment = Operation::Increment { by: object(json!({"pages": 1})) };
+    let kinds = [block_started("summarize"), changed(&scope, increment, version), EventKind::ItemAdded { item }]
+        .into_iter()
+        .chain([block_finished(Outcome::Completed, Some(json!({"page": n, "ok": true})))]);
+    request.append_at(kinds.map(|kind| (Some(path.as_str()), 0, kind)).collect(), Durability::Committed).unwrap();
+}
+
+#[test]
+fn an_event_costs_less_than_six_hundred_bytes() {
+    let bed = bed();
+    let empty = bed.stats().unwrap().bytes;
+    let mut request = Request::begin(&bed, "req_0193f7c0d2a77c6e9d3b");
+    for n in 0..3_000 {
+        step(&mut request, n, n + 1);
+    }
+    let stats = bed.stats().unwrap();
+    let cost = overhead(&stats, empty);
+    println!("small steps: {cost} bytes an event besides payload, {} in all", (stats.bytes - empty) / stats.events);
+    assert!(cost < 400, "{cost}");
+}
+
+#[test]
+fn a_value_that_repeats_is_stored_once() {
+    let bed = bed();
+    let empty = bed.stats().unwrap().bytes;
+    let large = Chance(3).noise(300_000);
+    for n in 0..20 {
+        let mut request = Request::begin(&bed, &format!("r{n}"));
+        request.commit(EventKind::BlockInput { input: Recorded::Value(json!({"document": large, "n": n})) }).unwrap();
+    }
+    let stats = bed.stats().unwrap();
+    assert!(stats.payload_bytes > 20 * 300_000);
+    assert!(stats.unique_payload_bytes < 310_000, "{stats:?}");
+    assert!(stats.bytes - empty < 350_000, "{stats:?}");
+}
+
+/// A chat logged at every call: quadratic if stored as it is, linear by parts.
+#[test]
+fn a_history_that_grows_costs_what_was_added() {
+    let bed = bed();
+    let empty = bed.stats().unwrap().bytes;
+    let mut chance = Chance(4);
+    let mut request = Request::begin(&bed, "r");
+    let mut messages = Vec::new();
+    for ordinal in 0..400 {
+        messages.push(json!({"role": "user", "content": chance.noise(200)}));
+        let kind = EventKind::EffectRecorded {
+            effect: "model".to_owned(),
+            ordinal,
+            request: Some(json!({"model": "m", "messages": messages})),
+            result: json!({"text": "ok"}),
+            error: None,
+        };
+        request.commit(kind).unwrap();
+    }
+    let stats = bed.stats().unwrap();
+    println!(
+        "history: {} KB logged, {} KB unique, {} KB stored",
+        stats.payload_bytes / 1000,
+        stats.unique_payload_bytes / 1000,
+        (stats.bytes - empty) / 1000
+    );
+    assert!(stats.payload_bytes > 18_000_000);
+    assert!(stats.bytes - empty < 3_000_000, "{stats:?}");
+    assert!(overhead(&stats, empty) < 600, "{stats:?}");
+}
+
+/// No write costs what the state weighs: a counter beside a large value, and in a wide state.
+#[test]
+fn a_small_change_of_a_large_state_stays_small() {
+    for (name, state) in [
+        ("one large field", json!({"blob": Chance(5).noise(500_000), "n": 0})),
+        ("many fields", {
+            let mut chance = Chance(6);
+            json!(
+                (0..2_000).map(|n| (format!("field {n}"), json!(chance.noise(100)))).collect::<serde_json::Map<_, _>>()
+            )
+        }),
+        ("a long list", {
+            let mut chance = Chance(7);
+            json!({"list": (0..2_000).map(|_| json!(chance.noise(100))).collect::<Vec<_>>()})
+        }),
+    ] {
+        let bed = bed();
+        let scope = session_scope();
+        let mut request = Request::begin(&bed, "r");
+        request.write(&scope, 0, &[Operation::Set { state: object(state) }]).unwrap();
+        let before = bed.stats().unwrap();
+        for n in 0..3_000 {
+            request.write(&scope, n + 1, &[Operation::Increment { by: object(json!({"n": 1})) }]).unwrap();
+        }
+        let after = bed.stats().unwrap();
+        let cost = (after.bytes - before.bytes) / (after.events - before.events);
+        println!("{name}: {cost} bytes an event");
+        assert!(cost < 400, "{name}: {cost}");
+    }
+}
+
+#[test]
+fn a_list_that_grows_by_pushes_costs_what_was_pushed() {
+    let bed = bed();
+    let scope = session_scope();
+    let empty = bed.stats().unwrap().bytes;
+    let mut chance = Chance(8);
+    let mut request = Request::begin(&bed, "r");
+    for n in 0..4_000 {
+        request.write(&scope, n, &[push("list", json!(chance.noise(80)))]).unwrap();
+    }
+    let stats = bed.stats().unwrap();
+    println!("pushes: {} bytes an event besides payload", overhead(&stats, empty));
+    assert!(overhead(&stats, empty) < 400, "{stats:?}");
+}

@@ -1,0 +1,210 @@
+//! Builders of events, and one way to append them.
+
+use engine::event::{BlockKind, Event, EventKind, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
+use engine::log::{AppendError, Durability, Log};
+use engine::operation::Operation;
+use engine::scope::{ScopeKey, ScopeKind};
+use serde_json::{Map, Value, json};
+use store::{Options, Store};
+use tempfile::TempDir;
+
+/// A store in a folder of its own.
+pub(crate) struct Bed {
+    pub(crate) folder: TempDir,
+    pub(crate) store: Store,
+}
+
+impl std::ops::Deref for Bed {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.store
+    }
+}
+
+pub(crate) fn bed() -> Bed {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_in(&folder);
+    Bed { folder, store }
+}
+
+pub(crate) fn open_in(folder: &TempDir) -> Store {
+    Store::open(&folder.path().join("log.db"), Options { create: true, ..Options::default() }).unwrap()
+}
+
+/// Waits for an answer.
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
+    futures_executor::block_on(future)
+}
+
+/// Writes a request's events, numbering them.
+pub(crate) struct Request<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) id: String,
+    pub(crate) last: Seq,
+}
+
+impl<'a> Request<'a> {
+    /// A request that has begun.
+    pub(crate) fn begin(store: &'a Store, id: &str) -> Self {
+        Self::begin_in(store, id, "ses")
+    }
+
+    pub(crate) fn begin_in(store: &'a Store, id: &str, session: &str) -> Self {
+        let mut request = Request { store, id: id.to_owned(), last: 0 };
+        request.commit(started(session)).unwrap();
+        request
+    }
+
+    /// Events without a path, as one append.
+    pub(crate) fn append(&mut self, kinds: Vec<EventKind>, durability: Durability) -> Result<(), AppendError> {
+        self.append_at(kinds.into_iter().map(|kind| (None, 0, kind)).collect(), durability)
+    }
+
+    pub(crate) fn append_at(
+        &mut self,
+        kinds: Vec<(Option<&str>, u32, EventKind)>,
+        durability: Durability,
+    ) -> Result<(), AppendError> {
+        let number = |(at, (path, attempt, kind)): (usize, (Option<&str>, u32, EventKind))| {
+            event(self.last + 1 + at as Seq, path, attempt, kind)
+        };
+        let events: Vec<Event> = kinds.into_iter().enumerate().map(number).collect();
+        self.last += events.len() as Seq;
+        let answer = self.store.append(&self.id, events, durability);
+        match durability {
+            Durability::Committed => wait(answer).unwrap(),
+            Durability::Soon => Ok(()),
+        }
+    }
+
+    pub(crate) fn commit(&mut self, kind: EventKind) -> Result<(), AppendError> {
+        self.append(vec![kind], Durability::Committed)
+    }
+
+    pub(crate) fn commit_at(&mut self, path: &str, attempt: u32, kind: EventKind) {
+        self.append_at(vec![(Some(path), attempt, kind)], Durability::Committed).unwrap();
+    }
+
+    /// Operations on a durable record and their commit, as one append.
+    pub(crate) fn write(&mut self, scope: &ScopeKey, from: u64, operations: &[Operation]) -> Result<(), AppendError> {
+        let first = self.last + 1;
+        let seqs: Vec<Seq> = (first..first + operations.len() as Seq).collect();
+        let version = from + operations.len() as u64;
+        let mut kinds: Vec<EventKind> = operations.iter().map(|op| changed(scope, op.clone(), version)).collect();
+        kinds.push(EventKind::Committed { commits: vec![commit(scope, from, version, seqs)] });
+        self.append(kinds, Durability::Committed)
+    }
+
+    pub(crate) fn finish(&mut self) {
+        self.commit(finished(RequestStatus::Completed)).unwrap();
+    }
+}
+
+pub(crate) fn event(seq: Seq, path: Option<&str>, attempt: u32, kind: EventKind) -> Event {
+    Event { seq, at: 1_700_000_000_000 + seq as i64, path: path.map(Into::into), attempt, kind }
+}
+
+pub(crate) fn started(session: &str) -> EventKind {
+    EventKind::RequestStarted {
+        flow: "support".to_owned(),
+        action: "answer".to_owned(),
+        session: session.into(),
+        user: "ada".into(),
+        project: Some("apollo".into()),
+        ephemeral: false,
+        mock: None,
+        code_hash: "c0de".to_owned(),
+        input: Recorded::Value(json!({"question": "why?"})),
+        retry_of: None,
+        owner: "process-1".to_owned(),
+    }
+}
+
+pub(crate) fn finished(status: RequestStatus) -> EventKind {
+    EventKind::RequestFinished { status, output: Some(Recorded::Undefined), error: None }
+}
+
+pub(crate) fn note(text: impl Into<String>) -> EventKind {
+    EventKind::Noted { text: text.into() }
+}
+
+pub(crate) fn block_started(name: &str) -> EventKind {
+    EventKind::BlockStarted {
+        name: name.into(),
+        block: BlockKind::Handler,
+        parent: Some("root:0".into()),
+        input: Recorded::Undefined,
+        versions: Vec::new(),
+    }
+}
+
+pub(crate) fn block_finished(outcome: Outcome, output: Option<Value>) -> EventKind {
+    EventKind::BlockFinished {
+        outcome,
+        output: output.map(Recorded::Value),
+        error: None,
+        transient: false,
+        memoized: false,
+        commits: Vec::new(),
+    }
+}
+
+pub(crate) fn changed(scope: &ScopeKey, operation: Operation, version: u64) -> EventKind {
+    EventKind::StateChanged { scope: scope.clone(), operation, value: None, version }
+}
+
+pub(crate) fn initialized(scope: &ScopeKey, state: Value) -> EventKind {
+    EventKind::StateInitialized { scope: scope.clone(), state }
+}
+
+pub(crate) fn commit(scope: &ScopeKey, from: u64, version: u64, operations: Vec<Seq>) -> ScopeCommit {
+    ScopeCommit { scope: scope.clone(), from, version, operations, rebased: Vec::new() }
+}
+
+pub(crate) fn patch(fields: Value) -> Operation {
+    Operation::Patch { fields: object(fields) }
+}
+
+pub(crate) fn push(field: &str, value: Value) -> Operation {
+    Operation::Push { field: field.to_owned(), value }
+}
+
+pub(crate) fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        other => panic!("{other} is not an object"),
+    }
+}
+
+pub(crate) fn session_scope() -> ScopeKey {
+    ScopeKey::new(ScopeKind::Session, "ses")
+}
+
+pub(crate) fn request_scope(id: &str) -> ScopeKey {
+    ScopeKey::new(ScopeKind::Request, id)
+}
+
+/// Chance that is the same in every run.
+pub(crate) struct Chance(pub(crate) u64);
+
+impl Chance {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    /// Text that neither compresses nor repeats.
+    pub(crate) fn noise(&mut self, bytes: usize) -> String {
+        let mut text = String::with_capacity(bytes + 8);
+        while text.len() < bytes {
+            text.push_str(&format!("{:08x}", self.next()));
+        }
+        text.truncate(bytes);
+        text
+    }
+}
