@@ -382,8 +382,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             Ok(Outcome::done(json!(sessions), print::sessions(&sessions)))
         }
         Command::Requests { session, status, page } => {
-            let query =
-                RequestQuery { session, status, limit: page.limit, offset: page.offset, ..RequestQuery::default() };
+            let query = RequestQuery { session, status, limit: page.limit, offset: page.offset };
             let requests = workspace.requests(query)?;
             Ok(Outcome::done(json!(requests), print::requests(&requests)))
         }

@@ -257,7 +257,7 @@ fn input_that_breaks_the_schema_names_the_field() {
         "run good go --user ada --input {\"by\":\"x\"}",
         invalid(&["by", "Expected number, received string"]),
     );
-    check(&place, "run good go --user ada", invalid(&["Required"]));
+    check(&place, "run good go --user ada", invalid(&["Required", "--input"]));
     let answer = place.ask("run good go --user ada --input {\"inner\":{\"name\":7}}");
     assert_matches(
         "two mistakes",

@@ -167,7 +167,9 @@ fn prepare(
         .ok_or_else(|| Fault::not_found(format!("flow \"{}\" has no action \"{}\"", flow.kind, asked.action)))?;
     // The recorded input of an older request was parsed when it was accepted.
     if let Some(schema) = action.input_schema.as_ref().filter(|_| is_new) {
-        asked.input = schema.parse(&asked.input).map_err(|issues| refused_input(&flow.kind, &asked.action, issues))?;
+        let given = asked.input != Data::UNDEFINED;
+        asked.input =
+            schema.parse(&asked.input).map_err(|issues| refused_input(&flow.kind, &asked.action, issues, given))?;
     }
     Ok((loaded, flow))
 }
@@ -183,7 +185,7 @@ fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
     calls.collect()
 }
 
-fn refused_input(flow: &str, action: &str, issues: Vec<Issue>) -> Fault {
+fn refused_input(flow: &str, action: &str, issues: Vec<Issue>, given: bool) -> Fault {
     let shown =
         issues
             .iter()
@@ -193,7 +195,12 @@ fn refused_input(flow: &str, action: &str, issues: Vec<Issue>) -> Fault {
             .collect::<Vec<_>>()
             .join("; ");
     Fault::Invalid {
-        message: format!("the input does not fit action \"{action}\" of flow \"{flow}\": {shown}"),
+        message: match given {
+            true => format!("the input does not fit action \"{action}\" of flow \"{flow}\": {shown}"),
+            false => {
+                format!("action \"{action}\" of flow \"{flow}\" needs an input ({shown}); give it as JSON with --input")
+            }
+        },
         details: issues.into_iter().map(|issue| Detail { path: issue.path, message: issue.message }).collect(),
     }
 }

@@ -112,7 +112,9 @@ fn first(workspace: &Path, file: &str, errors: rolldown_error::BatchedBuildDiagn
         }
         None => (file.to_owned(), None, None),
     };
-    LoadError { kind, message: error.to_message_with(&options), file: Some(file), line, column }
+    // An author knows the SDK by the name it is imported by.
+    let message = error.to_message_with(&options).replace("flowglass:sdk/index.ts", "@flow-state-dev/core");
+    LoadError { kind, message, file: Some(file), line, column }
 }
 
 /// Serves the SDK, zod and the entry, and refuses what flows cannot have.

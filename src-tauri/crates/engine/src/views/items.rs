@@ -45,7 +45,8 @@ impl Audience {
             Audience::All => true,
             Audience::Client => item.visibility.client && !item.transient,
             Audience::History => item.visibility.history && !item.transient,
-            Audience::Trace => !item.visibility.client && !item.visibility.history,
+            // Transient items stream by; afterwards only a developer finds them (decision 16).
+            Audience::Trace => item.transient || (!item.visibility.client && !item.visibility.history),
         }
     }
 }

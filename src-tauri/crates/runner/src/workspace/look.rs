@@ -235,7 +235,7 @@ impl Workspace {
             (Some(at), _) => self.seq_at(request, Some(at))?,
             // Two requests are compared at their ends; one request from its beginning.
             (None, Some(_)) => self.seq_at(request, None)?,
-            (None, None) => 1,
+            (None, None) => self.before_first_block(request)?,
         };
         let to = self.seq_at(other, to)?;
         let mut changes = Vec::new();
@@ -267,6 +267,13 @@ impl Workspace {
             .into_iter()
             .map(|difference| Change::new(scope.kind.as_str(), instance.clone(), difference))
             .collect())
+    }
+
+    /// The instant when all scopes have their initial state and no block has begun.
+    fn before_first_block(&self, request: &str) -> Result<u64, Fault> {
+        let query = EventQuery { kind: Some("block_started".to_owned()), limit: Some(1), ..EventQuery::default() };
+        let first = self.store.events(request, &query).map_err(Fault::internal)?;
+        Ok(first.first().map_or(1, |event| event.seq - 1))
     }
 
     /// Who wrote each changed path last: the newest operation that touches its top-level field.
