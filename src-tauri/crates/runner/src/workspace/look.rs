@@ -201,7 +201,10 @@ impl Workspace {
         let seq = self.seq_at(request, at)?;
         let query = EventQuery { from: Some(seq), to: Some(seq), ..EventQuery::default() };
         let at = self.store.events(request, &query).map_err(Fault::internal)?.first().map(|event| event.at);
-        let mut view = StateView { seq: Some(seq), at, ..StateView::default() };
+        // A request always has its scope, written or not.
+        let empty = Some(Json(Value::Object(serde_json::Map::new())));
+        let mut view = StateView { seq: Some(seq), at, request: empty, ..StateView::default() };
+        view.versions.insert(ScopeKind::Request.as_str().to_owned(), 0);
         for scope in self.scopes_of(request)? {
             let record = self.store.state_at(&scope, request, seq).map_err(Fault::internal)?;
             let name = put_state(&mut view, &scope, Json(record.state.to_json()));
