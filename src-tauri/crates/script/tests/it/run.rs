@@ -221,7 +221,7 @@ fn every_operation_of_the_chain() {
           exitIf: seq('ex').exitIf((v) => v === 1).step(boom),
           rescue: seq('re').step(boom).rescue([{{ when: [TypeError], block: add(1) }}, {{ block: saved }}]),
           blockRescue: seq('rb').step(boom.rescue([{{ when: [RangeError], block: saved }}])).map((v, ctx) => v.m),
-          work: seq('wo').work(add(1)).work(boom).waitForWork(),
+          beside: seq('wo').work(add(1)).work(boom).waitForWork(),
           inline: seq('in').step(handler, {{ outputSchema: z.number(), execute: (v) => v + 40 }}),
           then: seq('th').then(add(1)).thenIf(() => false, boom),
           throwIf: seq('ti').throwIf(() => true, new TypeError('thrown')).rescue([{{ when: [TypeError], block: saved }}]),
@@ -235,7 +235,7 @@ fn every_operation_of_the_chain() {
         json!({
             "parallel": {"a": 2, "b": 12}, "stepAll": [2, 3, 4], "stepAny": 6, "race": 8, "forEach": [2, 3, 4],
             "factory": [1, 12], "doUntil": 4, "doWhile": 4, "loopBack": 5, "branch": 3, "exitIf": 1,
-            "rescue": {"is": true, "m": "boom"}, "blockRescue": "boom", "work": 1, "inline": 41, "then": 2,
+            "rescue": {"is": true, "m": "boom"}, "blockRescue": "boom", "beside": 1, "inline": 41, "then": 2,
             "throwIf": {"is": false, "m": "thrown"},
         })
     );
@@ -250,7 +250,7 @@ fn every_operation_of_the_chain() {
         "root/parallel/branch/branch:small",
         "root/parallel/rescue/rescue:saved",
         "root/parallel/blockRescue/step:boom/rescue:saved",
-        "root/parallel/work/work:boom",
+        "root/parallel/beside/work:boom",
         "root/parallel/inline/step:inline",
     ] {
         assert!(paths.contains(&path), "{path} is missing");
