@@ -199,6 +199,29 @@ fn an_endless_loop_while_loading_ends() {
 }
 
 #[test]
+fn declarations_that_cannot_both_hold_name_field_blocks_and_types() {
+    let block = |name: &str, kind: &str| {
+        format!("handler({{ name: '{name}', sessionStateSchema: z.object({{ n: z.{kind}() }}), execute: () => 1 }})")
+    };
+    let flow = |kind: &str| {
+        format!(
+            "import {{ defineFlow, handler, sequencer }} from '@flow-state-dev/core';\nimport {{ z }} from 'zod';\n\
+             const chain = sequencer({{ name: 's' }}).tap({}).tap({});\n\
+             export default defineFlow({{ kind: 'c', actions: {{ run: {{ block: chain }} }} }});\n",
+            block("one", "number"),
+            block("two", kind)
+        )
+    };
+    let refused = Place::new().file("c.ts", &flow("string")).ask("check");
+    assert_eq!(refused.code, Some(1), "{refused}");
+    let message = refused.json()[0]["error"]["message"].as_str().unwrap_or_default().to_owned();
+    for part in ["SchemaConflictError", "session", "\"n\"", "number by block \"one\"", "string by block \"two\""] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert_eq!(Place::new().file("c.ts", &flow("number")).ask("check").code, Some(0), "the same type twice is fine");
+}
+
+#[test]
 fn the_second_flow_of_a_kind_is_refused_and_the_first_runs() {
     let imports = "import { defineFlow, FlowError, generator, handler, sequencer } from \"@flow-state-dev/core\";\nimport { z } from \"zod\";\n";
     let place = good().file("flows/second.ts", &format!("{imports}{GOOD}"));
