@@ -58,6 +58,8 @@ pub async fn generate(
                 .then(|| block.output_schema.as_ref().map(|schema| schema.describe()))
                 .flatten(),
             step,
+            max_tokens: None,
+            provider_options: None,
         };
         let reply = ask(cx, call).await?;
         said.add(&reply);
@@ -113,7 +115,7 @@ impl Said {
 async fn ask(cx: &Context, call: ModelCall) -> Result<ModelReply, FlowError> {
     let request = serde_json::to_value(&call).map_err(|error| FlowError::plain(error.to_string()))?;
     let ordinal = cx.ordinal("model");
-    let answer = cx.run.effects.model(call).await;
+    let answer = cx.run.effects.model(call, None).await;
     let (result, error) = match &answer {
         Ok(reply) => (serde_json::to_value(reply).unwrap_or_default(), None),
         Err(error) => (Value::Null, Some(error.clone())),

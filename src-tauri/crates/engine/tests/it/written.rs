@@ -8,7 +8,7 @@ use engine::abort::Abort;
 use engine::callable::{Arg, Callable, Returned};
 use engine::context::Context;
 use engine::data::Data;
-use engine::effects::{Effects, ModelCall, ModelReply};
+use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
 use engine::event::Event;
 use engine::flow::{Action, Block, Body, Child, Flow, Operation, number_steps};
@@ -95,7 +95,14 @@ impl Effects for Counted {
         // Pauses of retries end at once; the engine's own time-outs never come.
         if ms < 1_000 { std::future::ready(()).boxed_local() } else { std::future::pending().boxed_local() }
     }
-    fn model(&self, _call: ModelCall) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
+    fn fetch(&self, _call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
+        std::future::ready(Err(FlowError::plain("no network here"))).boxed_local()
+    }
+    fn model(
+        &self,
+        _call: ModelCall,
+        _listener: Option<Listener>,
+    ) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
         std::future::ready(Err(FlowError::plain("no model here"))).boxed_local()
     }
 }
