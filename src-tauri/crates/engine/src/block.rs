@@ -271,7 +271,10 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
         };
     }
     if let Some(hook) = &block.on_completed {
-        unit::call(cx, hook, vec![Arg::Data(output.data.clone())]).await?;
+        let mut args = vec![Arg::Data(output.data.clone())];
+        let model = cx.frame.model.borrow().clone();
+        args.extend(model.map(|model| Arg::Data(serde_json::json!({ "model": model }).into())));
+        unit::call(cx, hook, args).await?;
     }
     Ok(output)
 }

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::data::Data;
 use crate::error::FlowError;
 use crate::flow::Block;
@@ -28,6 +30,8 @@ pub struct Frame {
     pub input: RefCell<Data>,
     /// Its own state, where it declares one.
     pub own: Option<Rc<Container>>,
+    /// Which model answered a generator: `{ requested, actual }`.
+    pub(crate) model: RefCell<Option<Value>>,
     /// Its writes to durable records.
     pub transaction: Transaction,
     /// Background work its chain started and has not waited for.
@@ -64,6 +68,7 @@ impl Frame {
             parent,
             input: RefCell::new(input),
             own,
+            model: RefCell::default(),
             transaction: Transaction::default(),
             tasks: RefCell::default(),
             children: RefCell::default(),

@@ -9,6 +9,7 @@
 //! [`callable::Callable`], everything from outside through [`effects::Effects`].
 
 pub mod abort;
+mod answers;
 mod background;
 pub mod block;
 mod boundary;
@@ -35,4 +36,5 @@ pub mod sequencer;
 pub mod state;
 pub mod transaction;
 mod unit;
+pub mod usage;
 pub mod views;

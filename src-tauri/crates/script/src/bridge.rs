@@ -110,6 +110,10 @@ fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Return
         }
         Answer::Block(json) => registry.late(vm, &json).map(Returned::Block),
         Answer::Blocks(json) => registry.late_all(vm, &json).map(Returned::Blocks),
+        Answer::Model(json) => {
+            let wire = from_json(&json).map_err(|error| FlowError::plain(error.to_string()))?;
+            Ok(Returned::Model(registry.instance(vm, wire)))
+        }
         Answer::Error(json) => Err(thrown(vm, &json)),
     }
 }
@@ -327,6 +331,14 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             let entries = cx.journal(limit, offset).map_err(|error| error.message)?;
             Some(Value::Array(entries).to_string())
         }
+        "usage" => {
+            let usage = cx.run.usage.borrow();
+            let budget = cx.run.flow.actions.get(&cx.run.asked.action).and_then(|action| action.token_budget.as_ref());
+            let mut told = serde_json::to_value(&*usage).map_err(|error| error.to_string())?;
+            told["remaining"] =
+                json!(budget.map(|budget| budget.max_total_tokens.saturating_sub(usage.total_consumed)));
+            Some(told.to_string())
+        }
         "metadata" => {
             cx.set_metadata(parsed()?);
             None
@@ -334,7 +346,11 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "items" => {
             let asked = parsed()?;
             let view = asked[0].as_str().and_then(Audience::parse).ok_or("unknown view")?;
-            Some(cx.session_items(view, &asked[1]).map_err(|error| error.message)?.to_string())
+            let found = match view {
+                Audience::History => cx.session_history(&asked[1]).map(|messages| json!(messages)),
+                view => cx.session_items(view, &asked[1]),
+            };
+            Some(found.map_err(|error| error.message)?.to_string())
         }
         "target" => {
             let asked = parsed()?;

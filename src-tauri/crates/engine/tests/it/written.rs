@@ -67,6 +67,8 @@ fn block(name: &str, body: Body) -> Rc<Block> {
         state_schema: None,
         connect_input: None,
         connect_output: None,
+        map_model_output: None,
+        cache: None,
         on_completed: None,
         on_errored: None,
         retry: None,
@@ -110,7 +112,8 @@ impl Effects for Counted {
 /// Runs a block as a flow's only action over a log in memory.
 pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: Value) -> (Ended, Vec<Event>) {
     let mut actions = IndexMap::new();
-    let action = Action { input_schema: None, description: None, block: root.clone(), user_message: None };
+    let action =
+        Action { input_schema: None, description: None, block: root.clone(), user_message: None, token_budget: None };
     actions.insert("run".to_owned(), action);
     let flow = Flow { kind: "test".into(), actions, declarations: Vec::new(), code_hash: String::new() };
     let asked = Asked {

@@ -3,7 +3,7 @@
 // State is read through a deeply read-only view, so that a forgotten `await ctx.x.patchState` shows
 // up as an error and not as a change that nobody recorded (decision 17).
 
-import { functionId } from './describe';
+import { costEstimate, functionId } from './describe';
 import { decodeError, reviveError } from './errors';
 import { ask, native } from './host';
 import { toJson } from './values';
@@ -183,6 +183,21 @@ function sessionExtras(token: number, info: () => Info): object {
   };
 }
 
+/** What the request's models used; without a budget there is always more. */
+function requestExtras(token: number, identity: object): object {
+  const usage = () => JSON.parse(native.sync('usage', token, '') as string) as Json & { remaining: number | null };
+  const extras = {
+    get tokenUsage() {
+      const told = usage();
+      return { ...told, remaining: told.remaining ?? Infinity };
+    },
+    get costEstimate() {
+      return costEstimate(usage().byModel as Record<string, Json>);
+    },
+  };
+  return Object.defineProperties(extras, Object.getOwnPropertyDescriptors(identity));
+}
+
 function emitters(token: number) {
   const emit = (kind: string, payload: Json, options: unknown) => {
     native.sync('emit', token, toJson({ kind, ...payload, options: options ?? {} }, `ctx.emit.${kind}`) as string);
@@ -238,7 +253,7 @@ function makeContext(token: number): object {
     return targetHandle(token, found);
   };
   const lazy: Record<string, () => unknown> = {
-    request: () => handle(token, 'request', 'ctx.request', identity('request', (i) => i.requestId)),
+    request: () => handle(token, 'request', 'ctx.request', requestExtras(token, identity('request', (i) => i.requestId))),
     session: () => handle(token, 'session', 'ctx.session', sessionExtras(token, info)),
     user: () => handle(token, 'user', 'ctx.user', identity('user', (i) => i.user)),
     project,

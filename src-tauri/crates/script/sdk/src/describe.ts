@@ -2,6 +2,7 @@
 
 import { Block, isBlock, needHandlers, type Config, type Fn, type Handler } from './blocks';
 import { rootOf, type Flow } from './flow';
+import { cacheOf, generatorSettings } from './generator';
 import { fieldsOf, isSchema, type AnySchema } from './schema';
 import { Sequencer } from './sequencer';
 
@@ -38,7 +39,7 @@ function stateSchema(schema: unknown): Config | undefined {
 }
 
 /** A text, or a function that makes one. */
-function text(value: unknown): Config | undefined {
+export function text(value: unknown): Config | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === 'function' ? { call: functionId(value) } : { fixed: value };
 }
@@ -51,6 +52,11 @@ const SCOPES: [string, string][] = [
   ['orgStateSchema', 'project'],
 ];
 
+/** The flow's settings for tools, which reach every generator of it. */
+let flowTools: Config = {};
+
+let costEstimator: { estimate(entry: unknown, model: string): number } | undefined;
+
 /** Everything the engine needs of a flow; `blocks` is indexed by the ids used elsewhere in it. */
 export function describeFlow(flow: Flow): string {
   const declarations: Config[] = [];
@@ -61,6 +67,8 @@ export function describeFlow(flow: Flow): string {
       declarations.push({ scope: kind, owner: `flow "${flow.kind}"`, schema: stateSchema(schema) });
     }
   }
+  costEstimator = flow.definition.costEstimator as typeof costEstimator;
+  flowTools = (flow.definition.tools as Config | undefined) ?? {};
   const blocks: Config[] = [];
   const actions: Record<string, Config> = {};
   for (const [name, action] of Object.entries(flow.actions)) {
@@ -70,9 +78,35 @@ export function describeFlow(flow: Flow): string {
       inputSchema: schemaId(action.inputSchema ?? root.inputSchema),
       description: action.description ?? root.description,
       userMessage: functionId(action.userMessage),
+      tokenBudget: budget(flow.kind, name, action.tokenBudget as Config | undefined),
     };
   }
   return JSON.stringify({ kind: flow.kind, actions, declarations, blocks });
+}
+
+/** What the tokens cost by the flow's `costEstimator`; nothing without one. */
+export function costEstimate(usage: Record<string, Config>): Config {
+  const byModel: Record<string, number> = {};
+  for (const [model, tokens] of Object.entries(usage)) {
+    const entry = { promptTokens: tokens.prompt, completionTokens: tokens.completion, totalTokens: tokens.total };
+    byModel[model] = Number(costEstimator?.estimate({ ...tokens, ...entry }, model) ?? 0);
+  }
+  return { totalUSD: Object.values(byModel).reduce((sum, usd) => sum + usd, 0), byModel };
+}
+
+function budget(kind: string, action: string, given: Config | undefined): Config | undefined {
+  if (given === undefined) return undefined;
+  const where = `Flow "${kind}": action "${action}": tokenBudget`;
+  const { maxTotalTokens, warnAt, onExceeded = 'error' } = given;
+  if (typeof maxTotalTokens !== 'number' || !(maxTotalTokens >= 0)) {
+    throw new Error(`${where} needs { maxTotalTokens: a number of tokens }`);
+  }
+  if (!['error', 'stop', 'warn'].includes(onExceeded as string)) {
+    throw new Error(`${where}: onExceeded is "error", "stop" or "warn", not ${JSON.stringify(onExceeded)}`);
+  }
+  // A threshold of up to 1 is a part of the budget, a larger one a number of tokens.
+  const warn = typeof warnAt === 'number' ? (warnAt <= 1 ? warnAt * maxTotalTokens : warnAt) : undefined;
+  return { maxTotalTokens: Math.floor(maxTotalTokens), warnAt: warn && Math.floor(warn), onExceeded };
 }
 
 /** A block made while the flow runs (a factory's), with whatever it brings along. */
@@ -102,6 +136,8 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     stateSchema: stateSchema(config.stateSchema),
     connectInput: functionId(config.connectInput),
     connectOutput: functionId(config.connectOutput),
+    mapModelOutput: functionId(config.mapModelOutput),
+    cache: cacheOf(config.cacheable),
     onCompleted: functionId(config.onCompleted),
     onErrored: functionId(config.onErrored),
     retry: retry(config.retry as Config | undefined),
@@ -139,7 +175,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   } else if (block.kind === 'handler') {
     described.execute = functionId(config.execute);
   } else {
-    described.generator = generatorSettings(config, child);
+    described.generator = generatorSettings(config, flowTools, child);
   }
   blocks.push(described);
   return id;
@@ -151,46 +187,7 @@ function handlersOf(rescue: unknown, name: string): Handler[] {
   return read ? (rescue as Handler[]) : needHandlers(rescue, name);
 }
 
-function generatorSettings(config: Config, child: (block: Block) => number): Config {
-  const prompt = Array.isArray(config.prompt) ? config.prompt : [config.prompt];
-  const output = config.outputSchema as AnySchema | undefined;
-  const kind = output?._def?.typeName ?? output?._zod?.def.type;
-  return {
-    model: text(config.model),
-    prompt: prompt.map(text).filter((part) => part !== undefined),
-    user: text(config.user),
-    history: config.history === true || (typeof config.history === 'object' && config.history !== null),
-    structured: output !== undefined && kind !== 'ZodString' && kind !== 'string',
-    agentType: config.agentType,
-    itemVisibility: config.itemVisibility,
-    agentName: config.agentName,
-    context: contextParts(config.context),
-    tools: Array.isArray(config.tools) ? (config.tools as Block[]).map(child) : [],
-    toolsCall: functionId(config.tools),
-    maxIterations: Number((config.loop as Config | undefined)?.maxIterations ?? config.maxIterations ?? 8),
-    runTools: (config.loop as Config | undefined)?.runTools !== false,
-  };
-}
-
-/** The entries of `context`, in order; objects stay whole, their functions become one call. */
-function contextParts(context: unknown): (Config | undefined)[] {
-  if (context === undefined || context === null) return [];
-  if (Array.isArray(context)) return context.flatMap(contextParts);
-  if (typeof context === 'object' && !('content' in context)) {
-    const entries = Object.entries(context);
-    const make = async (input: unknown, ctx: unknown) => {
-      const made: Config = {};
-      for (const [key, value] of entries) {
-        made[key] = typeof value === 'function' ? await (value as (i: unknown, c: unknown) => unknown)(input, ctx) : value;
-      }
-      return made;
-    };
-    return [text(make)];
-  }
-  return [text(context)];
-}
-
-function retry(config: Config | undefined): Config | undefined {
+export function retry(config: Config | undefined): Config | undefined {
   if (!config) return undefined;
   const classes = (config.retryableErrors as { name: string }[] | undefined) ?? [];
   return {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::Provenance;
 use crate::event::{Event, EventKind, Outcome, Recorded, Seq};
 use crate::item::{ItemStatus, NewItem};
+use crate::usage::Usage;
 use crate::views::Events;
 
 /// What one pass over the events tells about blocks and commits.
@@ -17,6 +18,8 @@ pub(super) struct Facts<'a> {
     abandoned: HashSet<(&'a str, u32)>,
     memoized: HashSet<(&'a str, u32)>,
     committed: HashMap<Seq, Option<&'a Value>>,
+    /// What the models of each attempt were asked and used.
+    models: HashMap<(&'a str, u32), (&'a str, Usage)>,
     /// Attempts that have not ended.
     open: HashSet<(&'a str, u32)>,
 }
@@ -27,6 +30,7 @@ impl<'a> Facts<'a> {
         let mut abandoned = HashSet::new();
         let mut memoized = HashSet::new();
         let mut committed = HashMap::new();
+        let mut models: HashMap<(&'a str, u32), (&'a str, Usage)> = HashMap::new();
         let mut open: HashSet<(&'a str, u32)> = HashSet::new();
         for event in events.iter() {
             for commit in event.kind.commits() {
@@ -54,13 +58,19 @@ impl<'a> Facts<'a> {
                         abandoned.insert((path, event.attempt));
                     }
                 }
+                EventKind::EffectRecorded { effect, request: Some(request), result, .. } if effect == "model" => {
+                    let model = request["model"].as_str().unwrap_or_default();
+                    let asked = models.entry((path, event.attempt)).or_default();
+                    asked.0 = model;
+                    asked.1.add(model, result.get("usage"));
+                }
                 _ => {}
             }
         }
         if !live {
             abandoned.extend(open.drain());
         }
-        Facts { names, abandoned, memoized, committed, open }
+        Facts { names, abandoned, memoized, committed, models, open }
     }
 
     /// Whether the block that made an event has ended.
@@ -184,6 +194,10 @@ impl<'a> Facts<'a> {
         }));
         if let Some(input) = events.value(input) {
             payload.insert("input".to_owned(), input.clone());
+        }
+        if let Some((model, usage)) = event.path.as_deref().and_then(|path| self.models.get(&(path, event.attempt))) {
+            payload.insert("model".to_owned(), (*model).into());
+            payload.insert("modelUsage".to_owned(), json!(usage.by_model));
         }
         payload
     }
