@@ -26,9 +26,6 @@ use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
 use crate::transaction::Container;
 
-/// How long a mutation may wait for its turn and run (core-semantics §4.4).
-const MUTATION_BUDGET_MS: u64 = 30_000;
-
 /// Which state a handle of `ctx` means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -51,6 +48,20 @@ pub enum Target {
 }
 
 impl Target {
+    /// The name authors know it by.
+    pub fn name(&self) -> &str {
+        match self {
+            Target::Request => "request",
+            Target::Session => "session",
+            Target::User => "user",
+            Target::Project => "project",
+            Target::Sequencer => "sequencer",
+            Target::Own => "self",
+            Target::Parent => "parent",
+            Target::Instance(instance) => instance,
+        }
+    }
+
     /// The target a handle's name means.
     pub fn parse(name: &str) -> Option<Target> {
         Some(match name {
@@ -105,7 +116,7 @@ impl Context {
     /// Fails with `ValidationError` when a declared schema refuses the result; nothing changes then.
     pub async fn apply(&self, target: &Target, change: Change) -> Result<bool, FlowError> {
         let place = self.place(target).ok_or_else(|| {
-            FlowError::plain(format!("Target \"{target:?}\" does not expose instance state operations."))
+            FlowError::plain(format!("Target \"{}\" does not expose instance state operations.", target.name()))
         })?;
         let queue = match &place {
             Place::Shared(container) => &container.queue,
@@ -115,14 +126,15 @@ impl Context {
             let _turn = queue.turn().await;
             self.apply_in_turn(target, &place, change).await
         });
-        let budget = self.run.effects.sleep(MUTATION_BUDGET_MS);
-        match select(work, budget).await {
+        let Some(ms) = self.run.flow.settings.mutation_timeout_ms else { return work.await };
+        match select(work, self.run.effects.sleep(ms)).await {
             Either::Left((result, _)) => result,
             Either::Right(_) => Err(FlowError {
                 code: Some("SCOPE_MUTATION_TIMEOUT".to_owned()),
+                details: Some(serde_json::json!({ "timeoutMs": ms })),
                 ..FlowError::new(
                     "ScopeMutationTimeoutError",
-                    format!("a state mutation did not finish within {MUTATION_BUDGET_MS} ms"),
+                    format!("a state mutation of block \"{}\" did not finish within {ms} ms", self.frame.block.name),
                 )
             }),
         }

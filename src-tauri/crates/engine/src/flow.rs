@@ -29,6 +29,45 @@ pub struct Flow {
     pub declarations: Vec<Declaration>,
     /// The hash of the bundle it came from.
     pub code_hash: String,
+    /// How its requests treat state.
+    pub settings: Settings,
+}
+
+/// How a flow's requests treat state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// How long a mutation may wait for its turn and run; `None` is for ever (core-semantics §4.4).
+    pub mutation_timeout_ms: Option<u64>,
+    /// The compare-and-set loop of each scope that does not keep the default.
+    pub cas: Vec<(ScopeKind, Cas)>,
+}
+
+/// How often a block runs again because a record changed under it (core-semantics §4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cas {
+    /// Retries after the first attempt.
+    pub max_retries: u32,
+    /// The pause before the first retry, in milliseconds; it doubles.
+    pub base_delay_ms: u64,
+}
+
+impl Default for Cas {
+    fn default() -> Self {
+        Cas { max_retries: 3, base_delay_ms: 10 }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { mutation_timeout_ms: Some(30_000), cas: Vec::new() }
+    }
+}
+
+impl Settings {
+    /// The loop of a scope.
+    pub fn cas(&self, scope: ScopeKind) -> Cas {
+        self.cas.iter().find(|(kind, _)| *kind == scope).map_or_else(Cas::default, |(_, cas)| *cas)
+    }
 }
 
 /// One `…StateSchema` of a flow or of one of its blocks.

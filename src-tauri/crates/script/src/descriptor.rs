@@ -9,8 +9,9 @@ use engine::callable::{Field, Fun, SchemaRef};
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
-    Action, Arm, Block, Body, Cache, Child, Declaration, Each, Flow, Generator, History, Hook, Model, ModelInstance,
-    OnExceeded, Operation, Repair, Rescue, Retry, Text, TokenBudget, ToolSettings, number_steps,
+    Action, Arm, Block, Body, Cache, Cas, Child, Declaration, Each, Flow, Generator, History, Hook, Model,
+    ModelInstance, OnExceeded, Operation, Repair, Rescue, Retry, Settings, Text, TokenBudget, ToolSettings,
+    number_steps,
 };
 use engine::item::{AgentType, Visibility};
 use engine::scope::ScopeKind;
@@ -182,7 +183,11 @@ impl Registry {
                 Some(Declaration { scope, owner: wire.owner, schema: wire.schema.build(vm) })
             })
             .collect();
-        Ok(Flow { kind: wire.kind.into(), actions, declarations, code_hash: code_hash.to_owned() })
+        let cas = wire.settings.cas.into_iter().filter_map(|(scope, cas)| {
+            Some((ScopeKind::parse(&scope)?, Cas { max_retries: cas.max_retries, base_delay_ms: cas.base_delay_ms }))
+        });
+        let settings = Settings { mutation_timeout_ms: wire.settings.mutation_timeout_ms, cas: cas.collect() };
+        Ok(Flow { kind: wire.kind.into(), actions, declarations, code_hash: code_hash.to_owned(), settings })
     }
 
     fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
@@ -384,6 +389,21 @@ struct WireFlow {
     actions: IndexMap<String, WireAction>,
     declarations: Vec<WireDeclaration>,
     blocks: Vec<WireBlock>,
+    settings: WireSettings,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireSettings {
+    mutation_timeout_ms: Option<u64>,
+    cas: IndexMap<String, WireCas>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireCas {
+    max_retries: u32,
+    base_delay_ms: u64,
 }
 
 #[derive(Deserialize)]

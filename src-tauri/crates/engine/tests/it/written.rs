@@ -11,7 +11,7 @@ use engine::data::Data;
 use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
 use engine::event::Event;
-use engine::flow::{Action, Block, Body, Child, Flow, Operation, number_steps};
+use engine::flow::{Action, Block, Body, Child, Flow, Operation, Settings, number_steps};
 use engine::log::memory::MemoryLog;
 use engine::request::{Asked, Ended, Run};
 use futures_util::FutureExt;
@@ -115,7 +115,13 @@ pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: 
     let action =
         Action { input_schema: None, description: None, block: root.clone(), user_message: None, token_budget: None };
     actions.insert("run".to_owned(), action);
-    let flow = Flow { kind: "test".into(), actions, declarations: Vec::new(), code_hash: String::new() };
+    let flow = Flow {
+        kind: "test".into(),
+        actions,
+        declarations: Vec::new(),
+        code_hash: String::new(),
+        settings: Settings::default(),
+    };
     let asked = Asked {
         request: request.into(),
         action: "run".to_owned(),

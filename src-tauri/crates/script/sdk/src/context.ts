@@ -189,7 +189,8 @@ function requestExtras(token: number, identity: object): object {
   const extras = {
     get tokenUsage() {
       const told = usage();
-      return { ...told, remaining: told.remaining ?? Infinity };
+      // As JSON, "no limit" is null.
+      return Object.defineProperty({ ...told, remaining: told.remaining ?? Infinity }, 'toJSON', { value: () => told });
     },
     get costEstimate() {
       return costEstimate(usage().byModel as Record<string, Json>);

@@ -81,7 +81,7 @@ export function describeFlow(flow: Flow): string {
       tokenBudget: budget(flow.kind, name, action.tokenBudget as Config | undefined),
     };
   }
-  return JSON.stringify({ kind: flow.kind, actions, declarations, blocks });
+  return JSON.stringify({ kind: flow.kind, actions, declarations, blocks, settings: settingsOf(flow) });
 }
 
 /** What the tokens cost by the flow's `costEstimator`; nothing without one. */
@@ -107,6 +107,20 @@ function budget(kind: string, action: string, given: Config | undefined): Config
   // A threshold of up to 1 is a part of the budget, a larger one a number of tokens.
   const warn = typeof warnAt === 'number' ? (warnAt <= 1 ? warnAt * maxTotalTokens : warnAt) : undefined;
   return { maxTotalTokens: Math.floor(maxTotalTokens), warnAt: warn && Math.floor(warn), onExceeded };
+}
+
+/** How requests of the flow treat state (core-semantics §1.5, §1.6, §4.3). */
+function settingsOf(flow: Flow): Config {
+  const cas: Record<string, Config> = {};
+  for (const scope of ['session', 'user', 'project', 'org']) {
+    const given = (flow.definition[scope] as Config | undefined)?.cas as Config | undefined;
+    if (!given) continue;
+    const count = (value: unknown, otherwise: number) => (typeof value === 'number' && value >= 0 ? Math.floor(value) : otherwise);
+    cas[scope] = { maxRetries: count(given.maxRetries, 3), baseDelayMs: count(given.baseDelayMs, 10) };
+  }
+  const timeout = (flow.definition.request as Config | undefined)?.mutationTimeoutMs ?? 30_000;
+  const limited = typeof timeout === 'number' && Number.isFinite(timeout) && timeout > 0;
+  return { cas, mutationTimeoutMs: limited ? Math.floor(timeout) : undefined };
 }
 
 /** A block made while the flow runs (a factory's), with whatever it brings along. */
@@ -138,7 +152,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     connectOutput: functionId(config.connectOutput),
     mapModelOutput: functionId(config.mapModelOutput),
     cache: cacheOf(config.cacheable),
-    onCompleted: functionId(config.onCompleted),
+    onCompleted: functionId(withMeta(config.onCompleted)),
     onErrored: functionId(config.onErrored),
     retry: retry(config.retry as Config | undefined),
     transient: config.transient === true,
@@ -179,6 +193,13 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   }
   blocks.push(described);
   return id;
+}
+
+/** `onCompleted(output, ctx, meta?)`: the engine calls with `(output, meta?)`, and `ctx` comes last. */
+function withMeta(hook: unknown): unknown {
+  if (typeof hook !== 'function') return undefined;
+  const call = hook as (...args: unknown[]) => unknown;
+  return (...args: unknown[]) => (args.length === 3 ? call(args[0], args[2], args[1]) : call(...args));
 }
 
 /** Handlers from `.rescue(…)` are read already; those of a configuration are not. */
