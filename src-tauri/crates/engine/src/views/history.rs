@@ -136,16 +136,24 @@ pub fn select(turns: Vec<Vec<Item>>, live: Vec<Item>, audience: Audience, query:
     let mut turns: Vec<Vec<Item>> =
         turns.into_iter().map(|turn| turn.into_iter().filter(|item| wanted(item)).collect()).collect();
     let live: Vec<Item> = live.into_iter().filter(|item| wanted(item)).collect();
-    if let Some(Limit::Turns(count)) = query.limit {
-        turns.drain(..turns.len().saturating_sub(count));
-    }
+    let turns_kept = match (audience, query.limit) {
+        (_, Some(Limit::Turns(count))) => count,
+        // History is cut between turns, whatever the measure.
+        (Audience::History, Some(Limit::Tokens(budget))) => newest_that_fit(
+            turns.iter().map(|turn| turn.iter().flat_map(of_item).map(|m| tokens_of(&m.content)).sum()),
+            budget,
+        ),
+        _ => turns.len(),
+    };
+    turns.drain(..turns.len().saturating_sub(turns_kept));
     let mut all: Vec<Item> = turns.into_iter().flatten().chain(live).collect();
-    let kept = match query.limit {
-        Some(Limit::Last(count)) => count,
-        Some(Limit::Tokens(budget)) => {
+    let kept = match (audience, query.limit) {
+        (_, Some(Limit::Last(count))) => count,
+        (Audience::History, _) => all.len(),
+        (_, Some(Limit::Tokens(budget))) => {
             newest_that_fit(all.iter().map(|item| tokens_of(&Value::Object(item.payload.clone()))), budget)
         }
-        Some(Limit::Turns(_)) | None => all.len(),
+        _ => all.len(),
     };
     all.drain(..all.len().saturating_sub(kept));
     all

@@ -35,7 +35,7 @@ impl Audience {
     /// The audience of a name.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text {
-            "all" => Audience::All,
+            "all" | "selectForContext" => Audience::All,
             "client" => Audience::Client,
             "history" | "llm" => Audience::History,
             "trace" => Audience::Trace,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::blocks::{BlockView, blocks};
+use engine::views::history::{Limit, Query};
 use engine::views::items::{Audience, items};
-use engine::views::{Events, diff};
+use engine::views::{Events, diff, history};
 use serde_json::Value;
 use store::{EventQuery, RequestQuery, SessionQuery};
 
@@ -165,12 +166,14 @@ impl Workspace {
         Ok(events.iter().map(|event| EventRow::new(request, event)).collect())
     }
 
-    /// The items of a request or a session, as an audience sees them, oldest first.
+    /// The items of a request or a session, as an audience sees them, oldest first. A limit cuts off
+    /// the oldest, as it does for a flow; the history of a session is that of its completed requests.
     pub fn items(
         &self,
         session: Option<&str>,
         request: Option<&str>,
         audience: Audience,
+        limit: Option<Limit>,
     ) -> Result<Vec<ItemRow>, Fault> {
         let requests = match (session, request) {
             (_, Some(request)) => vec![self.request(request)?],
@@ -179,21 +182,22 @@ impl Workspace {
                 let query = RequestQuery { session: Some(session.to_owned()), ..RequestQuery::default() };
                 let mut rows = self.requests(query)?;
                 rows.reverse();
+                if audience == Audience::History {
+                    rows.retain(|row| row.status == RequestStatus::Completed);
+                }
                 rows
             }
             (None, None) => return Err(Fault::invalid("name a session or a request")),
         };
-        let mut all = Vec::new();
+        let mut turns = Vec::new();
         for request in requests {
             let events = self.store.events(&request.id, &EventQuery::default()).map_err(Fault::internal)?;
             let id: Arc<str> = request.id.into();
-            for item in items(&id, Events::new(&events), !request.status.is_terminal()) {
-                if audience.sees(&item) {
-                    all.push(ItemRow::from(item));
-                }
-            }
+            turns.push(items(&id, Events::new(&events), !request.status.is_terminal()));
         }
-        Ok(all)
+        let lasting = matches!(audience, Audience::Client | Audience::History);
+        let query = Query { limit, include_transient: !lasting, ..Query::default() };
+        Ok(history::select(turns, Vec::new(), audience, &query).into_iter().map(ItemRow::from).collect())
     }
 
     /// Every scope's state at an instant of a request; its newest instant when `at` is absent.
