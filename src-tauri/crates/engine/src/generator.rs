@@ -94,6 +94,12 @@ pub async fn generate(cx: &Context, block: &Block, generator: &Generator, input:
     Ok(Flowing::new(answer))
 }
 
+/// One model call of a block that is no generator.
+pub async fn call(cx: &Context, call: ModelCall) -> Result<ModelReply, FlowError> {
+    let chosen = ask::Chosen::Named(vec![call.model.clone()]);
+    ask::ask(cx, &chosen, call, None).await.map(|(_, reply)| reply)
+}
+
 /// What the model answered: structured, or the text of all its steps.
 fn candidate(last: &ModelReply, speech: &Speech, generator: &Generator) -> Data {
     match (&last.structured_output, &last.text) {

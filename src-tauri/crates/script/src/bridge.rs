@@ -8,6 +8,7 @@ use std::rc::Rc;
 use engine::callable::{Arg, Callable, Field, Issue, Returned, Schema};
 use engine::context::{Change, Context as Cx, EmitOptions, Target};
 use engine::data::{Data, from_json};
+use engine::effects::{Message, ModelCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
 use engine::views::items::Audience;
@@ -230,6 +231,7 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
             cx.sleep(ms.max(0.0) as u64).await;
             Ok(String::new())
         }
+        (Some(cx), "model") => model(&cx, &question.payload).await,
         (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
         (None, _) => Err(FlowError::plain("the block has ended; await what it starts before it returns")),
     };
@@ -261,6 +263,37 @@ fn settle(shared: &Shared, token: u32) {
             at += 1;
         }
     }
+}
+
+/// `ctx.resolveModel(id).generate(options)`: a model call of a handler's own.
+async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Asked {
+        model: String,
+        messages: Vec<Message>,
+        #[serde(default)]
+        output_schema: Option<Value>,
+        #[serde(default)]
+        max_tokens: Option<u32>,
+        #[serde(default)]
+        provider_options: Option<Value>,
+    }
+    let asked: Asked = from_json(payload).map_err(|error| {
+        FlowError::validation(format!("generate needs {{ messages: [{{ role, content }}] }}: {error}"), None)
+    })?;
+    let call = ModelCall {
+        generator: cx.frame.block.name.to_string(),
+        model: asked.model,
+        messages: asked.messages,
+        tools: Vec::new(),
+        output_schema: asked.output_schema,
+        step: 0,
+        max_tokens: asked.max_tokens,
+        provider_options: asked.provider_options,
+    };
+    let reply = engine::generator::call(cx, call).await?;
+    serde_json::to_string(&reply).map_err(|error| FlowError::plain(error.to_string()))
 }
 
 async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> Result<bool, FlowError> {

@@ -165,7 +165,11 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
             Some(snapshot) => snapshot.item(),
             None => match facts.item_of(request, events, event) {
                 Some(new) => new,
-                None => continue,
+                None => {
+                    // A write that waits for its commit keeps its number free, so that no number moves.
+                    index += u32::from(facts.may_become_item(event));
+                    continue;
+                }
             },
         };
         index += 1;

@@ -76,7 +76,15 @@ class StateHandle {
   }
 
   #apply(operation: Json): Promise<boolean> {
-    return ask(this.#token, 'apply', { target: this.#target, ...operation }).then((answer) => answer === 'true');
+    // The engine's refusal comes later and from elsewhere; the author looks for the line that asked.
+    const asked = new Error();
+    return ask(this.#token, 'apply', { target: this.#target, ...operation }).then(
+      (answer) => answer === 'true',
+      (error: Error) => {
+        error.stack ||= asked.stack ?? '';
+        throw error;
+      },
+    );
   }
 
   #plain(operation: string, value: unknown): unknown {
@@ -199,6 +207,15 @@ function requestExtras(token: number, identity: object): object {
   return Object.defineProperties(extras, Object.getOwnPropertyDescriptors(identity));
 }
 
+/** A model by its name, for a handler that asks one itself. The call is recorded like a generator's. */
+function resolvedModel(token: number, modelId: string): object {
+  const generate = async (options: Json): Promise<unknown> => {
+    const asked = JSON.parse(toJson({ ...options, model: modelId }, 'ctx.resolveModel().generate') as string) as Json;
+    return JSON.parse(await ask(token, 'model', asked)) as unknown;
+  };
+  return { modelId, generate };
+}
+
 function emitters(token: number) {
   const emit = (kind: string, payload: Json, options: unknown) => {
     native.sync('emit', token, toJson({ kind, ...payload, options: options ?? {} }, `ctx.emit.${kind}`) as string);
@@ -274,6 +291,7 @@ function makeContext(token: number): object {
     },
     getBlockResult: () => (block: unknown) => JSON.parse(native.sync('blockResult', token, nameOf(block)) as string) as unknown,
     wasRescued: () => (block: unknown) => native.sync('wasRescued', token, nameOf(block)) === 'true',
+    resolveModel: () => Object.assign((modelId: string) => resolvedModel(token, modelId), { resolveId: (modelId: string) => modelId }),
     attempt: () => info().attempt,
     idempotencyKey: () => `${info().requestId}:${info().path}`,
     requestRuntime: () => ({ requestId: info().requestId, actionName: info().action, status: 'in_progress' }),

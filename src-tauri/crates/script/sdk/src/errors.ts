@@ -125,6 +125,8 @@ export function reviveError(wire: Wire): Error {
   if (wire.details !== undefined) options.details = wire.details;
   const error = known ? new known(wire.message, options) : new Error(wire.message);
   error.name = wire.name;
+  // Where it was made says nothing; who asked for what failed may put its own place here.
+  error.stack = '';
   if (!known && wire.code !== undefined) (error as FlowError).code = wire.code;
   return error;
 }

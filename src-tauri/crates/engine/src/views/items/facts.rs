@@ -78,6 +78,12 @@ impl<'a> Facts<'a> {
         event.path.as_deref().is_none_or(|path| !self.open.contains(&(path, event.attempt)))
     }
 
+    /// Whether an event that is no item yet will be one when its block commits.
+    pub(super) fn may_become_item(&self, event: &Event) -> bool {
+        matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind.is_durable())
+            && !self.is_recalled(event)
+    }
+
     pub(super) fn is_dropped(&self, event: &Event) -> bool {
         event.path.as_deref().is_some_and(|path| self.abandoned.contains(&(path, event.attempt)))
     }
