@@ -91,15 +91,18 @@ fn encode(args: &[Arg]) -> String {
                     text.push(']');
                 }
             },
-            Arg::Error(error) => {
-                let mut wire = serde_json::to_value(error).unwrap_or_default();
-                wire["handle"] = error.handle.into();
-                text.push_str(&format!("[2,{wire}]"));
-            }
+            Arg::Error(error) => text.push_str(&format!("[2,{}]", wire(error))),
         }
     }
     text.push(']');
     text
+}
+
+/// An error on its way back: the bundle finds the very object that was thrown by its handle.
+fn wire(error: &FlowError) -> Value {
+    let mut wire = serde_json::to_value(error).unwrap_or_default();
+    wire["handle"] = error.handle.into();
+    wire
 }
 
 fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Returned, FlowError> {
@@ -237,7 +240,7 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
     };
     let (ok, payload) = match result {
         Ok(answer) => (true, answer),
-        Err(error) => (false, serde_json::to_string(&error).unwrap_or_default()),
+        Err(error) => (false, wire(&error).to_string()),
     };
     // A runtime that is over has nobody to answer.
     let _ = vm.enter(|_, host| host.get::<_, Function>("answer")?.call::<_, ()>((question.id, ok, payload)));

@@ -66,6 +66,9 @@ const classes: Record<string, new (message: string, options: Partial<FlowError>)
   SequencerOutputSchemaError,
 };
 
+// Ten frames, the default, are used up by the promise machinery around an author's line.
+(Error as unknown as { stackTraceLimit: number }).stackTraceLimit = 40;
+
 /** Thrown objects that went to the engine, so that a rescue or hook gets the very same object. */
 const thrown = new Map<number, unknown>();
 let nextHandle = 1;
