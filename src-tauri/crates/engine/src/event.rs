@@ -272,6 +272,8 @@ pub enum EventKind {
     CommitRefused { scopes: Vec<ScopeKey> },
     /// A scope got its initial state from its schema's defaults.
     StateInitialized { scope: ScopeKey, state: Value },
+    /// A block looked at resources: the versions it sees, where they are news to the request.
+    RecordsSeen { versions: Vec<(ScopeKey, u64)> },
     /// One state operation. For request, sequencer and block state it is in force at its own
     /// `seq`; for durable records when a `commits` entry names it.
     StateChanged {
@@ -324,6 +326,7 @@ impl EventKind {
             EventKind::Committed { .. } => "committed",
             EventKind::CommitRefused { .. } => "commit_refused",
             EventKind::StateInitialized { .. } => "state_initialized",
+            EventKind::RecordsSeen { .. } => "records_seen",
             EventKind::StateChanged { .. } => "state_changed",
             EventKind::ItemAdded { .. } => "item_added",
             EventKind::ItemDone { .. } => "item_done",

@@ -14,6 +14,7 @@ use crate::error::FlowError;
 use crate::event::BlockKind;
 use crate::item::{AgentType, Visibility};
 use crate::path::{Numbering, encode};
+use crate::resource::{Resource, Resources};
 use crate::scope::ScopeKind;
 
 /// A flow: its kind, its actions, and what its scopes must look like.
@@ -24,6 +25,8 @@ pub struct Flow {
     pub actions: IndexMap<String, Action>,
     /// Every declaration of a scope's state in the flow, its own first.
     pub declarations: Vec<Declaration>,
+    /// Every resource that its blocks can reach by name.
+    pub resources: Resources,
     /// The hash of the bundle it came from.
     pub code_hash: String,
 }
@@ -81,6 +84,8 @@ pub struct Block {
     pub active_status: Option<Text>,
     /// What to do about its failure; a sequencer's handlers cover its whole chain.
     pub rescue: Vec<Rescue>,
+    /// The resources it declares itself.
+    pub resources: Vec<Rc<Resource>>,
 }
 
 /// What a block does.

@@ -14,6 +14,7 @@ use engine::event::Event;
 use engine::flow::{Action, Block, Body, Child, Flow, Operation, number_steps};
 use engine::log::memory::MemoryLog;
 use engine::request::{Asked, Ended, Run};
+use engine::resource::Resources;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use indexmap::IndexMap;
@@ -73,6 +74,7 @@ fn block(name: &str, body: Body) -> Rc<Block> {
         transient: false,
         active_status: None,
         rescue: Vec::new(),
+        resources: Vec::new(),
     })
 }
 
@@ -112,7 +114,13 @@ pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: 
     let mut actions = IndexMap::new();
     let action = Action { input_schema: None, description: None, block: root.clone(), user_message: None };
     actions.insert("run".to_owned(), action);
-    let flow = Flow { kind: "test".into(), actions, declarations: Vec::new(), code_hash: String::new() };
+    let flow = Flow {
+        kind: "test".into(),
+        actions,
+        declarations: Vec::new(),
+        resources: Resources::default(),
+        code_hash: String::new(),
+    };
     let asked = Asked {
         request: request.into(),
         action: "run".to_owned(),
