@@ -115,7 +115,14 @@ pub fn run_block(
                 },
             );
             if let Some(own) = &frame.own {
-                run.record(&frame, EventKind::StateInitialized { scope: own.key.clone(), state: own.recordable() });
+                run.record(
+                    &frame,
+                    EventKind::StateInitialized {
+                        scope: own.key.clone(),
+                        state: own.recordable(),
+                        durable: !matches!(block.body, Body::Sequencer { durable: false, .. }),
+                    },
+                );
             }
             let mut result = body_until_abort(&run, &frame, &input).await;
             frame.finish();

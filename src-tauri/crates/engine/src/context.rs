@@ -168,7 +168,7 @@ impl Context {
         let transaction = &self.frame.transaction;
         if let Some(fields) = transaction.unwritten_defaults(key) {
             let state = Value::Object(fields.clone());
-            let seq = self.record(EventKind::StateInitialized { scope: key.clone(), state });
+            let seq = self.record(EventKind::StateInitialized { scope: key.clone(), state, durable: true });
             transaction.push_defaults(key, seq, fields);
         }
         let (version, value) = (transaction.next_version(key), operation.sums(&next));

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::effects::Effects;
 use crate::event::{Event, EventKind, Seq};
 use crate::log::{AppendError, Durability, Log};
+use crate::views::items::concerns_items;
 
 /// Evidence beyond this many events is flushed without waiting for the timer.
 const FLUSH_EVENTS: usize = 256;
@@ -78,7 +79,7 @@ impl Recorder {
         let seq = self.last.get() + 1;
         self.last.set(seq);
         let event = Event { seq, at: self.effects.now_ms(), path: path.cloned(), attempt, kind };
-        if matches!(event.kind, EventKind::ItemAdded { .. } | EventKind::ItemDone { .. }) {
+        if concerns_items(&event.kind) {
             self.items.borrow_mut().push(event.clone());
         }
         self.waiting.borrow_mut().push(event);

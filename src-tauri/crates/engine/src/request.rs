@@ -197,7 +197,7 @@ impl Run {
         let (_, state) = self.state.read();
         if !state.is_empty() {
             let scope = self.state.key.clone();
-            self.recorder.record(None, 0, EventKind::StateInitialized { scope, state: state.to_json() });
+            self.recorder.record(None, 0, EventKind::StateInitialized { scope, state: state.to_json(), durable: true });
         }
         // A record nobody wrote begins with its defaults; an older one gets missing defaults with
         // its first write (decision 10).
@@ -208,7 +208,11 @@ impl Run {
             let missing = self.missing(kind, &record.state);
             if record.version == 0 && record.state.is_empty() && !missing.is_empty() {
                 let state = Value::Object(missing);
-                let seq = self.recorder.record(None, 0, EventKind::StateInitialized { scope: scope.clone(), state });
+                let seq = self.recorder.record(
+                    None,
+                    0,
+                    EventKind::StateInitialized { scope: scope.clone(), state, durable: true },
+                );
                 commits.push(ScopeCommit { scope, from: 0, version: 0, operations: vec![seq], rebased: Vec::new() });
             }
         }
