@@ -12,6 +12,7 @@ use engine::flow::{
     Action, Arm, Block, Body, Child, Declaration, Each, Flow, Generator, Operation, Rescue, Retry, Text, number_steps,
 };
 use engine::item::{AgentType, Visibility};
+use engine::resource::Resources;
 use engine::scope::ScopeKind;
 use engine::views::shape::{BlockShape, shape};
 use indexmap::IndexMap;
@@ -22,6 +23,7 @@ use serde_json::Value;
 use crate::bridge::{ScriptFunction, ScriptSchema, drive, sync};
 use crate::bundle::Bundle;
 use crate::error::{LoadError, LoadErrorKind};
+use crate::resources::WireResource;
 use crate::vm::{Limits, Vm};
 
 /// A loaded flow file: at most one flow, ready to run once.
@@ -164,6 +166,7 @@ impl Registry {
                 },
             );
         }
+        let own = wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<Vec<_>, _>>()?;
         let declarations = wire
             .declarations
             .into_iter()
@@ -172,7 +175,15 @@ impl Registry {
                 Some(Declaration { scope, owner: wire.owner, schema: wire.schema.build(vm) })
             })
             .collect();
-        Ok(Flow { kind: wire.kind.into(), actions, declarations, code_hash: code_hash.to_owned() })
+        let mut flow = Flow {
+            kind: wire.kind.into(),
+            actions,
+            declarations,
+            resources: Resources::default(),
+            code_hash: code_hash.to_owned(),
+        };
+        flow.resources = Resources::gather(own, &flow.blocks())?;
+        Ok(flow)
     }
 
     fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
@@ -245,6 +256,7 @@ impl Registry {
                 .into_iter()
                 .map(|handler| Ok(Rescue { when: handler.when, block: self.block(handler.block)? }))
                 .collect::<Result<_, FlowError>>()?,
+            resources: wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<_, _>>()?,
         };
         self.blocks.borrow_mut().insert(wire.id, Rc::new(block));
         Ok(())
@@ -328,6 +340,7 @@ struct WireFlow {
     actions: IndexMap<String, WireAction>,
     declarations: Vec<WireDeclaration>,
     blocks: Vec<WireBlock>,
+    resources: Vec<WireResource>,
 }
 
 #[derive(Deserialize)]
@@ -347,13 +360,13 @@ struct WireDeclaration {
 }
 
 #[derive(Deserialize)]
-struct WireState {
+pub(crate) struct WireState {
     id: u32,
     fields: Option<Vec<WireField>>,
 }
 
 impl WireState {
-    fn build(self, vm: &Rc<Vm>) -> SchemaRef {
+    pub(crate) fn build(self, vm: &Rc<Vm>) -> SchemaRef {
         let fields = self.fields.map(|fields| {
             fields
                 .into_iter()
@@ -400,6 +413,8 @@ struct WireBlock {
     generator: Option<WireGenerator>,
     #[serde(default)]
     rescue: Vec<WireHandler>,
+    #[serde(default)]
+    resources: Vec<WireResource>,
 }
 
 #[derive(Deserialize)]

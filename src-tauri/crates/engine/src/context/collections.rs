@@ -30,7 +30,16 @@ pub enum Create {
 }
 
 impl Context {
-    /// `get` and `getOptional` of a collection.
+    /// `get` of a collection: what is not there is an error.
+    pub async fn get_instance(&self, id: u32, key: &Value) -> Result<Entry, FlowError> {
+        if let Some(entry) = self.find_instance(id, key).await? {
+            return Ok(entry);
+        }
+        let message = format!("Resource \"{}\" does not exist", self.entry(id, key)?.title());
+        Err(refusal("FlowError", "resource_not_found", message))
+    }
+
+    /// `getOptional` of a collection.
     pub async fn find_instance(&self, id: u32, key: &Value) -> Result<Option<Entry>, FlowError> {
         let at = self.entry(id, key)?;
         let turn = async {

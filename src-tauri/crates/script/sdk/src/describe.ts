@@ -1,6 +1,7 @@
 // A flow as plain data for the engine: functions and schemas become numbers in two tables.
 
 import { Block, isBlock, needHandlers, type Config, type Fn, type Handler } from './blocks';
+import { isolate, resource } from './bindings';
 import { rootOf, type Flow } from './flow';
 import { fieldsOf, isSchema, type AnySchema } from './schema';
 import { Sequencer } from './sequencer';
@@ -32,7 +33,7 @@ function schemaId(schema: unknown): number | undefined {
   return id;
 }
 
-function stateSchema(schema: unknown): Config | undefined {
+export function stateSchema(schema: unknown): Config | undefined {
   const id = schemaId(schema);
   return id === undefined ? undefined : { id, fields: fieldsOf(schema as AnySchema) };
 }
@@ -61,6 +62,8 @@ export function describeFlow(flow: Flow): string {
       declarations.push({ scope: kind, owner: `flow "${flow.kind}"`, schema: stateSchema(schema) });
     }
   }
+  isolate(flow.definition);
+  const resources = flow.ownResources.map((declared) => resource(declared, `flow "${flow.kind}"`));
   const blocks: Config[] = [];
   const actions: Record<string, Config> = {};
   for (const [name, action] of Object.entries(flow.actions)) {
@@ -72,7 +75,7 @@ export function describeFlow(flow: Flow): string {
       userMessage: functionId(action.userMessage),
     };
   }
-  return JSON.stringify({ kind: flow.kind, actions, declarations, blocks });
+  return JSON.stringify({ kind: flow.kind, actions, declarations, resources, blocks });
 }
 
 /** A block made while the flow runs (a factory's), with whatever it brings along. */
@@ -107,6 +110,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     retry: retry(config.retry as Config | undefined),
     transient: config.transient === true,
     activeStatus: text(config.activeStatusMessage),
+    resources: block.ownResources.map((declared) => resource(declared, `block "${block.name}"`)),
   };
   const child = (inner: Block) => describeBlock(inner, blocks, declarations);
   if (config.rescue) {
