@@ -15,6 +15,7 @@ use crate::callable::{Fun, SchemaRef};
 use crate::error::FlowError;
 use crate::event::BlockKind;
 use crate::path::{Numbering, encode};
+use crate::resource::{Resource, Resources};
 use crate::scope::ScopeKind;
 
 pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, Text, ToolSettings};
@@ -27,6 +28,8 @@ pub struct Flow {
     pub actions: IndexMap<String, Action>,
     /// Every declaration of a scope's state in the flow, its own first.
     pub declarations: Vec<Declaration>,
+    /// Every resource that its blocks can reach by name.
+    pub resources: Resources,
     /// The hash of the bundle it came from.
     pub code_hash: String,
     /// How its requests treat state.
@@ -152,6 +155,8 @@ pub struct Block {
     pub active_status: Option<Text>,
     /// What to do about its failure; a sequencer's handlers cover its whole chain.
     pub rescue: Vec<Rescue>,
+    /// The resources it declares itself.
+    pub resources: Vec<Rc<Resource>>,
 }
 
 /// `cacheable`: an equal call of the tool within its scope is answered by the first one.

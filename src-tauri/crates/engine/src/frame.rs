@@ -43,6 +43,8 @@ pub struct Frame {
     pub(crate) outcome: RefCell<Option<Result<Data, FlowError>>>,
     pub(crate) rescued: Cell<bool>,
     pub(crate) ordinals: RefCell<HashMap<String, u32>>,
+    /// Callbacks of collections that run now, each caused by a write of this block.
+    pub(crate) callbacks: Cell<u32>,
     finished: Cell<bool>,
 }
 
@@ -76,6 +78,7 @@ impl Frame {
             outcome: RefCell::default(),
             rescued: Cell::new(false),
             ordinals: RefCell::default(),
+            callbacks: Cell::new(0),
             finished: Cell::new(false),
         }
     }

@@ -30,6 +30,7 @@ pub mod operation;
 pub mod path;
 pub mod recorder;
 pub mod request;
+pub mod resource;
 mod resume;
 pub mod scope;
 pub mod sequencer;

@@ -22,7 +22,7 @@ use crate::event::{Event, EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
 use crate::flow::Flow;
 use crate::frame::Frame;
 use crate::item::{ItemStatus, NewItem};
-use crate::log::{AppendError, Log};
+use crate::log::{AppendError, Log, Record};
 use crate::memo::Memo;
 use crate::path::ROOT;
 use crate::recorder::Recorder;
@@ -334,24 +334,37 @@ impl Run {
     /// Lets a frame see the newest committed records under its ancestors' waiting writes.
     /// Returns the versions that differ from those recorded last (decision 8).
     pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
+        // Resources are seen when they are looked at.
+        frame.transaction.forget_resources();
         let mut news = Vec::new();
         for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
             let Some(key) = self.durable_key(kind) else { continue };
-            let record = self.log.record(&key).map_err(|error| FlowError::storage(error.to_string()))?;
-            let mut above = Vec::new();
-            if let Some(parent) = &frame.parent {
-                let around: Vec<_> = parent.chain().collect();
-                for ancestor in around.iter().rev() {
-                    above.extend(ancestor.transaction.pending(&key));
-                }
-            }
-            if self.versions.borrow_mut().insert(key.clone(), record.version) != Some(record.version) {
-                news.push((key.clone(), record.version));
-            }
-            let missing = self.missing(kind, &record.state);
-            frame.transaction.see(key, record, missing, &above, self.next_stamp());
+            news.extend(self.see_record(frame, key, |record| self.missing(kind, &record.state))?);
         }
         Ok(news)
+    }
+
+    /// Lets a frame see one record; `missing` are the defaults it lacks. Returns its version where
+    /// that differs from the one recorded last.
+    pub(crate) fn see_record(
+        &self,
+        frame: &Rc<Frame>,
+        key: ScopeKey,
+        missing: impl FnOnce(&Record) -> Map<String, Value>,
+    ) -> Result<Option<(ScopeKey, u64)>, FlowError> {
+        let record = self.log.record(&key).map_err(|error| FlowError::storage(error.to_string()))?;
+        let mut above = Vec::new();
+        if let Some(parent) = &frame.parent {
+            let around: Vec<_> = parent.chain().collect();
+            for ancestor in around.iter().rev() {
+                above.extend(ancestor.transaction.pending(&key));
+            }
+        }
+        let version = record.version;
+        let is_news = self.versions.borrow_mut().insert(key.clone(), version) != Some(version);
+        let missing = missing(&record);
+        frame.transaction.see(key.clone(), record, missing, &above, self.next_stamp());
+        Ok(is_news.then_some((key, version)))
     }
 
     /// Lets the blocks around a frame see what it just committed.
@@ -407,7 +420,7 @@ fn declared(flow: &Flow, kind: ScopeKind) -> Vec<SchemaRef> {
 }
 
 /// The defaults of all declared fields; the first declaration of a field wins.
-fn defaults(schemas: &[SchemaRef]) -> Map<String, Value> {
+pub(crate) fn defaults(schemas: &[SchemaRef]) -> Map<String, Value> {
     let mut all = Map::new();
     for schema in schemas {
         for field in schema.fields().unwrap_or_default() {

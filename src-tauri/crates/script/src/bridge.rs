@@ -11,6 +11,7 @@ use engine::data::{Data, from_json};
 use engine::effects::{Message, ModelCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
+use engine::resource::pattern::Pattern;
 use engine::views::items::Audience;
 use futures_channel::oneshot;
 use futures_util::future::LocalBoxFuture;
@@ -228,7 +229,7 @@ pub(crate) async fn drive(vm: Rc<Vm>, registry: Rc<Registry>) {
 async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
     let cx = vm.shared.contexts.borrow().get(&question.token).cloned();
     let result = match (cx, question.op.as_str()) {
-        (Some(cx), "apply") => apply(&vm, &registry, &cx, &question.payload).await.map(|changed| changed.to_string()),
+        (Some(cx), "apply") => apply(&vm, &registry, &cx, &question.payload).await,
         (Some(cx), "sleep") => {
             let ms = question.payload.parse::<f64>().unwrap_or(0.0);
             cx.sleep(ms.max(0.0) as u64).await;
@@ -299,7 +300,7 @@ async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     serde_json::to_string(&reply).map_err(|error| FlowError::plain(error.to_string()))
 }
 
-async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> Result<bool, FlowError> {
+async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> Result<String, FlowError> {
     #[derive(Deserialize)]
     struct Asked {
         target: String,
@@ -310,19 +311,28 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
         updater: Option<u32>,
         #[serde(default)]
         mutator: Option<u32>,
+        #[serde(default)]
+        content: Option<String>,
+        #[serde(default)]
+        key: Option<Value>,
     }
     let invalid = |error: serde_json::Error| FlowError::validation(format!("state operation: {error}"), None);
     let asked: Asked = from_json(payload).map_err(invalid)?;
     let target =
         Target::parse(&asked.target).ok_or_else(|| FlowError::plain(format!("unknown scope \"{}\"", asked.target)))?;
+    if let (Target::Resource(id, None), Some(key)) = (&target, &asked.key) {
+        return crate::resources::collection(cx, *id, &asked.op, key, payload).await;
+    }
     let change = match (asked.op.as_str(), asked.updater, asked.mutator) {
         ("update", Some(updater), _) => {
             Change::Update { field: asked.field.unwrap_or_default(), updater: registry.function(vm, updater) }
         }
         ("atomic", _, Some(mutator)) => Change::Atomic { mutator: registry.function(vm, mutator) },
+        ("whole", Some(updater), _) => Change::Whole { updater: registry.function(vm, updater) },
+        ("content", ..) => Change::Content(asked.content.unwrap_or_default()),
         _ => Change::Ready(from_json::<Operation>(payload).map_err(invalid)?),
     };
-    cx.apply(&target, change).await
+    cx.apply(&target, change).await.map(|changed| changed.to_string())
 }
 
 /// Answers what flows ask for on the spot.
@@ -331,6 +341,9 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         let asked = from_json(payload).map_err(|error| error.to_string())?;
         return Ok(crate::address::parts(&asked).map(|parts| parts.to_string()));
     }
+    if op == "pattern" {
+        return Pattern::parse(payload).map(|_| None);
+    }
     let cx = shared.contexts.borrow().get(&token).cloned();
     let Some(cx) = cx else { return at_load(op) };
     let parsed = || from_json::<Value>(payload).map_err(|error| error.to_string());
@@ -338,7 +351,13 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "read" => {
             let asked = parsed()?;
             let target = asked[0].as_str().and_then(Target::parse).ok_or("unknown scope")?;
-            match cx.read(&target) {
+            let read = match &target {
+                Target::Resource(id, key) => {
+                    Some(cx.read_resource(*id, key.as_deref()).map_err(|error| error.message)?)
+                }
+                other => cx.read(other),
+            };
+            match read {
                 None => Some("0\n{}".to_owned()),
                 Some((stamp, _)) if Some(stamp.to_string().as_str()) == asked[1].as_str() => None,
                 Some((stamp, state)) => {
@@ -408,6 +427,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "blockResult" => Some(cx.block_result(parsed()?.as_str().unwrap_or_default()).to_string()),
         "blockOutput" => cx.block_output(parsed()?.as_str().unwrap_or_default()).as_value().map(Value::to_string),
         "wasRescued" => Some(cx.was_rescued(parsed()?.as_str().unwrap_or_default()).to_string()),
+        op if op.starts_with("resource") => crate::resources::sync(&cx, op, payload)?,
         "now" => Some(cx.now().to_string()),
         "random" => Some(cx.random().to_string()),
         "uuid" => Some(cx.uuid()),

@@ -14,6 +14,7 @@ use engine::flow::{
     number_steps,
 };
 use engine::item::{AgentType, Visibility};
+use engine::resource::Resources;
 use engine::scope::ScopeKind;
 use engine::views::shape::{BlockShape, shape};
 use indexmap::IndexMap;
@@ -24,6 +25,7 @@ use serde_json::Value;
 use crate::bridge::{ScriptFunction, ScriptSchema, drive, sync};
 use crate::bundle::Bundle;
 use crate::error::{LoadError, LoadErrorKind};
+use crate::resources::WireResource;
 use crate::vm::{Limits, Vm};
 
 /// A loaded flow file: at most one flow, ready to run once.
@@ -175,6 +177,7 @@ impl Registry {
                 },
             );
         }
+        let own = wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<Vec<_>, _>>()?;
         let declarations = wire
             .declarations
             .into_iter()
@@ -187,7 +190,16 @@ impl Registry {
             Some((ScopeKind::parse(&scope)?, Cas { max_retries: cas.max_retries, base_delay_ms: cas.base_delay_ms }))
         });
         let settings = Settings { mutation_timeout_ms: wire.settings.mutation_timeout_ms, cas: cas.collect() };
-        Ok(Flow { kind: wire.kind.into(), actions, declarations, code_hash: code_hash.to_owned(), settings })
+        let mut flow = Flow {
+            kind: wire.kind.into(),
+            actions,
+            declarations,
+            resources: Resources::default(),
+            code_hash: code_hash.to_owned(),
+            settings,
+        };
+        flow.resources = Resources::gather(own, &flow.blocks())?;
+        Ok(flow)
     }
 
     fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
@@ -240,6 +252,7 @@ impl Registry {
                 .into_iter()
                 .map(|handler| Ok(Rescue { when: handler.when, block: self.block(handler.block)? }))
                 .collect::<Result<_, FlowError>>()?,
+            resources: wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<_, _>>()?,
         };
         self.blocks.borrow_mut().insert(wire.id, Rc::new(block));
         Ok(())
@@ -389,6 +402,7 @@ struct WireFlow {
     actions: IndexMap<String, WireAction>,
     declarations: Vec<WireDeclaration>,
     blocks: Vec<WireBlock>,
+    resources: Vec<WireResource>,
     settings: WireSettings,
 }
 
@@ -432,13 +446,13 @@ struct WireDeclaration {
 }
 
 #[derive(Deserialize)]
-struct WireState {
+pub(crate) struct WireState {
     id: u32,
     fields: Option<Vec<WireField>>,
 }
 
 impl WireState {
-    fn build(self, vm: &Rc<Vm>) -> SchemaRef {
+    pub(crate) fn build(self, vm: &Rc<Vm>) -> SchemaRef {
         let fields = self.fields.map(|fields| {
             fields
                 .into_iter()
@@ -487,6 +501,8 @@ struct WireBlock {
     generator: Option<WireGenerator>,
     #[serde(default)]
     rescue: Vec<WireHandler>,
+    #[serde(default)]
+    resources: Vec<WireResource>,
 }
 
 #[derive(Deserialize)]

@@ -1,7 +1,8 @@
 //! View: the items of a request, as each audience sees them (seed 003).
 //!
-//! Emitted items are in the log; `state_change`, `block_output`, `router_decision`, `state_snapshot`
-//! and `error` items are read from the events that cause them, so they can never disagree with them.
+//! Emitted items are in the log; `state_change`, `resource_change`, `block_output`, `router_decision`,
+//! `state_snapshot` and `error` items are read from the events that cause them, so they can never
+//! disagree with them.
 
 mod facts;
 

@@ -14,6 +14,7 @@ use engine::event::Event;
 use engine::flow::{Action, Block, Body, Child, Flow, Operation, Settings, number_steps};
 use engine::log::memory::MemoryLog;
 use engine::request::{Asked, Ended, Run};
+use engine::resource::Resources;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use indexmap::IndexMap;
@@ -75,6 +76,7 @@ fn block(name: &str, body: Body) -> Rc<Block> {
         transient: false,
         active_status: None,
         rescue: Vec::new(),
+        resources: Vec::new(),
     })
 }
 
@@ -119,6 +121,7 @@ pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: 
         kind: "test".into(),
         actions,
         declarations: Vec::new(),
+        resources: Resources::default(),
         code_hash: String::new(),
         settings: Settings::default(),
     };

@@ -1,11 +1,10 @@
 // `ctx`: what an author's function can reach. Thin: every member asks the engine.
-//
-// State is read through a deeply read-only view, so that a forgotten `await ctx.x.patchState` shows
-// up as an error and not as a change that nobody recorded (decision 17).
 
-import { costEstimate, functionId } from './describe';
+import { costEstimate } from './describe';
 import { decodeError, reviveError } from './errors';
 import { ask, native } from './host';
+import { resourcesFor } from './resource-handles';
+import { forgetViews, handle } from './state';
 import { toJson } from './values';
 
 type Json = Record<string, unknown>;
@@ -23,123 +22,6 @@ interface Info {
   attempt: number;
   parent?: { name: string; kind: string };
   has: string[];
-}
-
-const views = new Map<string, { stamp: string; view: unknown }>();
-
-function readOnly(value: object, label: string): object {
-  const wrapped = new WeakMap<object, object>();
-  const refuse = (): never => {
-    throw new TypeError(`${label}.state is read-only: use await ${label}.patchState({ … }) or another state operation`);
-  };
-  const wrap = (target: object): object => {
-    let proxy = wrapped.get(target);
-    if (!proxy) {
-      proxy = new Proxy(target, {
-        get(inner, key) {
-          const found: unknown = Reflect.get(inner, key);
-          return typeof found === 'object' && found !== null ? wrap(found) : found;
-        },
-        set: refuse,
-        deleteProperty: refuse,
-        defineProperty: refuse,
-        setPrototypeOf: refuse,
-      });
-      wrapped.set(target, proxy);
-    }
-    return proxy;
-  };
-  return wrap(value);
-}
-
-/** One scope's state and its seven operations (core-semantics §4.1). */
-class StateHandle {
-  readonly #token: number;
-  readonly #target: string;
-  readonly #label: string;
-
-  constructor(token: number, target: string, label: string) {
-    this.#token = token;
-    this.#target = target;
-    this.#label = label;
-  }
-
-  get state(): unknown {
-    const key = `${this.#token}:${this.#target}`;
-    const known = views.get(key);
-    const answer = native.sync('read', this.#token, JSON.stringify([this.#target, known?.stamp ?? '']));
-    if (answer === undefined) return known?.view ?? {};
-    const cut = answer.indexOf('\n');
-    const view = readOnly(JSON.parse(answer.slice(cut + 1)) as object, this.#label);
-    views.set(key, { stamp: answer.slice(0, cut), view });
-    return view;
-  }
-
-  #apply(operation: Json): Promise<boolean> {
-    // The engine's refusal comes later and from elsewhere; the author looks for the line that asked.
-    const asked = new Error();
-    return ask(this.#token, 'apply', { target: this.#target, ...operation }).then(
-      (answer) => answer === 'true',
-      (error: Error) => {
-        error.stack ||= asked.stack ?? '';
-        throw error;
-      },
-    );
-  }
-
-  #plain(operation: string, value: unknown): unknown {
-    const json = toJson(value, `${this.#label}.${operation}`);
-    return json === undefined ? undefined : (JSON.parse(json) as unknown);
-  }
-
-  #fields(operation: string, value: unknown): Json {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw new TypeError(`${this.#label}.${operation} needs an object, got ${value === null ? 'null' : typeof value}`);
-    }
-    return this.#plain(operation, value) as Json;
-  }
-
-  async patchState(first: unknown, updater?: unknown): Promise<boolean> {
-    if (typeof first === 'string') {
-      if (typeof updater !== 'function') return false;
-      return this.#apply({ op: 'update', field: first, updater: functionId(updater) });
-    }
-    return this.#apply({ op: 'patch', fields: this.#fields('patchState', first) });
-  }
-
-  async setState(next: unknown): Promise<boolean> {
-    return this.#apply({ op: 'set', state: this.#fields('setState', next) });
-  }
-
-  async incState(by: unknown): Promise<boolean> {
-    const fields = this.#fields('incState', by);
-    for (const [field, amount] of Object.entries(fields)) {
-      if (typeof amount !== 'number') throw new TypeError(`${this.#label}.incState: "${field}" needs a number`);
-    }
-    return this.#apply({ op: 'increment', by: fields });
-  }
-
-  async pushState(field: string, value: unknown): Promise<boolean> {
-    return this.#apply({ op: 'push', field: String(field), value: this.#plain('pushState', value) ?? null });
-  }
-
-  async setStateRecord(field: string, key: string, value: unknown): Promise<boolean> {
-    const plain = this.#plain('setStateRecord', value) ?? null;
-    return this.#apply({ op: 'set_record', field: String(field), key: String(key), value: plain });
-  }
-
-  async deleteStateRecord(field: string, key: string): Promise<boolean> {
-    return this.#apply({ op: 'delete_record', field: String(field), key: String(key) });
-  }
-
-  async atomicState(mutator: unknown): Promise<boolean> {
-    if (typeof mutator !== 'function') throw new TypeError(`${this.#label}.atomicState needs a function`);
-    return this.#apply({ op: 'atomic', mutator: functionId(mutator) });
-  }
-}
-
-function handle(token: number, target: string, label: string, extra: object): StateHandle {
-  return Object.defineProperties(new StateHandle(token, target, label), Object.getOwnPropertyDescriptors(extra));
 }
 
 interface Found {
@@ -232,9 +114,7 @@ const contexts = new Map<number, object>();
 
 export function forget(token: number): void {
   contexts.delete(token);
-  for (const target of ['request', 'session', 'user', 'project', 'sequencer', 'self', 'parent']) {
-    views.delete(`${token}:${target}`);
-  }
+  forgetViews(token);
 }
 
 export function contextFor(token: number): object {
@@ -255,10 +135,12 @@ function makeContext(token: number): object {
       return { type, id: id(facts), userId: facts.user, projectId: facts.project, orgId: facts.project };
     },
   });
+  const withResources = (scope: string, extra: object) =>
+    Object.defineProperty(extra, 'resources', { enumerable: true, get: () => resourcesFor(token, scope) });
   const project = () =>
     info().project === undefined
       ? undefined
-      : handle(token, 'project', 'ctx.project', identity('project', (i) => i.project));
+      : handle(token, 'project', 'ctx.project', withResources('project', identity('project', (i) => i.project)));
   const shared = (target: string, label: string, extra: object = {}) =>
     info().has.includes(target) ? handle(token, target, label, extra) : undefined;
   const emit = emitters(token);
@@ -272,13 +154,14 @@ function makeContext(token: number): object {
   };
   const lazy: Record<string, () => unknown> = {
     request: () => handle(token, 'request', 'ctx.request', requestExtras(token, identity('request', (i) => i.requestId))),
-    session: () => handle(token, 'session', 'ctx.session', sessionExtras(token, info)),
-    user: () => handle(token, 'user', 'ctx.user', identity('user', (i) => i.user)),
+    session: () => handle(token, 'session', 'ctx.session', withResources('session', sessionExtras(token, info))),
+    user: () => handle(token, 'user', 'ctx.user', withResources('user', identity('user', (i) => i.user))),
     project,
     org: project,
     sequencer: () => shared('sequencer', 'ctx.sequencer'),
     self: () => shared('self', 'ctx.self'),
     parent: () => (info().parent ? (shared('parent', 'ctx.parent', info().parent) ?? info().parent) : undefined),
+    resources: () => resourcesFor(token),
     emit: () => emit,
     emitMessage: () => emit.message,
     emitComponent: () => emit.component,

@@ -1,6 +1,7 @@
 // A flow as plain data for the engine: functions and schemas become numbers in two tables.
 
 import { Block, isBlock, needHandlers, type Config, type Fn, type Handler } from './blocks';
+import { isolate, resource } from './bindings';
 import { rootOf, type Flow } from './flow';
 import { cacheOf, generatorSettings } from './generator';
 import { fieldsOf, isSchema, type AnySchema } from './schema';
@@ -33,7 +34,7 @@ function schemaId(schema: unknown): number | undefined {
   return id;
 }
 
-function stateSchema(schema: unknown): Config | undefined {
+export function stateSchema(schema: unknown): Config | undefined {
   const id = schemaId(schema);
   return id === undefined ? undefined : { id, fields: fieldsOf(schema as AnySchema) };
 }
@@ -69,6 +70,8 @@ export function describeFlow(flow: Flow): string {
   }
   costEstimator = flow.definition.costEstimator as typeof costEstimator;
   flowTools = (flow.definition.tools as Config | undefined) ?? {};
+  isolate(flow.definition);
+  const resources = flow.ownResources.map((declared) => resource(declared, `flow "${flow.kind}"`));
   const blocks: Config[] = [];
   const actions: Record<string, Config> = {};
   for (const [name, action] of Object.entries(flow.actions)) {
@@ -81,7 +84,7 @@ export function describeFlow(flow: Flow): string {
       tokenBudget: budget(flow.kind, name, action.tokenBudget as Config | undefined),
     };
   }
-  return JSON.stringify({ kind: flow.kind, actions, declarations, blocks, settings: settingsOf(flow) });
+  return JSON.stringify({ kind: flow.kind, actions, declarations, resources, blocks, settings: settingsOf(flow) });
 }
 
 /** What the tokens cost by the flow's `costEstimator`; nothing without one. */
@@ -157,6 +160,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     retry: retry(config.retry as Config | undefined),
     transient: config.transient === true,
     activeStatus: text(config.activeStatusMessage),
+    resources: block.ownResources.map((declared) => resource(declared, `block "${block.name}"`)),
   };
   const child = (inner: Block) => describeBlock(inner, blocks, declarations);
   if (config.rescue) {

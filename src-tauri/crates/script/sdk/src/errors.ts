@@ -48,6 +48,20 @@ export class SequencerOutputSchemaError extends FlowError {
   }
 }
 
+export class ResourceAlreadyExistsError extends FlowError {
+  constructor(message: string, options: Partial<FlowError> = {}) {
+    super(message, { code: 'resource_already_exists', ...options });
+    this.name = 'ResourceAlreadyExistsError';
+  }
+}
+
+export class ResourceDeletedError extends FlowError {
+  constructor(message: string, options: Partial<FlowError> = {}) {
+    super(message, { code: 'resource_deleted', ...options });
+    this.name = 'ResourceDeletedError';
+  }
+}
+
 class LimitError extends FlowError {
   constructor(message: string) {
     super(message, { code: 'limit_exceeded' });
@@ -64,6 +78,8 @@ const classes: Record<string, new (message: string, options: Partial<FlowError>)
   ValidationError,
   ConcurrentModificationError,
   SequencerOutputSchemaError,
+  ResourceAlreadyExistsError,
+  ResourceDeletedError,
 };
 
 // Ten frames, the default, are used up by the promise machinery around an author's line.

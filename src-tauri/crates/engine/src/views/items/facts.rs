@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 use super::Provenance;
 use crate::event::{Event, EventKind, Outcome, Recorded, Seq};
 use crate::item::{ItemStatus, NewItem};
+use crate::operation::Operation;
+use crate::resource::record::{self, Address};
+use crate::scope::ScopeKind;
 use crate::usage::Usage;
 use crate::views::Events;
 
@@ -122,6 +125,9 @@ impl<'a> Facts<'a> {
                     None if scope.kind.is_durable() => return None,
                     None => None,
                 };
+                if scope.kind == ScopeKind::Resource {
+                    return resource_change(&scope.id, operation, *version, rebased.or(value.as_ref()));
+                }
                 let mut payload = Map::new();
                 payload.insert("scope".to_owned(), scope.kind.as_str().into());
                 payload.insert("scopeId".to_owned(), (&*scope.id).into());
@@ -176,16 +182,7 @@ impl<'a> Facts<'a> {
             }
             _ => return None,
         };
-        Some(NewItem {
-            item_type: item_type.to_owned(),
-            status,
-            key: None,
-            transient: false,
-            agent_type: None,
-            agent_name: None,
-            item_visibility: None,
-            payload,
-        })
+        Some(plain(item_type, status, payload))
     }
 
     fn execution(&self, events: Events<'a>, event: &Event) -> Map<String, Value> {
@@ -207,6 +204,40 @@ impl<'a> Facts<'a> {
         }
         payload
     }
+}
+
+/// An item that nobody in particular emitted.
+fn plain(item_type: &str, status: ItemStatus, payload: Map<String, Value>) -> NewItem {
+    NewItem {
+        item_type: item_type.to_owned(),
+        status,
+        key: None,
+        transient: false,
+        agent_type: None,
+        agent_name: None,
+        item_visibility: None,
+        payload,
+    }
+}
+
+/// A write to a resource (seed 003: transient, always); changes of an index are nobody's business.
+fn resource_change(id: &str, operation: &Operation, version: u64, sums: Option<&Value>) -> Option<NewItem> {
+    let address = Address::parse(id).filter(|address| !address.is_index)?;
+    let mut payload = object(json!({
+        "scope": address.scope.as_str(),
+        "resourcePath": address.path,
+        "changeType": record::change_type(operation, version),
+        "operation": operation.name(),
+        "delta": record::delta(operation),
+        "version": version,
+    }));
+    if let Some(path) = operation.path() {
+        payload.insert("path".to_owned(), path.into());
+    }
+    if let Some(sums) = sums {
+        payload.insert("value".to_owned(), sums.clone());
+    }
+    Some(NewItem { transient: true, ..plain("resource_change", ItemStatus::Completed, payload) })
 }
 
 fn resolve(events: Events<'_>, recorded: &Recorded) -> Option<Value> {
