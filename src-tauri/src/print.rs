@@ -299,6 +299,9 @@ pub(crate) fn state(state: &StateView) -> String {
             let _ = writeln!(text, "  content {}", short(&Value::String(content.clone())));
         }
     }
+    if let Some(seen) = &state.client_data {
+        let _ = writeln!(text, "what a client sees\n{}", indented(&seen.0));
+    }
     text
 }
 

@@ -3,6 +3,7 @@
 mod architecture;
 mod bad_input;
 mod cli;
+mod client_data;
 mod examples;
 mod state;
 mod window;

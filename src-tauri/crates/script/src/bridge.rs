@@ -145,6 +145,19 @@ fn thrown(vm: &Vm, json: &str) -> FlowError {
     error
 }
 
+/// What a client sees of a flow's state. Its functions are given all there is, so none may wait.
+pub(crate) fn client_data(vm: &Rc<Vm>, registry: &Rc<Registry>, states: &Value) -> Result<Value, FlowError> {
+    let call = vm.next_number();
+    let (sender, mut receiver) = oneshot::channel();
+    vm.shared.calls.borrow_mut().insert(call, sender);
+    let states = states.to_string();
+    vm.enter(|_, host| host.get::<_, Function>("clientData")?.call::<_, ()>((call, states)))?;
+    match receiver.try_recv() {
+        Ok(Some(answer)) => Ok(decode(vm, registry, answer)?.into_data()?.to_json()),
+        _ => Err(FlowError::plain("a client projection must not wait for anything")),
+    }
+}
+
 /// A schema of the bundle.
 pub(crate) struct ScriptSchema {
     pub(crate) vm: Rc<Vm>,

@@ -2,6 +2,7 @@
 
 import { Block, isBlock, needHandlers, type Config, type Fn, type Handler } from './blocks';
 import { isolate, resource } from './bindings';
+import { hasClientData } from './client-data';
 import { rootOf, type Flow } from './flow';
 import { cacheOf, generatorSettings } from './generator';
 import { fieldsOf, isSchema, type AnySchema } from './schema';
@@ -84,7 +85,7 @@ export function describeFlow(flow: Flow): string {
       tokenBudget: budget(flow.kind, name, action.tokenBudget as Config | undefined),
     };
   }
-  return JSON.stringify({ kind: flow.kind, actions, declarations, resources, blocks, settings: settingsOf(flow) });
+  return JSON.stringify({ kind: flow.kind, actions, declarations, resources, blocks, settings: settingsOf(flow), client: hasClientData(flow) });
 }
 
 /** What the tokens cost by the flow's `costEstimator`; nothing without one. */
