@@ -4,5 +4,6 @@ mod architecture;
 mod bad_input;
 mod cli;
 mod examples;
+mod resources;
 mod state;
 mod window;
