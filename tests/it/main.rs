@@ -5,5 +5,6 @@ mod bad_input;
 mod cli;
 mod client_data;
 mod examples;
+mod resources;
 mod state;
 mod window;

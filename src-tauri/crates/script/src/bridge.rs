@@ -327,13 +327,13 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
         #[serde(default)]
         content: Option<String>,
         #[serde(default)]
-        key: Option<Value>,
+        instance: Option<Value>,
     }
     let invalid = |error: serde_json::Error| FlowError::validation(format!("state operation: {error}"), None);
     let asked: Asked = from_json(payload).map_err(invalid)?;
     let target =
         Target::parse(&asked.target).ok_or_else(|| FlowError::plain(format!("unknown scope \"{}\"", asked.target)))?;
-    if let (Target::Resource(id, None), Some(key)) = (&target, &asked.key) {
+    if let (Target::Resource(id, None), Some(key)) = (&target, &asked.instance) {
         return crate::resources::collection(cx, *id, &asked.op, key, payload).await;
     }
     let change = match (asked.op.as_str(), asked.updater, asked.mutator) {

@@ -222,10 +222,10 @@ fn plain(item_type: &str, status: ItemStatus, payload: Map<String, Value>) -> Ne
 
 /// A write to a resource (seed 003: transient, always); changes of an index are nobody's business.
 fn resource_change(id: &str, operation: &Operation, version: u64, sums: Option<&Value>) -> Option<NewItem> {
-    let address = Address::parse(id).filter(|address| !address.is_index)?;
+    let address = Address::parse(id)?;
     let mut payload = object(json!({
         "scope": address.scope.as_str(),
-        "resourcePath": address.path,
+        "resourcePath": address.path()?,
         "changeType": record::change_type(operation, version),
         "operation": operation.name(),
         "delta": record::delta(operation),
