@@ -4,5 +4,7 @@ mod architecture;
 mod bad_input;
 mod cli;
 mod examples;
+mod fetch;
+mod providers;
 mod state;
 mod window;

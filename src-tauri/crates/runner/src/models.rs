@@ -111,3 +111,6 @@ impl Hide for FlowError {
         self.details.iter_mut().for_each(|details| details.hide(key));
     }
 }
+
+#[cfg(test)]
+mod tests;
