@@ -5,6 +5,8 @@ mod bad_input;
 mod cli;
 mod client_data;
 mod examples;
+mod fetch;
+mod providers;
 mod resources;
 mod state;
 mod window;
