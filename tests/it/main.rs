@@ -4,5 +4,6 @@ mod architecture;
 mod bad_input;
 mod cli;
 mod examples;
+mod flows;
 mod state;
 mod window;
