@@ -111,7 +111,7 @@ export default defineFlow({
     inputOpened: {
       block: sequencer({ name: "inputOpened", inputSchema: z.object({ n: number }) })
         .map((value) => value)
-        .connectInput((text: string) => ({ text })),
+        .connectInput((text: string) => ({ text }) as any),
     },
     outputConnected: {
       block: chain("outputConnected")

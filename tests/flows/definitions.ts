@@ -41,7 +41,7 @@ const flow = defineFlow({
   actions: {
     inputs: { block: kinds(start.step(toText), start.map((value) => value).step(toText), declared.step(toText), start.tap(toText)) },
     outputs: { block: kinds(start.step(toText), start.step(toText).step(toLength), start.step(toText).step(toLength).tap(toText), start.step(toText).map((value) => value)) },
-    fanOuts: { block: kinds(start.parallel({ left: toText, right: toLength }), start.forEach(toText), start.stepAll([toText]), start.forEach(() => toText)) },
+    fanOuts: { block: kinds(start.parallel({ left: toText, right: toLength as any }), start.forEach(toText), start.stepAll([toText]), start.forEach(() => toText)) },
     mistakes: { block: handler({ name: "mistakes", execute: () => builds }) },
     mismatch: {
       block: handler({

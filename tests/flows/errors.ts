@@ -44,7 +44,7 @@ export default defineFlow({
     nested: { block: sequencer({ name: "a" }).step(sequencer({ name: "b" }).parallel({ left: handler({ name: "c", execute: () => { throw new FlowError("deep", { code: "deep" }); } }) })) },
     inMap: { block: sequencer({ name: "inMap" }).map(() => { throw new FlowError("in a map", { code: "map" }); }) },
     rescuedPlain: rescued("rescuedPlain", () => new Error("plainly wrong")),
-    rescuedFlow: rescued("rescuedFlow", () => new FlowError("again later", { code: "later", retryable: true, details: [1] })),
+    rescuedFlow: rescued("rescuedFlow", () => new FlowError("again later", { code: "later", retryable: true, details: { tries: 1 } })),
     rescuedText: rescued("rescuedText", () => "only a text"),
     rescuedCustom: { block: handler({ name: "own", execute: () => { throw new Custom(); } }).rescue([{ when: [Custom], block: shown }]) },
     state: {

@@ -37,7 +37,7 @@ const busy = (name: string) =>
       return value;
     },
   });
-const five = ["a", "b", "c", "d", "e"].map(busy);
+const five = [busy("a"), busy("b"), busy("c"), busy("d"), busy("e")] as const;
 const most = (value: unknown, ctx: any) => ({ value, most: ctx.request.state.most });
 
 const chain = (name: string) => sequencer({ name, inputSchema: z.any() });
@@ -72,7 +72,7 @@ export default defineFlow({
       block: chain("stepAll").stepAll([plus("late", 1, 30), { connector: (value: number) => value * 10, block: plus("early", 2) }, plus("last", 3)]),
     },
     stepAllFails: { block: chain("stepAllFails").stepAll([plus("good", 1), failing("bad", "boom")]) },
-    stepAllPool: { block: chain("stepAllPool").stepAll(five, { maxConcurrency: 2 }).map(most) },
+    stepAllPool: { block: chain("stepAllPool").stepAll([...five], { maxConcurrency: 2 }).map(most) },
     stepAllEmpty: { block: chain("stepAllEmpty").thenAll([]) },
     forEach: { block: chain("forEach").forEach(square) },
     forEachConnected: { block: chain("forEachConnected").forEach((value: { list: number[] }) => value.list, square) },
@@ -96,7 +96,7 @@ export default defineFlow({
     raceEmpty: { block: chain("raceEmpty").race([]) },
     raceOne: { block: chain("raceOne").race([plus("only", 1)]) },
     raceOneFails: { block: chain("raceOneFails").race([failing("only", "just this")]) },
-    racePool: { block: chain("racePool").race(five, { maxConcurrency: 2 }).map(most) },
+    racePool: { block: chain("racePool").race([...five], { maxConcurrency: 2 }).map(most) },
     raceSettles: {
       block: chain("raceSettles")
         .race([plus("fast", 1), handler({ name: "slow", execute: async (_v, ctx) => { await pause(40); await ctx.request.pushState("ran", "slow"); return "late"; } })])

@@ -11,7 +11,7 @@ const explain = handler({ name: "explain", execute: (error: any) => ({ name: err
 const ten = z.object({ n: z.number().max(10) });
 const failing = handler({ name: "failing", execute: () => { throw new Error("no"); } });
 const gated = (name: string, schema: unknown = ten) => sequencer({ name, inputSchema: z.any(), outputSchema: schema as any });
-const count = handler({ name: "count", execute: async (value, ctx) => { await ctx.sequencer.incState({ count: 1 }); return value; } });
+const count = handler({ name: "count", execute: async (value, ctx) => { await ctx.sequencer!.incState({ count: 1 }); return value; } });
 
 export default defineFlow({
   kind: "gates",

@@ -12,7 +12,7 @@ const count = (name: string, field: string) =>
     name,
     sequencerStateSchema: z.object({ [field]: z.number() }),
     execute: async (value, ctx) => {
-      await ctx.sequencer.incState({ [field]: 1 });
+      await ctx.sequencer!.incState({ [field]: 1 });
       return value;
     },
   });
@@ -26,9 +26,9 @@ const own = handler({
   name: "own",
   stateSchema: z.object({ passes: z.number().default(0) }),
   execute: async (_value, ctx) => {
-    await ctx.self.incState({ passes: 1 });
-    await ctx.sequencer.incState({ passes: 1 });
-    await ctx.sequencer.pushState("seen", ctx.self.state.passes);
+    await ctx.self!.incState({ passes: 1 });
+    await ctx.sequencer!.incState({ passes: 1 });
+    await ctx.sequencer!.pushState("seen", ctx.self!.state.passes);
   },
 });
 

@@ -11,9 +11,9 @@ const own = handler({
   name: "own",
   stateSchema: counted,
   execute: async (_input, ctx) => {
-    const before = ctx.self.state.count;
-    await ctx.self.incState({ count: 2 });
-    return { before, after: ctx.self.state.count, name: ctx.self.name };
+    const before = ctx.self!.state.count;
+    await ctx.self!.incState({ count: 2 });
+    return { before, after: ctx.self!.state.count, name: ctx.self!.name };
   },
 });
 const stateless = handler({ name: "stateless", execute: (_input, ctx) => ({ self: typeof ctx.self, sequencer: typeof ctx.sequencer }) });
@@ -21,13 +21,13 @@ const stateless = handler({ name: "stateless", execute: (_input, ctx) => ({ self
 const child = handler({
   name: "child",
   execute: async (input, ctx) => {
-    const { name, kind } = ctx.parent;
-    const wrote = "patchState" in ctx.parent ? await ctx.parent.incState({ count: 1 }) : "no operations";
-    return { name, kind, input: ctx.parent.input, wrote, state: ctx.parent.state?.count ?? "no state" };
+    const parent = ctx.parent!;
+    const wrote = "patchState" in parent ? await parent.incState!({ count: 1 }) : "no operations";
+    return { name: parent.name, kind: parent.kind, input: parent.input, wrote, state: parent.state?.count ?? "no state" };
   },
 });
 const looksUp = handler({ name: "looksUp", execute: (_input, ctx) => ({ parent: ctx.parent?.name ?? "none", sequencer: ctx.sequencer?.name ?? "none" }) });
-const bump = handler({ name: "bump", execute: async (value, ctx) => { await ctx.sequencer.incState({ count: 1 }); return value; } });
+const bump = handler({ name: "bump", execute: async (value, ctx) => { await ctx.sequencer!.incState({ count: 1 }); return value; } });
 
 const stateful = (name: string) => sequencer({ name, inputSchema: z.any(), stateSchema: counted });
 const plain = (name: string) => sequencer({ name, inputSchema: z.any() });
@@ -38,8 +38,9 @@ const remember = handler({
   description: "Remembers a word",
   inputSchema: z.object({ word: z.string() }),
   execute: async ({ word }, ctx) => {
-    await ctx.parent.pushState("words", word);
-    return { parent: ctx.parent.name, kind: ctx.parent.kind };
+    const parent = ctx.parent!;
+    await parent.pushState!("words", word);
+    return { parent: parent.name, kind: parent.kind };
   },
 });
 const thinker = generator({
@@ -47,7 +48,7 @@ const thinker = generator({
   model: "tiny",
   prompt: "Collect words.",
   stateSchema: z.object({ words: z.array(z.string()).default([]) }),
-  context: (_input, ctx) => `words: ${ctx.self.state.words.join(",")}`,
+  context: (_input, ctx) => `words: ${ctx.self!.state.words.join(",")}`,
   user: () => "Go on",
   tools: [remember],
 });

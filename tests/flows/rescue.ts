@@ -18,7 +18,7 @@ const report = handler({
 const chain = (name: string) => sequencer({ name, inputSchema: z.any() });
 
 /** Fails until its attempt has this number. */
-const flaky = (name: string, until: number, retry?: object, rescue?: unknown) =>
+const flaky = (name: string, until: number, retry?: object, rescue?: any) =>
   handler({
     name,
     retry,
@@ -82,7 +82,7 @@ export default defineFlow({
     suspends: { block: chain("suspends").step(handler({ name: "waits", execute: (_v, ctx) => ctx.suspend({ reason: "approval" }) }).rescue([{ block: zero }])).rescue([{ block: zero }]) },
     sequencerState: {
       block: sequencer({ name: "holder", stateSchema: z.object({ tries: z.number().default(0) }) })
-        .step(failing.rescue([{ block: handler({ name: "counts", execute: async (_error, ctx) => { await ctx.sequencer.incState({ tries: 1 }); return ctx.sequencer.state; } }) }])),
+        .step(failing.rescue([{ block: handler({ name: "counts", execute: async (_error, ctx) => { await ctx.sequencer!.incState({ tries: 1 }); return ctx.sequencer!.state; } }) }])),
     },
     retryRoot: { block: flaky("flaky", 2, three) },
     retryNested: { block: chain("retryNested").step(flaky("flaky", 2, three)) },

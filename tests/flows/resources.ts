@@ -18,8 +18,8 @@ const caught = async (act: () => unknown) => {
     return `${error.name}: ${error.message}`;
   }
 };
-const uses = (name: string, resources: object, execute: (ctx: any, input: any) => unknown) => handler({ name, resources, execute: async (input, ctx) => execute(ctx, input) });
-const held = (name: string) => handler({ name, resources: { [name]: defineResource({ scope: "session", stateSchema: z.object({ n: z.number().default(0) }) }) }, execute: async (value, ctx) => { await ctx.resources[name].patchState({ n: 1 }); return value; } });
+const uses = (name: string, resources: any, execute: (ctx: any, input: any) => unknown) => handler({ name, resources, execute: async (input, ctx) => execute(ctx, input) });
+const held = (name: string) => handler({ name, resources: { [name]: defineResource({ scope: "session", stateSchema: z.object({ n: z.number().default(0) }) }) }, execute: async (value, ctx) => { await ctx.resources[name]!.patchState({ n: 1 }); return value; } });
 
 const everywhere = sequencer({ name: "everywhere", inputSchema: z.any() })
   .step(held("inStep"))
@@ -72,6 +72,6 @@ export default defineFlow({
     bubbling: { block: handler({ name: "bubbling", execute: () => Object.keys((everywhere as any).declaredResources ?? {}).sort() }) },
     bubblingNone: { block: handler({ name: "bubblingNone", execute: () => typeof (sequencer({ name: "bare" }).step(handler({ name: "plain", execute: () => 1 })) as any).declaredResources }) },
     everywhere: { block: everywhere },
-    fanOut: { block: sequencer({ name: "fanOut", inputSchema: z.any() }).forEach(uses("adds", {}, async (ctx, key) => { await ctx.resources.plan.updateState((state: any) => ({ ...state, done: state.done + 1, steps: [...state.steps, key] })); })).map((_all, ctx) => ctx.resources.plan.state.done) },
+    fanOut: { block: sequencer({ name: "fanOut", inputSchema: z.any() }).forEach(uses("adds", {}, async (ctx, key) => { await ctx.resources.plan.updateState((state: any) => ({ ...state, done: state.done + 1, steps: [...state.steps, key] })); })).map((_all, ctx: any) => ctx.resources.plan.state.done) },
   },
 });

@@ -112,7 +112,7 @@ const team = handler({
 const instruct = handler({
   name: "instruct",
   execute: async (input, ctx) => {
-    await ctx.project.patchState({ config: { ...ctx.project.state.config, allowedModels: ["big-model"], customInstructions: "Be brief." } });
+    await ctx.project!.patchState({ config: { ...ctx.project!.state.config, allowedModels: ["big-model"], customInstructions: "Be brief." } });
   },
 });
 

@@ -12,12 +12,12 @@ const keeper = handler({
   name: "keeper",
   stateSchema: tally,
   execute: async (value, ctx) => {
-    await ctx.self.incState({ n: typeof value === "number" ? value : 1 });
-    return `kept ${ctx.self.state.n}`;
+    await ctx.self!.incState({ n: typeof value === "number" ? value : 1 });
+    return `kept ${ctx.self!.state.n}`;
   },
 });
 const bare = handler({ name: "bare", execute: () => "bare output" });
-const failing = handler({ name: "failing", stateSchema: tally, execute: async (_value, ctx) => { await ctx.self.incState({ n: 5 }); throw new Error("it broke"); } });
+const failing = handler({ name: "failing", stateSchema: tally, execute: async (_value, ctx) => { await ctx.self!.incState({ n: 5 }); throw new Error("it broke"); } });
 const zero = handler({ name: "zero", execute: () => 0 });
 
 const attempt = (look: () => unknown) => {
@@ -69,7 +69,7 @@ export default defineFlow({
     laterSibling: { block: chain("outer").step(seek("seek", "keeper")).tap(keeper) },
     ambiguous: { block: stateful("twin").step(stateful("twin").step(chain("deep").step(seek("seek", "twin")))) },
     siblingHides: { block: stateful("twin").step(stateful("twin").tap(handler({ name: "before", execute: () => 1 })).step(chain("deep").tap(stateful("twin")).step(seek("seek", "twin")))) },
-    targets: { block: chain("outer").tap(keeper).step(handler({ name: "reads", targetStateSchemas: { keeper: tally }, execute: async (_value, ctx) => { await ctx.targets.keeper.pushState("list", "x"); return { state: ctx.targets.keeper.state, other: typeof ctx.targets.nobody, keys: Object.keys(ctx.targets) }; } })) },
+    targets: { block: chain("outer").tap(keeper).step(handler({ name: "reads", targetStateSchemas: { keeper: tally }, execute: async (_value, ctx) => { await ctx.targets.keeper!.pushState("list", "x"); return { state: ctx.targets.keeper!.state, other: typeof ctx.targets.nobody, keys: Object.keys(ctx.targets) }; } })) },
     operations: {
       block: chain("outer").tap(keeper).step(handler({ name: "operates", execute: async (_value, ctx) => {
         const target: any = ctx.getTarget("keeper");
