@@ -37,15 +37,20 @@ macro_rules! topics {
 
 topics! {
     background: "background",
+    capabilities: "capabilities",
     chains: "chains",
+    conflicts: "conflicts",
     definitions: "definitions",
     errors: "errors",
     fanout: "fanout",
     gates: "gates",
     generators: "generators",
     history: "history",
+    history_window: "history-window",
+    hooks: "hooks",
     items: "items",
     loops: "loops",
+    once: "once",
     own_state: "own-state",
     rescue: "rescue",
     resources: "resources",
@@ -56,7 +61,9 @@ topics! {
     seed_sequencer_state: "seed-sequencer-state",
     session: "session",
     targets: "targets",
+    tools: "tools",
     tools_as_steps: "tools-as-steps",
+    waiting: "waiting",
     writes: "writes",
 }
 
