@@ -170,8 +170,9 @@ fn check(topic: &str) {
     for (number, case) in cases.iter().enumerate() {
         knows(case, &CASE);
         let tried = std::panic::catch_unwind(|| one(&place, text(&flow, "kind"), number, case));
-        if tried.is_err() {
-            wrong.push(format!("{}: {}", text(case, "name"), text(case, "about")));
+        if let Err(reason) = tried {
+            let reason = reason.downcast_ref::<String>().and_then(|reason| reason.lines().next()).unwrap_or_default();
+            wrong.push(format!("- {}: {}\n  {reason}", text(case, "name"), text(case, "about")));
         }
     }
     assert!(wrong.is_empty(), "{} of {} cases of {topic} fail:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
