@@ -13,7 +13,7 @@ const own = handler({
   execute: async (_input, ctx) => {
     const before = ctx.self!.state.count;
     await ctx.self!.incState({ count: 2 });
-    return { before, after: ctx.self!.state.count, name: ctx.self!.name };
+    return { before, after: ctx.self!.state.count };
   },
 });
 const stateless = handler({ name: "stateless", execute: (_input, ctx) => ({ self: typeof ctx.self, sequencer: typeof ctx.sequencer }) });
@@ -26,7 +26,7 @@ const child = handler({
     return { name: parent.name, kind: parent.kind, input: parent.input, wrote, state: parent.state?.count ?? "no state" };
   },
 });
-const looksUp = handler({ name: "looksUp", execute: (_input, ctx) => ({ parent: ctx.parent?.name ?? "none", sequencer: ctx.sequencer?.name ?? "none" }) });
+const looksUp = handler({ name: "looksUp", execute: (_input, ctx) => ({ parent: ctx.parent?.name ?? "none", sequencer: ctx.sequencer ? "there" : "none" }) });
 const bump = handler({ name: "bump", execute: async (value, ctx) => { await ctx.sequencer!.incState({ count: 1 }); return value; } });
 
 const stateful = (name: string) => sequencer({ name, inputSchema: z.any(), stateSchema: counted });
@@ -57,6 +57,7 @@ export default defineFlow({
   kind: "own-state",
   actions: {
     own: { block: plain("outer").step(own) },
+    handles: { block: stateful("outer").step(handler({ name: "handles", stateSchema: counted, execute: (_input, ctx) => [ctx.self!, ctx.sequencer!].map(({ name, input, instanceId }) => ({ name, input, instance: instanceId.replace(ctx.request.identity.id, "R") })) })) },
     ownTwice: { block: plain("outer").step(own).step(own) },
     ownInFanOut: { block: plain("outer").parallel({ a: own, b: own }).map((all) => [all.a.after, all.b.after]) },
     none: { block: plain("outer").step(stateless) },

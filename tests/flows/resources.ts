@@ -57,7 +57,7 @@ export default defineFlow({
         const all = ctx.resources.files;
         await all.create("a", { text: "A" });
         const twice = await caught(() => all.create("a", { text: "again" }));
-        const made = await all.getOrCreate("b", { text: "B" });
+        const made = (await all.getOrCreate("b", { text: "B" })).state.text;
         await all.upsert("a", { size: 1 });
         await all.upsert("c", { size: 2 }, { text: "C" });
         const over = await caught(() => all.create("d", {}));
@@ -65,7 +65,7 @@ export default defineFlow({
         const optional = await all.getOptional("nobody");
         await all.delete("b");
         await all.delete("b");
-        return { twice: twice !== "nothing was thrown", made: made.state.text, over: over !== "nothing was thrown", missing: missing !== "nothing was thrown", optional: optional ?? "none", count: await all.count(), a: (await all.get("a")).state, c: (await all.get("c")).state };
+        return { twice: twice !== "nothing was thrown", made, over: over !== "nothing was thrown", missing: missing !== "nothing was thrown", optional: optional ?? "none", count: await all.count(), a: (await all.get("a")).state, c: (await all.get("c")).state };
       }),
     },
     filesRead: { block: uses("filesRead", {}, async (ctx) => [await ctx.resources.files.count(), (await ctx.resources.files.get("a")).state.text]) },
