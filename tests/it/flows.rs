@@ -36,6 +36,7 @@ macro_rules! topics {
 }
 
 topics! {
+    aliases: "aliases",
     background: "background",
     capabilities: "capabilities",
     chains: "chains",
@@ -60,11 +61,13 @@ topics! {
     seed_scopes: "seed-scopes",
     seed_sequencer_state: "seed-sequencer-state",
     session: "session",
+    suspension: "suspension",
     targets: "targets",
     tools: "tools",
     tools_as_steps: "tools-as-steps",
     waiting: "waiting",
     writes: "writes",
+    zod_four: "zod-four",
 }
 
 /// What a case, a run and a look may say; anything else is a typing error that would test nothing.
