@@ -7,6 +7,7 @@ import { z } from "zod";
 
 const number = z.number();
 const add = (name: string, n: number) => handler({ name, inputSchema: number, execute: (value: number) => value + n });
+const same = handler({ name: "same", execute: (value) => value });
 const add1 = add("add1", 1);
 const add2 = add("add2", 2);
 
@@ -124,6 +125,10 @@ export default defineFlow({
       ),
     },
     outputOfChain: { block: chain("outer").step(chain("chained").step(add1).connectOutput((n: number) => ({ n }))) },
+    names: { block: chain("x/y").step(add("a/b:c [1]~%", 1)).tap(add("ünï 😀", 1)).step(add("a/b:c [1]~%", 1)) },
+    nothing: { block: chain("nothing").map((value) => [value === null ? "null" : typeof value]).parallel({ given: same, silent: handler({ name: "gives-nothing", execute: () => undefined }) }).map(({ given, silent }) => [given, typeof silent]) },
+    silent: { block: handler({ name: "silent", execute: () => undefined }) },
+    deep: { block: Array.from({ length: 40 }).reduce((inner: any, _none, depth) => chain(`level${depth}`).step(inner), add1) as any },
     throughSteps: { steps: chain("throughSteps").then(add1).then(add2) },
   },
 });

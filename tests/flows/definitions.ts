@@ -39,7 +39,7 @@ const builds = {
 const flow = defineFlow({
   kind: "definitions",
   actions: {
-    inputs: { block: kinds(start.step(toText), start.map((value) => value).step(toText), declared.step(toText), start.tap(toText)) },
+    inputs: { block: kinds(start.step(toText), start.map((value) => value).step(toText), declared.step(toText as any), start.tap(toText)) },
     outputs: { block: kinds(start.step(toText), start.step(toText).step(toLength), start.step(toText).step(toLength).tap(toText), start.step(toText).map((value) => value)) },
     fanOuts: { block: kinds(start.parallel({ left: toText, right: toLength as any }), start.forEach(toText), start.stepAll([toText]), start.forEach(() => toText)) },
     mistakes: { block: handler({ name: "mistakes", execute: () => builds }) },

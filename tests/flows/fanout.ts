@@ -54,6 +54,7 @@ const cube = handler({ name: "cube", inputSchema: z.number(), execute: (n: numbe
 export default defineFlow({
   kind: "fanout",
   request: { stateSchema: z.object({ running: z.number().default(0), most: z.number().default(0), ran: z.array(z.string()).default([]) }) },
+  session: { stateSchema: z.object({ slow: z.string().default("not yet") }) },
   actions: {
     parallel: {
       block: chain("parallel").parallel({
@@ -63,6 +64,9 @@ export default defineFlow({
     },
     parallelOrder: { block: chain("parallelOrder").parallel({ slow: plus("slow", 1, 30), fast: plus("fast", 2) }).map((all) => Object.keys(all)) },
     parallelFails: { block: chain("parallelFails").parallel({ good: plus("good", 1), bad: failing("bad", "boom") }) },
+    parallelSiblings: {
+      block: chain("parallelSiblings").parallel({ bad: failing("bad", "boom", 5), slow: handler({ name: "slow", execute: async (_value, ctx) => { await pause(50); await ctx.session.patchState({ slow: "done" }); } }) }),
+    },
     parallelPool: {
       block: chain("parallelPool").parallel({ a: five[0], b: five[1], c: five[2], d: five[3], e: five[4] }, { maxConcurrency: 2 }).map(most),
     },
