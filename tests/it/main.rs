@@ -3,7 +3,9 @@
 mod architecture;
 mod bad_input;
 mod cli;
+mod client_data;
 mod examples;
 mod flows;
+mod resources;
 mod state;
 mod window;

@@ -4,6 +4,8 @@
 //! flow. What a flow gets through [`Effects`] is recorded with its path and ordinal by the
 //! [context](crate::context), so that a replay can answer it from the log.
 
+use std::rc::Rc;
+
 use futures_util::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,8 +27,64 @@ pub trait Effects {
     /// Completes after `ms` milliseconds.
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()>;
 
-    /// One model call.
-    fn model(&self, call: ModelCall) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>>;
+    /// One model call. A listener hears text and reasoning as they arrive, in order; the reply holds
+    /// all of it again. Without a listener the model need not stream.
+    fn model(
+        &self,
+        call: ModelCall,
+        listener: Option<Listener>,
+    ) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>>;
+
+    /// One HTTP exchange, where the workspace allows it.
+    fn fetch(&self, call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>>;
+}
+
+/// Hears a model's answer while it grows.
+pub type Listener = Rc<dyn Fn(ModelDelta)>;
+
+/// A piece of a model's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelDelta {
+    /// Visible text.
+    Text(String),
+    /// Thinking text.
+    Reasoning(String),
+}
+
+/// One HTTP request of a flow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FetchCall {
+    /// The address, absolute.
+    pub url: String,
+    /// `GET`, `POST`, …, in capitals.
+    pub method: String,
+    /// Names and values in the author's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    /// The body, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+}
+
+/// What came back, read whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FetchReply {
+    /// 200, 404, …
+    pub status: u16,
+    /// `OK`, `Not Found`, …
+    pub status_text: String,
+    /// The address after redirects.
+    pub url: String,
+    /// Names in lower case, in the server's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    /// The body as text; in base64 where it is no UTF-8.
+    pub body: String,
+    /// Whether `body` is base64.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub base64: bool,
 }
 
 /// One call of a model, as a generator asks for it.
@@ -47,6 +105,12 @@ pub struct ModelCall {
     pub output_schema: Option<Value>,
     /// Which model call of this generator run this is, from 0.
     pub step: u32,
+    /// The longest answer, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// What the author passes on to the provider as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_options: Option<Value>,
 }
 
 /// A tool as the model sees it.
@@ -99,9 +163,19 @@ pub struct ModelReply {
     /// A structured answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<Value>,
-    /// Token counts, as the provider names them.
+    /// `promptTokens`, `completionTokens`, `totalTokens`, `cacheReadInputTokens`,
+    /// `cacheCreationInputTokens`, as far as the provider tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Value>,
+    /// The model that answered, in the provider's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Why it stopped: `stop`, `length`, `tool-calls`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<String>,
+    /// Pages the answer rests on: `{ id?, url, title? }`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Value>,
 }
 
 impl ModelReply {

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::data::Data;
 use crate::error::FlowError;
-use crate::item::NewItem;
+use crate::item::{ItemStatus, NewItem};
 use crate::operation::Operation;
 use crate::scope::ScopeKey;
 
@@ -35,6 +35,14 @@ pub struct Event {
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 fn is_zero(n: &u32) -> bool {
@@ -270,8 +278,16 @@ pub enum EventKind {
     /// A commit that lost the race for a record. It stands where the committing event would have
     /// stood, so that `seq` stays dense; the evidence before it is kept.
     CommitRefused { scopes: Vec<ScopeKey> },
-    /// A scope got its initial state from its schema's defaults.
-    StateInitialized { scope: ScopeKey, state: Value },
+    /// A scope got its initial state from its schema's defaults. A sequencer that is not durable
+    /// says so: its state is no checkpoint.
+    StateInitialized {
+        scope: ScopeKey,
+        state: Value,
+        #[serde(default = "yes", skip_serializing_if = "is_true")]
+        durable: bool,
+    },
+    /// A block looked at resources: the versions it sees, where they are news to the request.
+    RecordsSeen { versions: Vec<(ScopeKey, u64)> },
     /// One state operation. For request, sequencer and block state it is in force at its own
     /// `seq`; for durable records when a `commits` entry names it.
     StateChanged {
@@ -286,8 +302,12 @@ pub enum EventKind {
     },
     /// An item was emitted. Simple items are whole and done at once.
     ItemAdded { item: NewItem },
-    /// An item that was added in progress got its final form.
-    ItemDone { item: NewItem },
+    /// An item in progress, added by event `of`, grew by a piece of text.
+    ItemDelta { of: Seq, text: String },
+    /// An item in progress changed some of its fields.
+    ItemUpdated { of: Seq, patch: Map<String, Value> },
+    /// An item that was added in progress got its final form: these fields replace what it had.
+    ItemDone { of: Seq, status: ItemStatus, patch: Map<String, Value> },
     /// A router chose.
     RouteDecided { route: String },
     /// A flow got something from outside (decision 8): `ordinal` counts per path, attempt and kind.
@@ -324,8 +344,11 @@ impl EventKind {
             EventKind::Committed { .. } => "committed",
             EventKind::CommitRefused { .. } => "commit_refused",
             EventKind::StateInitialized { .. } => "state_initialized",
+            EventKind::RecordsSeen { .. } => "records_seen",
             EventKind::StateChanged { .. } => "state_changed",
             EventKind::ItemAdded { .. } => "item_added",
+            EventKind::ItemDelta { .. } => "item_delta",
+            EventKind::ItemUpdated { .. } => "item_updated",
             EventKind::ItemDone { .. } => "item_done",
             EventKind::RouteDecided { .. } => "route_decided",
             EventKind::EffectRecorded { .. } => "effect_recorded",

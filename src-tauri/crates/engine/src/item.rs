@@ -47,7 +47,7 @@ pub struct NewItem {
     pub item_type: String,
     /// Its phase.
     pub status: ItemStatus,
-    /// Ties a later `item_done` to its `item_added`, and a keyed component to its last version.
+    /// Ties a keyed component to its last version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Streams to clients, is never kept for later requests.

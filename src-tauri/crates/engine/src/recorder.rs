@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::effects::Effects;
 use crate::event::{Event, EventKind, Seq};
 use crate::log::{AppendError, Durability, Log};
+use crate::views::items::concerns_items;
 
 /// Evidence beyond this many events is flushed without waiting for the timer.
 const FLUSH_EVENTS: usize = 256;
@@ -45,11 +46,33 @@ impl Recorder {
 
     /// Records evidence; the disk is not waited for.
     pub fn record(&self, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) -> Seq {
+        if let EventKind::ItemDelta { of, text } = &kind
+            && self.grow(*of, text)
+        {
+            return self.last.get();
+        }
         let seq = self.push(path, attempt, kind);
         if self.waiting.borrow().len() >= FLUSH_EVENTS {
             self.flush();
         }
         seq
+    }
+
+    /// Puts a piece of text onto the one before it, if that still waits and nothing came between: a
+    /// model that speaks in syllables costs one event a flush, not one a syllable.
+    fn grow(&self, item: Seq, text: &str) -> bool {
+        let mut waiting = self.waiting.borrow_mut();
+        let Some(Event { kind: EventKind::ItemDelta { of, text: known }, .. }) = waiting.last_mut() else {
+            return false;
+        };
+        if *of != item {
+            return false;
+        }
+        known.push_str(text);
+        if let Some(Event { kind: EventKind::ItemDelta { text: known, .. }, .. }) = self.items.borrow_mut().last_mut() {
+            known.push_str(text);
+        }
+        true
     }
 
     /// Records a step boundary: returns once it and all evidence before it are committed.
@@ -78,7 +101,7 @@ impl Recorder {
         let seq = self.last.get() + 1;
         self.last.set(seq);
         let event = Event { seq, at: self.effects.now_ms(), path: path.cloned(), attempt, kind };
-        if matches!(event.kind, EventKind::ItemAdded { .. } | EventKind::ItemDone { .. }) {
+        if concerns_items(&event.kind) {
             self.items.borrow_mut().push(event.clone());
         }
         self.waiting.borrow_mut().push(event);

@@ -8,6 +8,7 @@ pub mod diff;
 pub mod history;
 pub mod items;
 pub mod shape;
+pub mod snapshots;
 
 use serde_json::Value;
 

@@ -123,6 +123,7 @@ impl MockModels {
             reasoning: entry.reasoning.clone(),
             structured_output: entry.structured_output.clone(),
             usage: entry.usage.clone(),
+            ..ModelReply::default()
         };
         (wait, Ok(reply))
     }

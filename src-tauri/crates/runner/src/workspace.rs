@@ -1,6 +1,8 @@
 //! The facade: one method for each thing a person can ask of a workspace.
 
+mod client;
 mod look;
+mod records;
 
 use std::collections::HashMap;
 use std::path::PathBuf;

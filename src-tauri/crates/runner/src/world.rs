@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use engine::effects::{Effects, ModelCall, ModelReply};
+use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelDelta, ModelReply};
 use engine::error::FlowError;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -39,7 +39,11 @@ impl Effects for World {
         tokio::time::sleep(Duration::from_millis(ms)).boxed_local()
     }
 
-    fn model(&self, call: ModelCall) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
+    fn model(
+        &self,
+        call: ModelCall,
+        listener: Option<Listener>,
+    ) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
         let mock = self.mock.clone();
         async move {
             let Some(mock) = mock else { return Err(unconfigured(&call)) };
@@ -47,9 +51,18 @@ impl Effects for World {
             if wait > 0 {
                 tokio::time::sleep(Duration::from_millis(wait)).await;
             }
+            if let (Some(listener), Ok(reply)) = (&listener, &answer) {
+                reply.reasoning.iter().for_each(|text| listener(ModelDelta::Reasoning(text.clone())));
+                reply.text.iter().for_each(|text| listener(ModelDelta::Text(text.clone())));
+            }
             answer
         }
         .boxed_local()
+    }
+
+    fn fetch(&self, call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
+        let error = FlowError::plain(format!("fetch of {} is refused", call.url));
+        async move { Err(error) }.boxed_local()
     }
 }
 

@@ -19,7 +19,9 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         }
         EventKind::StateInitialized { state, .. } => json_bytes(state),
         EventKind::StateChanged { operation: change, value, .. } => operation(change) + optional(value),
-        EventKind::ItemAdded { item } | EventKind::ItemDone { item } => object_bytes(&item.payload),
+        EventKind::ItemAdded { item } => object_bytes(&item.payload),
+        EventKind::ItemUpdated { patch, .. } | EventKind::ItemDone { patch, .. } => object_bytes(patch),
+        EventKind::ItemDelta { text, .. } => text_bytes(text),
         EventKind::EffectRecorded { request, result, error, .. } => {
             optional(request) + json_bytes(result) + error.as_ref().map_or(0, failure)
         }
@@ -29,6 +31,7 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         | EventKind::RequestStatus { .. }
         | EventKind::Committed { .. }
         | EventKind::CommitRefused { .. }
+        | EventKind::RecordsSeen { .. }
         | EventKind::RouteDecided { .. } => 0,
     }
 }

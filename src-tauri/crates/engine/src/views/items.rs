@@ -1,17 +1,22 @@
 //! View: the items of a request, as each audience sees them (seed 003).
 //!
-//! Emitted items are in the log; `state_change`, `block_output`, `router_decision` and `error`
-//! items are read from the events that cause them, so they can never disagree with them.
+//! Emitted items are in the log; `state_change`, `resource_change`, `block_output`, `router_decision`,
+//! `state_snapshot` and `error` items are read from the events that cause them, so they can never
+//! disagree with them.
 
-use std::collections::{HashMap, HashSet};
+mod facts;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Events;
-use crate::event::{Event, EventKind, Outcome, Recorded, Seq};
+use super::snapshots::snapshots;
+use crate::event::{EventKind, Seq};
 use crate::item::{AgentType, ItemStatus, NewItem, Visibility, resolve_item_visibility};
+use facts::Facts;
 
 /// Who looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
@@ -31,7 +36,7 @@ impl Audience {
     /// The audience of a name.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text {
-            "all" => Audience::All,
+            "all" | "selectForContext" => Audience::All,
             "client" => Audience::Client,
             "history" | "llm" => Audience::History,
             "trace" => Audience::Trace,
@@ -107,25 +112,69 @@ pub struct Item {
     pub payload: Map<String, Value>,
 }
 
+/// Whether an event matters to the items of the request that is still running. What a flow can see
+/// of its own request leaves out `state_change` and `state_snapshot`, which are news for clients.
+pub(crate) fn concerns_items(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::RequestStarted { .. }
+            | EventKind::BlockStarted { .. }
+            | EventKind::BlockInput { .. }
+            | EventKind::BlockFinished { .. }
+            | EventKind::RouteDecided { .. }
+            | EventKind::ItemAdded { .. }
+            | EventKind::ItemDelta { .. }
+            | EventKind::ItemUpdated { .. }
+            | EventKind::ItemDone { .. }
+    )
+}
+
 /// All items of a request, oldest first, without those of abandoned attempts. `live` says whether
 /// the request's process still runs it: an attempt without an end is then going on, else abandoned.
 pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
     let facts = Facts::gather(events, live);
+    let mut snapshots = snapshots(events);
     let mut items: Vec<Item> = Vec::new();
     let mut keyed: HashMap<String, usize> = HashMap::new();
+    // Items still in progress, by the event that added them.
+    let mut open: HashMap<Seq, usize> = HashMap::new();
     let mut index = 0;
     for event in events.iter() {
-        let Some(new) = facts.item_of(request, events, event) else { continue };
-        let dropped = facts.is_dropped(event);
-        if let EventKind::ItemDone { .. } = event.kind {
-            if let Some(at) = new.key.as_ref().and_then(|key| keyed.get(&identity(&new, key))) {
-                items[*at].status = new.status;
-                items[*at].payload = new.payload;
+        match &event.kind {
+            EventKind::ItemDelta { of, text } => {
+                if let Some(at) = open.get(of) {
+                    grow(&mut items[*at], text);
+                }
+                continue;
             }
-            continue;
+            EventKind::ItemUpdated { of, patch } => {
+                if let Some(at) = open.get(of) {
+                    items[*at].payload.extend(patch.clone());
+                }
+                continue;
+            }
+            EventKind::ItemDone { of, status, patch } => {
+                if let Some(at) = open.remove(of) {
+                    items[at].payload.extend(patch.clone());
+                    items[at].status = *status;
+                }
+                continue;
+            }
+            _ => {}
         }
+        let new = match snapshots.remove(&event.seq) {
+            Some(snapshot) => snapshot.item(),
+            None => match facts.item_of(request, events, event) {
+                Some(new) => new,
+                None => {
+                    // A write that waits for its commit keeps its number free, so that no number moves.
+                    index += u32::from(facts.may_become_item(event));
+                    continue;
+                }
+            },
+        };
         index += 1;
-        if dropped {
+        if facts.is_dropped(event) {
             continue;
         }
         // A keyed component is one item per (request, component, key): the latest version wins.
@@ -136,6 +185,9 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
                 continue;
             }
             keyed.insert(identity(&new, key), items.len());
+        }
+        if new.status == ItemStatus::InProgress {
+            open.insert(event.seq, items.len());
         }
         items.push(Item {
             id: format!("item_{}_{}_{}", new.item_type, request, event.seq),
@@ -154,197 +206,25 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
             payload: new.payload,
         });
     }
+    // What its block left unfinished stays as far as it came.
+    for (seq, at) in open {
+        if events.get(seq).is_some_and(|added| facts.has_ended(added)) {
+            items[at].status = ItemStatus::Incomplete;
+        }
+    }
     items
+}
+
+/// Puts a piece of text at the end of a message or a reasoning.
+fn grow(item: &mut Item, text: &str) {
+    let part = if item.item_type == "reasoning" { "summary" } else { "content" };
+    let last = item.payload.get_mut(part).and_then(Value::as_array_mut).and_then(|parts| parts.last_mut());
+    if let Some(Value::String(known)) = last.and_then(|part| part.get_mut("text")) {
+        known.push_str(text);
+    }
 }
 
 fn identity(item: &NewItem, key: &str) -> String {
     let component = item.payload.get("component").and_then(Value::as_str).unwrap_or_default();
     format!("{}\u{0}{component}\u{0}{key}", item.item_type)
-}
-
-/// What one pass over the events tells about blocks and commits.
-struct Facts<'a> {
-    names: HashMap<(&'a str, u32), &'a Event>,
-    abandoned: HashSet<(&'a str, u32)>,
-    memoized: HashSet<(&'a str, u32)>,
-    committed: HashMap<Seq, Option<&'a Value>>,
-}
-
-impl<'a> Facts<'a> {
-    fn gather(events: Events<'a>, live: bool) -> Self {
-        let mut names = HashMap::new();
-        let mut abandoned = HashSet::new();
-        let mut memoized = HashSet::new();
-        let mut committed = HashMap::new();
-        let mut open: HashSet<(&'a str, u32)> = HashSet::new();
-        for event in events.iter() {
-            for commit in event.kind.commits() {
-                for (at, seq) in commit.operations.iter().enumerate() {
-                    committed.insert(*seq, commit.rebased.get(at).filter(|value| !value.is_null()));
-                }
-            }
-            let Some(path) = event.path.as_deref() else {
-                if matches!(event.kind, EventKind::RequestResumed { .. }) {
-                    abandoned.extend(open.drain());
-                }
-                continue;
-            };
-            match &event.kind {
-                EventKind::BlockStarted { .. } => {
-                    names.insert((path, event.attempt), event);
-                    open.insert((path, event.attempt));
-                }
-                EventKind::BlockFinished { outcome, memoized: recalled, .. } => {
-                    open.remove(&(path, event.attempt));
-                    if *recalled {
-                        memoized.insert((path, event.attempt));
-                    }
-                    if *outcome == Outcome::Abandoned {
-                        abandoned.insert((path, event.attempt));
-                    }
-                }
-                _ => {}
-            }
-        }
-        if !live {
-            abandoned.extend(open);
-        }
-        Facts { names, abandoned, memoized, committed }
-    }
-
-    fn is_dropped(&self, event: &Event) -> bool {
-        event.path.as_deref().is_some_and(|path| self.abandoned.contains(&(path, event.attempt)))
-    }
-
-    fn is_recalled(&self, event: &Event) -> bool {
-        event.path.as_deref().is_some_and(|path| self.memoized.contains(&(path, event.attempt)))
-    }
-
-    fn started(&self, event: &Event) -> Option<&'a Event> {
-        self.names.get(&(event.path.as_deref()?, event.attempt)).copied()
-    }
-
-    fn provenance(&self, request: &str, event: &Event) -> Provenance {
-        let block_name = match self.started(event).map(|started| &started.kind) {
-            Some(EventKind::BlockStarted { name, .. }) => name.to_string(),
-            _ => "runtime".to_owned(),
-        };
-        let path = event.path.as_deref().unwrap_or_default().to_owned();
-        let block_instance_id = format!("{request}:{path}:{}", event.attempt);
-        Provenance { block_name, path, block_instance_id, attempt: event.attempt, phase: "main" }
-    }
-
-    /// The item an event stands for, if it stands for one.
-    fn item_of(&self, request: &str, events: Events<'a>, event: &Event) -> Option<NewItem> {
-        let (item_type, status, payload) = match &event.kind {
-            EventKind::ItemAdded { item } | EventKind::ItemDone { item } => return Some(item.clone()),
-            // What a resume applied again was an item when it first happened.
-            EventKind::StateChanged { .. } if self.is_recalled(event) => return None,
-            EventKind::StateChanged { scope, operation, value, version } => {
-                let rebased = match self.committed.get(&event.seq) {
-                    Some(rebased) => *rebased,
-                    // Durable operations that no commit names never came into force.
-                    None if scope.kind.is_durable() => return None,
-                    None => None,
-                };
-                let mut payload = Map::new();
-                payload.insert("scope".to_owned(), scope.kind.as_str().into());
-                payload.insert("scopeId".to_owned(), (&*scope.id).into());
-                if !scope.kind.is_durable() && scope.kind.as_str() != "request" {
-                    payload.insert("blockInstanceId".to_owned(), (&*scope.id).into());
-                }
-                payload.insert("operation".to_owned(), operation.name().into());
-                if let Some(path) = operation.path() {
-                    payload.insert("path".to_owned(), path.into());
-                }
-                payload.insert("delta".to_owned(), operation.delta());
-                let value = rebased.cloned().or_else(|| value.clone()).unwrap_or_else(|| operation.delta());
-                payload.insert("value".to_owned(), value);
-                payload.insert("version".to_owned(), (*version).into());
-                ("state_change", ItemStatus::Completed, payload)
-            }
-            EventKind::RouteDecided { route } => {
-                let router = self.provenance(request, event).block_name;
-                (
-                    "router_decision",
-                    ItemStatus::Completed,
-                    object(json!({ "routerName": router, "selectedRoute": route })),
-                )
-            }
-            EventKind::BlockFinished { outcome, output, error, transient: false, .. } => {
-                let status = match outcome {
-                    Outcome::Completed => ItemStatus::Completed,
-                    Outcome::Failed => ItemStatus::Failed,
-                    Outcome::Suspended | Outcome::Abandoned => return None,
-                };
-                let mut payload = self.execution(events, event);
-                if let Some(value) = output.as_ref().and_then(|output: &Recorded| resolve(events, output)) {
-                    payload.insert("output".to_owned(), value);
-                }
-                if let Some(error) = error {
-                    payload.insert(
-                        "error".to_owned(),
-                        json!({ "name": error.name, "message": error.message, "code": error.code }),
-                    );
-                }
-                ("block_output", status, payload)
-            }
-            EventKind::RequestFinished { error: Some(error), .. } if !error.is_abort() => {
-                let mut payload = object(json!({ "name": error.name, "message": error.message }));
-                if let Some(code) = &error.code {
-                    payload.insert("code".to_owned(), code.clone().into());
-                }
-                if let Some(details) = &error.details {
-                    payload.insert("details".to_owned(), details.clone());
-                }
-                ("error", ItemStatus::Completed, payload)
-            }
-            _ => return None,
-        };
-        Some(NewItem {
-            item_type: item_type.to_owned(),
-            status,
-            key: None,
-            transient: false,
-            agent_type: None,
-            agent_name: None,
-            item_visibility: None,
-            payload,
-        })
-    }
-
-    fn execution(&self, events: Events<'a>, event: &Event) -> Map<String, Value> {
-        let Some(started) = self.started(event) else { return Map::new() };
-        let EventKind::BlockStarted { name, block, input, .. } = &started.kind else { return Map::new() };
-        let mut payload = object(json!({
-            "blockName": &**name,
-            "blockKind": block.as_str(),
-            "startedAt": started.at,
-            "completedAt": event.at,
-            "duration": event.at - started.at,
-        }));
-        if let Some(input) = events.value(input) {
-            payload.insert("input".to_owned(), input.clone());
-        }
-        payload
-    }
-}
-
-fn resolve(events: Events<'_>, recorded: &Recorded) -> Option<Value> {
-    match recorded {
-        Recorded::Value(value) => Some(value.clone()),
-        Recorded::Undefined => None,
-        Recorded::Of(seq) => match &events.get(*seq)?.kind {
-            EventKind::RequestStarted { input, .. } | EventKind::BlockInput { input } => resolve(events, input),
-            EventKind::BlockFinished { output, .. } => resolve(events, output.as_ref()?),
-            _ => None,
-        },
-    }
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
 }

@@ -1,9 +1,11 @@
 // What Rust calls: find the flow in a loaded module, describe it, run its functions and schemas.
 
 import { isBlock, type Block } from './blocks';
+import { clientData } from './client-data';
 import { contextFor, forget } from './context';
 import { describeFlow, describeLate, functions, schemas } from './describe';
 import { decodeError, encodeError, reviveError } from './errors';
+import { modelInstance } from './generator';
 import { isFlow, type Flow } from './flow';
 import { answer, currentToken, native, runAs } from './host';
 import { checkField, describe, parse } from './schema';
@@ -31,6 +33,8 @@ function finish(call: number, value: unknown): void {
   if (Array.isArray(value) && value.length > 0 && value.every(isBlock)) {
     return native.done(call, 'blocks', `[${value.map(describeLate).join(',')}]`);
   }
+  const model = modelInstance(value);
+  if (model) return native.done(call, 'model', JSON.stringify(model));
   let json: string | undefined;
   try {
     json = toJson(value, 'the returned value');
@@ -80,6 +84,13 @@ const host = {
   },
 
   describeSchema: (schema: number): string => JSON.stringify(describe(schemas[schema] as never)),
+
+  clientData(call: number, states: string): void {
+    clientData(flows[0] as Flow, JSON.parse(states) as never).then(
+      (value) => finish(call, value),
+      (error: unknown) => native.done(call, 'error', encodeError(error)),
+    );
+  },
 
   forget,
 

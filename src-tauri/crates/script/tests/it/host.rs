@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::abort::Abort;
 use engine::data::Data;
-use engine::effects::{Effects, ModelCall, ModelReply};
+use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
 use engine::event::Event;
 use engine::log::memory::MemoryLog;
@@ -39,7 +39,14 @@ impl Effects for TestEffects {
         }
         .boxed_local()
     }
-    fn model(&self, call: ModelCall) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
+    fn fetch(&self, _call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
+        std::future::ready(Err(FlowError::plain("no network here"))).boxed_local()
+    }
+    fn model(
+        &self,
+        call: ModelCall,
+        _listener: Option<Listener>,
+    ) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
         async move { Ok(ModelReply { text: Some(format!("echo of {}", call.generator)), ..ModelReply::default() }) }
             .boxed_local()
     }

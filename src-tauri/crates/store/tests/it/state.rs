@@ -37,7 +37,7 @@ fn naive_shared(events: &[Event], scope: &ScopeKey, seq: Seq) -> Value {
     let mut state = State::default();
     for event in events.iter().filter(|event| event.seq <= seq) {
         match &event.kind {
-            EventKind::StateInitialized { scope: of, state: Value::Object(fields) } if of == scope => {
+            EventKind::StateInitialized { scope: of, state: Value::Object(fields), .. } if of == scope => {
                 fill(&mut state, fields);
             }
             EventKind::StateChanged { scope: of, operation, .. } if of == scope => {

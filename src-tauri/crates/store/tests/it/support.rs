@@ -155,7 +155,7 @@ pub(crate) fn changed(scope: &ScopeKey, operation: Operation, version: u64) -> E
 }
 
 pub(crate) fn initialized(scope: &ScopeKey, state: Value) -> EventKind {
-    EventKind::StateInitialized { scope: scope.clone(), state }
+    EventKind::StateInitialized { scope: scope.clone(), state, durable: true }
 }
 
 pub(crate) fn commit(scope: &ScopeKey, from: u64, version: u64, operations: Vec<Seq>) -> ScopeCommit {

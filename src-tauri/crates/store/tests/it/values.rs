@@ -41,7 +41,10 @@ fn every_kind() -> Vec<EventKind> {
             version: 7,
         },
         EventKind::ItemAdded { item: item(false) },
-        EventKind::ItemDone { item: item(true) },
+        EventKind::ItemAdded { item: item(true) },
+        EventKind::ItemDelta { of: 3, text: "more".to_owned() },
+        EventKind::ItemUpdated { of: 3, patch: item(true).payload },
+        EventKind::ItemDone { of: 3, status: ItemStatus::Incomplete, patch: item(false).payload },
         EventKind::RouteDecided { route: "left".to_owned() },
         EventKind::EffectRecorded {
             effect: "model".to_owned(),

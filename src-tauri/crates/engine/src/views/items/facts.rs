@@ -1,0 +1,260 @@
+//! What one pass over a request's events tells of blocks and commits, and which event is an item.
+//!
+//! Must not order or number items: that is `items`.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::Provenance;
+use crate::event::{Event, EventKind, Outcome, Recorded, Seq};
+use crate::item::{ItemStatus, NewItem};
+use crate::operation::Operation;
+use crate::resource::record::{self, Address};
+use crate::scope::ScopeKind;
+use crate::usage::Usage;
+use crate::views::Events;
+
+/// What one pass over the events tells about blocks and commits.
+pub(super) struct Facts<'a> {
+    names: HashMap<(&'a str, u32), &'a Event>,
+    abandoned: HashSet<(&'a str, u32)>,
+    memoized: HashSet<(&'a str, u32)>,
+    committed: HashMap<Seq, Option<&'a Value>>,
+    /// What the models of each attempt were asked and used.
+    models: HashMap<(&'a str, u32), (&'a str, Usage)>,
+    /// Attempts that have not ended.
+    open: HashSet<(&'a str, u32)>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn gather(events: Events<'a>, live: bool) -> Self {
+        let mut names = HashMap::new();
+        let mut abandoned = HashSet::new();
+        let mut memoized = HashSet::new();
+        let mut committed = HashMap::new();
+        let mut models: HashMap<(&'a str, u32), (&'a str, Usage)> = HashMap::new();
+        let mut open: HashSet<(&'a str, u32)> = HashSet::new();
+        for event in events.iter() {
+            for commit in event.kind.commits() {
+                for (at, seq) in commit.operations.iter().enumerate() {
+                    committed.insert(*seq, commit.rebased.get(at).filter(|value| !value.is_null()));
+                }
+            }
+            let Some(path) = event.path.as_deref() else {
+                if matches!(event.kind, EventKind::RequestResumed { .. }) {
+                    abandoned.extend(open.drain());
+                }
+                continue;
+            };
+            match &event.kind {
+                EventKind::BlockStarted { .. } => {
+                    names.insert((path, event.attempt), event);
+                    open.insert((path, event.attempt));
+                }
+                EventKind::BlockFinished { outcome, memoized: recalled, .. } => {
+                    open.remove(&(path, event.attempt));
+                    if *recalled {
+                        memoized.insert((path, event.attempt));
+                    }
+                    if *outcome == Outcome::Abandoned {
+                        abandoned.insert((path, event.attempt));
+                    }
+                }
+                EventKind::EffectRecorded { effect, request: Some(request), result, .. } if effect == "model" => {
+                    let model = request["model"].as_str().unwrap_or_default();
+                    let asked = models.entry((path, event.attempt)).or_default();
+                    asked.0 = model;
+                    asked.1.add(model, result.get("usage"));
+                }
+                _ => {}
+            }
+        }
+        if !live {
+            abandoned.extend(open.drain());
+        }
+        Facts { names, abandoned, memoized, committed, models, open }
+    }
+
+    /// Whether the block that made an event has ended.
+    pub(super) fn has_ended(&self, event: &Event) -> bool {
+        event.path.as_deref().is_none_or(|path| !self.open.contains(&(path, event.attempt)))
+    }
+
+    /// Whether an event that is no item yet will be one when its block commits.
+    pub(super) fn may_become_item(&self, event: &Event) -> bool {
+        matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind.is_durable())
+            && !self.is_recalled(event)
+    }
+
+    pub(super) fn is_dropped(&self, event: &Event) -> bool {
+        event.path.as_deref().is_some_and(|path| self.abandoned.contains(&(path, event.attempt)))
+    }
+
+    fn is_recalled(&self, event: &Event) -> bool {
+        event.path.as_deref().is_some_and(|path| self.memoized.contains(&(path, event.attempt)))
+    }
+
+    fn started(&self, event: &Event) -> Option<&'a Event> {
+        self.names.get(&(event.path.as_deref()?, event.attempt)).copied()
+    }
+
+    pub(super) fn provenance(&self, request: &str, event: &Event) -> Provenance {
+        let block_name = match self.started(event).map(|started| &started.kind) {
+            Some(EventKind::BlockStarted { name, .. }) => name.to_string(),
+            _ => "runtime".to_owned(),
+        };
+        let path = event.path.as_deref().unwrap_or_default().to_owned();
+        let block_instance_id = format!("{request}:{path}:{}", event.attempt);
+        let beside =
+            path.split('/').any(|segment| segment.starts_with("work:") || segment.starts_with("forEachBackground"));
+        let phase = if beside { "work" } else { "main" };
+        Provenance { block_name, path, block_instance_id, attempt: event.attempt, phase }
+    }
+
+    /// The item an event stands for, if it stands for one.
+    pub(super) fn item_of(&self, request: &str, events: Events<'a>, event: &Event) -> Option<NewItem> {
+        let (item_type, status, payload) = match &event.kind {
+            EventKind::ItemAdded { item } => return Some(item.clone()),
+            // What a resume applied again was an item when it first happened.
+            EventKind::StateChanged { .. } if self.is_recalled(event) => return None,
+            EventKind::StateChanged { scope, operation, value, version } => {
+                let rebased = match self.committed.get(&event.seq) {
+                    Some(rebased) => *rebased,
+                    // Durable operations that no commit names never came into force.
+                    None if scope.kind.is_durable() => return None,
+                    None => None,
+                };
+                if scope.kind == ScopeKind::Resource {
+                    return resource_change(&scope.id, operation, *version, rebased.or(value.as_ref()));
+                }
+                let mut payload = Map::new();
+                payload.insert("scope".to_owned(), scope.kind.as_str().into());
+                payload.insert("scopeId".to_owned(), (&*scope.id).into());
+                if !scope.kind.is_durable() && scope.kind.as_str() != "request" {
+                    payload.insert("blockInstanceId".to_owned(), (&*scope.id).into());
+                }
+                payload.insert("operation".to_owned(), operation.name().into());
+                if let Some(path) = operation.path() {
+                    payload.insert("path".to_owned(), path.into());
+                }
+                payload.insert("delta".to_owned(), operation.delta());
+                let value = rebased.cloned().or_else(|| value.clone()).unwrap_or_else(|| operation.delta());
+                payload.insert("value".to_owned(), value);
+                payload.insert("version".to_owned(), (*version).into());
+                ("state_change", ItemStatus::Completed, payload)
+            }
+            EventKind::RouteDecided { route } => {
+                let router = self.provenance(request, event).block_name;
+                (
+                    "router_decision",
+                    ItemStatus::Completed,
+                    object(json!({ "routerName": router, "selectedRoute": route })),
+                )
+            }
+            EventKind::BlockFinished { outcome, output, error, transient: false, .. } => {
+                let status = match outcome {
+                    Outcome::Completed => ItemStatus::Completed,
+                    Outcome::Failed => ItemStatus::Failed,
+                    Outcome::Suspended | Outcome::Abandoned => return None,
+                };
+                let mut payload = self.execution(events, event);
+                if let Some(value) = output.as_ref().and_then(|output: &Recorded| resolve(events, output)) {
+                    payload.insert("output".to_owned(), value);
+                }
+                if let Some(error) = error {
+                    payload.insert(
+                        "error".to_owned(),
+                        json!({ "name": error.name, "message": error.message, "code": error.code }),
+                    );
+                }
+                ("block_output", status, payload)
+            }
+            EventKind::RequestFinished { error: Some(error), .. } if !error.is_abort() => {
+                let mut payload = object(json!({ "name": error.name, "message": error.message }));
+                if let Some(code) = &error.code {
+                    payload.insert("code".to_owned(), code.clone().into());
+                }
+                if let Some(details) = &error.details {
+                    payload.insert("details".to_owned(), details.clone());
+                }
+                ("error", ItemStatus::Failed, payload)
+            }
+            _ => return None,
+        };
+        Some(plain(item_type, status, payload))
+    }
+
+    fn execution(&self, events: Events<'a>, event: &Event) -> Map<String, Value> {
+        let Some(started) = self.started(event) else { return Map::new() };
+        let EventKind::BlockStarted { name, block, input, .. } = &started.kind else { return Map::new() };
+        let mut payload = object(json!({
+            "blockName": &**name,
+            "blockKind": block.as_str(),
+            "startedAt": started.at,
+            "completedAt": event.at,
+            "duration": event.at - started.at,
+        }));
+        if let Some(input) = events.value(input) {
+            payload.insert("input".to_owned(), input.clone());
+        }
+        if let Some((model, usage)) = event.path.as_deref().and_then(|path| self.models.get(&(path, event.attempt))) {
+            payload.insert("model".to_owned(), (*model).into());
+            payload.insert("modelUsage".to_owned(), json!(usage.by_model));
+        }
+        payload
+    }
+}
+
+/// An item that nobody in particular emitted.
+fn plain(item_type: &str, status: ItemStatus, payload: Map<String, Value>) -> NewItem {
+    NewItem {
+        item_type: item_type.to_owned(),
+        status,
+        key: None,
+        transient: false,
+        agent_type: None,
+        agent_name: None,
+        item_visibility: None,
+        payload,
+    }
+}
+
+/// A write to a resource (seed 003: transient, always); changes of an index are nobody's business.
+fn resource_change(id: &str, operation: &Operation, version: u64, sums: Option<&Value>) -> Option<NewItem> {
+    let address = Address::parse(id)?;
+    let mut payload = object(json!({
+        "scope": address.scope.as_str(),
+        "resourcePath": address.path()?,
+        "changeType": record::change_type(operation, version),
+        "operation": operation.name(),
+        "delta": record::delta(operation),
+        "version": version,
+    }));
+    if let Some(path) = operation.path() {
+        payload.insert("path".to_owned(), path.into());
+    }
+    if let Some(sums) = sums {
+        payload.insert("value".to_owned(), sums.clone());
+    }
+    Some(NewItem { transient: true, ..plain("resource_change", ItemStatus::Completed, payload) })
+}
+
+fn resolve(events: Events<'_>, recorded: &Recorded) -> Option<Value> {
+    match recorded {
+        Recorded::Value(value) => Some(value.clone()),
+        Recorded::Undefined => None,
+        Recorded::Of(seq) => match &events.get(*seq)?.kind {
+            EventKind::RequestStarted { input, .. } | EventKind::BlockInput { input } => resolve(events, input),
+            EventKind::BlockFinished { output, .. } => resolve(events, output.as_ref()?),
+            _ => None,
+        },
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
