@@ -6,6 +6,7 @@ mod cli;
 mod client_data;
 mod examples;
 mod fetch;
+mod flows;
 mod providers;
 mod resources;
 mod state;
