@@ -163,6 +163,12 @@ enum Command {
         #[command(flatten)]
         page: Page,
     },
+    /// The checkpoints of a request: the latest state of every durable sequencer
+    Checkpoints {
+        request: String,
+        #[command(flatten)]
+        page: Page,
+    },
     /// The state of a session, a user, a project, or of every scope at an instant of a request
     #[command(group = clap::ArgGroup::new("whose").required(true))]
     State {
@@ -415,6 +421,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             }
             let items = page.cut(items);
             Ok(Outcome::done(json!(items), print::items(&items)))
+        }
+        Command::Checkpoints { request, page } => {
+            let checkpoints = page.cut(workspace.checkpoints(&request)?);
+            Ok(Outcome::done(json!(checkpoints), print::checkpoints(&checkpoints)))
         }
         Command::State { session, user, project, request, at } => {
             let key = |kind, id: String| ScopeKey::new(kind, id);

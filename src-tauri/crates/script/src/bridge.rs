@@ -248,6 +248,7 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
             cx.sleep(ms.max(0.0) as u64).await;
             Ok(String::new())
         }
+        (Some(cx), "once") => once(&cx, &question.payload).await,
         (Some(cx), "model") => model(&cx, &question.payload).await,
         (Some(cx), "fetch") => fetch(&cx, &question.payload, question.stopped).await,
         (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
@@ -282,6 +283,17 @@ fn settle(shared: &Shared, token: u32) {
             at += 1;
         }
     }
+}
+
+/// Keeps the answer of `ctx.runOnce`.
+async fn once(cx: &Cx, payload: &str) -> Result<String, FlowError> {
+    #[derive(Deserialize)]
+    struct Asked {
+        key: String,
+        answer: Value,
+    }
+    let asked: Asked = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
+    cx.keep_once(asked.key, asked.answer).await.map(|()| String::new())
 }
 
 /// `ctx.resolveModel(id).generate(options)`: a model call of a handler's own.
@@ -422,6 +434,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             let entries = cx.journal(limit, offset).map_err(|error| error.message)?;
             Some(Value::Array(entries).to_string())
         }
+        "once" => cx.once(parsed()?.as_str().unwrap_or_default()).map(|answer| answer.to_string()),
         "usage" => {
             let usage = cx.run.usage.borrow();
             let budget = cx.run.flow.actions.get(&cx.run.asked.action).and_then(|action| action.token_budget.as_ref());
@@ -505,12 +518,22 @@ fn info(cx: &Cx) -> Value {
     if let Some(project) = &asked.project {
         info["project"] = (&**project).into();
     }
+    let facts = |frame: &engine::frame::Frame| {
+        json!({
+            "name": &*frame.block.name,
+            "kind": frame.block.kind().as_str(),
+            "instanceId": format!("{}:{}", cx.run.request, frame.instance),
+            "input": frame.input.borrow().to_json(),
+        })
+    };
+    if cx.frame.own.is_some() {
+        info["self"] = facts(&cx.frame);
+    }
+    if let Some(sequencer) = cx.sequencer() {
+        info["sequencer"] = facts(&sequencer);
+    }
     if let Some(parent) = &cx.frame.parent {
-        info["parent"] = json!({
-            "name": &*parent.block.name,
-            "kind": parent.block.kind().as_str(),
-            "input": parent.input.borrow().to_json(),
-        });
+        info["parent"] = facts(parent);
     }
     info
 }
