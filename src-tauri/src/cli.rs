@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::event::RequestStatus;
 use engine::scope::{ScopeKey, ScopeKind};
+use engine::views::history::Limit;
 use runner::{
     At, Audience, ErrorInfo, EventQuery, Fault, Json, Mock, OpenOptions, RequestQuery, RunOptions, Running,
     SessionQuery, Workspace,
@@ -153,6 +154,12 @@ enum Command {
         /// Only this type
         #[arg(long = "type", value_name = "TYPE")]
         item_type: Option<String>,
+        /// Only the newest requests
+        #[arg(long, value_name = "N", conflicts_with = "tokens")]
+        turns: Option<usize>,
+        /// Only the newest that fit, at four characters a token
+        #[arg(long, value_name = "N")]
+        tokens: Option<usize>,
         #[command(flatten)]
         page: Page,
     },
@@ -399,8 +406,9 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let events = workspace.events(&request, query)?;
             Ok(Outcome::done(json!(events), print::events(&events)))
         }
-        Command::Items { session, request, view, item_type, page } => {
-            let mut items = workspace.items(session.as_deref(), request.as_deref(), view)?;
+        Command::Items { session, request, view, item_type, turns, tokens, page } => {
+            let limit = turns.map(Limit::Turns).or(tokens.map(Limit::Tokens));
+            let mut items = workspace.items(session.as_deref(), request.as_deref(), view, limit)?;
             if let Some(wanted) = &item_type {
                 let wanted = engine::item::canonical_item_type(wanted);
                 items.retain(|item| item.item_type == wanted);

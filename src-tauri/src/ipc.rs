@@ -224,7 +224,7 @@ struct ItemQuery {
 #[specta::specta]
 async fn items(desk: State<'_, Desk>, query: ItemQuery) -> Result<Vec<ItemRow>, Fault> {
     off_the_main_thread(desk, move |workspace| {
-        workspace.items(query.session.as_deref(), query.request.as_deref(), query.view)
+        workspace.items(query.session.as_deref(), query.request.as_deref(), query.view, None)
     })
     .await
 }

@@ -264,6 +264,13 @@ fn gist(item: &ItemRow) -> String {
             text("path"),
             payload.get("value").unwrap_or(&Value::Null)
         )),
+        "resource_change" => cut(&format!(
+            "{}/{} {} {}",
+            text("scope"),
+            text("resourcePath"),
+            text("changeType"),
+            payload.get("delta").unwrap_or(&Value::Null)
+        )),
         "block_output" => payload.get("output").map(short).unwrap_or_default(),
         "router_decision" => text("selectedRoute"),
         _ => cut(&Value::Object(payload.clone()).to_string()),
@@ -285,6 +292,12 @@ pub(crate) fn state(state: &StateView) -> String {
     }
     for (instance, value) in &state.sequencers {
         let _ = writeln!(text, "{instance} (version {})\n{}", version(instance), indented(&value.0));
+    }
+    for (resource, value) in &state.resources {
+        let _ = writeln!(text, "{resource} (version {})\n{}", version(resource), indented(&value.0));
+        if let Some(content) = state.contents.get(resource) {
+            let _ = writeln!(text, "  content {}", short(&Value::String(content.clone())));
+        }
     }
     text
 }
@@ -312,9 +325,11 @@ pub(crate) fn changes(changes: &[Change]) -> String {
                 (Some(old), Some(new)) => format!("{old} → {new}"),
                 (old, new) => old.or(new).unwrap_or_default(),
             };
+            // There is one session and one user; of resources there may be many.
+            let of = change.instance_id.as_ref().filter(|_| change.scope == "resource").unwrap_or(&change.scope);
             vec![
                 sign.to_owned(),
-                format!("{}.{}", change.scope, change.path),
+                format!("{of}.{}", change.path).trim_end_matches('.').to_owned(),
                 change.by.clone().unwrap_or_default(),
                 values,
             ]

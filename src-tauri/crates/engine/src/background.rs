@@ -34,6 +34,12 @@ impl Default for Pool {
 }
 
 impl Pool {
+    /// Takes work that goes on until the request ends, and that nobody waits for.
+    pub(crate) fn beside(&self, work: LocalBoxFuture<'static, ()>) {
+        // The pool lives as long as the request.
+        let _ = self.sender.unbounded_send(work);
+    }
+
     /// Runs the request's own work, and whatever it starts beside it, to the end of both.
     pub(crate) async fn run_with<T>(&self, work: impl Future<Output = T>) -> T {
         let Some(mut arriving) = self.receiver.borrow_mut().take() else { return work.await };
@@ -110,8 +116,7 @@ fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> + 'stat
         // Nobody has to wait for it.
         let _ = sender.send(work.await);
     };
-    // The pool lives as long as the request.
-    let _ = cx.run.pool.sender.unbounded_send(work.boxed_local());
+    cx.run.pool.beside(work.boxed_local());
 }
 
 /// Leaves a `step_error` item for a failure that does not end the request (authoring, difference 12).

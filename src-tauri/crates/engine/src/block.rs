@@ -16,16 +16,11 @@ use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::error::FlowError;
 use crate::event::{EventKind, Recorded, Seq};
-use crate::flow::{Block, Body, Text};
+use crate::flow::{Block, Body, Cas, Text};
 use crate::frame::Frame;
 use crate::path::{encode, join};
 use crate::request::Run;
 use crate::unit;
-
-/// How often a body runs again because a record changed under it (core-semantics §4.3).
-const CONFLICT_RETRIES: u32 = 3;
-/// The first pause before that; it doubles.
-const CONFLICT_DELAY_MS: u64 = 10;
 
 /// A value on its way between blocks, and the event that already holds it.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +84,7 @@ pub fn run_block(
         let path: Arc<str> = path.into();
         let mut tries = 0;
         let mut conflicts = 0;
+        let mut cas = Cas::default();
         // Held while a body runs again because a record changed under it, so that no other writer
         // of this request can come in between a second time.
         let mut turn = None;
@@ -126,11 +122,12 @@ pub fn run_block(
             }
             let mut result = body_until_abort(&run, &frame, &input).await;
             frame.finish();
-            if conflicts > CONFLICT_RETRIES {
+            let overtaken = conflicts > cas.max_retries;
+            if overtaken {
                 let path = Some(path.to_string());
                 result = Err(FlowError { path, ..FlowError::conflict(conflicts) });
             }
-            if result.as_ref().is_err_and(|error| error.is_abort() || conflicts > CONFLICT_RETRIES) {
+            if result.as_ref().is_err_and(|error| error.is_abort() || overtaken) {
                 // Cut off in the middle, or never up to date: it has no effect.
                 frame.transaction.clear();
             }
@@ -151,12 +148,13 @@ pub fn run_block(
                             Err(error) => rescue(&run, &frame, error).await,
                         };
                     }
-                    Finished::RunAgain => {
+                    Finished::RunAgain(scope) => {
                         abandon(&run, &frame, None).await?;
+                        cas = run.flow.settings.cas(scope);
                         if turn.is_none() {
                             turn = Some(run.commits.turn().await);
                         } else {
-                            run.effects.sleep(CONFLICT_DELAY_MS << conflicts).await;
+                            run.effects.sleep(cas.base_delay_ms << conflicts.min(20)).await;
                         }
                         conflicts += 1;
                     }
@@ -271,7 +269,10 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
         };
     }
     if let Some(hook) = &block.on_completed {
-        unit::call(cx, hook, vec![Arg::Data(output.data.clone())]).await?;
+        let mut args = vec![Arg::Data(output.data.clone())];
+        let model = cx.frame.model.borrow().clone();
+        args.extend(model.map(|model| Arg::Data(serde_json::json!({ "model": model }).into())));
+        unit::call(cx, hook, args).await?;
     }
     Ok(output)
 }

@@ -11,12 +11,14 @@ use crate::event::{EventKind, Outcome, Seq};
 use crate::frame::Frame;
 use crate::log::AppendError;
 use crate::request::Run;
+use crate::scope::{ScopeKey, ScopeKind};
 use crate::transaction::Rebase;
 
 /// How an attempt to commit came out.
 pub(crate) enum Finished {
     Committed(Seq),
-    RunAgain,
+    /// The author's code must decide anew: a record of this scope changed under it.
+    RunAgain(ScopeKind),
 }
 
 /// Ends an attempt without effect: its writes are dropped, its evidence stays.
@@ -50,8 +52,8 @@ pub(crate) async fn finish(
         true => None,
         false => Some(run.commits.turn().await),
     };
-    if !catch_up(run, frame)? {
-        return Ok(Finished::RunAgain);
+    if let Some(scope) = catch_up(run, frame)? {
+        return Ok(Finished::RunAgain(scope));
     }
     loop {
         let commits = frame.transaction.commits();
@@ -69,8 +71,8 @@ pub(crate) async fn finish(
                 return Ok(Finished::Committed(seq));
             }
             Err(AppendError::Conflict(scopes)) => {
-                if !rebase(run, frame, &scopes)? {
-                    return Ok(Finished::RunAgain);
+                if let Some(scope) = rebase(run, frame, &scopes)? {
+                    return Ok(Finished::RunAgain(scope));
                 }
             }
             Err(error) => return Err(FlowError::storage(error.to_string())),
@@ -78,9 +80,9 @@ pub(crate) async fn finish(
     }
 }
 
-/// Moves a transaction onto records that are newer than those it saw; false when the author's code
-/// must run again.
-pub(crate) fn catch_up(run: &Rc<Run>, frame: &Rc<Frame>) -> Result<bool, FlowError> {
+/// Moves a transaction onto records that are newer than those it saw. Answers the scope of the one
+/// that lets the author's code decide anew, if there is one.
+pub(crate) fn catch_up(run: &Rc<Run>, frame: &Rc<Frame>) -> Result<Option<ScopeKind>, FlowError> {
     let mut stale = Vec::new();
     for commit in frame.transaction.commits() {
         let record = run.log.record(&commit.scope).map_err(|error| FlowError::storage(error.to_string()))?;
@@ -91,13 +93,13 @@ pub(crate) fn catch_up(run: &Rc<Run>, frame: &Rc<Frame>) -> Result<bool, FlowErr
     rebase(run, frame, &stale)
 }
 
-/// Moves a transaction onto the newest records; false when the author's code must run again.
-pub(crate) fn rebase(run: &Rc<Run>, frame: &Rc<Frame>, scopes: &[crate::scope::ScopeKey]) -> Result<bool, FlowError> {
+/// Moves a transaction onto the newest records; answers as [`catch_up`].
+pub(crate) fn rebase(run: &Rc<Run>, frame: &Rc<Frame>, scopes: &[ScopeKey]) -> Result<Option<ScopeKind>, FlowError> {
     for scope in scopes {
         let record = run.log.record(scope).map_err(|error| FlowError::storage(error.to_string()))?;
         if frame.transaction.rebase(scope, &record, run.next_stamp()) == Rebase::Impossible {
-            return Ok(false);
+            return Ok(Some(scope.kind));
         }
     }
-    Ok(true)
+    Ok(None)
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
-use crate::flow::Block;
+use crate::flow::{Block, ModelInstance};
 
 /// An argument of an author's function.
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub enum Returned {
     Block(Rc<Block>),
     /// Several blocks: a generator's tools.
     Blocks(Vec<Rc<Block>>),
+    /// An author's own model: a generator's choice.
+    Model(Rc<ModelInstance>),
 }
 
 impl Returned {
@@ -39,6 +41,10 @@ impl Returned {
             Returned::Data(data) => Ok(data),
             Returned::Block(block) => Err(FlowError::validation(
                 format!("a block (\"{}\") was returned where a value is expected", block.name),
+                None,
+            )),
+            Returned::Model(model) => Err(FlowError::validation(
+                format!("a model (\"{}\") was returned where a value is expected", model.id),
                 None,
             )),
             Returned::Blocks(_) => Err(FlowError::validation("blocks were returned where a value is expected", None)),

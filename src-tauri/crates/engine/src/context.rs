@@ -4,12 +4,18 @@
 //! emitted items and log lines are evidence and never wait for the disk. Every effect that goes
 //! through here is recorded with the block it belongs to.
 
+mod collections;
 mod effects;
 mod emit;
 mod relatives;
+mod resources;
 mod session;
+mod target;
 
+pub use collections::Create;
 pub use emit::EmitOptions;
+pub use resources::Entry;
+pub use target::Target;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,7 +23,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use serde_json::{Map, Value};
 
-use crate::callable::{Arg, Fun, Issue};
+use crate::callable::{Arg, Fun, Issue, SchemaRef};
 use crate::error::FlowError;
 use crate::event::{EventKind, Seq};
 use crate::frame::Frame;
@@ -25,47 +31,7 @@ use crate::operation::{Operation, equal};
 use crate::request::Run;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
-use crate::transaction::Container;
-
-/// How long a mutation may wait for its turn and run (core-semantics §4.4).
-const MUTATION_BUDGET_MS: u64 = 30_000;
-
-/// Which state a handle of `ctx` means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// `ctx.request`
-    Request,
-    /// `ctx.session`
-    Session,
-    /// `ctx.user`
-    User,
-    /// `ctx.project` and `ctx.org`
-    Project,
-    /// `ctx.sequencer`: the nearest enclosing sequencer with a `stateSchema`.
-    Sequencer,
-    /// `ctx.self`
-    Own,
-    /// `ctx.parent`
-    Parent,
-    /// What `ctx.getTarget` found, by instance.
-    Instance(String),
-}
-
-impl Target {
-    /// The target a handle's name means.
-    pub fn parse(name: &str) -> Option<Target> {
-        Some(match name {
-            "request" => Target::Request,
-            "session" => Target::Session,
-            "user" => Target::User,
-            "project" | "org" => Target::Project,
-            "sequencer" => Target::Sequencer,
-            "self" => Target::Own,
-            "parent" => Target::Parent,
-            other => Target::Instance(other.strip_prefix("target:")?.to_owned()),
-        })
-    }
-}
+use crate::transaction::{Container, Fifo};
 
 /// A state operation as the author asks for it.
 #[derive(Clone)]
@@ -76,6 +42,10 @@ pub enum Change {
     Update { field: String, updater: Fun },
     /// `atomicState(mutator)`.
     Atomic { mutator: Fun },
+    /// `updateState(updater)` of a resource: the answer is the whole next state.
+    Whole { updater: Fun },
+    /// `writeContent(text)` of a resource.
+    Content(String),
 }
 
 enum Place {
@@ -105,25 +75,38 @@ impl Context {
     ///
     /// Fails with `ValidationError` when a declared schema refuses the result; nothing changes then.
     pub async fn apply(&self, target: &Target, change: Change) -> Result<bool, FlowError> {
+        if let Target::Resource(id, key) = target {
+            return self.apply_to_resource(*id, key.as_deref(), change).await;
+        }
         let place = self.place(target).ok_or_else(|| {
-            FlowError::plain(format!("Target \"{target:?}\" does not expose instance state operations."))
+            FlowError::plain(format!("Target \"{}\" does not expose instance state operations.", target.name()))
         })?;
         let queue = match &place {
             Place::Shared(container) => &container.queue,
             Place::Durable(_) => &self.frame.transaction.queue,
         };
+        self.in_turn(queue, self.apply_in_turn(target, &place, change)).await
+    }
+
+    /// Waits for a turn and does one mutation, all within its budget.
+    async fn in_turn<T>(
+        &self,
+        queue: &Fifo,
+        mutation: impl Future<Output = Result<T, FlowError>>,
+    ) -> Result<T, FlowError> {
         let work = Box::pin(async {
             let _turn = queue.turn().await;
-            self.apply_in_turn(target, &place, change).await
+            mutation.await
         });
-        let budget = self.run.effects.sleep(MUTATION_BUDGET_MS);
-        match select(work, budget).await {
+        let Some(ms) = self.run.flow.settings.mutation_timeout_ms else { return work.await };
+        match select(work, self.run.effects.sleep(ms)).await {
             Either::Left((result, _)) => result,
             Either::Right(_) => Err(FlowError {
                 code: Some("SCOPE_MUTATION_TIMEOUT".to_owned()),
+                details: Some(serde_json::json!({ "timeoutMs": ms })),
                 ..FlowError::new(
                     "ScopeMutationTimeoutError",
-                    format!("a state mutation did not finish within {MUTATION_BUDGET_MS} ms"),
+                    format!("a state mutation of block \"{}\" did not finish within {ms} ms", self.frame.block.name),
                 )
             }),
         }
@@ -135,27 +118,23 @@ impl Context {
             Place::Durable(key) => self.frame.transaction.read(key).map(|(_, state)| state).unwrap_or_default(),
         };
         let operation = self.resolve(change, &before).await?;
-        if self.frame.is_finished() {
-            return Err(FlowError::plain(format!(
-                "block \"{}\" has ended; await its state operations before it returns",
-                self.frame.block.name
-            )));
-        }
+        self.need_running()?;
         let mut next = (*before).clone();
         if !operation.apply(&mut next) {
             return Ok(false);
         }
-        self.check(target, place, &operation, &before, &next)?;
-        let value = match &operation {
-            Operation::Increment { by } => Some(Value::Object(
-                by.keys().filter_map(|field| Some((field.clone(), (**next.get(field)?).clone()))).collect(),
-            )),
-            _ => None,
+        let (kind, schemas) = match place {
+            Place::Shared(container) if container.key.kind != ScopeKind::Request => {
+                (container.key.kind, container.schema.iter().cloned().collect::<Vec<_>>())
+            }
+            Place::Shared(container) => (container.key.kind, self.run.schemas(container.key.kind)),
+            Place::Durable(key) => (key.kind, self.run.schemas(key.kind)),
         };
-        let stamp = self.run.next_stamp();
+        self.check(&format!("{} state", kind.as_str()), target, &schemas, &operation, &before, &next)?;
         match place {
             Place::Shared(container) => {
-                let version = container.replace(next, stamp);
+                let value = operation.sums(&next);
+                let version = container.replace(next, self.run.next_stamp());
                 let scope = container.key.clone();
                 if let Some(operation) = operation.recorded_without(&container.transient()) {
                     let value = value.map(|mut value| {
@@ -167,21 +146,34 @@ impl Context {
                     self.record(EventKind::StateChanged { scope, operation, value, version });
                 }
             }
-            Place::Durable(key) => {
-                let transaction = &self.frame.transaction;
-                if let Some(fields) = transaction.unwritten_defaults(key) {
-                    let state = Value::Object(fields.clone());
-                    let seq = self.record(EventKind::StateInitialized { scope: key.clone(), state, durable: true });
-                    transaction.push_defaults(key, seq, fields);
-                }
-                let version = transaction.next_version(key);
-                let event =
-                    EventKind::StateChanged { scope: key.clone(), operation: operation.clone(), value, version };
-                let seq = self.record(event);
-                transaction.push(key, seq, operation, next, stamp);
-            }
+            Place::Durable(key) => self.write(key, operation, next),
         }
         Ok(true)
+    }
+
+    /// Refuses writes of a block that has ended: nothing would commit them.
+    fn need_running(&self) -> Result<(), FlowError> {
+        if !self.frame.is_finished() {
+            return Ok(());
+        }
+        Err(FlowError::plain(format!(
+            "block \"{}\" has ended; await its state operations before it returns",
+            self.frame.block.name
+        )))
+    }
+
+    /// Takes an operation on a durable record, and the state it makes, into the block's transaction.
+    fn write(&self, key: &ScopeKey, operation: Operation, next: State) {
+        let transaction = &self.frame.transaction;
+        if let Some(fields) = transaction.unwritten_defaults(key) {
+            let state = Value::Object(fields.clone());
+            let seq = self.record(EventKind::StateInitialized { scope: key.clone(), state, durable: true });
+            transaction.push_defaults(key, seq, fields);
+        }
+        let (version, value) = (transaction.next_version(key), operation.sums(&next));
+        let seq =
+            self.record(EventKind::StateChanged { scope: key.clone(), operation: operation.clone(), value, version });
+        transaction.push(key, seq, operation, next, self.run.next_stamp());
     }
 
     async fn resolve(&self, change: Change, before: &State) -> Result<Operation, FlowError> {
@@ -208,25 +200,29 @@ impl Context {
                     .collect();
                 Ok(Operation::Atomic { fields: changed })
             }
+            Change::Whole { updater } => {
+                let state = before.to_json();
+                let next = updater.call(vec![Arg::Data(state.into())], self.clone()).await?.into_data()?;
+                match next.to_option() {
+                    Some(Value::Object(state)) => Ok(Operation::Set { state }),
+                    _ => Err(FlowError::validation("updateState: the updater must return the whole next state", None)),
+                }
+            }
+            Change::Content(text) => Ok(crate::resource::record::write(text)),
         }
     }
 
-    /// Checks the touched top-level fields against every declaration (decision 10).
+    /// Checks the touched top-level fields against every declaration (decision 10). `what` is how a
+    /// message calls the state.
     fn check(
         &self,
+        what: &str,
         target: &Target,
-        place: &Place,
+        schemas: &[SchemaRef],
         operation: &Operation,
         before: &State,
         next: &State,
     ) -> Result<(), FlowError> {
-        let (kind, schemas) = match place {
-            Place::Shared(container) if container.key.kind != ScopeKind::Request => {
-                (container.key.kind, container.schema.iter().cloned().collect::<Vec<_>>())
-            }
-            Place::Shared(container) => (container.key.kind, self.run.schemas(container.key.kind)),
-            Place::Durable(key) => (key.kind, self.run.schemas(key.kind)),
-        };
         if schemas.is_empty() {
             return Ok(());
         }
@@ -234,12 +230,12 @@ impl Context {
             let first = &issues[0];
             let at = if first.path.is_empty() { String::new() } else { format!(" at \"{}\"", first.path) };
             Err(FlowError::validation(
-                format!("Invalid write to {} state{at}: {}", kind.as_str(), first.message),
+                format!("Invalid write to {what}{at}: {}", first.message),
                 Some(Issue::list(&issues)),
             ))
         };
         if let Operation::Set { state } = operation {
-            for schema in &schemas {
+            for schema in schemas {
                 if let Err(issues) = schema.parse(&Value::Object(state.clone()).into()) {
                     return refuse(issues);
                 }
@@ -249,7 +245,7 @@ impl Context {
             let Some(value) = next.get(field) else { continue };
             let mut declared = false;
             let mut closed = false;
-            for schema in &schemas {
+            for schema in schemas {
                 let Some(fields) = schema.fields() else { continue };
                 closed = true;
                 if !fields.iter().any(|known| known.name == field) {
@@ -261,7 +257,7 @@ impl Context {
                 }
             }
             if closed && !declared && self.run.note_once(format!("{target:?}.{field}")) {
-                let text = format!("\"{field}\" is not declared in the {} state schema; it is kept", kind.as_str());
+                let text = format!("\"{field}\" is not declared in the {what} schema; it is kept");
                 self.record(EventKind::Noted { text });
             }
         }
@@ -287,6 +283,8 @@ impl Context {
                 let frames = self.frame.siblings().into_iter().chain(self.frame.chain());
                 frames.into_iter().find(|frame| *frame.instance == **instance)?.own.clone().map(Place::Shared)
             }
+            // Seen when it is looked at, which may fail: see `resources`.
+            Target::Resource(..) => None,
         }
     }
 

@@ -286,6 +286,8 @@ pub enum EventKind {
         #[serde(default = "yes", skip_serializing_if = "is_true")]
         durable: bool,
     },
+    /// A block looked at resources: the versions it sees, where they are news to the request.
+    RecordsSeen { versions: Vec<(ScopeKey, u64)> },
     /// One state operation. For request, sequencer and block state it is in force at its own
     /// `seq`; for durable records when a `commits` entry names it.
     StateChanged {
@@ -342,6 +344,7 @@ impl EventKind {
             EventKind::Committed { .. } => "committed",
             EventKind::CommitRefused { .. } => "commit_refused",
             EventKind::StateInitialized { .. } => "state_initialized",
+            EventKind::RecordsSeen { .. } => "records_seen",
             EventKind::StateChanged { .. } => "state_changed",
             EventKind::ItemAdded { .. } => "item_added",
             EventKind::ItemDelta { .. } => "item_delta",

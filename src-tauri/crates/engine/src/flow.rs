@@ -3,6 +3,8 @@
 //! Control flow is data here and is interpreted by [`block`](crate::block) and
 //! [`sequencer`](crate::sequencer); only the author's functions and schemas stay opaque.
 
+mod generator;
+
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,9 +14,11 @@ use serde_json::Value;
 use crate::callable::{Fun, SchemaRef};
 use crate::error::FlowError;
 use crate::event::BlockKind;
-use crate::item::{AgentType, Visibility};
 use crate::path::{Numbering, encode};
+use crate::resource::{Resource, Resources};
 use crate::scope::ScopeKind;
+
+pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, Text, ToolSettings};
 
 /// A flow: its kind, its actions, and what its scopes must look like.
 pub struct Flow {
@@ -24,8 +28,49 @@ pub struct Flow {
     pub actions: IndexMap<String, Action>,
     /// Every declaration of a scope's state in the flow, its own first.
     pub declarations: Vec<Declaration>,
+    /// Every resource that its blocks can reach by name.
+    pub resources: Resources,
     /// The hash of the bundle it came from.
     pub code_hash: String,
+    /// How its requests treat state.
+    pub settings: Settings,
+}
+
+/// How a flow's requests treat state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// How long a mutation may wait for its turn and run; `None` is for ever (core-semantics §4.4).
+    pub mutation_timeout_ms: Option<u64>,
+    /// The compare-and-set loop of each scope that does not keep the default.
+    pub cas: Vec<(ScopeKind, Cas)>,
+}
+
+/// How often a block runs again because a record changed under it (core-semantics §4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cas {
+    /// Retries after the first attempt.
+    pub max_retries: u32,
+    /// The pause before the first retry, in milliseconds; it doubles.
+    pub base_delay_ms: u64,
+}
+
+impl Default for Cas {
+    fn default() -> Self {
+        Cas { max_retries: 3, base_delay_ms: 10 }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { mutation_timeout_ms: Some(30_000), cas: Vec::new() }
+    }
+}
+
+impl Settings {
+    /// The loop of a scope.
+    pub fn cas(&self, scope: ScopeKind) -> Cas {
+        self.cas.iter().find(|(kind, _)| *kind == scope).map_or_else(Cas::default, |(_, cas)| *cas)
+    }
 }
 
 /// One `…StateSchema` of a flow or of one of its blocks.
@@ -49,6 +94,31 @@ pub struct Action {
     pub block: Rc<Block>,
     /// Makes the user's message from the input.
     pub user_message: Option<Fun>,
+    /// How many tokens its models may use.
+    pub token_budget: Option<TokenBudget>,
+}
+
+/// How many tokens the models of one request may use; checked once, after the root block
+/// (core-semantics §1.4).
+#[derive(Clone, Debug, PartialEq)]
+pub struct TokenBudget {
+    /// The budget, over all models.
+    pub max_total_tokens: u64,
+    /// Where a warning is due.
+    pub warn_at: Option<u64>,
+    /// What happens beyond it.
+    pub on_exceeded: OnExceeded,
+}
+
+/// What a spent budget does to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnExceeded {
+    /// It fails with `ValidationError`.
+    Error,
+    /// It ends `incomplete`.
+    Stop,
+    /// A status item says so.
+    Warn,
 }
 
 /// A block.
@@ -69,6 +139,10 @@ pub struct Block {
     pub connect_input: Option<Fun>,
     /// Maps its output to what leaves it.
     pub connect_output: Option<Fun>,
+    /// What a model sees of its output when it is a tool; everything else sees the output itself.
+    pub map_model_output: Option<Fun>,
+    /// Whether and how long a tool call's answer is used again.
+    pub cache: Option<Cache>,
     /// Runs after a good end, inside the block.
     pub on_completed: Option<Fun>,
     /// Runs after a bad end; its own failure is swallowed.
@@ -81,6 +155,19 @@ pub struct Block {
     pub active_status: Option<Text>,
     /// What to do about its failure; a sequencer's handlers cover its whole chain.
     pub rescue: Vec<Rescue>,
+    /// The resources it declares itself.
+    pub resources: Vec<Rc<Resource>>,
+}
+
+/// `cacheable`: an equal call of the tool within its scope is answered by the first one.
+#[derive(Clone)]
+pub struct Cache {
+    /// Milliseconds an answer may be old.
+    pub ttl_ms: Option<u64>,
+    /// Makes the key from the arguments; their JSON with sorted keys when absent.
+    pub key: Option<Fun>,
+    /// Whether an output may be kept.
+    pub keep_if: Option<Fun>,
 }
 
 /// What a block does.
@@ -278,44 +365,6 @@ pub fn number_steps(operations: Vec<Operation>) -> Vec<Step> {
             Step { operation, segment }
         })
         .collect()
-}
-
-/// A generator's own settings.
-pub struct Generator {
-    /// The model's name, or a function that gives it.
-    pub model: Text,
-    /// The system prompt's parts.
-    pub prompt: Vec<Text>,
-    /// The user's message, or a function that gives it.
-    pub user: Option<Text>,
-    /// Whether the session's history is shown to the model.
-    pub history: bool,
-    /// Whether the answer is text, which is streamed and emitted, or structured.
-    pub structured: bool,
-    /// Who it speaks as; without either it emits no messages.
-    pub agent_type: Option<AgentType>,
-    /// The explicit form of the same.
-    pub item_visibility: Option<Visibility>,
-    /// The name items carry.
-    pub agent_name: Option<String>,
-    /// What the model should know besides the prompt: texts, or objects of tagged texts.
-    pub context: Vec<Text>,
-    /// The blocks it may call.
-    pub tools: Vec<Rc<Block>>,
-    /// A function that gives those blocks.
-    pub tools_call: Option<Fun>,
-    /// At most this many model calls.
-    pub max_iterations: u32,
-    /// Whether tool calls are run, or only reported.
-    pub run_tools: bool,
-}
-
-/// A text, or a function that makes it from `(input, ctx)`.
-pub enum Text {
-    /// As written.
-    Fixed(Value),
-    /// Asked for each time.
-    Call(Fun),
 }
 
 /// How often a block may be tried (core-semantics §2.5).

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::data::Data;
 use crate::error::FlowError;
 use crate::flow::Block;
@@ -28,6 +30,8 @@ pub struct Frame {
     pub input: RefCell<Data>,
     /// Its own state, where it declares one.
     pub own: Option<Rc<Container>>,
+    /// Which model answered a generator: `{ requested, actual }`.
+    pub(crate) model: RefCell<Option<Value>>,
     /// Its writes to durable records.
     pub transaction: Transaction,
     /// Background work its chain started and has not waited for.
@@ -39,6 +43,8 @@ pub struct Frame {
     pub(crate) outcome: RefCell<Option<Result<Data, FlowError>>>,
     pub(crate) rescued: Cell<bool>,
     pub(crate) ordinals: RefCell<HashMap<String, u32>>,
+    /// Callbacks of collections that run now, each caused by a write of this block.
+    pub(crate) callbacks: Cell<u32>,
     finished: Cell<bool>,
 }
 
@@ -64,6 +70,7 @@ impl Frame {
             parent,
             input: RefCell::new(input),
             own,
+            model: RefCell::default(),
             transaction: Transaction::default(),
             tasks: RefCell::default(),
             children: RefCell::default(),
@@ -71,6 +78,7 @@ impl Frame {
             outcome: RefCell::default(),
             rescued: Cell::new(false),
             ordinals: RefCell::default(),
+            callbacks: Cell::new(0),
             finished: Cell::new(false),
         }
     }

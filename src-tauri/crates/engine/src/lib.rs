@@ -9,6 +9,7 @@
 //! [`callable::Callable`], everything from outside through [`effects::Effects`].
 
 pub mod abort;
+mod answers;
 mod background;
 pub mod block;
 mod boundary;
@@ -29,10 +30,12 @@ pub mod operation;
 pub mod path;
 pub mod recorder;
 pub mod request;
+pub mod resource;
 mod resume;
 pub mod scope;
 pub mod sequencer;
 pub mod state;
 pub mod transaction;
 mod unit;
+pub mod usage;
 pub mod views;

@@ -70,6 +70,13 @@ impl Operation {
         }
     }
 
+    /// What an increment made of its fields, which its event cannot tell otherwise.
+    pub fn sums(&self, after: &State) -> Option<Value> {
+        let Operation::Increment { by } = self else { return None };
+        let made = by.keys().filter_map(|field| Some((field.clone(), (**after.get(field)?).clone())));
+        Some(Value::Object(made.collect()))
+    }
+
     /// The top-level fields it writes; `Set` also removes every other field of `before`.
     pub fn touched<'a>(&'a self, before: &'a State) -> Vec<&'a str> {
         match self {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::abort::Abort;
+use crate::answers::ToolAnswers;
 use crate::block::{Flowing, run_block};
 use crate::callable::{Arg, SchemaRef};
 use crate::context::{Context, EmitOptions};
@@ -20,13 +21,15 @@ use crate::error::FlowError;
 use crate::event::{Event, EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
 use crate::flow::Flow;
 use crate::frame::Frame;
-use crate::log::{AppendError, Log};
+use crate::item::{ItemStatus, NewItem};
+use crate::log::{AppendError, Log, Record};
 use crate::memo::Memo;
 use crate::path::ROOT;
 use crate::recorder::Recorder;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
 use crate::transaction::{Container, Fifo, fill};
+use crate::usage::{Usage, Verdict};
 
 /// Who asks for what.
 #[derive(Clone, Debug)]
@@ -86,6 +89,10 @@ pub struct Run {
     pub status_line: RefCell<Option<String>>,
     /// Journal entries of this request.
     pub journal: RefCell<Vec<Value>>,
+    /// What its models used so far.
+    pub usage: RefCell<Usage>,
+    /// Answers of tools that equal calls may use again.
+    pub(crate) tool_answers: RefCell<ToolAnswers>,
     /// Work beside the root block.
     pub(crate) pool: crate::background::Pool,
     /// Commits of durable records, one at a time.
@@ -138,6 +145,8 @@ impl Run {
             journal: RefCell::new(journal.collect()),
             commits: Fifo::default(),
             memo,
+            usage: RefCell::new(Usage::of(events)),
+            tool_answers: RefCell::default(),
             pool: crate::background::Pool::default(),
             stamps: Cell::new(1),
             noted: RefCell::default(),
@@ -165,7 +174,41 @@ impl Run {
         let input = Flowing { data: self.asked.input.clone(), origin: Some(input_seq), thrown: None };
         let root = run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input);
         let result = self.pool.run_with(root).await;
-        self.end(result).await
+        let Some(budget) = action.token_budget.as_ref().filter(|_| result.is_ok()) else {
+            return self.end(result).await;
+        };
+        let verdict = self.usage.borrow().verdict(budget);
+        match verdict {
+            Verdict::Fine => self.end(result).await,
+            Verdict::Warn(words) => {
+                self.warn_of_budget(words);
+                self.end(result).await
+            }
+            Verdict::Stop(words) => {
+                self.warn_of_budget(words);
+                self.end_as(RequestStatus::Incomplete, result).await
+            }
+            Verdict::Fail(error) => self.end(Err(error)).await,
+        }
+    }
+
+    /// A status item for the client: the models used more than they should have.
+    fn warn_of_budget(&self, words: String) {
+        let payload = serde_json::json!({
+            "message": words,
+            "detail": { "code": "system.token_budget_warning", "usage": *self.usage.borrow() },
+        });
+        let item = NewItem {
+            item_type: "status".to_owned(),
+            status: ItemStatus::Completed,
+            key: None,
+            transient: true,
+            agent_type: None,
+            agent_name: None,
+            item_visibility: None,
+            payload: payload.as_object().cloned().unwrap_or_default(),
+        };
+        self.recorder.record(None, 0, EventKind::ItemAdded { item });
     }
 
     /// Hands waiting evidence to the log.
@@ -229,14 +272,15 @@ impl Run {
     }
 
     async fn end(&self, result: Result<Flowing, FlowError>) -> Ended {
+        self.end_as(RequestStatus::Completed, result).await
+    }
+
+    /// Ends with an output as `good`, or with an error.
+    async fn end_as(&self, good: RequestStatus, result: Result<Flowing, FlowError>) -> Ended {
         let (event, ended) = match result {
             Ok(flowing) => (
-                EventKind::RequestFinished {
-                    status: RequestStatus::Completed,
-                    output: Some(flowing.recorded()),
-                    error: None,
-                },
-                Ended { status: RequestStatus::Completed, output: flowing.data, error: None },
+                EventKind::RequestFinished { status: good, output: Some(flowing.recorded()), error: None },
+                Ended { status: good, output: flowing.data, error: None },
             ),
             Err(error) => {
                 let status = if error.is_abort() { RequestStatus::Aborted } else { RequestStatus::Failed };
@@ -290,24 +334,37 @@ impl Run {
     /// Lets a frame see the newest committed records under its ancestors' waiting writes.
     /// Returns the versions that differ from those recorded last (decision 8).
     pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
+        // Resources are seen when they are looked at.
+        frame.transaction.forget_resources();
         let mut news = Vec::new();
         for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
             let Some(key) = self.durable_key(kind) else { continue };
-            let record = self.log.record(&key).map_err(|error| FlowError::storage(error.to_string()))?;
-            let mut above = Vec::new();
-            if let Some(parent) = &frame.parent {
-                let around: Vec<_> = parent.chain().collect();
-                for ancestor in around.iter().rev() {
-                    above.extend(ancestor.transaction.pending(&key));
-                }
-            }
-            if self.versions.borrow_mut().insert(key.clone(), record.version) != Some(record.version) {
-                news.push((key.clone(), record.version));
-            }
-            let missing = self.missing(kind, &record.state);
-            frame.transaction.see(key, record, missing, &above, self.next_stamp());
+            news.extend(self.see_record(frame, key, |record| self.missing(kind, &record.state))?);
         }
         Ok(news)
+    }
+
+    /// Lets a frame see one record; `missing` are the defaults it lacks. Returns its version where
+    /// that differs from the one recorded last.
+    pub(crate) fn see_record(
+        &self,
+        frame: &Rc<Frame>,
+        key: ScopeKey,
+        missing: impl FnOnce(&Record) -> Map<String, Value>,
+    ) -> Result<Option<(ScopeKey, u64)>, FlowError> {
+        let record = self.log.record(&key).map_err(|error| FlowError::storage(error.to_string()))?;
+        let mut above = Vec::new();
+        if let Some(parent) = &frame.parent {
+            let around: Vec<_> = parent.chain().collect();
+            for ancestor in around.iter().rev() {
+                above.extend(ancestor.transaction.pending(&key));
+            }
+        }
+        let version = record.version;
+        let is_news = self.versions.borrow_mut().insert(key.clone(), version) != Some(version);
+        let missing = missing(&record);
+        frame.transaction.see(key.clone(), record, missing, &above, self.next_stamp());
+        Ok(is_news.then_some((key, version)))
     }
 
     /// Lets the blocks around a frame see what it just committed.
@@ -363,7 +420,7 @@ fn declared(flow: &Flow, kind: ScopeKind) -> Vec<SchemaRef> {
 }
 
 /// The defaults of all declared fields; the first declaration of a field wins.
-fn defaults(schemas: &[SchemaRef]) -> Map<String, Value> {
+pub(crate) fn defaults(schemas: &[SchemaRef]) -> Map<String, Value> {
     let mut all = Map::new();
     for schema in schemas {
         for field in schema.fields().unwrap_or_default() {

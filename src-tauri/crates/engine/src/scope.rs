@@ -1,8 +1,8 @@
 //! Where state lives.
 //!
 //! Four scopes are tied to identity (seed 000), the sequencer's and a block's own to execution
-//! (seed 001). `session`, `user` and `project` outlive a request and are committed with
-//! compare-and-set; the others are shared memory of one request.
+//! (seed 001). `session`, `user`, `project` and their resources outlive a request and are committed
+//! with compare-and-set; the others are shared memory of one request.
 
 use std::sync::Arc;
 
@@ -24,6 +24,9 @@ pub enum ScopeKind {
     Sequencer,
     /// One execution of any other block that declares a `stateSchema`.
     Block,
+    /// One resource of a session, a user or a project; [`resource::record`](crate::resource::record)
+    /// makes and reads its ids.
+    Resource,
 }
 
 impl ScopeKind {
@@ -36,6 +39,7 @@ impl ScopeKind {
             ScopeKind::Project => "project",
             ScopeKind::Sequencer => "sequencer",
             ScopeKind::Block => "block",
+            ScopeKind::Resource => "resource",
         }
     }
 
@@ -48,13 +52,14 @@ impl ScopeKind {
             "project" | "org" => ScopeKind::Project,
             "sequencer" => ScopeKind::Sequencer,
             "block" => ScopeKind::Block,
+            "resource" => ScopeKind::Resource,
             _ => return None,
         })
     }
 
     /// Whether the scope outlives a request and commits by compare-and-set.
     pub fn is_durable(self) -> bool {
-        matches!(self, ScopeKind::Session | ScopeKind::User | ScopeKind::Project)
+        matches!(self, ScopeKind::Session | ScopeKind::User | ScopeKind::Project | ScopeKind::Resource)
     }
 }
 

@@ -16,7 +16,8 @@ use crate::callable::SchemaRef;
 use crate::event::{ScopeCommit, Seq};
 use crate::log::Record;
 use crate::operation::Operation;
-use crate::scope::ScopeKey;
+use crate::resource::record::exists;
+use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
 
 /// Waiters in order of arrival. A waiter that goes away is passed over.
@@ -281,6 +282,10 @@ impl Transaction {
     pub fn rebase(&self, key: &ScopeKey, record: &Record, stamp: u64) -> Rebase {
         let mut views = self.views.borrow_mut();
         let Some(view) = views.iter_mut().find(|view| view.key == *key) else { return Rebase::Done };
+        // A deleted resource takes no writes, not even those that fit any state.
+        if key.kind == ScopeKind::Resource && exists(&view.base.state) && !exists(&record.state) {
+            return Rebase::Impossible;
+        }
         if !view.operations().all(|(_, operation)| operation.is_repeatable()) {
             return Rebase::Impossible;
         }
@@ -292,6 +297,11 @@ impl Transaction {
         view.state = Arc::new(state);
         view.stamp = stamp;
         Rebase::Done
+    }
+
+    /// Forgets resources that were only read, so that the next look sees the newest.
+    pub fn forget_resources(&self) {
+        self.views.borrow_mut().retain(|view| view.key.kind != ScopeKind::Resource || !view.pending.is_empty());
     }
 
     /// Forgets everything: committed, or dropped.

@@ -11,9 +11,7 @@ use crate::error::FlowError;
 use crate::event::EventKind;
 use crate::flow::Body;
 use crate::log::AppendError;
-
-/// How often a function runs again because a record changed under it (core-semantics §4.3).
-const CONFLICT_RETRIES: u32 = 3;
+use crate::scope::ScopeKind;
 
 /// Calls a function of a block: as part of the block's own transaction for a handler, else as a unit.
 pub(crate) async fn call(cx: &Context, function: &Fun, args: Vec<Arg>) -> Result<Returned, FlowError> {
@@ -21,7 +19,8 @@ pub(crate) async fn call(cx: &Context, function: &Fun, args: Vec<Arg>) -> Result
         return function.call(args, cx.clone()).await;
     }
     let mut turn = None;
-    for _ in 0..=CONFLICT_RETRIES {
+    let mut conflicts = 0;
+    loop {
         if cx.frame.transaction.is_empty() {
             cx.run.see_records(&cx.frame)?;
         }
@@ -32,19 +31,22 @@ pub(crate) async fn call(cx: &Context, function: &Fun, args: Vec<Arg>) -> Result
         if turn.is_none() {
             turn = Some(cx.run.commits.turn().await);
         }
-        if commit(cx).await? {
-            return Ok(returned);
-        }
+        let Some(scope) = commit(cx).await? else { return Ok(returned) };
         // With the turn in hand, only another request can come in between again.
         cx.frame.transaction.clear();
+        conflicts += 1;
+        let cas = cx.run.flow.settings.cas(scope);
+        if conflicts > cas.max_retries {
+            return Err(FlowError::conflict(conflicts));
+        }
+        cx.run.effects.sleep(cas.base_delay_ms << (conflicts - 1).min(20)).await;
     }
-    Err(FlowError::conflict(CONFLICT_RETRIES + 1))
 }
 
-/// Commits what a unit wrote; false when its function must decide anew.
-async fn commit(cx: &Context) -> Result<bool, FlowError> {
-    if !catch_up(&cx.run, &cx.frame)? {
-        return Ok(false);
+/// Commits what a unit wrote. Answers the scope that lets its function decide anew, if one does.
+async fn commit(cx: &Context) -> Result<Option<ScopeKind>, FlowError> {
+    if let Some(scope) = catch_up(&cx.run, &cx.frame)? {
+        return Ok(Some(scope));
     }
     loop {
         let commits = cx.frame.transaction.commits();
@@ -54,11 +56,11 @@ async fn commit(cx: &Context) -> Result<bool, FlowError> {
                 cx.frame.transaction.clear();
                 cx.run.refresh_ancestors(&cx.frame, &commits);
                 cx.run.see_records(&cx.frame)?;
-                return Ok(true);
+                return Ok(None);
             }
             Err(AppendError::Conflict(scopes)) => {
-                if !rebase(&cx.run, &cx.frame, &scopes)? {
-                    return Ok(false);
+                if let Some(scope) = rebase(&cx.run, &cx.frame, &scopes)? {
+                    return Ok(Some(scope));
                 }
             }
             Err(error) => return Err(FlowError::storage(error.to_string())),

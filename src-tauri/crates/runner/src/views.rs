@@ -381,9 +381,9 @@ pub struct LogLine {
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
-    /// `request`, `session`, `user`, `project`, `sequencer` or `block`.
+    /// `request`, `session`, `user`, `project`, `sequencer`, `block` or `resource`.
     pub scope: String,
-    /// Which sequencer or block.
+    /// Which sequencer or block; `<scope>/<path>` of a resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
     /// Like `plan[2].title`; empty for the whole state.
@@ -443,7 +443,13 @@ pub struct StateView {
     /// By instance id, every sequencer and block with state of its own.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sequencers: BTreeMap<String, Json>,
-    /// By scope, or by instance id.
+    /// By `<scope>/<path>`, every resource that is there.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub resources: BTreeMap<String, Json>,
+    /// The texts of those that have one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub contents: BTreeMap<String, String>,
+    /// By scope, by instance id, or by `<scope>/<path>`.
     pub versions: BTreeMap<String, u64>,
 }
 

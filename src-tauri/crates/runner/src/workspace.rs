@@ -1,6 +1,7 @@
 //! The facade: one method for each thing a person can ask of a workspace.
 
 mod look;
+mod records;
 
 use std::collections::HashMap;
 use std::path::PathBuf;

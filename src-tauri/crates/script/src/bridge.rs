@@ -8,9 +8,10 @@ use std::rc::Rc;
 use engine::callable::{Arg, Callable, Field, Issue, Returned, Schema};
 use engine::context::{Change, Context as Cx, EmitOptions, Target};
 use engine::data::{Data, from_json};
-use engine::effects::FetchCall;
+use engine::effects::{Message, ModelCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
+use engine::resource::pattern::Pattern;
 use engine::views::items::Audience;
 use futures_channel::oneshot;
 use futures_util::future::LocalBoxFuture;
@@ -91,15 +92,18 @@ fn encode(args: &[Arg]) -> String {
                     text.push(']');
                 }
             },
-            Arg::Error(error) => {
-                let mut wire = serde_json::to_value(error).unwrap_or_default();
-                wire["handle"] = error.handle.into();
-                text.push_str(&format!("[2,{wire}]"));
-            }
+            Arg::Error(error) => text.push_str(&format!("[2,{}]", wire(error))),
         }
     }
     text.push(']');
     text
+}
+
+/// An error on its way back: the bundle finds the very object that was thrown by its handle.
+fn wire(error: &FlowError) -> Value {
+    let mut wire = serde_json::to_value(error).unwrap_or_default();
+    wire["handle"] = error.handle.into();
+    wire
 }
 
 fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Returned, FlowError> {
@@ -111,6 +115,10 @@ fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Return
         }
         Answer::Block(json) => registry.late(vm, &json).map(Returned::Block),
         Answer::Blocks(json) => registry.late_all(vm, &json).map(Returned::Blocks),
+        Answer::Model(json) => {
+            let wire = from_json(&json).map_err(|error| FlowError::plain(error.to_string()))?;
+            Ok(Returned::Model(registry.instance(vm, wire)))
+        }
         Answer::Error(json) => Err(thrown(vm, &json)),
     }
 }
@@ -221,19 +229,20 @@ pub(crate) async fn drive(vm: Rc<Vm>, registry: Rc<Registry>) {
 async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
     let cx = vm.shared.contexts.borrow().get(&question.token).cloned();
     let result = match (cx, question.op.as_str()) {
-        (Some(cx), "apply") => apply(&vm, &registry, &cx, &question.payload).await.map(|changed| changed.to_string()),
+        (Some(cx), "apply") => apply(&vm, &registry, &cx, &question.payload).await,
         (Some(cx), "sleep") => {
             let ms = question.payload.parse::<f64>().unwrap_or(0.0);
             cx.sleep(ms.max(0.0) as u64).await;
             Ok(String::new())
         }
-        (Some(cx), "fetch") => fetch(&cx, &question.payload, question.stopped).await,
+        (Some(cx), "fetch") => crate::fetch::fetch(&cx, &question.payload, question.stopped).await,
+        (Some(cx), "model") => model(&cx, &question.payload).await,
         (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
         (None, _) => Err(FlowError::plain("the block has ended; await what it starts before it returns")),
     };
     let (ok, payload) = match result {
         Ok(answer) => (true, answer),
-        Err(error) => (false, serde_json::to_string(&error).unwrap_or_default()),
+        Err(error) => (false, wire(&error).to_string()),
     };
     vm.shared.stops.borrow_mut().remove(&(question.id as u64));
     // A runtime that is over has nobody to answer.
@@ -262,7 +271,38 @@ fn settle(shared: &Shared, token: u32) {
     }
 }
 
-async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> Result<bool, FlowError> {
+/// `ctx.resolveModel(id).generate(options)`: a model call of a handler's own.
+async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Asked {
+        model: String,
+        messages: Vec<Message>,
+        #[serde(default)]
+        output_schema: Option<Value>,
+        #[serde(default)]
+        max_tokens: Option<u32>,
+        #[serde(default)]
+        provider_options: Option<Value>,
+    }
+    let asked: Asked = from_json(payload).map_err(|error| {
+        FlowError::validation(format!("generate needs {{ messages: [{{ role, content }}] }}: {error}"), None)
+    })?;
+    let call = ModelCall {
+        generator: cx.frame.block.name.to_string(),
+        model: asked.model,
+        messages: asked.messages,
+        tools: Vec::new(),
+        output_schema: asked.output_schema,
+        step: 0,
+        max_tokens: asked.max_tokens,
+        provider_options: asked.provider_options,
+    };
+    let reply = engine::generator::call(cx, call).await?;
+    serde_json::to_string(&reply).map_err(|error| FlowError::plain(error.to_string()))
+}
+
+async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> Result<String, FlowError> {
     #[derive(Deserialize)]
     struct Asked {
         target: String,
@@ -273,32 +313,28 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
         updater: Option<u32>,
         #[serde(default)]
         mutator: Option<u32>,
+        #[serde(default)]
+        content: Option<String>,
+        #[serde(default)]
+        key: Option<Value>,
     }
     let invalid = |error: serde_json::Error| FlowError::validation(format!("state operation: {error}"), None);
     let asked: Asked = from_json(payload).map_err(invalid)?;
     let target =
         Target::parse(&asked.target).ok_or_else(|| FlowError::plain(format!("unknown scope \"{}\"", asked.target)))?;
+    if let (Target::Resource(id, None), Some(key)) = (&target, &asked.key) {
+        return crate::resources::collection(cx, *id, &asked.op, key, payload).await;
+    }
     let change = match (asked.op.as_str(), asked.updater, asked.mutator) {
         ("update", Some(updater), _) => {
             Change::Update { field: asked.field.unwrap_or_default(), updater: registry.function(vm, updater) }
         }
         ("atomic", _, Some(mutator)) => Change::Atomic { mutator: registry.function(vm, mutator) },
+        ("whole", Some(updater), _) => Change::Whole { updater: registry.function(vm, updater) },
+        ("content", ..) => Change::Content(asked.content.unwrap_or_default()),
         _ => Change::Ready(from_json::<Operation>(payload).map_err(invalid)?),
     };
-    cx.apply(&target, change).await
-}
-
-async fn fetch(cx: &Cx, payload: &str, stopped: oneshot::Receiver<()>) -> Result<String, FlowError> {
-    let invalid = |error: serde_json::Error| FlowError::validation(format!("fetch: {error}"), None);
-    let call: FetchCall = from_json(payload).map_err(invalid)?;
-    let stop = stopped.then(|stopped| async move {
-        // A sender that is gone stops nothing.
-        if stopped.is_err() {
-            std::future::pending::<()>().await;
-        }
-    });
-    let reply = cx.fetch(call, stop).await?;
-    serde_json::to_string(&reply).map_err(invalid)
+    cx.apply(&target, change).await.map(|changed| changed.to_string())
 }
 
 /// Answers what flows ask for on the spot.
@@ -308,12 +344,10 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         return Ok(crate::address::parts(&asked).map(|parts| parts.to_string()));
     }
     if op == "stop" {
-        let id = payload.parse().map_err(|_| "stop needs a question's id")?;
-        if let Some(stop) = shared.stops.borrow_mut().remove(&id) {
-            // A question that was answered meanwhile needs no stop.
-            let _ = stop.send(());
-        }
-        return Ok(None);
+        return crate::fetch::stop(shared, payload);
+    }
+    if op == "pattern" {
+        return Pattern::parse(payload).map(|_| None);
     }
     let cx = shared.contexts.borrow().get(&token).cloned();
     let Some(cx) = cx else { return at_load(op) };
@@ -322,7 +356,13 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "read" => {
             let asked = parsed()?;
             let target = asked[0].as_str().and_then(Target::parse).ok_or("unknown scope")?;
-            match cx.read(&target) {
+            let read = match &target {
+                Target::Resource(id, key) => {
+                    Some(cx.read_resource(*id, key.as_deref()).map_err(|error| error.message)?)
+                }
+                other => cx.read(other),
+            };
+            match read {
                 None => Some("0\n{}".to_owned()),
                 Some((stamp, _)) if Some(stamp.to_string().as_str()) == asked[1].as_str() => None,
                 Some((stamp, state)) => {
@@ -351,6 +391,14 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             let entries = cx.journal(limit, offset).map_err(|error| error.message)?;
             Some(Value::Array(entries).to_string())
         }
+        "usage" => {
+            let usage = cx.run.usage.borrow();
+            let budget = cx.run.flow.actions.get(&cx.run.asked.action).and_then(|action| action.token_budget.as_ref());
+            let mut told = serde_json::to_value(&*usage).map_err(|error| error.to_string())?;
+            told["remaining"] =
+                json!(budget.map(|budget| budget.max_total_tokens.saturating_sub(usage.total_consumed)));
+            Some(told.to_string())
+        }
         "metadata" => {
             cx.set_metadata(parsed()?);
             None
@@ -358,7 +406,11 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "items" => {
             let asked = parsed()?;
             let view = asked[0].as_str().and_then(Audience::parse).ok_or("unknown view")?;
-            Some(cx.session_items(view, &asked[1]).map_err(|error| error.message)?.to_string())
+            let found = match view {
+                Audience::History => cx.session_history(&asked[1]).map(|messages| json!(messages)),
+                view => cx.session_items(view, &asked[1]),
+            };
+            Some(found.map_err(|error| error.message)?.to_string())
         }
         "target" => {
             let asked = parsed()?;
@@ -380,6 +432,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "blockResult" => Some(cx.block_result(parsed()?.as_str().unwrap_or_default()).to_string()),
         "blockOutput" => cx.block_output(parsed()?.as_str().unwrap_or_default()).as_value().map(Value::to_string),
         "wasRescued" => Some(cx.was_rescued(parsed()?.as_str().unwrap_or_default()).to_string()),
+        op if op.starts_with("resource") => crate::resources::sync(&cx, op, payload)?,
         "now" => Some(cx.now().to_string()),
         "random" => Some(cx.random().to_string()),
         "uuid" => Some(cx.uuid()),

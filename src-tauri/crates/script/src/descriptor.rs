@@ -9,9 +9,12 @@ use engine::callable::{Field, Fun, SchemaRef};
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
-    Action, Arm, Block, Body, Child, Declaration, Each, Flow, Generator, Operation, Rescue, Retry, Text, number_steps,
+    Action, Arm, Block, Body, Cache, Cas, Child, Declaration, Each, Flow, Generator, History, Hook, Model,
+    ModelInstance, OnExceeded, Operation, Repair, Rescue, Retry, Settings, Text, TokenBudget, ToolSettings,
+    number_steps,
 };
 use engine::item::{AgentType, Visibility};
+use engine::resource::Resources;
 use engine::scope::ScopeKind;
 use engine::views::shape::{BlockShape, shape};
 use indexmap::IndexMap;
@@ -22,6 +25,7 @@ use serde_json::Value;
 use crate::bridge::{ScriptFunction, ScriptSchema, drive, sync};
 use crate::bundle::Bundle;
 use crate::error::{LoadError, LoadErrorKind};
+use crate::resources::WireResource;
 use crate::vm::{Limits, Vm};
 
 /// A loaded flow file: at most one flow, ready to run once.
@@ -161,9 +165,19 @@ impl Registry {
                     description: action.description,
                     block: self.block(action.block)?,
                     user_message: action.user_message.map(|id| self.function(vm, id)),
+                    token_budget: action.token_budget.map(|budget| TokenBudget {
+                        max_total_tokens: budget.max_total_tokens,
+                        warn_at: budget.warn_at,
+                        on_exceeded: match budget.on_exceeded.as_str() {
+                            "stop" => OnExceeded::Stop,
+                            "warn" => OnExceeded::Warn,
+                            _ => OnExceeded::Error,
+                        },
+                    }),
                 },
             );
         }
+        let own = wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<Vec<_>, _>>()?;
         let declarations = wire
             .declarations
             .into_iter()
@@ -172,7 +186,20 @@ impl Registry {
                 Some(Declaration { scope, owner: wire.owner, schema: wire.schema.build(vm) })
             })
             .collect();
-        Ok(Flow { kind: wire.kind.into(), actions, declarations, code_hash: code_hash.to_owned() })
+        let cas = wire.settings.cas.into_iter().filter_map(|(scope, cas)| {
+            Some((ScopeKind::parse(&scope)?, Cas { max_retries: cas.max_retries, base_delay_ms: cas.base_delay_ms }))
+        });
+        let settings = Settings { mutation_timeout_ms: wire.settings.mutation_timeout_ms, cas: cas.collect() };
+        let mut flow = Flow {
+            kind: wire.kind.into(),
+            actions,
+            declarations,
+            resources: Resources::default(),
+            code_hash: code_hash.to_owned(),
+            settings,
+        };
+        flow.resources = Resources::gather(own, &flow.blocks())?;
+        Ok(flow)
     }
 
     fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
@@ -196,31 +223,10 @@ impl Registry {
                 let settings = wire
                     .generator
                     .ok_or_else(|| FlowError::plain(format!("block \"{}\" has no generator settings", wire.name)))?;
-                let text = |wire: WireText| match wire {
-                    WireText::Fixed(value) => Text::Fixed(value),
-                    WireText::Call(id) => Text::Call(self.function(vm, id)),
-                };
-                Body::Generator(Box::new(Generator {
-                    model: settings.model.map_or(Text::Fixed(Value::Null), text),
-                    prompt: settings.prompt.into_iter().map(text).collect(),
-                    user: settings.user.map(text),
-                    history: settings.history,
-                    structured: settings.structured,
-                    agent_type: settings.agent_type,
-                    item_visibility: settings.item_visibility,
-                    agent_name: settings.agent_name,
-                    context: settings.context.into_iter().flatten().map(text).collect(),
-                    tools: settings.tools.iter().map(|id| self.block(*id)).collect::<Result<_, _>>()?,
-                    tools_call: settings.tools_call.map(|id| self.function(vm, id)),
-                    max_iterations: settings.max_iterations.max(1.0) as u32,
-                    run_tools: settings.run_tools,
-                }))
+                Body::Generator(Box::new(self.generator(vm, settings)?))
             }
         };
-        let active_status = wire.active_status.map(|text| match text {
-            WireText::Fixed(value) => Text::Fixed(value),
-            WireText::Call(id) => Text::Call(self.function(vm, id)),
-        });
+        let active_status = wire.active_status.map(|text| self.text(vm, text));
         let block = Block {
             name: wire.name.as_str().into(),
             body,
@@ -230,14 +236,15 @@ impl Registry {
             state_schema: wire.state_schema.map(|state| state.build(vm)),
             connect_input: function(wire.connect_input),
             connect_output: function(wire.connect_output),
+            map_model_output: function(wire.map_model_output),
+            cache: wire.cache.map(|cache| Cache {
+                ttl_ms: cache.ttl_ms,
+                key: function(cache.key),
+                keep_if: function(cache.keep_if),
+            }),
             on_completed: function(wire.on_completed),
             on_errored: function(wire.on_errored),
-            retry: wire.retry.map(|retry| Retry {
-                max_attempts: retry.max_attempts,
-                base_delay_ms: retry.base_delay_ms,
-                max_delay_ms: retry.max_delay_ms,
-                retryable_errors: retry.retryable_errors,
-            }),
+            retry: wire.retry.map(WireRetry::build),
             transient: wire.transient,
             active_status,
             rescue: wire
@@ -245,9 +252,76 @@ impl Registry {
                 .into_iter()
                 .map(|handler| Ok(Rescue { when: handler.when, block: self.block(handler.block)? }))
                 .collect::<Result<_, FlowError>>()?,
+            resources: wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<_, _>>()?,
         };
         self.blocks.borrow_mut().insert(wire.id, Rc::new(block));
         Ok(())
+    }
+
+    fn text(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireText) -> Text {
+        match wire {
+            WireText::Fixed(value) => Text::Fixed(value),
+            WireText::Call(id) => Text::Call(self.function(vm, id)),
+        }
+    }
+
+    fn generator(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireGenerator) -> Result<Generator, FlowError> {
+        let text = |wire: WireText| self.text(vm, wire);
+        Ok(Generator {
+            model: match (wire.instance, wire.model) {
+                (Some(instance), _) => Model::Instance(self.instance(vm, instance)),
+                (None, Some(named)) => Model::Named(text(named)),
+                (None, None) => Model::Named(Text::Fixed(Value::Null)),
+            },
+            prompt: wire.prompt.into_iter().map(text).collect(),
+            context: wire.context.into_iter().flatten().map(text).collect(),
+            history: match (wire.history_slot, wire.history) {
+                (Some(slot), _) => Some(History::Slot(text(slot))),
+                (None, query) => query.map(History::Query),
+            },
+            user: wire.user.map(text),
+            structured: wire.structured,
+            agent_type: wire.agent_type,
+            item_visibility: wire.item_visibility,
+            agent_name: wire.agent_name,
+            tools: wire.tools.iter().map(|id| self.block(*id)).collect::<Result<_, _>>()?,
+            tools_call: wire.tools_call.map(|id| self.function(vm, id)),
+            describe_tools: wire.describe_tools,
+            max_iterations: wire.max_iterations.max(1.0) as u32,
+            run_tools: wire.run_tools,
+            stop_when: wire.stop_when.map(|id| self.function(vm, id)),
+            max_tokens: wire.max_tokens,
+            provider_options: wire.provider_options.map(text),
+            repair: Repair {
+                attempts: wire.repair.attempts,
+                coerce: wire.repair.coerce,
+                call: wire.repair.call.map(|id| self.function(vm, id)),
+            },
+            tool_settings: ToolSettings {
+                timeout_ms: wire.tool_settings.timeout_ms,
+                serial: wire.tool_settings.serial,
+                retry: wire.tool_settings.retry.map(WireRetry::build),
+                on_started: self.hook(vm, wire.tool_settings.on_started)?,
+                on_completed: self.hook(vm, wire.tool_settings.on_completed)?,
+                on_errored: self.hook(vm, wire.tool_settings.on_errored)?,
+            },
+        })
+    }
+
+    pub(crate) fn instance(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireInstance) -> Rc<ModelInstance> {
+        Rc::new(ModelInstance {
+            id: wire.model_id,
+            step: wire.step.map(|id| self.function(vm, id)),
+            whole: wire.whole.map(|id| self.function(vm, id)),
+        })
+    }
+
+    fn hook(self: &Rc<Self>, vm: &Rc<Vm>, wire: Option<WireHook>) -> Result<Option<Hook>, FlowError> {
+        Ok(match wire {
+            None => None,
+            Some(WireHook::Call(id)) => Some(Hook::Call(self.function(vm, id))),
+            Some(WireHook::Block(id)) => Some(Hook::Block(self.block(id)?)),
+        })
     }
 
     fn operation(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireStep) -> Result<Operation, FlowError> {
@@ -328,6 +402,22 @@ struct WireFlow {
     actions: IndexMap<String, WireAction>,
     declarations: Vec<WireDeclaration>,
     blocks: Vec<WireBlock>,
+    resources: Vec<WireResource>,
+    settings: WireSettings,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireSettings {
+    mutation_timeout_ms: Option<u64>,
+    cas: IndexMap<String, WireCas>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireCas {
+    max_retries: u32,
+    base_delay_ms: u64,
 }
 
 #[derive(Deserialize)]
@@ -337,6 +427,15 @@ struct WireAction {
     input_schema: Option<u32>,
     description: Option<String>,
     user_message: Option<u32>,
+    token_budget: Option<WireBudget>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireBudget {
+    max_total_tokens: u64,
+    warn_at: Option<u64>,
+    on_exceeded: String,
 }
 
 #[derive(Deserialize)]
@@ -347,13 +446,13 @@ struct WireDeclaration {
 }
 
 #[derive(Deserialize)]
-struct WireState {
+pub(crate) struct WireState {
     id: u32,
     fields: Option<Vec<WireField>>,
 }
 
 impl WireState {
-    fn build(self, vm: &Rc<Vm>) -> SchemaRef {
+    pub(crate) fn build(self, vm: &Rc<Vm>) -> SchemaRef {
         let fields = self.fields.map(|fields| {
             fields
                 .into_iter()
@@ -383,6 +482,8 @@ struct WireBlock {
     state_schema: Option<WireState>,
     connect_input: Option<u32>,
     connect_output: Option<u32>,
+    map_model_output: Option<u32>,
+    cache: Option<WireCache>,
     on_completed: Option<u32>,
     on_errored: Option<u32>,
     retry: Option<WireRetry>,
@@ -400,6 +501,8 @@ struct WireBlock {
     generator: Option<WireGenerator>,
     #[serde(default)]
     rescue: Vec<WireHandler>,
+    #[serde(default)]
+    resources: Vec<WireResource>,
 }
 
 #[derive(Deserialize)]
@@ -409,6 +512,25 @@ struct WireRetry {
     base_delay_ms: u64,
     max_delay_ms: u64,
     retryable_errors: Vec<String>,
+}
+
+impl WireRetry {
+    fn build(self) -> Retry {
+        Retry {
+            max_attempts: self.max_attempts,
+            base_delay_ms: self.base_delay_ms,
+            max_delay_ms: self.max_delay_ms,
+            retryable_errors: self.retryable_errors,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireCache {
+    ttl_ms: Option<u64>,
+    key: Option<u32>,
+    keep_if: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -454,18 +576,60 @@ struct WireHandler {
 #[serde(rename_all = "camelCase")]
 struct WireGenerator {
     model: Option<WireText>,
+    instance: Option<WireInstance>,
     prompt: Vec<WireText>,
+    #[serde(default)]
+    context: Vec<Option<WireText>>,
+    history: Option<Value>,
+    history_slot: Option<WireText>,
     user: Option<WireText>,
-    history: bool,
     structured: bool,
     agent_type: Option<AgentType>,
     item_visibility: Option<Visibility>,
     agent_name: Option<String>,
     #[serde(default)]
-    context: Vec<Option<WireText>>,
-    #[serde(default)]
     tools: Vec<u32>,
     tools_call: Option<u32>,
+    describe_tools: bool,
     max_iterations: f64,
     run_tools: bool,
+    stop_when: Option<u32>,
+    max_tokens: Option<u32>,
+    provider_options: Option<WireText>,
+    repair: WireRepair,
+    tool_settings: WireToolSettings,
+}
+
+/// An author's own model, by the functions that answer.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireInstance {
+    model_id: String,
+    step: Option<u32>,
+    whole: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct WireRepair {
+    attempts: u32,
+    coerce: Option<String>,
+    call: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireToolSettings {
+    timeout_ms: Option<u64>,
+    serial: bool,
+    retry: Option<WireRetry>,
+    on_started: Option<WireHook>,
+    on_completed: Option<WireHook>,
+    on_errored: Option<WireHook>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum WireHook {
+    Call(u32),
+    Block(u32),
 }

@@ -11,6 +11,8 @@ mod bundle;
 mod descriptor;
 mod embedded;
 mod error;
+mod fetch;
+mod resources;
 mod trace;
 mod vm;
 

@@ -45,6 +45,7 @@ pub(crate) enum Answer {
     Value(String),
     Block(String),
     Blocks(String),
+    Model(String),
     Error(String),
 }
 
@@ -310,6 +311,7 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
                 "value" => Answer::Value(payload),
                 "block" => Answer::Block(payload),
                 "blocks" => Answer::Blocks(payload),
+                "model" => Answer::Model(payload),
                 _ => Answer::Error(payload),
             };
             // A caller that went away was aborted.

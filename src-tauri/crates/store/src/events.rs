@@ -125,6 +125,7 @@ impl Store {
             ScopeKind::Request => "SELECT 1 FROM request WHERE id = ?1",
             ScopeKind::Sequencer => "SELECT 1 FROM scope WHERE kind = 'sequencer' AND id = ?1",
             ScopeKind::Block => "SELECT 1 FROM scope WHERE kind = 'block' AND id = ?1",
+            ScopeKind::Resource => "SELECT 1 FROM scope WHERE kind = 'resource' AND id = ?1",
         };
         self.read(|connection| {
             let found: Option<i64> =

@@ -31,6 +31,7 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         | EventKind::RequestStatus { .. }
         | EventKind::Committed { .. }
         | EventKind::CommitRefused { .. }
+        | EventKind::RecordsSeen { .. }
         | EventKind::RouteDecided { .. } => 0,
     }
 }

@@ -3,6 +3,7 @@
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::event::{RequestStatus, Seq};
+use engine::resource::record::{self, Address};
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
@@ -87,8 +88,9 @@ impl Store {
         })
     }
 
-    /// The scopes a request can see: its own that have state, and its session, user and project.
-    /// In the order request, session, user, project, then sequencers and blocks as they appeared.
+    /// The scopes a request can see: its own that have state, its session, user and project, and
+    /// their resources that ever had state. In the order request, session, user, project, then
+    /// sequencers and blocks as they appeared, then resources by name.
     pub fn scopes_of(&self, id: &str) -> Result<Vec<ScopeKey>, Error> {
         self.read(|connection| {
             let row: Option<(i64, String, String, Option<String>)> = connection
@@ -99,14 +101,23 @@ impl Store {
                 .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
                 .optional()?;
             let Some((n, session, user, project)) = row else { return Ok(Vec::new()) };
+            let mut around = vec![ScopeKey::new(ScopeKind::Session, session), ScopeKey::new(ScopeKind::User, user)];
+            around.extend(project.map(|project| ScopeKey::new(ScopeKind::Project, project)));
             let mut scopes = own_scopes(connection, n)?;
-            scopes.push(ScopeKey::new(ScopeKind::Session, session));
-            scopes.push(ScopeKey::new(ScopeKind::User, user));
-            scopes.extend(project.map(|project| ScopeKey::new(ScopeKind::Project, project)));
+            for scope in around {
+                scopes.extend(resources(connection, &scope)?);
+                scopes.push(scope);
+            }
             // Stable: blocks stay as they appeared.
             scopes.sort_by_key(|scope| scope.kind);
             Ok(scopes)
         })
+    }
+
+    /// The resources of a session, a user or a project that ever had state, by name; without the
+    /// indexes of collections.
+    pub fn resources_of(&self, scope: &ScopeKey) -> Result<Vec<ScopeKey>, Error> {
+        self.read(|connection| resources(connection, scope))
     }
 
     /// Users that ran something, by name.
@@ -142,6 +153,24 @@ fn own_scopes(connection: &Connection, request: i64) -> Result<Vec<ScopeKey>, Er
         scopes.push(ScopeKey::new(kind, id));
     }
     Ok(scopes)
+}
+
+fn resources(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>, Error> {
+    let prefix = record::prefix(scope);
+    // After an owner comes `/` and a path, or `:` and a flow; each range ends at the next character.
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM scope WHERE kind = 'resource'
+         AND (id >= ?1 || '/' AND id < ?1 || '0' OR id >= ?1 || ':' AND id < ?1 || ';') ORDER BY id",
+    )?;
+    let rows = statement.query_map((prefix,), |row| row.get::<_, String>(0))?;
+    let mut found = Vec::new();
+    for id in rows {
+        let id = id?;
+        if Address::parse(&id).is_some_and(|address| !address.is_index) {
+            found.push(ScopeKey::new(ScopeKind::Resource, id));
+        }
+    }
+    Ok(found)
 }
 
 fn request(row: &Row<'_>) -> Result<RequestRow, Error> {

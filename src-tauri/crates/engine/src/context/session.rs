@@ -3,10 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::Context;
+use crate::effects::Message;
 use crate::error::FlowError;
 use crate::event::EventKind;
-use crate::item::canonical_item_type;
 use crate::log::RequestEvents;
+use crate::views::history::Query;
 use crate::views::items::{Audience, Item, items};
 use crate::views::{Events, history};
 
@@ -44,31 +45,37 @@ impl Context {
         Ok(entries[start..end].to_vec())
     }
 
-    /// `ctx.session.items.*`: the items of completed earlier requests, then of this one so far.
+    /// `ctx.session.items.all`, `client` and `selectForContext`: the items of completed earlier
+    /// requests, then of this one so far.
     pub fn session_items(&self, audience: Audience, query: &Value) -> Result<Value, FlowError> {
-        let mut all: Vec<Item> = Vec::new();
-        for (request, events) in self.earlier()? {
-            all.extend(items(&request, Events::new(&events), true));
-        }
-        let own = self.run.recorder.items();
-        all.extend(items(&self.run.request, Events::new(&own), true));
-        let with_transient = query["includeTransient"].as_bool().unwrap_or(false);
-        let types: Option<Vec<&str>> = query["itemTypes"]
-            .as_array()
-            .map(|types| types.iter().filter_map(Value::as_str).map(canonical_item_type).collect());
-        all.retain(|item| {
-            (with_transient || !item.transient)
-                && audience.sees(item)
-                && types.as_ref().is_none_or(|types| types.contains(&item.item_type.as_str()))
+        let query = self.query(query)?;
+        let (turns, live) = self.turns()?;
+        let items = history::select(turns, live, audience, &query);
+        let items = items.iter().map(|item| {
+            let mut seen = serde_json::to_value(item).unwrap_or_default();
+            seen["payload"] = history::payload(item);
+            seen
         });
-        if let Some(limit) = query["limit"].as_u64() {
-            all.drain(..all.len().saturating_sub(limit as usize));
-        }
-        if audience == Audience::History {
-            let messages: Vec<_> = all.iter().filter_map(history::message).collect();
-            return serde_json::to_value(messages).map_err(|error| FlowError::plain(error.to_string()));
-        }
-        serde_json::to_value(all).map_err(|error| FlowError::plain(error.to_string()))
+        Ok(items.collect())
+    }
+
+    /// `ctx.session.items.history`: the same conversation as messages for a model.
+    pub fn session_history(&self, query: &Value) -> Result<Vec<Message>, FlowError> {
+        let query = self.query(query)?;
+        let (turns, live) = self.turns()?;
+        Ok(history::messages(&turns, &live, &query))
+    }
+
+    fn query(&self, query: &Value) -> Result<Query, FlowError> {
+        Query::parse(query).map_err(|message| FlowError::validation(format!("ctx.session.items: {message}"), None))
+    }
+
+    /// The items of each earlier request, and those of this one so far.
+    fn turns(&self) -> Result<(Vec<Vec<Item>>, Vec<Item>), FlowError> {
+        let earlier = self.earlier()?;
+        let turns = earlier.iter().map(|(request, events)| items(request, Events::new(events), false)).collect();
+        let own = self.run.recorder.items();
+        Ok((turns, items(&self.run.request, Events::new(&own), true)))
     }
 
     /// The committed events of the session's completed earlier requests, oldest first.

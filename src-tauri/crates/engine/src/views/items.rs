@@ -1,7 +1,8 @@
 //! View: the items of a request, as each audience sees them (seed 003).
 //!
-//! Emitted items are in the log; `state_change`, `block_output`, `router_decision`, `state_snapshot`
-//! and `error` items are read from the events that cause them, so they can never disagree with them.
+//! Emitted items are in the log; `state_change`, `resource_change`, `block_output`, `router_decision`,
+//! `state_snapshot` and `error` items are read from the events that cause them, so they can never
+//! disagree with them.
 
 mod facts;
 
@@ -35,7 +36,7 @@ impl Audience {
     /// The audience of a name.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text {
-            "all" => Audience::All,
+            "all" | "selectForContext" => Audience::All,
             "client" => Audience::Client,
             "history" | "llm" => Audience::History,
             "trace" => Audience::Trace,
@@ -165,7 +166,11 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
             Some(snapshot) => snapshot.item(),
             None => match facts.item_of(request, events, event) {
                 Some(new) => new,
-                None => continue,
+                None => {
+                    // A write that waits for its commit keeps its number free, so that no number moves.
+                    index += u32::from(facts.may_become_item(event));
+                    continue;
+                }
             },
         };
         index += 1;

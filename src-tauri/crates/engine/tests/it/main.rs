@@ -3,5 +3,6 @@
 mod diff;
 mod flows;
 mod operations;
+mod random;
 mod visibility;
 mod written;

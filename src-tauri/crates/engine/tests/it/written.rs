@@ -11,9 +11,10 @@ use engine::data::Data;
 use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
 use engine::event::Event;
-use engine::flow::{Action, Block, Body, Child, Flow, Operation, number_steps};
+use engine::flow::{Action, Block, Body, Child, Flow, Operation, Settings, number_steps};
 use engine::log::memory::MemoryLog;
 use engine::request::{Asked, Ended, Run};
+use engine::resource::Resources;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use indexmap::IndexMap;
@@ -67,12 +68,15 @@ fn block(name: &str, body: Body) -> Rc<Block> {
         state_schema: None,
         connect_input: None,
         connect_output: None,
+        map_model_output: None,
+        cache: None,
         on_completed: None,
         on_errored: None,
         retry: None,
         transient: false,
         active_status: None,
         rescue: Vec::new(),
+        resources: Vec::new(),
     })
 }
 
@@ -110,9 +114,17 @@ impl Effects for Counted {
 /// Runs a block as a flow's only action over a log in memory.
 pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: Value) -> (Ended, Vec<Event>) {
     let mut actions = IndexMap::new();
-    let action = Action { input_schema: None, description: None, block: root.clone(), user_message: None };
+    let action =
+        Action { input_schema: None, description: None, block: root.clone(), user_message: None, token_budget: None };
     actions.insert("run".to_owned(), action);
-    let flow = Flow { kind: "test".into(), actions, declarations: Vec::new(), code_hash: String::new() };
+    let flow = Flow {
+        kind: "test".into(),
+        actions,
+        declarations: Vec::new(),
+        resources: Resources::default(),
+        code_hash: String::new(),
+        settings: Settings::default(),
+    };
     let asked = Asked {
         request: request.into(),
         action: "run".to_owned(),

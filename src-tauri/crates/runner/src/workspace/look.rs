@@ -5,11 +5,13 @@ use std::sync::Arc;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::blocks::{BlockView, blocks};
+use engine::views::history::{Limit, Query};
 use engine::views::items::{Audience, items};
-use engine::views::{Events, diff};
+use engine::views::{Events, diff, history};
 use serde_json::Value;
 use store::{EventQuery, RequestQuery, SessionQuery};
 
+use super::records::{instance_of, put_record, shown};
 use super::{At, Workspace};
 use crate::fault::Fault;
 use crate::views::*;
@@ -165,12 +167,14 @@ impl Workspace {
         Ok(events.iter().map(|event| EventRow::new(request, event)).collect())
     }
 
-    /// The items of a request or a session, as an audience sees them, oldest first.
+    /// The items of a request or a session, as an audience sees them, oldest first. A limit cuts off
+    /// the oldest, as it does for a flow; the history of a session is that of its completed requests.
     pub fn items(
         &self,
         session: Option<&str>,
         request: Option<&str>,
         audience: Audience,
+        limit: Option<Limit>,
     ) -> Result<Vec<ItemRow>, Fault> {
         let requests = match (session, request) {
             (_, Some(request)) => vec![self.request(request)?],
@@ -179,21 +183,22 @@ impl Workspace {
                 let query = RequestQuery { session: Some(session.to_owned()), ..RequestQuery::default() };
                 let mut rows = self.requests(query)?;
                 rows.reverse();
+                if audience == Audience::History {
+                    rows.retain(|row| row.status == RequestStatus::Completed);
+                }
                 rows
             }
             (None, None) => return Err(Fault::invalid("name a session or a request")),
         };
-        let mut all = Vec::new();
+        let mut turns = Vec::new();
         for request in requests {
             let events = self.store.events(&request.id, &EventQuery::default()).map_err(Fault::internal)?;
             let id: Arc<str> = request.id.into();
-            for item in items(&id, Events::new(&events), !request.status.is_terminal()) {
-                if audience.sees(&item) {
-                    all.push(ItemRow::from(item));
-                }
-            }
+            turns.push(items(&id, Events::new(&events), !request.status.is_terminal()));
         }
-        Ok(all)
+        let lasting = matches!(audience, Audience::Client | Audience::History);
+        let query = Query { limit, include_transient: !lasting, ..Query::default() };
+        Ok(history::select(turns, Vec::new(), audience, &query).into_iter().map(ItemRow::from).collect())
     }
 
     /// Every scope's state at an instant of a request; its newest instant when `at` is absent.
@@ -207,21 +212,23 @@ impl Workspace {
         view.versions.insert(ScopeKind::Request.as_str().to_owned(), 0);
         for scope in self.scopes_of(request)? {
             let record = self.store.state_at(&scope, request, seq).map_err(Fault::internal)?;
-            let name = put_state(&mut view, &scope, Json(record.state.to_json()));
-            view.versions.insert(name, record.version);
+            put_record(&mut view, &scope, &record);
         }
         Ok(view)
     }
 
-    /// The newest state of a session, a user or a project.
+    /// The newest state of a session, a user or a project, and of its resources.
     pub fn record_state(&self, scope: ScopeKey) -> Result<StateView, Fault> {
         if !self.store.exists(&scope).map_err(Fault::internal)? {
             return Err(Fault::not_found(format!("unknown {} \"{}\"", scope.kind.as_str(), scope.id)));
         }
         let record = engine::log::Log::record(&*self.store, &scope).map_err(Fault::internal)?;
         let mut view = StateView::default();
-        let name = put_state(&mut view, &scope, Json(record.state.to_json()));
-        view.versions.insert(name, record.version);
+        put_record(&mut view, &scope, &record);
+        for resource in self.store.resources_of(&scope).map_err(Fault::internal)? {
+            let record = engine::log::Log::record(&*self.store, &resource).map_err(Fault::internal)?;
+            put_record(&mut view, &resource, &record);
+        }
         Ok(view)
     }
 
@@ -265,10 +272,10 @@ impl Workspace {
     ) -> Result<Vec<Change>, Fault> {
         let old = self.store.state_at(scope, request, from).map_err(Fault::internal)?;
         let new = self.store.state_at(scope, other, to).map_err(Fault::internal)?;
-        let instance = matches!(scope.kind, ScopeKind::Sequencer | ScopeKind::Block).then(|| scope.id.to_string());
-        Ok(diff::diff(Some(&old.state.to_json()), Some(&new.state.to_json()))
+        let (old, new) = (shown(scope, &old), shown(scope, &new));
+        Ok(diff::diff(old.as_ref(), new.as_ref())
             .into_iter()
-            .map(|difference| Change::new(scope.kind.as_str(), instance.clone(), difference))
+            .map(|difference| Change::new(scope.kind.as_str(), instance_of(scope), difference))
             .collect())
     }
 
@@ -300,10 +307,11 @@ impl Workspace {
             let writer = events.iter().rev().find(|event| match &event.kind {
                 EventKind::StateChanged { scope, operation, .. } => {
                     let same = scope.kind.as_str() == change.scope
-                        && change.instance_id.as_ref().is_none_or(|id| **id == *scope.id);
+                        && (change.instance_id.is_none() || change.instance_id == instance_of(scope));
                     let counts = !scope.kind.is_durable() || in_force.contains(&event.seq);
                     same && counts
-                        && (operation.touched(&empty).contains(&field)
+                        && (change.path.is_empty()
+                            || operation.touched(&empty).contains(&field)
                             || matches!(operation, engine::operation::Operation::Set { .. }))
                 }
                 _ => false,
@@ -366,20 +374,6 @@ fn is_computed(status: RequestStatus) -> bool {
 fn page<T>(rows: impl Iterator<Item = T>, limit: Option<u64>, offset: Option<u64>) -> Vec<T> {
     let bound = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     rows.skip(bound(offset.unwrap_or(0))).take(limit.map_or(usize::MAX, bound)).collect()
-}
-
-fn put_state(view: &mut StateView, scope: &ScopeKey, state: Json) -> String {
-    match scope.kind {
-        ScopeKind::Request => view.request = Some(state),
-        ScopeKind::Session => view.session = Some(state),
-        ScopeKind::User => view.user = Some(state),
-        ScopeKind::Project => view.project = Some(state),
-        ScopeKind::Sequencer | ScopeKind::Block => {
-            view.sequencers.insert(scope.id.to_string(), state);
-            return scope.id.to_string();
-        }
-    }
-    scope.kind.as_str().to_owned()
 }
 
 fn json(value: Option<&Value>) -> Option<Json> {

@@ -2,6 +2,7 @@
 //
 // Must not: interpret anything. Rust reads the recorded operations and runs them.
 
+import { declaredIn, type Declared, type Definitions } from './resources';
 import { isSchema, type AnySchema } from './schema';
 
 export type Kind = 'handler' | 'sequencer' | 'router' | 'generator';
@@ -32,11 +33,22 @@ export interface Handler {
   block: Block;
 }
 
+/** Where a block declares resources, and the scope each place names. */
+const BLOCK_PLACES: [string, string?][] = [
+  ['resources'],
+  ['sessionResources', 'session'],
+  ['userResources', 'user'],
+  ['projectResources', 'project'],
+  ['orgResources', 'project'],
+];
+
 export class Block {
   readonly kind: Kind;
   readonly name: string;
   readonly config: Config;
   readonly description?: string;
+  /** The resources it declares itself. */
+  readonly ownResources: readonly Declared[];
 
   constructor(kind: Kind, config: Config) {
     if (typeof config !== 'object' || config === null) {
@@ -51,6 +63,7 @@ export class Block {
         throw new Error(`${kind} "${name}": ${key} must be a zod schema`);
       }
     }
+    this.ownResources = declaredIn(config, BLOCK_PLACES, `${kind} "${name}"`);
     this.kind = kind;
     this.name = name;
     this.config = config;
@@ -63,6 +76,28 @@ export class Block {
 
   get outputSchema(): AnySchema | undefined {
     return this.config.outputSchema as AnySchema | undefined;
+  }
+
+  /** The blocks it may run that are known before it does. */
+  get children(): readonly Block[] {
+    const listed = this.kind === 'router' ? this.config.routes : this.kind === 'generator' ? this.config.tools : [];
+    const blocks = Array.isArray(listed) ? (listed as unknown[]).filter(isBlock) : [];
+    const rescue = Array.isArray(this.config.rescue) ? (this.config.rescue as Handler[]) : [];
+    return [...blocks, ...rescue.map((handler) => handler?.block).filter(isBlock)];
+  }
+
+  /** Its own resources and those of every block below it; the flow refuses those that conflict. */
+  get declaredResources(): Definitions | undefined {
+    const found: Definitions = {};
+    const seen = new Set<Block>();
+    const walk = (block: Block): void => {
+      if (seen.has(block)) return;
+      seen.add(block);
+      for (const { accessor, definition } of block.ownResources) found[accessor] ??= definition;
+      block.children.forEach(walk);
+    };
+    walk(this);
+    return Object.keys(found).length > 0 ? found : undefined;
   }
 
   /** A copy whose input is made by `mapper`; a later call replaces it (core-semantics §2.4). */

@@ -4,6 +4,7 @@ import { isBlock, type Block } from './blocks';
 import { contextFor, forget } from './context';
 import { describeFlow, describeLate, functions, schemas } from './describe';
 import { decodeError, encodeError, reviveError } from './errors';
+import { modelInstance } from './generator';
 import { isFlow, type Flow } from './flow';
 import { answer, currentToken, native, runAs } from './host';
 import { checkField, describe, parse } from './schema';
@@ -31,6 +32,8 @@ function finish(call: number, value: unknown): void {
   if (Array.isArray(value) && value.length > 0 && value.every(isBlock)) {
     return native.done(call, 'blocks', `[${value.map(describeLate).join(',')}]`);
   }
+  const model = modelInstance(value);
+  if (model) return native.done(call, 'model', JSON.stringify(model));
   let json: string | undefined;
   try {
     json = toJson(value, 'the returned value');

@@ -1,11 +1,10 @@
 // `ctx`: what an author's function can reach. Thin: every member asks the engine.
-//
-// State is read through a deeply read-only view, so that a forgotten `await ctx.x.patchState` shows
-// up as an error and not as a change that nobody recorded (decision 17).
 
-import { functionId } from './describe';
+import { costEstimate } from './describe';
 import { decodeError, reviveError } from './errors';
 import { ask, native } from './host';
+import { resourcesFor } from './resource-handles';
+import { forgetViews, handle } from './state';
 import { toJson } from './values';
 
 type Json = Record<string, unknown>;
@@ -23,115 +22,6 @@ interface Info {
   attempt: number;
   parent?: { name: string; kind: string };
   has: string[];
-}
-
-const views = new Map<string, { stamp: string; view: unknown }>();
-
-function readOnly(value: object, label: string): object {
-  const wrapped = new WeakMap<object, object>();
-  const refuse = (): never => {
-    throw new TypeError(`${label}.state is read-only: use await ${label}.patchState({ … }) or another state operation`);
-  };
-  const wrap = (target: object): object => {
-    let proxy = wrapped.get(target);
-    if (!proxy) {
-      proxy = new Proxy(target, {
-        get(inner, key) {
-          const found: unknown = Reflect.get(inner, key);
-          return typeof found === 'object' && found !== null ? wrap(found) : found;
-        },
-        set: refuse,
-        deleteProperty: refuse,
-        defineProperty: refuse,
-        setPrototypeOf: refuse,
-      });
-      wrapped.set(target, proxy);
-    }
-    return proxy;
-  };
-  return wrap(value);
-}
-
-/** One scope's state and its seven operations (core-semantics §4.1). */
-class StateHandle {
-  readonly #token: number;
-  readonly #target: string;
-  readonly #label: string;
-
-  constructor(token: number, target: string, label: string) {
-    this.#token = token;
-    this.#target = target;
-    this.#label = label;
-  }
-
-  get state(): unknown {
-    const key = `${this.#token}:${this.#target}`;
-    const known = views.get(key);
-    const answer = native.sync('read', this.#token, JSON.stringify([this.#target, known?.stamp ?? '']));
-    if (answer === undefined) return known?.view ?? {};
-    const cut = answer.indexOf('\n');
-    const view = readOnly(JSON.parse(answer.slice(cut + 1)) as object, this.#label);
-    views.set(key, { stamp: answer.slice(0, cut), view });
-    return view;
-  }
-
-  #apply(operation: Json): Promise<boolean> {
-    return ask(this.#token, 'apply', { target: this.#target, ...operation }).then((answer) => answer === 'true');
-  }
-
-  #plain(operation: string, value: unknown): unknown {
-    const json = toJson(value, `${this.#label}.${operation}`);
-    return json === undefined ? undefined : (JSON.parse(json) as unknown);
-  }
-
-  #fields(operation: string, value: unknown): Json {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw new TypeError(`${this.#label}.${operation} needs an object, got ${value === null ? 'null' : typeof value}`);
-    }
-    return this.#plain(operation, value) as Json;
-  }
-
-  async patchState(first: unknown, updater?: unknown): Promise<boolean> {
-    if (typeof first === 'string') {
-      if (typeof updater !== 'function') return false;
-      return this.#apply({ op: 'update', field: first, updater: functionId(updater) });
-    }
-    return this.#apply({ op: 'patch', fields: this.#fields('patchState', first) });
-  }
-
-  async setState(next: unknown): Promise<boolean> {
-    return this.#apply({ op: 'set', state: this.#fields('setState', next) });
-  }
-
-  async incState(by: unknown): Promise<boolean> {
-    const fields = this.#fields('incState', by);
-    for (const [field, amount] of Object.entries(fields)) {
-      if (typeof amount !== 'number') throw new TypeError(`${this.#label}.incState: "${field}" needs a number`);
-    }
-    return this.#apply({ op: 'increment', by: fields });
-  }
-
-  async pushState(field: string, value: unknown): Promise<boolean> {
-    return this.#apply({ op: 'push', field: String(field), value: this.#plain('pushState', value) ?? null });
-  }
-
-  async setStateRecord(field: string, key: string, value: unknown): Promise<boolean> {
-    const plain = this.#plain('setStateRecord', value) ?? null;
-    return this.#apply({ op: 'set_record', field: String(field), key: String(key), value: plain });
-  }
-
-  async deleteStateRecord(field: string, key: string): Promise<boolean> {
-    return this.#apply({ op: 'delete_record', field: String(field), key: String(key) });
-  }
-
-  async atomicState(mutator: unknown): Promise<boolean> {
-    if (typeof mutator !== 'function') throw new TypeError(`${this.#label}.atomicState needs a function`);
-    return this.#apply({ op: 'atomic', mutator: functionId(mutator) });
-  }
-}
-
-function handle(token: number, target: string, label: string, extra: object): StateHandle {
-  return Object.defineProperties(new StateHandle(token, target, label), Object.getOwnPropertyDescriptors(extra));
 }
 
 interface Found {
@@ -183,6 +73,31 @@ function sessionExtras(token: number, info: () => Info): object {
   };
 }
 
+/** What the request's models used; without a budget there is always more. */
+function requestExtras(token: number, identity: object): object {
+  const usage = () => JSON.parse(native.sync('usage', token, '') as string) as Json & { remaining: number | null };
+  const extras = {
+    get tokenUsage() {
+      const told = usage();
+      // As JSON, "no limit" is null.
+      return Object.defineProperty({ ...told, remaining: told.remaining ?? Infinity }, 'toJSON', { value: () => told });
+    },
+    get costEstimate() {
+      return costEstimate(usage().byModel as Record<string, Json>);
+    },
+  };
+  return Object.defineProperties(extras, Object.getOwnPropertyDescriptors(identity));
+}
+
+/** A model by its name, for a handler that asks one itself. The call is recorded like a generator's. */
+function resolvedModel(token: number, modelId: string): object {
+  const generate = async (options: Json): Promise<unknown> => {
+    const asked = JSON.parse(toJson({ ...options, model: modelId }, 'ctx.resolveModel().generate') as string) as Json;
+    return JSON.parse(await ask(token, 'model', asked)) as unknown;
+  };
+  return { modelId, generate };
+}
+
 function emitters(token: number) {
   const emit = (kind: string, payload: Json, options: unknown) => {
     native.sync('emit', token, toJson({ kind, ...payload, options: options ?? {} }, `ctx.emit.${kind}`) as string);
@@ -199,9 +114,7 @@ const contexts = new Map<number, object>();
 
 export function forget(token: number): void {
   contexts.delete(token);
-  for (const target of ['request', 'session', 'user', 'project', 'sequencer', 'self', 'parent']) {
-    views.delete(`${token}:${target}`);
-  }
+  forgetViews(token);
 }
 
 export function contextFor(token: number): object {
@@ -222,10 +135,12 @@ function makeContext(token: number): object {
       return { type, id: id(facts), userId: facts.user, projectId: facts.project, orgId: facts.project };
     },
   });
+  const withResources = (scope: string, extra: object) =>
+    Object.defineProperty(extra, 'resources', { enumerable: true, get: () => resourcesFor(token, scope) });
   const project = () =>
     info().project === undefined
       ? undefined
-      : handle(token, 'project', 'ctx.project', identity('project', (i) => i.project));
+      : handle(token, 'project', 'ctx.project', withResources('project', identity('project', (i) => i.project)));
   const shared = (target: string, label: string, extra: object = {}) =>
     info().has.includes(target) ? handle(token, target, label, extra) : undefined;
   const emit = emitters(token);
@@ -238,14 +153,15 @@ function makeContext(token: number): object {
     return targetHandle(token, found);
   };
   const lazy: Record<string, () => unknown> = {
-    request: () => handle(token, 'request', 'ctx.request', identity('request', (i) => i.requestId)),
-    session: () => handle(token, 'session', 'ctx.session', sessionExtras(token, info)),
-    user: () => handle(token, 'user', 'ctx.user', identity('user', (i) => i.user)),
+    request: () => handle(token, 'request', 'ctx.request', requestExtras(token, identity('request', (i) => i.requestId))),
+    session: () => handle(token, 'session', 'ctx.session', withResources('session', sessionExtras(token, info))),
+    user: () => handle(token, 'user', 'ctx.user', withResources('user', identity('user', (i) => i.user))),
     project,
     org: project,
     sequencer: () => shared('sequencer', 'ctx.sequencer'),
     self: () => shared('self', 'ctx.self'),
     parent: () => (info().parent ? (shared('parent', 'ctx.parent', info().parent) ?? info().parent) : undefined),
+    resources: () => resourcesFor(token),
     emit: () => emit,
     emitMessage: () => emit.message,
     emitComponent: () => emit.component,
@@ -258,6 +174,7 @@ function makeContext(token: number): object {
     },
     getBlockResult: () => (block: unknown) => JSON.parse(native.sync('blockResult', token, nameOf(block)) as string) as unknown,
     wasRescued: () => (block: unknown) => native.sync('wasRescued', token, nameOf(block)) === 'true',
+    resolveModel: () => Object.assign((modelId: string) => resolvedModel(token, modelId), { resolveId: (modelId: string) => modelId }),
     attempt: () => info().attempt,
     idempotencyKey: () => `${info().requestId}:${info().path}`,
     requestRuntime: () => ({ requestId: info().requestId, actionName: info().action, status: 'in_progress' }),

@@ -1,7 +1,9 @@
 // A flow as plain data for the engine: functions and schemas become numbers in two tables.
 
 import { Block, isBlock, needHandlers, type Config, type Fn, type Handler } from './blocks';
+import { isolate, resource } from './bindings';
 import { rootOf, type Flow } from './flow';
+import { cacheOf, generatorSettings } from './generator';
 import { fieldsOf, isSchema, type AnySchema } from './schema';
 import { Sequencer } from './sequencer';
 
@@ -32,13 +34,13 @@ function schemaId(schema: unknown): number | undefined {
   return id;
 }
 
-function stateSchema(schema: unknown): Config | undefined {
+export function stateSchema(schema: unknown): Config | undefined {
   const id = schemaId(schema);
   return id === undefined ? undefined : { id, fields: fieldsOf(schema as AnySchema) };
 }
 
 /** A text, or a function that makes one. */
-function text(value: unknown): Config | undefined {
+export function text(value: unknown): Config | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === 'function' ? { call: functionId(value) } : { fixed: value };
 }
@@ -51,6 +53,11 @@ const SCOPES: [string, string][] = [
   ['orgStateSchema', 'project'],
 ];
 
+/** The flow's settings for tools, which reach every generator of it. */
+let flowTools: Config = {};
+
+let costEstimator: { estimate(entry: unknown, model: string): number } | undefined;
+
 /** Everything the engine needs of a flow; `blocks` is indexed by the ids used elsewhere in it. */
 export function describeFlow(flow: Flow): string {
   const declarations: Config[] = [];
@@ -61,6 +68,10 @@ export function describeFlow(flow: Flow): string {
       declarations.push({ scope: kind, owner: `flow "${flow.kind}"`, schema: stateSchema(schema) });
     }
   }
+  costEstimator = flow.definition.costEstimator as typeof costEstimator;
+  flowTools = (flow.definition.tools as Config | undefined) ?? {};
+  isolate(flow.definition);
+  const resources = flow.ownResources.map((declared) => resource(declared, `flow "${flow.kind}"`));
   const blocks: Config[] = [];
   const actions: Record<string, Config> = {};
   for (const [name, action] of Object.entries(flow.actions)) {
@@ -70,9 +81,49 @@ export function describeFlow(flow: Flow): string {
       inputSchema: schemaId(action.inputSchema ?? root.inputSchema),
       description: action.description ?? root.description,
       userMessage: functionId(action.userMessage),
+      tokenBudget: budget(flow.kind, name, action.tokenBudget as Config | undefined),
     };
   }
-  return JSON.stringify({ kind: flow.kind, actions, declarations, blocks });
+  return JSON.stringify({ kind: flow.kind, actions, declarations, resources, blocks, settings: settingsOf(flow) });
+}
+
+/** What the tokens cost by the flow's `costEstimator`; nothing without one. */
+export function costEstimate(usage: Record<string, Config>): Config {
+  const byModel: Record<string, number> = {};
+  for (const [model, tokens] of Object.entries(usage)) {
+    const entry = { promptTokens: tokens.prompt, completionTokens: tokens.completion, totalTokens: tokens.total };
+    byModel[model] = Number(costEstimator?.estimate({ ...tokens, ...entry }, model) ?? 0);
+  }
+  return { totalUSD: Object.values(byModel).reduce((sum, usd) => sum + usd, 0), byModel };
+}
+
+function budget(kind: string, action: string, given: Config | undefined): Config | undefined {
+  if (given === undefined) return undefined;
+  const where = `Flow "${kind}": action "${action}": tokenBudget`;
+  const { maxTotalTokens, warnAt, onExceeded = 'error' } = given;
+  if (typeof maxTotalTokens !== 'number' || !(maxTotalTokens >= 0)) {
+    throw new Error(`${where} needs { maxTotalTokens: a number of tokens }`);
+  }
+  if (!['error', 'stop', 'warn'].includes(onExceeded as string)) {
+    throw new Error(`${where}: onExceeded is "error", "stop" or "warn", not ${JSON.stringify(onExceeded)}`);
+  }
+  // A threshold of up to 1 is a part of the budget, a larger one a number of tokens.
+  const warn = typeof warnAt === 'number' ? (warnAt <= 1 ? warnAt * maxTotalTokens : warnAt) : undefined;
+  return { maxTotalTokens: Math.floor(maxTotalTokens), warnAt: warn && Math.floor(warn), onExceeded };
+}
+
+/** How requests of the flow treat state (core-semantics §1.5, §1.6, §4.3). */
+function settingsOf(flow: Flow): Config {
+  const cas: Record<string, Config> = {};
+  for (const scope of ['session', 'user', 'project', 'org']) {
+    const given = (flow.definition[scope] as Config | undefined)?.cas as Config | undefined;
+    if (!given) continue;
+    const count = (value: unknown, otherwise: number) => (typeof value === 'number' && value >= 0 ? Math.floor(value) : otherwise);
+    cas[scope] = { maxRetries: count(given.maxRetries, 3), baseDelayMs: count(given.baseDelayMs, 10) };
+  }
+  const timeout = (flow.definition.request as Config | undefined)?.mutationTimeoutMs ?? 30_000;
+  const limited = typeof timeout === 'number' && Number.isFinite(timeout) && timeout > 0;
+  return { cas, mutationTimeoutMs: limited ? Math.floor(timeout) : undefined };
 }
 
 /** A block made while the flow runs (a factory's), with whatever it brings along. */
@@ -102,11 +153,14 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     stateSchema: stateSchema(config.stateSchema),
     connectInput: functionId(config.connectInput),
     connectOutput: functionId(config.connectOutput),
-    onCompleted: functionId(config.onCompleted),
+    mapModelOutput: functionId(config.mapModelOutput),
+    cache: cacheOf(config.cacheable),
+    onCompleted: functionId(withMeta(config.onCompleted)),
     onErrored: functionId(config.onErrored),
     retry: retry(config.retry as Config | undefined),
     transient: config.transient === true,
     activeStatus: text(config.activeStatusMessage),
+    resources: block.ownResources.map((declared) => resource(declared, `block "${block.name}"`)),
   };
   const child = (inner: Block) => describeBlock(inner, blocks, declarations);
   if (config.rescue) {
@@ -139,10 +193,17 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   } else if (block.kind === 'handler') {
     described.execute = functionId(config.execute);
   } else {
-    described.generator = generatorSettings(config, child);
+    described.generator = generatorSettings(config, flowTools, child);
   }
   blocks.push(described);
   return id;
+}
+
+/** `onCompleted(output, ctx, meta?)`: the engine calls with `(output, meta?)`, and `ctx` comes last. */
+function withMeta(hook: unknown): unknown {
+  if (typeof hook !== 'function') return undefined;
+  const call = hook as (...args: unknown[]) => unknown;
+  return (...args: unknown[]) => (args.length === 3 ? call(args[0], args[2], args[1]) : call(...args));
 }
 
 /** Handlers from `.rescue(…)` are read already; those of a configuration are not. */
@@ -151,46 +212,7 @@ function handlersOf(rescue: unknown, name: string): Handler[] {
   return read ? (rescue as Handler[]) : needHandlers(rescue, name);
 }
 
-function generatorSettings(config: Config, child: (block: Block) => number): Config {
-  const prompt = Array.isArray(config.prompt) ? config.prompt : [config.prompt];
-  const output = config.outputSchema as AnySchema | undefined;
-  const kind = output?._def?.typeName ?? output?._zod?.def.type;
-  return {
-    model: text(config.model),
-    prompt: prompt.map(text).filter((part) => part !== undefined),
-    user: text(config.user),
-    history: config.history === true || (typeof config.history === 'object' && config.history !== null),
-    structured: output !== undefined && kind !== 'ZodString' && kind !== 'string',
-    agentType: config.agentType,
-    itemVisibility: config.itemVisibility,
-    agentName: config.agentName,
-    context: contextParts(config.context),
-    tools: Array.isArray(config.tools) ? (config.tools as Block[]).map(child) : [],
-    toolsCall: functionId(config.tools),
-    maxIterations: Number((config.loop as Config | undefined)?.maxIterations ?? config.maxIterations ?? 8),
-    runTools: (config.loop as Config | undefined)?.runTools !== false,
-  };
-}
-
-/** The entries of `context`, in order; objects stay whole, their functions become one call. */
-function contextParts(context: unknown): (Config | undefined)[] {
-  if (context === undefined || context === null) return [];
-  if (Array.isArray(context)) return context.flatMap(contextParts);
-  if (typeof context === 'object' && !('content' in context)) {
-    const entries = Object.entries(context);
-    const make = async (input: unknown, ctx: unknown) => {
-      const made: Config = {};
-      for (const [key, value] of entries) {
-        made[key] = typeof value === 'function' ? await (value as (i: unknown, c: unknown) => unknown)(input, ctx) : value;
-      }
-      return made;
-    };
-    return [text(make)];
-  }
-  return [text(context)];
-}
-
-function retry(config: Config | undefined): Config | undefined {
+export function retry(config: Config | undefined): Config | undefined {
   if (!config) return undefined;
   const classes = (config.retryableErrors as { name: string }[] | undefined) ?? [];
   return {

@@ -48,6 +48,20 @@ export class SequencerOutputSchemaError extends FlowError {
   }
 }
 
+export class ResourceAlreadyExistsError extends FlowError {
+  constructor(message: string, options: Partial<FlowError> = {}) {
+    super(message, { code: 'resource_already_exists', ...options });
+    this.name = 'ResourceAlreadyExistsError';
+  }
+}
+
+export class ResourceDeletedError extends FlowError {
+  constructor(message: string, options: Partial<FlowError> = {}) {
+    super(message, { code: 'resource_deleted', ...options });
+    this.name = 'ResourceDeletedError';
+  }
+}
+
 class LimitError extends FlowError {
   constructor(message: string) {
     super(message, { code: 'limit_exceeded' });
@@ -64,7 +78,12 @@ const classes: Record<string, new (message: string, options: Partial<FlowError>)
   ValidationError,
   ConcurrentModificationError,
   SequencerOutputSchemaError,
+  ResourceAlreadyExistsError,
+  ResourceDeletedError,
 };
+
+// Ten frames, the default, are used up by the promise machinery around an author's line.
+(Error as unknown as { stackTraceLimit: number }).stackTraceLimit = 40;
 
 /** Thrown objects that went to the engine, so that a rescue or hook gets the very same object. */
 const thrown = new Map<number, unknown>();
@@ -125,6 +144,8 @@ export function reviveError(wire: Wire): Error {
   if (wire.details !== undefined) options.details = wire.details;
   const error = known ? new known(wire.message, options) : new Error(wire.message);
   error.name = wire.name;
+  // Where it was made says nothing; who asked for what failed may put its own place here.
+  error.stack = '';
   if (!known && wire.code !== undefined) (error as FlowError).code = wire.code;
   return error;
 }

@@ -1,6 +1,8 @@
 // defineFlow: checks what can be checked when a file loads, and keeps the definition.
 
 import { isBlock, type Block, type Config } from './blocks';
+import { checkProjection } from './projections';
+import { declaredIn, type Declared } from './resources';
 import { isSchema } from './schema';
 
 export class Flow {
@@ -13,6 +15,24 @@ export class Flow {
   get actions(): Record<string, Config> {
     return (this.definition.actions ?? {}) as Record<string, Config>;
   }
+
+  /** The resources that the flow itself declares. */
+  get ownResources(): readonly Declared[] {
+    return resourcesOf(this.definition);
+  }
+}
+
+function resourcesOf(definition: Config): readonly Declared[] {
+  const where = `Flow "${definition.kind as string}"`;
+  const places = ['session', 'user', 'project', 'org'].flatMap((scope) =>
+    declaredIn(definition[scope] as Config | undefined, [['resources', scope === 'org' ? 'project' : scope]], `${where}: ${scope}`),
+  );
+  const own = [...declaredIn(definition, [['resources']], where), ...places];
+  const lazy = own.find(({ definition: one }) => one.kind === 'resource' && one.config.prefetchMode === 'lazy');
+  if (lazy) {
+    throw new Error(`${where}: resource "${lazy.accessor}" is lazy, but no block would load it; declare it on a block`);
+  }
+  return own;
 }
 
 type FlowType = Flow & ((options?: Config) => FlowType);
@@ -35,10 +55,30 @@ export function defineFlow(definition: Config): FlowType {
     if (schema !== undefined && !isSchema(schema)) {
       throw new Error(`Flow "${definition.kind}": ${scope}.stateSchema must be a zod schema`);
     }
+    checkProjection(definition[scope] as Config | undefined, `Flow "${definition.kind}": ${scope}`);
   }
+  needUser(definition);
   const factory = (options: Config = {}): FlowType =>
     defineFlow({ ...definition, ...options, actions: mergeActions(definition, options) });
   return Object.setPrototypeOf(Object.assign(factory, { definition }), Flow.prototype) as FlowType;
+}
+
+/** A flow that may run for nobody has nothing that belongs to somebody. */
+function needUser(definition: Config): void {
+  const required = (definition.authentication as Config | undefined)?.requireUser ?? definition.requireUser;
+  if (required !== false) return;
+  const { stateSchema, client } = (definition.user ?? {}) as { stateSchema?: unknown; client?: object };
+  const refuse = (what: string): never => {
+    throw new Error(`Flow "${definition.kind as string}": requireUser: false and ${what} cannot both hold`);
+  };
+  if (stateSchema) refuse('user.stateSchema');
+  if (client && Object.keys(client).length > 0) refuse('user.client');
+  const own = resourcesOf(definition).map(({ accessor, definition: one }) => [accessor, one] as const);
+  const actions = Object.values((definition.actions ?? {}) as Record<string, Config>);
+  const roots = actions.map((action) => (action.block ?? action.steps) as Block);
+  const all = [...own, ...roots.flatMap((root) => Object.entries(root.declaredResources ?? {}))];
+  const personal = all.find(([, one]) => one.scope === 'user');
+  if (personal) refuse(`the user resource "${personal[0]}"`);
 }
 
 export function isFlow(value: unknown): value is Flow {

@@ -3,11 +3,14 @@
 export { handler, router, generator } from './blocks';
 export { sequencer } from './sequencer';
 export { defineFlow } from './flow';
+export { defineResource, defineResourceCollection, defineResourceNamespace } from './resources';
 export { transientSlot } from './schema';
 export {
   FlowError,
   ValidationError,
   ConcurrentModificationError,
   SequencerOutputSchemaError,
+  ResourceAlreadyExistsError,
+  ResourceDeletedError,
   SuspensionError,
 } from './errors';

@@ -111,6 +111,11 @@ export class Sequencer extends Block {
     this.operations = operations;
   }
 
+  override get children(): readonly Block[] {
+    const inside = this.operations.flatMap(({ block, arms = [] }) => [block, ...arms.map((arm) => arm.block)]);
+    return [...inside.filter(isBlock), ...super.children];
+  }
+
   #with(operation: Operation): Sequencer {
     return new Sequencer(this.config, [...this.operations, operation]);
   }

@@ -9,6 +9,10 @@ use serde_json::{Map, Value, json};
 use super::Provenance;
 use crate::event::{Event, EventKind, Outcome, Recorded, Seq};
 use crate::item::{ItemStatus, NewItem};
+use crate::operation::Operation;
+use crate::resource::record::{self, Address};
+use crate::scope::ScopeKind;
+use crate::usage::Usage;
 use crate::views::Events;
 
 /// What one pass over the events tells about blocks and commits.
@@ -17,6 +21,8 @@ pub(super) struct Facts<'a> {
     abandoned: HashSet<(&'a str, u32)>,
     memoized: HashSet<(&'a str, u32)>,
     committed: HashMap<Seq, Option<&'a Value>>,
+    /// What the models of each attempt were asked and used.
+    models: HashMap<(&'a str, u32), (&'a str, Usage)>,
     /// Attempts that have not ended.
     open: HashSet<(&'a str, u32)>,
 }
@@ -27,6 +33,7 @@ impl<'a> Facts<'a> {
         let mut abandoned = HashSet::new();
         let mut memoized = HashSet::new();
         let mut committed = HashMap::new();
+        let mut models: HashMap<(&'a str, u32), (&'a str, Usage)> = HashMap::new();
         let mut open: HashSet<(&'a str, u32)> = HashSet::new();
         for event in events.iter() {
             for commit in event.kind.commits() {
@@ -54,18 +61,30 @@ impl<'a> Facts<'a> {
                         abandoned.insert((path, event.attempt));
                     }
                 }
+                EventKind::EffectRecorded { effect, request: Some(request), result, .. } if effect == "model" => {
+                    let model = request["model"].as_str().unwrap_or_default();
+                    let asked = models.entry((path, event.attempt)).or_default();
+                    asked.0 = model;
+                    asked.1.add(model, result.get("usage"));
+                }
                 _ => {}
             }
         }
         if !live {
             abandoned.extend(open.drain());
         }
-        Facts { names, abandoned, memoized, committed, open }
+        Facts { names, abandoned, memoized, committed, models, open }
     }
 
     /// Whether the block that made an event has ended.
     pub(super) fn has_ended(&self, event: &Event) -> bool {
         event.path.as_deref().is_none_or(|path| !self.open.contains(&(path, event.attempt)))
+    }
+
+    /// Whether an event that is no item yet will be one when its block commits.
+    pub(super) fn may_become_item(&self, event: &Event) -> bool {
+        matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind.is_durable())
+            && !self.is_recalled(event)
     }
 
     pub(super) fn is_dropped(&self, event: &Event) -> bool {
@@ -106,6 +125,9 @@ impl<'a> Facts<'a> {
                     None if scope.kind.is_durable() => return None,
                     None => None,
                 };
+                if scope.kind == ScopeKind::Resource {
+                    return resource_change(&scope.id, operation, *version, rebased.or(value.as_ref()));
+                }
                 let mut payload = Map::new();
                 payload.insert("scope".to_owned(), scope.kind.as_str().into());
                 payload.insert("scopeId".to_owned(), (&*scope.id).into());
@@ -160,16 +182,7 @@ impl<'a> Facts<'a> {
             }
             _ => return None,
         };
-        Some(NewItem {
-            item_type: item_type.to_owned(),
-            status,
-            key: None,
-            transient: false,
-            agent_type: None,
-            agent_name: None,
-            item_visibility: None,
-            payload,
-        })
+        Some(plain(item_type, status, payload))
     }
 
     fn execution(&self, events: Events<'a>, event: &Event) -> Map<String, Value> {
@@ -185,8 +198,46 @@ impl<'a> Facts<'a> {
         if let Some(input) = events.value(input) {
             payload.insert("input".to_owned(), input.clone());
         }
+        if let Some((model, usage)) = event.path.as_deref().and_then(|path| self.models.get(&(path, event.attempt))) {
+            payload.insert("model".to_owned(), (*model).into());
+            payload.insert("modelUsage".to_owned(), json!(usage.by_model));
+        }
         payload
     }
+}
+
+/// An item that nobody in particular emitted.
+fn plain(item_type: &str, status: ItemStatus, payload: Map<String, Value>) -> NewItem {
+    NewItem {
+        item_type: item_type.to_owned(),
+        status,
+        key: None,
+        transient: false,
+        agent_type: None,
+        agent_name: None,
+        item_visibility: None,
+        payload,
+    }
+}
+
+/// A write to a resource (seed 003: transient, always); changes of an index are nobody's business.
+fn resource_change(id: &str, operation: &Operation, version: u64, sums: Option<&Value>) -> Option<NewItem> {
+    let address = Address::parse(id).filter(|address| !address.is_index)?;
+    let mut payload = object(json!({
+        "scope": address.scope.as_str(),
+        "resourcePath": address.path,
+        "changeType": record::change_type(operation, version),
+        "operation": operation.name(),
+        "delta": record::delta(operation),
+        "version": version,
+    }));
+    if let Some(path) = operation.path() {
+        payload.insert("path".to_owned(), path.into());
+    }
+    if let Some(sums) = sums {
+        payload.insert("value".to_owned(), sums.clone());
+    }
+    Some(NewItem { transient: true, ..plain("resource_change", ItemStatus::Completed, payload) })
 }
 
 fn resolve(events: Events<'_>, recorded: &Recorded) -> Option<Value> {

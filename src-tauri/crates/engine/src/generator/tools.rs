@@ -1,0 +1,367 @@
+//! Tools: what a model may call, and what happens when it does (core-semantics §6.7).
+//!
+//! A call really runs its block. Its failure fails nothing: the model is told. Every call is one
+//! `block_tool_output` item, in progress while it runs.
+
+use std::rc::Rc;
+
+use futures_util::FutureExt;
+use futures_util::future::{Either, LocalBoxFuture, join_all, select};
+use serde_json::{Value, json};
+
+use super::messages::message;
+use super::speech::{fields, identity};
+use crate::block::{Flowing, run_block};
+use crate::callable::{Arg, Returned};
+use crate::context::{Context, EmitOptions};
+use crate::data::Data;
+use crate::effects::{Message, ModelReply, ToolCall, ToolOffer};
+use crate::error::FlowError;
+use crate::event::EventKind;
+use crate::flow::{Block, Generator, Hook};
+use crate::item::{ItemStatus, NewItem};
+use crate::path::{encode, join};
+use crate::views::history::tool_alias;
+
+/// A block that the model may call.
+#[derive(Clone)]
+pub(super) struct Tool {
+    pub(super) offer: ToolOffer,
+    pub(super) block: Rc<Block>,
+}
+
+/// The tools of a step. Those a function gives later can only be fewer than at the start.
+pub(super) async fn offered(
+    cx: &Context,
+    generator: &Generator,
+    input: &Data,
+    start: Option<&[Tool]>,
+) -> Result<Vec<Tool>, FlowError> {
+    if let (Some(start), None) = (start, &generator.tools_call) {
+        return Ok(start.to_vec());
+    }
+    let mut blocks = generator.tools.clone();
+    if let Some(call) = &generator.tools_call {
+        match crate::unit::call(cx, call, vec![Arg::Data(input.clone())]).await? {
+            Returned::Block(block) => blocks.push(block),
+            Returned::Blocks(more) => blocks.extend(more),
+            Returned::Data(data) if data.as_value().is_none_or(|v| v.as_array().is_some_and(Vec::is_empty)) => {}
+            Returned::Data(_) | Returned::Model(_) => {
+                return Err(FlowError::plain(format!(
+                    "Generator \"{}\": tools must be a list of blocks",
+                    cx.frame.block.name
+                )));
+            }
+        }
+    }
+    if let Some(start) = start {
+        let wanted = |tool: &&Tool| blocks.iter().any(|block| block.name == tool.block.name);
+        return Ok(start.iter().filter(wanted).cloned().collect());
+    }
+    let mut tools: Vec<Tool> = Vec::new();
+    for block in blocks {
+        let plain = tool_alias(&block.name);
+        let mut name = plain.clone();
+        let mut count = 1;
+        while tools.iter().any(|tool| tool.offer.name == name) {
+            count += 1;
+            name = format!("{plain}_{count}");
+        }
+        let parameters = block
+            .input_schema
+            .as_ref()
+            .map_or_else(|| json!({ "type": "object", "properties": {} }), |schema| schema.describe());
+        tools.push(Tool { offer: ToolOffer { name, description: block.description.clone(), parameters }, block });
+    }
+    Ok(tools)
+}
+
+/// Runs the calls of one step. The model gets one message with its calls and one per result, in the
+/// order it asked.
+pub(super) async fn run_calls(
+    cx: &Context,
+    generator: &Generator,
+    tools: &[Tool],
+    step: u32,
+    reply: &ModelReply,
+) -> Result<Vec<Message>, FlowError> {
+    let status = cx.run.status_line.borrow().clone();
+    let runs = reply.tool_calls.iter().enumerate().map(|(n, call)| run_call(cx, generator, tools, step, n, call));
+    let results = if generator.tool_settings.serial {
+        let mut results = Vec::new();
+        for run in runs {
+            results.push(run.await);
+        }
+        results
+    } else {
+        join_all(runs).await
+    };
+    // What the status line said before the tools, it says again.
+    if *cx.run.status_line.borrow() != status && status.is_some() {
+        cx.emit_status(status, Default::default(), EmitOptions::default());
+    }
+    let mut content: Vec<Value> = reply.text.iter().map(|text| json!({ "type": "text", "text": text })).collect();
+    content.extend(
+        reply.tool_calls.iter().map(
+            |call| json!({ "type": "tool-call", "toolCallId": call.id, "toolName": call.name, "args": call.args }),
+        ),
+    );
+    let mut messages = vec![message("assistant", content)];
+    for (call, result) in reply.tool_calls.iter().zip(results) {
+        let output = match result {
+            Ok(Value::String(text)) => json!({ "type": "text", "value": text }),
+            Ok(value) => json!({ "type": "json", "value": value }),
+            Err(error) if is_final(&error) => return Err(error),
+            Err(error) => json!({ "type": "error-text", "value": error.message }),
+        };
+        let part = json!({ "type": "tool-result", "toolCallId": call.id, "toolName": call.name, "output": output });
+        messages.push(message("tool", vec![part]));
+    }
+    Ok(messages)
+}
+
+/// What a model cannot answer for.
+fn is_final(error: &FlowError) -> bool {
+    error.is_abort() || error.name == "StorageError" || error.name == "SuspensionError" || error.name == "LimitError"
+}
+
+/// One call with its item. The answer is what the model sees of the output.
+async fn run_call(
+    cx: &Context,
+    generator: &Generator,
+    tools: &[Tool],
+    step: u32,
+    n: usize,
+    call: &ToolCall,
+) -> Result<Value, FlowError> {
+    let known = tools.iter().find(|tool| tool.offer.name == call.name || *tool.block.name == *call.name);
+    let name = known.map_or(call.name.as_str(), |tool| &tool.block.name);
+    let item = add_item(cx, generator, name, call);
+    let result = match known {
+        None => Err(FlowError::plain(format!("Model called unknown tool \"{}\"", call.name))),
+        Some(tool) => answer(cx, generator, tool, step, n, call).await,
+    };
+    let (status, mut patch) = match &result {
+        Ok(answered) => {
+            let mut patch = json!({ "output": answered.output });
+            if let Some(age) = answered.cached {
+                patch["cached"] = true.into();
+                patch["cacheAgeMs"] = age.into();
+            }
+            if let Some(seen) = &answered.for_model {
+                patch["modelOutput"] = seen.clone();
+            }
+            (ItemStatus::Completed, patch)
+        }
+        Err(error) => {
+            let told =
+                json!({ "name": error.name, "message": error.message, "code": error.code, "details": error.details });
+            (ItemStatus::Failed, json!({ "error": told }))
+        }
+    };
+    if let Some(Value::Object(error)) = patch.get_mut("error") {
+        error.retain(|_, value| !value.is_null());
+    }
+    cx.record(EventKind::ItemDone { of: item, status, patch: fields(patch) });
+    result.map(|answered| answered.for_model.unwrap_or(answered.output))
+}
+
+fn add_item(cx: &Context, generator: &Generator, name: &str, call: &ToolCall) -> crate::event::Seq {
+    let who = identity(cx, generator).unwrap_or_default();
+    let payload = json!({
+        "blockName": name,
+        "toolCall": {
+            "callId": call.id,
+            "name": name,
+            "alias": call.name,
+            "arguments": call.args.to_string(),
+            "generatorBlock": &*cx.frame.block.name,
+        },
+    });
+    let item = NewItem {
+        item_type: "block_tool_output".to_owned(),
+        status: ItemStatus::InProgress,
+        key: None,
+        transient: false,
+        agent_type: who.agent_type,
+        agent_name: who.agent_name,
+        item_visibility: who.item_visibility,
+        payload: fields(payload),
+    };
+    cx.record(EventKind::ItemAdded { item })
+}
+
+/// What a call came to.
+struct Answered {
+    output: Value,
+    /// What the model sees in its place (`mapModelOutput`).
+    for_model: Option<Value>,
+    /// Milliseconds since an equal call gave this answer, if one did.
+    cached: Option<i64>,
+}
+
+async fn answer(
+    cx: &Context,
+    generator: &Generator,
+    tool: &Tool,
+    step: u32,
+    n: usize,
+    call: &ToolCall,
+) -> Result<Answered, FlowError> {
+    let settings = &generator.tool_settings;
+    let name = &tool.block.name;
+    let place = format!("{}[{step}.{n}]", encode(name));
+    let happened = |more: Value| {
+        let mut all = json!({ "toolName": &**name, "input": call.args });
+        if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
+            all.extend(more);
+        }
+        all
+    };
+    let key = cache_key(cx, tool, call).await?;
+    if let Some((output, age)) = key.as_ref().and_then(|key| cx.run.tool_answers.borrow().get(key, &*cx.run.effects)) {
+        let for_model = for_model(cx, tool, &output).await?;
+        hook(cx, &settings.on_completed, &place, "onToolCompleted", || {
+            happened(json!({ "output": output, "cached": true }))
+        })
+        .await?;
+        return Ok(Answered { output, for_model, cached: Some(age) });
+    }
+    cx.emit_status(Some(format!("Using {name}…")), Default::default(), EmitOptions::default());
+    let work = async {
+        hook(cx, &settings.on_started, &place, "onToolStarted", || happened(json!({}))).await?;
+        let output = run_tried(cx, generator, tool, &place, call).await?.data.to_json();
+        hook(cx, &settings.on_completed, &place, "onToolCompleted", || happened(json!({ "output": output }))).await?;
+        Ok(output)
+    };
+    match work.await {
+        Ok(output) => {
+            if let (Some(key), Some(cache)) = (key, &tool.block.cache) {
+                let keep = match &cache.keep_if {
+                    Some(keep) => {
+                        let args = vec![Arg::Data(output.clone().into())];
+                        crate::unit::call(cx, keep, args).await?.into_data()?.is_truthy()
+                    }
+                    None => true,
+                };
+                if keep {
+                    cx.run.tool_answers.borrow_mut().put(key, &output, cx.run.effects.now_ms(), cache.ttl_ms);
+                }
+            }
+            let for_model = for_model(cx, tool, &output).await?;
+            Ok(Answered { output, for_model, cached: None })
+        }
+        Err(error) => {
+            let error: FlowError = error;
+            if !is_final(&error) {
+                let told = json!({ "name": error.name, "message": error.message, "code": error.code });
+                hook(cx, &settings.on_errored, &place, "onToolErrored", || happened(json!({ "error": told }))).await?;
+            }
+            Err(error)
+        }
+    }
+}
+
+async fn for_model(cx: &Context, tool: &Tool, output: &Value) -> Result<Option<Value>, FlowError> {
+    let Some(map) = &tool.block.map_model_output else { return Ok(None) };
+    let args = vec![Arg::Data(output.clone().into())];
+    Ok(Some(crate::unit::call(cx, map, args).await?.into_data()?.to_json()))
+}
+
+/// The key of a tool that may be answered from an earlier call.
+async fn cache_key(cx: &Context, tool: &Tool, call: &ToolCall) -> Result<Option<String>, FlowError> {
+    let Some(cache) = &tool.block.cache else { return Ok(None) };
+    let own = match &cache.key {
+        Some(key) => {
+            crate::unit::call(cx, key, vec![Arg::Data(call.args.clone().into())]).await?.into_data()?.to_json()
+        }
+        None => sorted(&call.args),
+    };
+    Ok(Some(format!("{}\u{0}{own}", tool.block.name)))
+}
+
+/// The same arguments in one order of keys.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut entries: Vec<_> = fields.iter().collect();
+            entries.sort_by_key(|(name, _)| name.as_str());
+            Value::Object(entries.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect())
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Runs the tool's block as often as the settings say.
+async fn run_tried(
+    cx: &Context,
+    generator: &Generator,
+    tool: &Tool,
+    place: &str,
+    call: &ToolCall,
+) -> Result<Flowing, FlowError> {
+    let settings = &generator.tool_settings;
+    let path = join(&cx.frame.path, &format!("tool:{place}"));
+    let attempts = settings.retry.as_ref().map_or(1, |retry| retry.max_attempts.max(1));
+    let mut attempt = 0;
+    loop {
+        let input = Flowing::new(call.args.clone().into());
+        let run = run_block(cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()), path.clone(), input);
+        let error = match within(cx, settings.timeout_ms, &tool.block.name, run).await {
+            Ok(output) => return Ok(output),
+            Err(error) => error,
+        };
+        attempt += 1;
+        let Some(retry) = settings.retry.as_ref().filter(|_| attempt < attempts && !is_final(&error)) else {
+            return Err(error);
+        };
+        let listed = &retry.retryable_errors;
+        if !listed.is_empty() && !error.classes.iter().any(|class| listed.contains(class)) {
+            return Err(error);
+        }
+        let pause = retry.base_delay_ms.saturating_mul(1 << (attempt - 1).min(20)).min(retry.max_delay_ms);
+        cx.run.effects.sleep(pause).await;
+    }
+}
+
+/// Waits for a call at most so long. A call that takes longer goes on beside the generator: its
+/// effects happened, and the log must show how it ended.
+async fn within(
+    cx: &Context,
+    timeout_ms: Option<u64>,
+    name: &str,
+    run: LocalBoxFuture<'static, Result<Flowing, FlowError>>,
+) -> Result<Flowing, FlowError> {
+    let Some(ms) = timeout_ms else { return run.await };
+    match select(run, cx.run.effects.sleep(ms)).await {
+        Either::Left((result, _)) => result,
+        Either::Right((_, run)) => {
+            cx.run.pool.beside(run.map(drop).boxed_local());
+            Err(FlowError {
+                code: Some("timeout_error".to_owned()),
+                retryable: true,
+                classes: ["TimeoutError", "FlowError", "Error"].map(str::to_owned).to_vec(),
+                ..FlowError::new("TimeoutError", format!("tool:{name} timed out after {ms}ms"))
+            })
+        }
+    }
+}
+
+async fn hook(
+    cx: &Context,
+    hook: &Option<Hook>,
+    place: &str,
+    event: &str,
+    happened: impl FnOnce() -> Value,
+) -> Result<(), FlowError> {
+    match hook {
+        None => Ok(()),
+        Some(Hook::Call(call)) => crate::unit::call(cx, call, vec![Arg::Data(happened().into())]).await.map(drop),
+        Some(Hook::Block(block)) => {
+            let path = join(&cx.frame.path, &format!("{event}:{place}"));
+            let input = Flowing::new(happened().into());
+            run_block(cx.run.clone(), block.clone(), Some(cx.frame.clone()), path, input).await.map(drop)
+        }
+    }
+}

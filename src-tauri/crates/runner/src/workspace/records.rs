@@ -1,0 +1,50 @@
+//! How a scope's record is shown: state of its own kind under its own name.
+
+use engine::log::Record;
+use engine::resource::record::{self, Address};
+use engine::scope::{ScopeKey, ScopeKind};
+use serde_json::Value;
+
+use crate::views::{Json, StateView};
+
+/// Puts a record where a view has its scope. A resource that is not there is left out.
+pub(super) fn put_record(view: &mut StateView, scope: &ScopeKey, record: &Record) {
+    let Some(state) = shown(scope, record).map(Json) else { return };
+    let mut name = scope.kind.as_str().to_owned();
+    match scope.kind {
+        ScopeKind::Request => view.request = Some(state),
+        ScopeKind::Session => view.session = Some(state),
+        ScopeKind::User => view.user = Some(state),
+        ScopeKind::Project => view.project = Some(state),
+        ScopeKind::Sequencer | ScopeKind::Block => {
+            name = scope.id.to_string();
+            view.sequencers.insert(name.clone(), state);
+        }
+        ScopeKind::Resource => {
+            name = instance_of(scope).unwrap_or_default();
+            let fields = record::fields(&record.state);
+            view.resources.insert(name.clone(), Json(fields.to_json()));
+            if let Some(text) = record::content(&record.state) {
+                view.contents.insert(name.clone(), text.to_owned());
+            }
+        }
+    }
+    view.versions.insert(name, record.version);
+}
+
+/// A record's state as differences are read from it; a resource's text is under `$content`.
+pub(super) fn shown(scope: &ScopeKey, record: &Record) -> Option<Value> {
+    match scope.kind {
+        ScopeKind::Resource => record::shown(&record.state),
+        _ => Some(record.state.to_json()),
+    }
+}
+
+/// Which of several scopes of one kind: a block's instance, or `<scope>/<path>` of a resource.
+pub(super) fn instance_of(scope: &ScopeKey) -> Option<String> {
+    match scope.kind {
+        ScopeKind::Sequencer | ScopeKind::Block => Some(scope.id.to_string()),
+        ScopeKind::Resource => Some(Address::parse(&scope.id).map_or(scope.id.to_string(), |found| found.shown())),
+        _ => None,
+    }
+}
