@@ -64,7 +64,8 @@ fn check_secret(place: &Place, answer: &Answer) {
 /// A run that the server's answer fails.
 #[track_caller]
 fn check_failure(reply: Reply, name: &str, code: &str, says: &[&str]) -> Value {
-    let server = Server::start([reply]);
+    // A server whose stream is none is asked a second time, for the whole.
+    let server = Server::start([reply.clone(), reply]);
     let place = place(&server.address());
     let answer = run(&place, "chat");
     assert_eq!(answer.code, Some(3), "{answer}");
@@ -83,14 +84,15 @@ fn check_failure(reply: Reply, name: &str, code: &str, says: &[&str]) -> Value {
 
 #[test]
 fn a_model_answers_and_is_recorded() {
-    let server = Server::start([Reply::text("Hi there.")]);
+    let server = Server::start([Reply::text("Hi there, Ada.")]);
     let place = place(&server.address());
     let answer = run(&place, "chat");
-    assert_eq!((answer.code, &answer.json()["output"]), (Some(0), &json!("Hi there.")), "{answer}");
+    assert_eq!((answer.code, &answer.json()["output"]), (Some(0), &json!("Hi there, Ada.")), "{answer}");
     let asked = &server.asked()[0];
     assert_eq!(asked.line, "POST /v1/chat/completions");
     assert_eq!(asked.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     let body = asked.json();
+    assert_eq!(body["stream"], true);
     // The name is the provider's own, whole, although it ends like an effort.
     assert_eq!((&body["model"], &body["reasoning_effort"]), (&json!("tiny-1-max"), &Value::Null), "{body}");
     let messages = json!([{ "role": "system", "content": "Be brief." }, { "role": "user", "content": "hello" }]);
