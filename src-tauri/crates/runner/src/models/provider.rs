@@ -121,6 +121,8 @@ impl Provider {
                 let url = base.join("chat/completions").map_err(|error| Failure::Impossible(error.to_string()))?;
                 AuthData::RequestOverride { url: url.into(), headers: Headers::default() }
             }
+            // Where a key is usual, an empty one lets the server say that it wants one.
+            (None, _) if default_key(kind).is_some() => AuthData::Key(String::new()),
             (None, _) => AuthData::None,
         };
         Ok(service)
