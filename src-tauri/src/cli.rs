@@ -416,10 +416,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::State { session, user, project, request, at } => {
             let key = |kind, id: String| ScopeKey::new(kind, id);
             let state = match (session, user, project, request) {
-                (Some(id), ..) => workspace.record_state(key(ScopeKind::Session, id))?,
+                (Some(id), ..) => workspace.session_state(&id)?,
                 (_, Some(id), ..) => workspace.record_state(key(ScopeKind::User, id))?,
                 (_, _, Some(id), _) => workspace.record_state(key(ScopeKind::Project, id))?,
-                (.., Some(request)) => workspace.state_at(&request, at.as_ref())?,
+                (.., Some(request)) => workspace.request_state(&request, at.as_ref())?,
                 _ => unreachable!("clap requires one of them"),
             };
             Ok(Outcome::done(json!(state), print::state(&state)))

@@ -3,8 +3,11 @@
 mod architecture;
 mod bad_input;
 mod cli;
+mod client_data;
 mod examples;
 mod fetch;
+mod flows;
 mod providers;
+mod resources;
 mod state;
 mod window;

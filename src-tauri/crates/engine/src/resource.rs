@@ -130,17 +130,14 @@ impl Resource {
         self.accessor != other.accessor || (self.nested && other.nested && self.scope != other.scope)
     }
 
-    /// Whether two different definitions would use one record.
-    fn overlaps(&self, other: &Resource) -> bool {
-        if self.scope != other.scope || self.isolated != other.isolated {
-            return false;
-        }
-        match (&self.shape, &other.shape) {
+    /// Whether two definitions would use one record.
+    fn shares_place(&self, other: &Resource) -> bool {
+        let same = match (&self.shape, &other.shape) {
             (Shape::Single(one), Shape::Single(two)) => one == two,
-            (Shape::Collection(one), Shape::Collection(two)) => one.pattern.overlaps(&two.pattern),
-            (Shape::Single(path), Shape::Collection(collection))
-            | (Shape::Collection(collection), Shape::Single(path)) => collection.pattern.key_of(path).is_some(),
-        }
+            (Shape::Collection(one), Shape::Collection(two)) => one.pattern == two.pattern,
+            _ => false,
+        };
+        same && self.scope == other.scope && self.isolated == other.isolated
     }
 }
 
@@ -171,7 +168,7 @@ impl Resources {
             }
         }
         for (at, two) in all.iter().enumerate() {
-            let clash = all[..at].iter().find(|one| one.definition != two.definition && one.overlaps(two));
+            let clash = all[..at].iter().find(|one| one.definition != two.definition && one.shares_place(two));
             if let Some(one) = clash {
                 return Err(conflict(&format!(
                     "Resource conflict: \"{}\" of {} ({}) and \"{}\" of {} ({}) are different definitions of one place; \

@@ -449,6 +449,9 @@ pub struct StateView {
     /// The texts of those that have one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub contents: BTreeMap<String, String>,
+    /// What a client sees of all that, by scope and name, where the flow shows it anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_data: Option<Json>,
     /// By scope, by instance id, or by `<scope>/<path>`.
     pub versions: BTreeMap<String, u64>,
 }

@@ -1,5 +1,6 @@
 //! The facade: one method for each thing a person can ask of a workspace.
 
+mod client;
 mod look;
 mod records;
 

@@ -145,6 +145,19 @@ fn thrown(vm: &Vm, json: &str) -> FlowError {
     error
 }
 
+/// What a client sees of a flow's state. Its functions are given all there is, so none may wait.
+pub(crate) fn client_data(vm: &Rc<Vm>, registry: &Rc<Registry>, states: &Value) -> Result<Value, FlowError> {
+    let call = vm.next_number();
+    let (sender, mut receiver) = oneshot::channel();
+    vm.shared.calls.borrow_mut().insert(call, sender);
+    let states = states.to_string();
+    vm.enter(|_, host| host.get::<_, Function>("clientData")?.call::<_, ()>((call, states)))?;
+    match receiver.try_recv() {
+        Ok(Some(answer)) => Ok(decode(vm, registry, answer)?.into_data()?.to_json()),
+        _ => Err(FlowError::plain("a client projection must not wait for anything")),
+    }
+}
+
 /// A schema of the bundle.
 pub(crate) struct ScriptSchema {
     pub(crate) vm: Rc<Vm>,
@@ -316,13 +329,13 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
         #[serde(default)]
         content: Option<String>,
         #[serde(default)]
-        key: Option<Value>,
+        instance: Option<Value>,
     }
     let invalid = |error: serde_json::Error| FlowError::validation(format!("state operation: {error}"), None);
     let asked: Asked = from_json(payload).map_err(invalid)?;
     let target =
         Target::parse(&asked.target).ok_or_else(|| FlowError::plain(format!("unknown scope \"{}\"", asked.target)))?;
-    if let (Target::Resource(id, None), Some(key)) = (&target, &asked.key) {
+    if let (Target::Resource(id, None), Some(key)) = (&target, &asked.instance) {
         return crate::resources::collection(cx, *id, &asked.op, key, payload).await;
     }
     let change = match (asked.op.as_str(), asked.updater, asked.mutator) {

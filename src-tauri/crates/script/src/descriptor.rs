@@ -32,6 +32,7 @@ use crate::vm::{Limits, Vm};
 pub struct Loaded {
     /// The flow, if the file exports one.
     pub flow: Option<Rc<Flow>>,
+    client: bool,
     vm: Rc<Vm>,
     registry: Rc<Registry>,
 }
@@ -43,6 +44,9 @@ pub struct FlowDescription {
     pub kind: String,
     /// In the author's order.
     pub actions: Vec<ActionDescription>,
+    /// Whether it shows anything of its state to clients.
+    #[serde(default)]
+    pub client: bool,
 }
 
 /// What a catalogue keeps of an action.
@@ -74,20 +78,27 @@ impl Loaded {
             return Err(wrong(LoadErrorKind::Conflict, message));
         }
         if kinds.is_empty() {
-            return Ok(Loaded { flow: None, vm, registry });
+            return Ok(Loaded { flow: None, client: false, vm, registry });
         }
         let json = vm
             .enter(|_, host| host.get::<_, Function>("describe")?.call::<_, String>((0,)))
             .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))?;
         let wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
+        let client = wire.client;
         let flow =
             registry.flow(&vm, wire, &bundle.hash).map_err(|error| wrong(LoadErrorKind::Conflict, error.message))?;
-        Ok(Loaded { flow: Some(Rc::new(flow)), vm, registry })
+        Ok(Loaded { flow: Some(Rc::new(flow)), client, vm, registry })
     }
 
     /// Answers what the flow's code waits for; poll it beside the engine.
     pub fn drive(&self) -> impl Future<Output = ()> + use<> {
         drive(self.vm.clone(), self.registry.clone())
+    }
+
+    /// What a client sees of these states: an object with `request`, `session`, `user`, `project`,
+    /// and `resources` by `<scope>/<path>`.
+    pub fn client_data(&self, states: &Value) -> Result<Value, FlowError> {
+        crate::bridge::client_data(&self.vm, &self.registry, states)
     }
 
     /// What a catalogue shows, with every input schema described. Checks that the declarations of
@@ -107,7 +118,7 @@ impl Loaded {
                 root: shape(&action.block),
             })
             .collect();
-        Ok(Some(FlowDescription { kind: flow.kind.to_string(), actions }))
+        Ok(Some(FlowDescription { kind: flow.kind.to_string(), actions, client: self.client }))
     }
 }
 
@@ -404,6 +415,7 @@ struct WireFlow {
     blocks: Vec<WireBlock>,
     resources: Vec<WireResource>,
     settings: WireSettings,
+    client: bool,
 }
 
 #[derive(Deserialize)]

@@ -3,7 +3,7 @@
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::event::{RequestStatus, Seq};
-use engine::resource::record::{self, Address};
+use engine::resource::record::{self, Address, Place};
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
@@ -166,7 +166,7 @@ fn resources(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>,
     let mut found = Vec::new();
     for id in rows {
         let id = id?;
-        if Address::parse(&id).is_some_and(|address| !address.is_index) {
+        if Address::parse(&id).is_some_and(|address| !matches!(address.place, Place::Index(_))) {
             found.push(ScopeKey::new(ScopeKind::Resource, id));
         }
     }

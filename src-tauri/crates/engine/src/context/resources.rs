@@ -14,7 +14,7 @@ use crate::error::FlowError;
 use crate::event::EventKind;
 use crate::operation::Operation;
 use crate::request::defaults;
-use crate::resource::record::{self, Address};
+use crate::resource::record::{self, Address, Place};
 use crate::resource::{Resource, Shape};
 use crate::scope::ScopeKey;
 use crate::state::State;
@@ -191,7 +191,8 @@ impl Context {
         let resource = self.resource(id)?;
         match (&resource.shape, key) {
             (Shape::Single(path), None) => {
-                Ok(Instance { record: self.address(&resource, path, false)?, resource, entry: None })
+                let record = self.address(&resource, Place::Single(path.clone()))?;
+                Ok(Instance { resource, entry: None, record })
             }
             (Shape::Collection(_), Some(key)) => self.entry(id, &Value::String(key.to_owned())),
             _ => Err(FlowError::plain(format!("Resource \"{}\" is not reached this way", resource.accessor))),
@@ -203,23 +204,22 @@ impl Context {
         let pattern = &resource.collection()?.pattern;
         let key = pattern.key(key)?;
         let path = pattern.path_of(&key);
-        let record = self.address(&resource, &path, false)?;
+        let record = self.address(&resource, Place::Instance(pattern.text().to_owned(), key.clone()))?;
         Ok(Instance { resource, entry: Some(Entry { key, path }), record })
     }
 
     pub(super) fn index(&self, resource: &Rc<Resource>) -> Result<Instance, FlowError> {
-        let record = self.address(resource, resource.collection()?.pattern.text(), true)?;
+        let record = self.address(resource, Place::Index(resource.collection()?.pattern.text().to_owned()))?;
         Ok(Instance { resource: resource.clone(), entry: None, record })
     }
 
-    fn address(&self, resource: &Resource, path: &str, is_index: bool) -> Result<ScopeKey, FlowError> {
+    fn address(&self, resource: &Resource, place: Place) -> Result<ScopeKey, FlowError> {
         let owner = self.run.durable_key(resource.scope).ok_or_else(|| {
             let scope = resource.scope.as_str();
             FlowError::plain(format!("Resource \"{}\" belongs to a {scope}, and there is none", resource.accessor))
         })?;
         let flow = resource.isolated.then(|| self.run.flow.kind.to_string());
-        let address = Address { scope: owner.kind, owner: owner.id.to_string(), flow, path: path.to_owned(), is_index };
-        Ok(address.key())
+        Ok(Address { scope: owner.kind, owner: owner.id.to_string(), flow, place }.key())
     }
 
     /// The record as this block sees it, from its first look on.

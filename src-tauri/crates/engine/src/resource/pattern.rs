@@ -1,7 +1,7 @@
 //! Which paths the instances of a collection have: `files/*`, `files/**`, `[topic]/notes`.
 //!
 //! A key names an instance within its collection: the parts that the pattern leaves open, joined by
-//! `/`. Key and path can each be read from the other.
+//! `/`. Patterns of two collections may let one path through; their instances are different records.
 
 use serde_json::Value;
 
@@ -117,37 +117,6 @@ impl Pattern {
             }
         }
         path.join("/")
-    }
-
-    /// The key of a path, if the path fits.
-    pub fn key_of(&self, path: &str) -> Option<String> {
-        let mut given = path.split('/');
-        let mut key: Vec<&str> = Vec::new();
-        for part in &self.parts {
-            match part {
-                Part::Fixed(name) if given.next() != Some(name) => return None,
-                Part::Fixed(_) => {}
-                Part::One(_) => key.push(given.next()?),
-                Part::Rest => {
-                    key.push(given.next()?);
-                    key.extend(given.by_ref());
-                }
-            }
-        }
-        given.next().is_none().then(|| key.join("/"))
-    }
-
-    /// Whether some path fits both.
-    pub fn overlaps(&self, other: &Pattern) -> bool {
-        let (mut one, mut two) = (self.parts.iter(), other.parts.iter());
-        loop {
-            match (one.next(), two.next()) {
-                (None, None) | (Some(Part::Rest), Some(_)) | (Some(_), Some(Part::Rest)) => return true,
-                (Some(Part::Fixed(a)), Some(Part::Fixed(b))) if a != b => return false,
-                (Some(_), Some(_)) => {}
-                _ => return false,
-            }
-        }
     }
 }
 

@@ -1,9 +1,14 @@
 //! The records of resources: where they lie, and what they hold besides the author's fields.
 //!
-//! An id is `<scope>/<owner>/<path>`, like `user/ada/snippets`; a flow that keeps its resources to
-//! itself adds its kind to the owner (`user/ada:chat/snippets`). A collection has one more record
-//! under its pattern, the index: which keys there are, in the order of their creation. No path looks
-//! like a pattern, because `*`, `[` and `]` are escaped in paths.
+//! An id is `<scope>/<owner>/<place>`; a flow that keeps its resources to itself adds its kind to the
+//! owner. Whatever could be read two ways is percent-encoded:
+//!
+//! | what | id |
+//! |---|---|
+//! | a single resource, by its `ref` | `user/ada/snippets` |
+//! | the same, of one flow | `user/ada:chat/snippets` |
+//! | an instance of a collection | `user/ada/files/*#report` |
+//! | the index of a collection: its keys, in the order of their creation | `user/ada/files/*` |
 //!
 //! Two reserved fields lie beside the author's, where operations reach them like any other:
 //! `$exists` marks an instance that was created and not deleted, `$content` is its text.
@@ -13,6 +18,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::operation::Operation;
+use crate::resource::pattern::Pattern;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
 
@@ -35,38 +41,65 @@ pub struct Address {
     pub owner: String,
     /// The flow that has it to itself.
     pub flow: Option<String>,
-    /// The path; the pattern for an index.
-    pub path: String,
-    /// Whether it is the index of a collection.
-    pub is_index: bool,
+    /// Where among the owner's.
+    pub place: Place,
+}
+
+/// Where among an owner's resources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A single resource, by its `ref`.
+    Single(String),
+    /// A collection's own record, by its pattern.
+    Index(String),
+    /// An instance, by its collection's pattern and its key.
+    Instance(String, String),
 }
 
 impl Address {
     /// The record's key.
     pub fn key(&self) -> ScopeKey {
-        let path = if self.is_index { self.path.clone() } else { escape(&self.path, &['%', '*', '[', ']']) };
-        ScopeKey::new(ScopeKind::Resource, format!("{}/{path}", owner(self.scope, &self.owner, self.flow.as_deref())))
+        let place = match &self.place {
+            Place::Single(path) => escape(path, &['%', '#', '*', '[']),
+            Place::Index(pattern) => escape(pattern, &['%', '#']),
+            Place::Instance(pattern, key) => format!("{}#{key}", escape(pattern, &['%', '#'])),
+        };
+        ScopeKey::new(ScopeKind::Resource, format!("{}/{place}", owner(self.scope, &self.owner, self.flow.as_deref())))
     }
 
     /// Reads a key's id; `None` for what is no resource's.
     pub fn parse(id: &str) -> Option<Address> {
         let mut parts = id.splitn(3, '/');
-        let (scope, owner, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let (scope, owner, place) = (parts.next()?, parts.next()?, parts.next()?);
         let (owner, flow) = match owner.split_once(':') {
             Some((owner, flow)) => (owner, Some(unescape(flow))),
             None => (owner, None),
         };
-        let is_index = path.contains(['*', '[']);
-        let path = if is_index { path.to_owned() } else { unescape(path) };
-        Some(Address { scope: ScopeKind::parse(scope)?, owner: unescape(owner), flow, path, is_index })
+        let place = match place.split_once('#') {
+            Some((pattern, key)) => Place::Instance(unescape(pattern), key.to_owned()),
+            None if place.contains(['*', '[']) => Place::Index(unescape(place)),
+            None => Place::Single(unescape(place)),
+        };
+        Some(Address { scope: ScopeKind::parse(scope)?, owner: unescape(owner), flow, place })
+    }
+
+    /// The path that authors see; `None` for an index, which they do not.
+    pub fn path(&self) -> Option<String> {
+        match &self.place {
+            Place::Single(path) => Some(path.clone()),
+            Place::Index(_) => None,
+            Place::Instance(pattern, key) => Pattern::parse(pattern).ok().map(|pattern| pattern.path_of(key)),
+        }
     }
 
     /// How it is shown within a request, which has one session, one user and one project.
-    pub fn shown(&self) -> String {
-        match &self.flow {
-            Some(flow) => format!("{}:{flow}/{}", self.scope.as_str(), self.path),
-            None => format!("{}/{}", self.scope.as_str(), self.path),
-        }
+    pub fn shown(&self) -> Option<String> {
+        let scope = self.scope.as_str();
+        let path = self.path()?;
+        Some(match &self.flow {
+            Some(flow) => format!("{scope}:{flow}/{path}"),
+            None => format!("{scope}/{path}"),
+        })
     }
 }
 

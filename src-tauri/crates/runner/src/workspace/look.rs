@@ -52,7 +52,7 @@ impl Workspace {
         row.map(|row| self.request_row(row)).ok_or_else(|| Fault::not_found(format!("unknown request \"{request}\"")))
     }
 
-    fn session(&self, session: &str) -> Result<SessionRow, Fault> {
+    pub(super) fn session(&self, session: &str) -> Result<SessionRow, Fault> {
         let row = self.store.session(session).map_err(Fault::internal)?;
         row.map(|row| self.session_row(row)).ok_or_else(|| Fault::not_found(format!("unknown session \"{session}\"")))
     }

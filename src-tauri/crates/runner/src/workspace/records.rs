@@ -22,6 +22,10 @@ pub(super) fn put_record(view: &mut StateView, scope: &ScopeKey, record: &Record
         }
         ScopeKind::Resource => {
             name = instance_of(scope).unwrap_or_default();
+            // Two collections may have a path in common.
+            if view.resources.contains_key(&name) {
+                name = scope.id.to_string();
+            }
             let fields = record::fields(&record.state);
             view.resources.insert(name.clone(), Json(fields.to_json()));
             if let Some(text) = record::content(&record.state) {
@@ -44,7 +48,9 @@ pub(super) fn shown(scope: &ScopeKey, record: &Record) -> Option<Value> {
 pub(super) fn instance_of(scope: &ScopeKey) -> Option<String> {
     match scope.kind {
         ScopeKind::Sequencer | ScopeKind::Block => Some(scope.id.to_string()),
-        ScopeKind::Resource => Some(Address::parse(&scope.id).map_or(scope.id.to_string(), |found| found.shown())),
+        ScopeKind::Resource => {
+            Some(Address::parse(&scope.id).and_then(|found| found.shown()).unwrap_or_else(|| scope.id.to_string()))
+        }
         _ => None,
     }
 }

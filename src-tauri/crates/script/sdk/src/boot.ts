@@ -1,6 +1,7 @@
 // What Rust calls: find the flow in a loaded module, describe it, run its functions and schemas.
 
 import { isBlock, type Block } from './blocks';
+import { clientData } from './client-data';
 import { contextFor, forget } from './context';
 import { describeFlow, describeLate, functions, schemas } from './describe';
 import { decodeError, encodeError, reviveError } from './errors';
@@ -83,6 +84,13 @@ const host = {
   },
 
   describeSchema: (schema: number): string => JSON.stringify(describe(schemas[schema] as never)),
+
+  clientData(call: number, states: string): void {
+    clientData(flows[0] as Flow, JSON.parse(states) as never).then(
+      (value) => finish(call, value),
+      (error: unknown) => native.done(call, 'error', encodeError(error)),
+    );
+  },
 
   forget,
 

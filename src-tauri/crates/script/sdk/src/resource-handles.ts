@@ -70,7 +70,7 @@ function collectionHandle(token: number, listed: Listed): object {
   };
   const change = async (op: string, key: unknown, rest: Change = {}) => {
     if (key === undefined || key === null) throw new TypeError(`${label}.${op} needs a key`);
-    return JSON.parse(await ask(token, 'apply', { target, op, key: plain(op, key), ...rest })) as Entry | boolean | null;
+    return JSON.parse(await ask(token, 'apply', { target, op, instance: plain(op, key), ...rest })) as Entry | boolean | null;
   };
   const instance = (entry: unknown) => resourceHandle(token, listed, entry as Entry);
   const list = (prefix: unknown) =>

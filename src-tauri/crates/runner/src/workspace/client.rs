@@ -1,0 +1,60 @@
+//! What a client sees of a session's state: the projections of the flow of today.
+
+use engine::scope::{ScopeKey, ScopeKind};
+use serde_json::{Map, Value, json};
+
+use super::{At, Workspace};
+use crate::catalogue::STACK;
+use crate::fault::Fault;
+use crate::views::{Json, StateView};
+
+impl Workspace {
+    /// The newest state of a session, with what a client sees of it and of its user and project.
+    pub fn session_state(&self, session: &str) -> Result<StateView, Fault> {
+        let row = self.session(session)?;
+        let of = |kind, id: &str| self.record_state(ScopeKey::new(kind, id));
+        let mut view = of(ScopeKind::Session, session)?;
+        let mut all = view.clone();
+        let mut around = vec![of(ScopeKind::User, &row.user_id)?];
+        around.extend(row.project_id.as_deref().map(|project| of(ScopeKind::Project, project)).transpose()?);
+        for other in around {
+            all.user = all.user.or(other.user);
+            all.project = all.project.or(other.project);
+            all.resources.extend(other.resources);
+        }
+        view.client_data = self.client_data(&row.flow, &all)?;
+        Ok(view)
+    }
+
+    /// Every scope's state at an instant of a request, with what a client sees of it.
+    pub fn request_state(&self, request: &str, at: Option<&At>) -> Result<StateView, Fault> {
+        let row = self.request(request)?;
+        let mut view = self.state_at(request, at)?;
+        view.client_data = self.client_data(&row.flow, &view)?;
+        Ok(view)
+    }
+
+    /// The projections of a flow on these states; nothing where the flow has none, or does not load.
+    fn client_data(&self, flow: &str, view: &StateView) -> Result<Option<Json>, Fault> {
+        // A state is worth seeing even where today's flows cannot be read.
+        let good = self.with_catalogue(|catalogue| catalogue.find(flow)).ok();
+        let Some(good) = good.filter(|good| good.flow.as_ref().is_some_and(|flow| flow.client)) else {
+            return Ok(None);
+        };
+        let mut states = Map::new();
+        for (scope, state) in
+            [("request", &view.request), ("session", &view.session), ("user", &view.user), ("project", &view.project)]
+        {
+            states.extend(state.as_ref().map(|state| (scope.to_owned(), state.0.clone())));
+        }
+        states.insert("resources".to_owned(), json!(view.resources));
+        let (dir, limits) = (self.dir.clone(), self.config.script_limits());
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+            let loaded = script::Loaded::load(&good.bundle, &dir, limits).map_err(|error| error.to_string())?;
+            loaded.client_data(&Value::Object(states)).map_err(|error| error.to_string())
+        })?;
+        let seen = thread.join().map_err(|_| Fault::internal("the thread of the flow's projections ended early"))?;
+        seen.map(|seen| Some(Json(seen)))
+            .map_err(|error| Fault::internal(format!("client data of flow \"{flow}\": {error}")))
+    }
+}

@@ -1,0 +1,85 @@
+//! What a client sees of a flow's state: only what its author shows.
+
+use serde_json::json;
+use tests::bench::Place;
+use tests::pattern::assert_matches;
+
+const FLOW: &str = r#"
+import { defineResource } from "@flow-state-dev/core";
+
+const notes = defineResource({
+  scope: "session",
+  stateSchema: z.object({ open: z.array(z.string()).default([]), secret: z.string().default("s") }),
+  client: { exclude: ["secret"] },
+});
+
+const work = handler({
+  name: "work",
+  execute: async (input, ctx) => {
+    await ctx.session.patchState({ turns: 3, key: "hidden" });
+    await ctx.user.patchState({ name: "Ada Lovelace" });
+    await ctx.resources.notes.pushState("open", "milk");
+  },
+});
+
+export default defineFlow({
+  kind: "shown",
+  resources: { notes },
+  session: {
+    stateSchema: z.object({ turns: z.number().default(0), key: z.string().default("") }),
+    client: { expose: ["turns"], derived: { summary: async ({ state, resources }) => `${state.turns} turns, ${resources.notes.state.open.length} notes` } },
+  },
+  user: {
+    stateSchema: z.object({ name: z.string().default("") }),
+    clientData: { initials: ({ state }) => state.name.split(" ").map((part) => part[0]).join("") },
+  },
+  actions: { work: { block: work } },
+});
+"#;
+
+#[test]
+fn a_client_sees_what_is_exposed_and_derived_and_nothing_else() {
+    let place = Place::with_flow(FLOW);
+    place.get("run shown work --user ada --session s --request r");
+    let seen = json!({
+        "session": { "turns": 3, "summary": "3 turns, 1 notes" },
+        "user": { "initials": "AL" },
+        "resources": { "notes": { "open": ["milk"] } },
+    });
+    for command in ["state --session s", "state --request r"] {
+        assert_matches(command, &place.get(command)["clientData"], &seen);
+    }
+    // At its first instant nothing was written yet.
+    let before = place.get("state --request r --at 1");
+    assert_matches(
+        "at the start",
+        &before["clientData"]["session"],
+        &json!({ "turns": 0, "summary": "0 turns, 0 notes" }),
+    );
+}
+
+#[test]
+fn a_flow_that_shows_nothing_has_no_client_data() {
+    let place = Place::with_flow(
+        "export default defineFlow({ kind: \"quiet\", actions: { a: { block: handler({ name: \"a\", execute: () => 1 }) } } });",
+    );
+    place.get("run quiet a --user ada --session s --request r");
+    assert_eq!(place.get("state --session s").get("clientData"), None);
+    assert_eq!(place.get("state --request r").get("clientData"), None);
+}
+
+#[test]
+fn a_projection_that_fails_says_so() {
+    let place = Place::with_flow(
+        "export default defineFlow({ kind: \"broken\", session: { client: { derived: { x: () => { throw new Error(\"no x\"); } } } },\n\
+         actions: { a: { block: handler({ name: \"a\", execute: () => 1 }) } } });",
+    );
+    place.get("run broken a --user ada --session s --request r");
+    let answer = place.run(&["state", "--session", "s"]);
+    assert_eq!(answer.code, Some(1), "{answer}");
+    assert!(
+        answer.stderr.contains("client data of flow \"broken\"") && answer.stderr.contains("no x"),
+        "{}",
+        answer.stderr
+    );
+}
