@@ -62,7 +62,7 @@ pub(crate) struct Provider {
 impl Provider {
     pub(crate) fn new() -> Result<Self, Failure> {
         // A redirect is not followed: a key must not go where nobody sent it.
-        let http = http::client(Policy::none()).map_err(Failure::Impossible)?;
+        let http = http::client(Policy::none).map_err(Failure::Impossible)?;
         let client = Client::builder().with_reqwest(http).build().map_err(Failure::from)?;
         Ok(Provider { client, said: RefCell::default(), mute: RefCell::default() })
     }
