@@ -22,7 +22,7 @@ const RESERVED: [(&[&str], &[&str]); 5] = [
     (&["rusqlite"], &["src-tauri/crates/store"]),
     (&["rolldown", "rquickjs", "oxc"], &["src-tauri/crates/script"]),
     (&["notify", "notify-debouncer-full"], &["src-tauri/crates/runner"]),
-    (&["genai", "reqwest", "hyper", "ureq"], &["src-tauri/crates/runner", "tests"]),
+    (&["genai", "reqwest", "rustls", "hyper", "ureq"], &["src-tauri/crates/runner", "tests"]),
 ];
 
 /// Longest files, in lines.
