@@ -52,6 +52,7 @@ topics! {
     items: "items",
     loops: "loops",
     once: "once",
+    own_models: "own-models",
     own_state: "own-state",
     rescue: "rescue",
     resources: "resources",
