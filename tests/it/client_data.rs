@@ -51,7 +51,11 @@ fn a_client_sees_what_is_exposed_and_derived_and_nothing_else() {
     }
     // At its first instant nothing was written yet.
     let before = place.get("state --request r --at 1");
-    assert_matches("at the start", &before["clientData"]["session"], &json!({ "turns": 0, "summary": "0 turns, 0 notes" }));
+    assert_matches(
+        "at the start",
+        &before["clientData"]["session"],
+        &json!({ "turns": 0, "summary": "0 turns, 0 notes" }),
+    );
 }
 
 #[test]
@@ -73,5 +77,9 @@ fn a_projection_that_fails_says_so() {
     place.get("run broken a --user ada --session s --request r");
     let answer = place.run(&["state", "--session", "s"]);
     assert_eq!(answer.code, Some(1), "{answer}");
-    assert!(answer.stderr.contains("client data of flow \"broken\"") && answer.stderr.contains("no x"), "{}", answer.stderr);
+    assert!(
+        answer.stderr.contains("client data of flow \"broken\"") && answer.stderr.contains("no x"),
+        "{}",
+        answer.stderr
+    );
 }

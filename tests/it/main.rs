@@ -5,6 +5,7 @@ mod bad_input;
 mod cli;
 mod client_data;
 mod examples;
+mod resource_declarations;
 mod resources;
 mod state;
 mod window;
