@@ -58,6 +58,9 @@ struct Global {
     /// What a commit survives
     #[arg(long, global = true)]
     durability: Option<Durability>,
+    /// Let keys go to the addresses that flowglass.json names
+    #[arg(long, global = true)]
+    trust: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -343,6 +346,7 @@ fn options(global: &Global) -> OpenOptions {
             Durability::Process => runner::Durability::Process,
             Durability::Power => runner::Durability::Power,
         }),
+        trust: global.trust,
     }
 }
 

@@ -33,7 +33,8 @@ impl Desk {
 
     /// Opens another folder; the one before stays open while its requests run.
     pub(crate) fn choose(&self, dir: &str) -> Result<Arc<Workspace>, Fault> {
-        let options = OpenOptions { dir: dir.into(), data: None, ..self.options.clone() };
+        // Trust in one folder says nothing about another.
+        let options = OpenOptions { dir: dir.into(), data: None, trust: false, ..self.options.clone() };
         let workspace = open_watched(options, &self.watchers)?;
         *lock(&self.workspace) = workspace.clone();
         Ok(workspace)

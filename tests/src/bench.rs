@@ -18,7 +18,12 @@ const IMPORTS: &str = "import { defineFlow, FlowError, generator, handler, seque
 /// A workspace of its own, gone with the value.
 pub struct Place {
     dir: TempDir,
+    /// What the program finds in its environment besides ours.
+    variables: Vec<(String, String)>,
 }
+
+/// Where keys usually are: no test reaches a real provider.
+const KEYS: [&str; 3] = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"];
 
 impl Default for Place {
     fn default() -> Self {
@@ -29,7 +34,7 @@ impl Default for Place {
 impl Place {
     /// An empty folder.
     pub fn new() -> Place {
-        Place { dir: tempfile::tempdir().expect("a temporary folder can be made") }
+        Place { dir: tempfile::tempdir().expect("a temporary folder can be made"), variables: Vec::new() }
     }
 
     /// A folder with one flow, `flows/main.ts`; the usual imports are put before the source, on two lines.
@@ -50,6 +55,12 @@ impl Place {
         self
     }
 
+    /// The same with an environment variable for the program.
+    pub fn variable(mut self, name: &str, value: &str) -> Place {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Writes a file, and the folders it is in.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         let path = self.dir().join(name);
@@ -67,6 +78,13 @@ impl Place {
         self.dir().join(".flowglass/flowglass.db")
     }
 
+    /// Whether these words stand in a file of the database.
+    pub fn stores(&self, words: &str) -> bool {
+        let files = std::fs::read_dir(self.database().parent().expect("it is in a folder")).expect("it is there");
+        let mut texts = files.flatten().filter_map(|file| std::fs::read(file.path()).ok());
+        texts.any(|bytes| bytes.windows(words.len()).any(|window| window == words.as_bytes()))
+    }
+
     /// Runs the program in the folder.
     pub fn run<A: AsRef<str>>(&self, args: &[A]) -> Answer {
         self.run_with(args, "")
@@ -74,7 +92,12 @@ impl Place {
 
     /// Runs the program with a text on its standard input.
     pub fn run_with<A: AsRef<str>>(&self, args: &[A], input: &str) -> Answer {
-        let mut child = Command::new(program())
+        let mut command = Command::new(program());
+        for key in KEYS {
+            command.env_remove(key);
+        }
+        let mut child = command
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .args(args.iter().map(AsRef::as_ref))
             .current_dir(self.dir())
             .stdin(Stdio::piped())

@@ -2,4 +2,5 @@
 
 pub mod bench;
 pub mod pattern;
+pub mod server;
 pub mod webdriver;

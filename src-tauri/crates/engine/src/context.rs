@@ -5,6 +5,7 @@
 //! through here is recorded with the block it belongs to.
 
 mod collections;
+mod effects;
 mod emit;
 mod relatives;
 mod resources;
@@ -290,54 +291,6 @@ impl Context {
     /// `console.*`.
     pub fn log(&self, level: &str, text: String) {
         self.record(EventKind::Logged { level: level.to_owned(), text });
-    }
-
-    /// The clock, as an effect.
-    pub fn now(&self) -> i64 {
-        let now = self.run.effects.now_ms();
-        self.effect("now", None, now.into());
-        now
-    }
-
-    /// A random number, as an effect.
-    pub fn random(&self) -> f64 {
-        let number = self.run.effects.random();
-        self.effect("random", None, number.into());
-        number
-    }
-
-    /// A UUID, as an effect.
-    pub fn uuid(&self) -> String {
-        let id = self.run.effects.uuid();
-        self.effect("uuid", None, id.clone().into());
-        id
-    }
-
-    /// A pause, as an effect.
-    pub async fn sleep(&self, ms: u64) {
-        let ordinal = self.ordinal("sleep");
-        self.run.effects.sleep(ms).await;
-        let kind = EventKind::EffectRecorded {
-            effect: "sleep".to_owned(),
-            ordinal,
-            request: Some(ms.into()),
-            result: Value::Null,
-            error: None,
-        };
-        self.record(kind);
-    }
-
-    fn effect(&self, effect: &str, request: Option<Value>, result: Value) {
-        let ordinal = self.ordinal(effect);
-        self.record(EventKind::EffectRecorded { effect: effect.to_owned(), ordinal, request, result, error: None });
-    }
-
-    /// Counts this block's effects of one kind, from 0.
-    pub fn ordinal(&self, effect: &str) -> u32 {
-        let mut ordinals = self.frame.ordinals.borrow_mut();
-        let count = ordinals.entry(effect.to_owned()).or_insert(0);
-        *count += 1;
-        *count - 1
     }
 
     /// Records an event of this block.

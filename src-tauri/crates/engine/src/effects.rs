@@ -62,9 +62,12 @@ pub struct FetchCall {
     /// Names and values in the author's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
-    /// The body, if any.
+    /// The body, if any: text; base64 of bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
+    /// Whether `body` is base64.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub base64: bool,
 }
 
 /// What came back, read whole.

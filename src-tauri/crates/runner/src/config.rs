@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::fault::Fault;
+use crate::fetch::Allowed;
 
 /// The file's name.
 pub(crate) const FILE: &str = "flowglass.json";
@@ -24,9 +25,8 @@ pub(crate) struct Config {
 }
 
 /// A model by the name flows use.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(dead_code, reason = "read once real providers are called")]
 pub(crate) struct Model {
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Model {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Fetch {
-    pub(crate) allow: Vec<String>,
+    pub(crate) allow: Vec<Allowed>,
 }
 
 /// What a flow may take.

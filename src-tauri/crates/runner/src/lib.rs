@@ -1,13 +1,16 @@
 //! The [`Workspace`]: a folder of flows and what ran in it. The one door for the window, the
 //! command line and the tests, so that all three show the same thing.
 //!
-//! Here the engine, the store and the script host meet; the clock, chance and models come from
-//! here. It must not know how anything looks on a screen or in a terminal.
+//! Here the engine, the store and the script host meet; the clock, chance, models and the network
+//! come from here. It must not know how anything looks on a screen or in a terminal.
 
 mod catalogue;
 mod config;
 mod fault;
+mod fetch;
+mod http;
 mod mock;
+mod models;
 mod notice;
 mod owner;
 mod run;

@@ -6,13 +6,15 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::Duration;
 
-use engine::effects::{ModelCall, ModelReply, ToolCall};
+use engine::effects::{Listener, ModelCall, ModelDelta, ModelReply, ToolCall};
 use engine::error::FlowError;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::fault::Fault;
+use crate::models::provider_error;
 
 /// A script as its file has it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -33,8 +35,31 @@ struct Entry {
     tool_calls: Vec<Call>,
     structured_output: Option<Value>,
     usage: Option<Value>,
-    error: Option<String>,
+    error: Option<Failing>,
+    /// The pause before each piece of the answer.
     chunk_ms: Option<u64>,
+    model: Option<String>,
+    finish_reason: Option<String>,
+    sources: Vec<Value>,
+}
+
+/// A call that fails.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "an error is a text, or { name, message, code?, retryable?, retryAfterMs? }")]
+enum Failing {
+    Text(String),
+    Error(Thrown),
+}
+
+/// A failure as a provider's would be classified.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Thrown {
+    name: String,
+    message: String,
+    code: Option<String>,
+    retryable: Option<bool>,
+    retry_after_ms: Option<u64>,
 }
 
 /// A tool call in a reply.
@@ -79,52 +104,147 @@ impl MockModels {
         }
     }
 
-    /// The next reply for a call, and how long it takes.
-    pub(crate) fn answer(&self, call: &ModelCall) -> (u64, Result<ModelReply, FlowError>) {
+    /// The next reply for a call, piece by piece where the script says so.
+    pub(crate) async fn answer(&self, call: &ModelCall, listener: Option<Listener>) -> Result<ModelReply, FlowError> {
+        let entry = self.next(call)?;
+        let pause = || tokio::time::sleep(Duration::from_millis(entry.chunk_ms.unwrap_or(0)));
+        if let Some(error) = &entry.error {
+            pause().await;
+            return Err(error.thrown());
+        }
+        let mut said = false;
+        for (text, delta) in [
+            (&entry.reasoning, ModelDelta::Reasoning as fn(String) -> ModelDelta),
+            (&entry.text, ModelDelta::Text as fn(String) -> ModelDelta),
+        ] {
+            let Some(text) = text else { continue };
+            let pieces = match entry.chunk_ms {
+                Some(_) => text.split_inclusive(char::is_whitespace).collect(),
+                None => vec![text.as_str()],
+            };
+            for piece in pieces {
+                pause().await;
+                said = true;
+                if let Some(listener) = &listener {
+                    listener(delta(piece.to_owned()));
+                }
+            }
+        }
+        if !said {
+            pause().await;
+        }
+        Ok(entry.reply(call))
+    }
+
+    fn next(&self, call: &ModelCall) -> Result<Entry, FlowError> {
         let (key, entries) = match (self.script.generators.get(&call.generator), self.script.models.get(&call.model)) {
             (Some(entries), _) => (format!("generators.{}", call.generator), entries),
             (None, Some(entries)) => (format!("models.{}", call.model), entries),
             (None, None) => {
-                return (
-                    0,
-                    Err(FlowError::plain(format!(
-                        "the mock script has no entry for generator \"{}\" or model \"{}\"",
-                        call.generator, call.model
-                    ))),
-                );
+                return Err(FlowError::plain(format!(
+                    "the mock script has no entry for generator \"{}\" or model \"{}\"",
+                    call.generator, call.model
+                )));
             }
         };
         let mut used = self.used.borrow_mut();
         let at = used.entry(key.clone()).or_insert(0);
         let Some(entry) = entries.get(*at) else {
             let count = entries.len();
-            return (0, Err(FlowError::plain(format!("the mock script \"{key}\" is used up: it has {count} replies"))));
+            return Err(FlowError::plain(format!("the mock script \"{key}\" is used up: it has {count} replies")));
         };
         *at += 1;
-        let wait = entry.chunk_ms.unwrap_or(0);
-        if let Some(error) = &entry.error {
-            return (
-                wait,
-                Err(FlowError {
-                    retryable: true,
-                    code: Some("model_error".to_owned()),
-                    ..FlowError::new("ModelError", error)
-                }),
-            );
-        }
-        let tool_calls = entry.tool_calls.iter().enumerate().map(|(n, tool)| ToolCall {
-            id: tool.id.clone().unwrap_or_else(|| format!("call_{}_{n}", call.step)),
-            name: tool.name.clone(),
-            args: tool.args.clone(),
+        Ok(entry.clone())
+    }
+}
+
+impl Entry {
+    fn reply(self, call: &ModelCall) -> ModelReply {
+        let tool_calls = self.tool_calls.into_iter().enumerate().map(|(n, tool)| ToolCall {
+            id: tool.id.unwrap_or_else(|| format!("call_{}_{n}", call.step)),
+            name: tool.name,
+            args: tool.args,
         });
-        let reply = ModelReply {
+        ModelReply {
             tool_calls: tool_calls.collect(),
-            text: entry.text.clone(),
-            reasoning: entry.reasoning.clone(),
-            structured_output: entry.structured_output.clone(),
-            usage: entry.usage.clone(),
-            ..ModelReply::default()
+            text: self.text,
+            reasoning: self.reasoning,
+            structured_output: self.structured_output,
+            usage: self.usage,
+            model: self.model,
+            finish_reason: self.finish_reason,
+            sources: self.sources,
+        }
+    }
+}
+
+impl Failing {
+    fn thrown(&self) -> FlowError {
+        let error = match self {
+            Failing::Text(message) => return provider_error("ModelError", message),
+            Failing::Error(error) => error,
         };
-        (wait, Ok(reply))
+        let known = provider_error(&error.name, &error.message);
+        FlowError {
+            code: error.code.clone().or(known.code),
+            retryable: error.retryable.unwrap_or(known.retryable),
+            details: error.retry_after_ms.map(|ms| json!({ "retryAfterMs": ms })),
+            ..known
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+
+    fn answer(entry: Value) -> (Result<ModelReply, FlowError>, Vec<ModelDelta>) {
+        let script = serde_json::from_value(json!({ "models": { "m": [entry] } })).expect("a script");
+        let call = serde_json::from_value(json!({ "generator": "g", "model": "m", "messages": [], "step": 0 }));
+        let heard = Rc::new(RefCell::new(Vec::new()));
+        let ear = heard.clone();
+        let listener: Listener = Rc::new(move |delta| ear.borrow_mut().push(delta));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let models = MockModels::new(script);
+        let result = runtime.block_on(models.answer(&call.expect("a call"), Some(listener)));
+        let heard = heard.borrow().clone();
+        (result, heard)
+    }
+
+    #[test]
+    fn a_script_with_a_pause_streams_word_by_word() {
+        let (reply, heard) = answer(json!({ "text": "Hi  there\nyou", "reasoning": "So be", "chunkMs": 1 }));
+        let text = |piece: &str| ModelDelta::Text(piece.to_owned());
+        let thought = |piece: &str| ModelDelta::Reasoning(piece.to_owned());
+        assert_eq!(
+            heard,
+            [thought("So "), thought("be"), text("Hi "), text(" "), text("there\n"), text("you")],
+            "in order, nothing lost"
+        );
+        assert_eq!(reply.expect("an answer").text.as_deref(), Some("Hi  there\nyou"));
+    }
+
+    #[test]
+    fn without_a_pause_it_comes_in_one_piece() {
+        let (reply, heard) = answer(json!({
+            "text": "a b", "model": "m-1", "finishReason": "length", "sources": [{ "url": "https://x.org" }]
+        }));
+        assert_eq!(heard, [ModelDelta::Text("a b".to_owned())]);
+        let reply = reply.expect("an answer");
+        assert_eq!((reply.model.as_deref(), reply.finish_reason.as_deref()), (Some("m-1"), Some("length")));
+        assert_eq!(reply.sources, [json!({ "url": "https://x.org" })]);
+    }
+
+    #[test]
+    fn a_scripted_error_is_classified_by_its_name() {
+        let (error, _) = answer(json!({ "error": { "name": "RateLimitError", "message": "slow", "retryAfterMs": 5 } }));
+        let error = error.expect_err("it fails");
+        assert_eq!((error.code.as_deref(), error.retryable), (Some("rate_limit_error"), true));
+        assert_eq!(error.details, Some(json!({ "retryAfterMs": 5 })));
+        assert_eq!(error.classes, ["RateLimitError", "FlowError", "Error"]);
+        let (error, _) = answer(json!({ "error": "down" }));
+        assert_eq!(error.expect_err("it fails").code.as_deref(), Some("model_error"));
     }
 }

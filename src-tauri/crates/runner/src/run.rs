@@ -21,6 +21,7 @@ use script::{Limits, Loaded};
 use tokio::sync::watch;
 
 use crate::catalogue::{Good, STACK};
+use crate::config::Config;
 use crate::fault::{Detail, Fault};
 use crate::mock::{MockModels, MockScript};
 use crate::world::World;
@@ -62,9 +63,11 @@ pub(crate) struct Job {
     pub(crate) good: Arc<Good>,
     pub(crate) asked: Asked,
     pub(crate) mock: Option<MockScript>,
+    pub(crate) config: Config,
+    /// Whether the configuration's addresses may get keys.
+    pub(crate) trust: bool,
     /// The events of the request so far, when it is taken up again; none for a new one.
     pub(crate) before: Vec<Event>,
-    pub(crate) limits: Limits,
     pub(crate) log: Arc<dyn Log>,
     pub(crate) abort: watch::Receiver<bool>,
     /// Called when the thread is done with the request.
@@ -87,8 +90,8 @@ pub(crate) fn start(job: Job) -> Result<Running, Fault> {
 }
 
 fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Sender<Ended>) {
-    let Job { workspace, good, mut asked, mock, before, limits, log, mut abort, gone } = job;
-    let prepared = prepare(&workspace, &good, limits, &mut asked, before.is_empty());
+    let Job { workspace, good, mut asked, mock, config, trust, before, log, mut abort, gone } = job;
+    let prepared = prepare(&workspace, &good, config.script_limits(), &mut asked, before.is_empty());
     let (loaded, flow) = match prepared {
         Ok(ready) => ready,
         Err(fault) => {
@@ -106,11 +109,11 @@ fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Send
             return;
         }
     };
-    let mock = mock.map(|script| Rc::new(MockModels::new(script)));
+    let mock = mock.map(MockModels::new);
     if let Some(mock) = &mock {
         mock.skip(&recorded_calls(&before));
     }
-    let effects = Rc::new(World { mock });
+    let effects = Rc::new(World::new(mock, &config, trust));
     let stop = Abort::default();
     let run = Run::after(&before, flow, asked, log, effects, stop.clone());
     let result = runtime.block_on(async {

@@ -36,6 +36,8 @@ pub struct OpenOptions {
     pub data: Option<PathBuf>,
     /// What a commit survives; the configuration's word when absent.
     pub durability: Option<Durability>,
+    /// Whether keys may go to the addresses that `flowglass.json` names (decision 20).
+    pub trust: bool,
 }
 
 /// What to run.
@@ -85,6 +87,7 @@ pub struct Workspace {
     dir: PathBuf,
     data: PathBuf,
     config: Config,
+    trust: bool,
     store: Arc<Store>,
     owner: Owner,
     catalogue: Mutex<Option<Catalogue>>,
@@ -121,6 +124,7 @@ impl Workspace {
             dir,
             data,
             config,
+            trust: options.trust,
             store: Arc::new(store),
             owner,
             catalogue: Mutex::default(),
@@ -329,7 +333,8 @@ impl Workspace {
             asked,
             mock,
             before,
-            limits: self.config.script_limits(),
+            config: self.config.clone(),
+            trust: self.trust,
             log: self.store.clone(),
             abort,
             gone: Box::new(move || drop(lock(&running).remove(&id))),

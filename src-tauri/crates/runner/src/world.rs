@@ -1,14 +1,17 @@
-//! The real outside of a request: the system's clock and chance, and models.
+//! The real outside of a request: the system's clock and chance, models, and the network.
 
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelDelta, ModelReply};
+use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
+use crate::config::Config;
+use crate::fetch::Pages;
 use crate::mock::MockModels;
+use crate::models::Models;
 
 /// Milliseconds since the epoch.
 pub(crate) fn now_ms() -> i64 {
@@ -17,8 +20,26 @@ pub(crate) fn now_ms() -> i64 {
 
 /// What a request gets from this machine.
 pub(crate) struct World {
+    models: Rc<Source>,
+    pages: Rc<Pages>,
+}
+
+/// Who answers model calls.
+enum Source {
     /// Canned replies, where the run asked for them.
-    pub(crate) mock: Option<Rc<MockModels>>,
+    Mock(MockModels),
+    Real(Models),
+}
+
+impl World {
+    /// The outside of one request; `trust` as in [`Models`].
+    pub(crate) fn new(mock: Option<MockModels>, config: &Config, trust: bool) -> Self {
+        let models = match mock {
+            Some(mock) => Source::Mock(mock),
+            None => Source::Real(Models::new(config.models.clone(), trust)),
+        };
+        World { models: Rc::new(models), pages: Rc::new(Pages::new(&config.fetch.allow)) }
+    }
 }
 
 impl Effects for World {
@@ -44,38 +65,18 @@ impl Effects for World {
         call: ModelCall,
         listener: Option<Listener>,
     ) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
-        let mock = self.mock.clone();
+        let models = self.models.clone();
         async move {
-            let Some(mock) = mock else { return Err(unconfigured(&call)) };
-            let (wait, answer) = mock.answer(&call);
-            if wait > 0 {
-                tokio::time::sleep(Duration::from_millis(wait)).await;
+            match &*models {
+                Source::Mock(mock) => mock.answer(&call, listener).await,
+                Source::Real(models) => models.answer(call, listener).await,
             }
-            if let (Some(listener), Ok(reply)) = (&listener, &answer) {
-                reply.reasoning.iter().for_each(|text| listener(ModelDelta::Reasoning(text.clone())));
-                reply.text.iter().for_each(|text| listener(ModelDelta::Text(text.clone())));
-            }
-            answer
         }
         .boxed_local()
     }
 
     fn fetch(&self, call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
-        let error = FlowError::plain(format!("fetch of {} is refused", call.url));
-        async move { Err(error) }.boxed_local()
-    }
-}
-
-fn unconfigured(call: &ModelCall) -> FlowError {
-    FlowError {
-        code: Some("model_not_configured".to_owned()),
-        ..FlowError::new(
-            "ModelError",
-            format!(
-                "model \"{}\" of generator \"{}\" is not configured: add it to \"models\" in flowglass.json with the \
-                 environment variable that holds its key (apiKeyEnv), or run with mocks (--mock)",
-                call.model, call.generator
-            ),
-        )
+        let pages = self.pages.clone();
+        async move { pages.fetch(call).await }.boxed_local()
     }
 }

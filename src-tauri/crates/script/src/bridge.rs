@@ -8,7 +8,7 @@ use std::rc::Rc;
 use engine::callable::{Arg, Callable, Field, Issue, Returned, Schema};
 use engine::context::{Change, Context as Cx, EmitOptions, Target};
 use engine::data::{Data, from_json};
-use engine::effects::{Message, ModelCall};
+use engine::effects::{FetchCall, Message, ModelCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
 use engine::resource::pattern::Pattern;
@@ -249,6 +249,7 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
             Ok(String::new())
         }
         (Some(cx), "model") => model(&cx, &question.payload).await,
+        (Some(cx), "fetch") => fetch(&cx, &question.payload, question.stopped).await,
         (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
         (None, _) => Err(FlowError::plain("the block has ended; await what it starts before it returns")),
     };
@@ -256,6 +257,7 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
         Ok(answer) => (true, answer),
         Err(error) => (false, wire(&error).to_string()),
     };
+    vm.shared.stops.borrow_mut().remove(&(question.id as u64));
     // A runtime that is over has nobody to answer.
     let _ = vm.enter(|_, host| host.get::<_, Function>("answer")?.call::<_, ()>((question.id, ok, payload)));
     if question.op == "apply" {
@@ -348,6 +350,19 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
     cx.apply(&target, change).await.map(|changed| changed.to_string())
 }
 
+async fn fetch(cx: &Cx, payload: &str, stopped: oneshot::Receiver<()>) -> Result<String, FlowError> {
+    let invalid = |error: serde_json::Error| FlowError::validation(format!("fetch: {error}"), None);
+    let call: FetchCall = from_json(payload).map_err(invalid)?;
+    let stop = stopped.then(|stopped| async move {
+        // A sender that is gone stops nothing.
+        if stopped.is_err() {
+            std::future::pending::<()>().await;
+        }
+    });
+    let reply = cx.fetch(call, stop).await?;
+    serde_json::to_string(&reply).map_err(invalid)
+}
+
 /// Answers what flows ask for on the spot.
 pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
     if op == "url" {
@@ -356,6 +371,14 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
     }
     if op == "pattern" {
         return Pattern::parse(payload).map(|_| None);
+    }
+    if op == "stop" {
+        let id = payload.parse().map_err(|_| "stop needs a question's id")?;
+        if let Some(stop) = shared.stops.borrow_mut().remove(&id) {
+            // A question that was answered meanwhile needs no stop.
+            let _ = stop.send(());
+        }
+        return Ok(None);
     }
     let cx = shared.contexts.borrow().get(&token).cloned();
     let Some(cx) = cx else { return at_load(op) };

@@ -179,7 +179,7 @@ impl Plugin for OurModules {
         if args.id == ENTRY {
             let flow = serde_json::to_string(&self.flow.display().to_string())?;
             let code = format!(
-                "import 'flowglass:sdk/globals.ts';\nimport 'flowglass:sdk/web.ts';\nimport {{ boot }} from 'flowglass:sdk/boot.ts';\nimport * as flow from {flow};\nboot(flow);\n"
+                "import 'flowglass:sdk/globals.ts';\nimport 'flowglass:sdk/web.ts';\nimport 'flowglass:sdk/fetch.ts';\nimport {{ boot }} from 'flowglass:sdk/boot.ts';\nimport * as flow from {flow};\nboot(flow);\n"
             );
             return Ok(Some(HookLoadOutput { code: code.into(), ..Default::default() }));
         }

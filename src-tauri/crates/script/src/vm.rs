@@ -55,6 +55,8 @@ pub(crate) struct Question {
     pub(crate) op: String,
     pub(crate) token: u32,
     pub(crate) payload: String,
+    /// Completes when the flow no longer wants the answer.
+    pub(crate) stopped: oneshot::Receiver<()>,
 }
 
 /// What the host functions inside the runtime share with the code outside.
@@ -65,6 +67,8 @@ pub(crate) struct Shared {
     /// State operations asked for and not answered yet, by token.
     pub(crate) open: RefCell<HashMap<u32, u32>>,
     pub(crate) settled: RefCell<Vec<(u32, oneshot::Sender<()>)>>,
+    /// Stops a question that is under way, by its id.
+    pub(crate) stops: RefCell<HashMap<u64, oneshot::Sender<()>>>,
 }
 
 /// A loaded bundle.
@@ -107,6 +111,7 @@ impl Vm {
             questions: sender,
             open: RefCell::default(),
             settled: RefCell::default(),
+            stops: RefCell::default(),
         });
         let vm = Rc::new(Vm {
             context,
@@ -290,8 +295,10 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
             if op == "apply" {
                 *seen.open.borrow_mut().entry(token).or_insert(0) += 1;
             }
+            let (stop, stopped) = oneshot::channel();
+            seen.stops.borrow_mut().insert(id as u64, stop);
             // The receiver lives as long as the run; after it, nobody waits for an answer.
-            let _ = seen.questions.unbounded_send(Question { id, op, token, payload });
+            let _ = seen.questions.unbounded_send(Question { id, op, token, payload, stopped });
         })?,
     )?;
     let seen = shared.clone();

@@ -107,15 +107,6 @@ function microtask(callback: () => void): void {
   void Promise.resolve().then(callback);
 }
 
-function refusedFetch(resource: unknown): Promise<never> {
-  let host = String(resource);
-  const match = /^[a-z]+:\/\/([^/:?#]+)/i.exec(host);
-  if (match) host = match[1] as string;
-  return Promise.reject(
-    new Error(`fetch is refused: add { "fetch": { "allow": ["${host}"] } } to flowglass.json`),
-  );
-}
-
 Object.assign(globalThis, {
   console,
   Date: RecordedDate,
@@ -126,5 +117,4 @@ Object.assign(globalThis, {
   structuredClone: structuredCloneOf,
   queueMicrotask: microtask,
   crypto,
-  fetch: refusedFetch,
 });

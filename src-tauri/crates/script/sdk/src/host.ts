@@ -51,12 +51,18 @@ function wellFormed(json: string): string {
   );
 }
 
-/** Asks the engine for something that takes time. */
-export function ask(token: number, op: string, payload: unknown): Promise<string> {
+/** Asks the engine for something that takes time; `started` gets a way to stop it. */
+export function ask(
+  token: number,
+  op: string,
+  payload: unknown,
+  started?: (stop: () => void) => void,
+): Promise<string> {
   const id = nextCall++;
   return new Promise<string>((resolve, reject) => {
     waiting.set(id, { resolve, reject });
     native.start(id, op, token, wire(payload));
+    started?.(() => void native.sync('stop', token, String(id)));
   });
 }
 

@@ -270,6 +270,8 @@ class Controller {
   }
 }
 
+export { Decoder, Encoder, SearchParams, Signal, WebURL };
+
 Object.assign(globalThis, {
   URL: WebURL,
   URLSearchParams: SearchParams,

@@ -1,0 +1,121 @@
+//! What a block gets from outside the engine: the clock, chance, pauses, and pages of the network.
+//!
+//! Each is recorded with the block and its ordinal of that kind, so that a replay can answer it.
+//! Secrets of a request's headers do not enter the record.
+
+use std::future::Future;
+
+use futures_util::future::{Either, select};
+use serde_json::Value;
+
+use super::Context;
+use crate::effects::{FetchCall, FetchReply};
+use crate::error::FlowError;
+use crate::event::EventKind;
+
+/// What stands in a record for a header that carries a secret.
+const REDACTED: &str = "[redacted]";
+
+impl Context {
+    /// The clock, as an effect.
+    pub fn now(&self) -> i64 {
+        let now = self.run.effects.now_ms();
+        self.effect("now", None, now.into());
+        now
+    }
+
+    /// A random number, as an effect.
+    pub fn random(&self) -> f64 {
+        let number = self.run.effects.random();
+        self.effect("random", None, number.into());
+        number
+    }
+
+    /// A UUID, as an effect.
+    pub fn uuid(&self) -> String {
+        let id = self.run.effects.uuid();
+        self.effect("uuid", None, id.clone().into());
+        id
+    }
+
+    /// A pause, as an effect.
+    pub async fn sleep(&self, ms: u64) {
+        let ordinal = self.ordinal("sleep");
+        self.run.effects.sleep(ms).await;
+        let kind = EventKind::EffectRecorded {
+            effect: "sleep".to_owned(),
+            ordinal,
+            request: Some(ms.into()),
+            result: Value::Null,
+            error: None,
+        };
+        self.record(kind);
+    }
+
+    /// An HTTP exchange, as an effect. It is given up when `stop` completes: the author's signal.
+    pub async fn fetch(&self, call: FetchCall, stop: impl Future<Output = ()>) -> Result<FetchReply, FlowError> {
+        let ordinal = self.ordinal("fetch");
+        let request = serde_json::to_value(redacted(&call)).unwrap_or_default();
+        let answer = match select(self.run.effects.fetch(call), Box::pin(stop)).await {
+            Either::Left((answer, _)) => answer,
+            // Not the abort of the request: only this exchange ends, and the author may go on.
+            Either::Right(_) => Err(FlowError::new("AbortError", "This operation was aborted")),
+        };
+        let (result, error) = match &answer {
+            Ok(reply) => (serde_json::to_value(reply).unwrap_or_default(), None),
+            Err(error) => (Value::Null, Some(error.clone())),
+        };
+        let effect = "fetch".to_owned();
+        self.record(EventKind::EffectRecorded { effect, ordinal, request: Some(request), result, error });
+        answer
+    }
+
+    fn effect(&self, effect: &str, request: Option<Value>, result: Value) {
+        let ordinal = self.ordinal(effect);
+        self.record(EventKind::EffectRecorded { effect: effect.to_owned(), ordinal, request, result, error: None });
+    }
+
+    /// Counts this block's effects of one kind, from 0.
+    pub fn ordinal(&self, effect: &str) -> u32 {
+        let mut ordinals = self.frame.ordinals.borrow_mut();
+        let count = ordinals.entry(effect.to_owned()).or_insert(0);
+        *count += 1;
+        *count - 1
+    }
+}
+
+/// The call as it is recorded.
+fn redacted(call: &FetchCall) -> FetchCall {
+    let mut shown = call.clone();
+    for (name, value) in &mut shown.headers {
+        if is_secret(name) {
+            REDACTED.clone_into(value);
+        }
+    }
+    shown
+}
+
+/// Whether a header's value is a secret by its name (decision 20), tokens included.
+fn is_secret(header: &str) -> bool {
+    let name = header.to_ascii_lowercase();
+    ["authorization", "cookie", "key", "token", "secret"].iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_with_secrets_are_recorded_without_them() {
+        let headers =
+            ["Authorization", "Proxy-Authorization", "cookie", "X-Api-Key", "apikey", "X-Auth-Token", "Accept"];
+        let call = FetchCall {
+            headers: headers.iter().map(|name| ((*name).to_owned(), "v".to_owned())).collect(),
+            ..FetchCall::default()
+        };
+        let shown = redacted(&call).headers;
+        let open: Vec<&str> = shown.iter().filter(|(_, value)| value == "v").map(|(name, _)| name.as_str()).collect();
+        assert_eq!(open, ["Accept"]);
+        assert_eq!(shown.len(), headers.len());
+    }
+}

@@ -1,0 +1,217 @@
+//! `fetch` of flows: only to hosts that `fetch.allow` names, redirects included.
+//!
+//! It decides and exchanges; recording is the engine's affair.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use engine::effects::{FetchCall, FetchReply};
+use engine::error::FlowError;
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, Response, Url};
+use serde::Deserialize;
+
+use crate::config::FILE;
+use crate::http;
+use crate::models::provider_error;
+
+/// How long one exchange may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The longest body, in bytes.
+const LIMIT: usize = 16 << 20;
+
+/// How often one exchange may be sent elsewhere.
+const REDIRECTS: usize = 20;
+
+/// Headers that are the client's own business.
+const OWN: [&str; 7] = ["connection", "content-length", "expect", "host", "keep-alive", "transfer-encoding", "upgrade"];
+
+/// One entry of `fetch.allow`: a host, with a port or without, or `*.` and a domain.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Allowed {
+    host: String,
+    port: Option<u16>,
+    /// Whether the hosts below it are meant, and not the host itself.
+    below: bool,
+}
+
+impl TryFrom<String> for Allowed {
+    type Error = String;
+
+    fn try_from(entry: String) -> Result<Self, String> {
+        let wrong =
+            || format!("\"{entry}\" is no host: write \"api.example.com\", \"localhost:8080\" or \"*.example.com\"");
+        let (below, rest) = entry.strip_prefix("*.").map_or((false, entry.as_str()), |rest| (true, rest));
+        let (host, port) = match rest.rsplit_once(':') {
+            Some((host, port)) if !rest.ends_with(']') => (host, Some(port.parse().map_err(|_| wrong())?)),
+            _ => (rest, None),
+        };
+        if host.contains(['/', '*', '@', '?', '#']) {
+            return Err(wrong());
+        }
+        // Parsed like the addresses it is compared with: lower case, punycode, short IPv6.
+        let url = Url::parse(&format!("http://{host}/")).map_err(|_| wrong())?;
+        Ok(Allowed { host: url.host_str().unwrap_or_default().to_owned(), port, below })
+    }
+}
+
+impl Allowed {
+    fn permits(&self, url: &Url) -> bool {
+        let host = url.host_str().unwrap_or_default();
+        let is_host = match self.below {
+            true => host.strip_suffix(&self.host).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
+            false => host == self.host,
+        };
+        is_host && self.port.is_none_or(|port| url.port_or_known_default() == Some(port))
+    }
+}
+
+/// Why a redirect is not followed.
+#[derive(Debug, thiserror::Error)]
+enum Stray {
+    #[error("redirected to {0}")]
+    Refused(String),
+    #[error("redirected more than {REDIRECTS} times")]
+    TooOften,
+}
+
+/// What the flows of one request may fetch.
+pub(crate) struct Pages {
+    allow: Arc<[Allowed]>,
+    client: OnceCell<Client>,
+}
+
+impl Pages {
+    pub(crate) fn new(allow: &[Allowed]) -> Self {
+        Pages { allow: allow.into(), client: OnceCell::new() }
+    }
+
+    /// One exchange.
+    pub(crate) async fn fetch(&self, call: FetchCall) -> Result<FetchReply, FlowError> {
+        let url =
+            Url::parse(&call.url).map_err(|error| FlowError::plain(format!("fetch of \"{}\": {error}", call.url)))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(FlowError::plain(format!("fetch knows http and https, not \"{}\"", url.scheme())));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(FlowError::plain("fetch: an address must not carry a password; use an authorization header"));
+        }
+        if !self.allow.iter().any(|allowed| allowed.permits(&url)) {
+            return Err(refused(&http::place(&url)));
+        }
+        // Queries may carry secrets; the address is named without.
+        let shown = format!("{}{}", url.origin().ascii_serialization(), url.path());
+        let method = Method::from_bytes(call.method.as_bytes())
+            .map_err(|_| FlowError::plain(format!("fetch: \"{}\" is no method", call.method)))?;
+        let mut request = self.client()?.request(method, url).timeout(TIMEOUT);
+        for (name, value) in call.headers.iter().filter(|(name, _)| !OWN.contains(&name.to_lowercase().as_str())) {
+            request = request.header(name, value);
+        }
+        if let Some(body) = call.body {
+            request = match call.base64 {
+                true => request.body(BASE64.decode(body).map_err(|error| FlowError::plain(format!("fetch: {error}")))?),
+                false => request.body(body),
+            };
+        }
+        let response = request.send().await.map_err(|error| failed(&shown, &error))?;
+        read(&shown, response).await
+    }
+
+    fn client(&self) -> Result<&Client, FlowError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let allow = self.allow.clone();
+        let client = http::client(Policy::custom(move |attempt| {
+            if attempt.previous().len() > REDIRECTS {
+                return attempt.error(Stray::TooOften);
+            }
+            if !allow.iter().any(|allowed| allowed.permits(attempt.url())) {
+                let place = http::place(attempt.url());
+                return attempt.error(Stray::Refused(place));
+            }
+            attempt.follow()
+        }));
+        let client = client.map_err(|reason| provider_error("NetworkError", reason))?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+async fn read(shown: &str, mut response: Response) -> Result<FetchReply, FlowError> {
+    let status = response.status();
+    let url = response.url().to_string();
+    // Cookies are not for flows, as in a browser: what a flow never sees need not be redacted.
+    let headers = response.headers().iter().filter(|(name, _)| !name.as_str().starts_with("set-cookie"));
+    let headers = headers
+        .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+        .collect();
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| failed(shown, &error))? {
+        if bytes.len() + chunk.len() > LIMIT {
+            let most = LIMIT >> 20;
+            return Err(FlowError::plain(format!("fetch of {shown}: the response is larger than {most} MB")));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    let (body, base64) = match String::from_utf8(bytes) {
+        Ok(text) => (text, false),
+        Err(error) => (BASE64.encode(error.as_bytes()), true),
+    };
+    let status_text = status.canonical_reason().unwrap_or_default().to_owned();
+    Ok(FetchReply { status: status.as_u16(), status_text, url, headers, body, base64 })
+}
+
+fn refused(place: &str) -> FlowError {
+    FlowError::plain(format!("fetch is refused: add {{ \"fetch\": {{ \"allow\": [\"{place}\"] }} }} to {FILE}"))
+}
+
+fn failed(shown: &str, error: &reqwest::Error) -> FlowError {
+    if let Some(Stray::Refused(place)) = std::error::Error::source(error).and_then(|inner| inner.downcast_ref()) {
+        let mut error = refused(place);
+        error.message.push_str(&format!("; {shown} redirects there"));
+        return error;
+    }
+    if error.is_timeout() {
+        let message = format!("fetch of {shown}: no whole answer within {} s", TIMEOUT.as_secs());
+        return provider_error("TimeoutError", message);
+    }
+    let message = format!("fetch of {shown}: {}", http::cause(error));
+    if error.is_builder() { FlowError::plain(message) } else { provider_error("NetworkError", message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn permits(entry: &str, url: &str) -> bool {
+        let allowed = Allowed::try_from(entry.to_owned()).unwrap_or_else(|error| panic!("{error}"));
+        allowed.permits(&Url::parse(url).expect("an address"))
+    }
+
+    #[test]
+    fn an_entry_means_a_host_a_port_or_a_domain() {
+        assert!(permits("api.example.com", "https://api.example.com/x"));
+        assert!(permits("API.example.com", "http://api.EXAMPLE.com:8080/"));
+        assert!(!permits("example.com", "https://api.example.com/"));
+        assert!(!permits("example.com", "https://example.com.evil.org/"));
+        assert!(permits("localhost:8080", "http://localhost:8080/"));
+        assert!(!permits("localhost:8080", "http://localhost:8081/"));
+        assert!(permits("example.com:443", "https://example.com/"));
+        assert!(permits("[::1]:9", "http://[0:0::1]:9/"));
+        assert!(permits("*.example.com", "https://a.b.example.com/"));
+        assert!(!permits("*.example.com", "https://example.com/"));
+        assert!(!permits("*.example.com", "https://badexample.com/"));
+    }
+
+    #[test]
+    fn an_entry_that_is_no_host_is_refused() {
+        for entry in ["https://example.com", "*", "", "a/b", "*.*.com", "host:port", "user@host"] {
+            assert!(Allowed::try_from(entry.to_owned()).is_err(), "{entry:?}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! How a model call can fail, and what the flow is told (core-semantics §8).
+//!
+//! Messages name the model and the server, carry the server's own words, and never a key.
+
+use std::time::{Duration, SystemTime};
+
+use engine::error::FlowError;
+use genai::webc::{self, StreamTimeout};
+use reqwest::header::HeaderMap;
+use serde_json::{Map, Value, json};
+
+use super::target::Target;
+use crate::http;
+
+/// How much of a server's answer is quoted.
+const QUOTE: usize = 400;
+
+/// What went wrong between us and a server.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The server refused.
+    Status { status: u16, body: String, retry_after: Option<String>, retry_after_ms: Option<String> },
+    /// The server reported an error in the middle of its answer.
+    Reported(Value),
+    /// The server said nothing for too long.
+    Timeout,
+    /// There was no connection.
+    Unreachable(String),
+    /// The connection ended before the answer did.
+    Cut(String),
+    /// The answer was not what was agreed.
+    Malformed(String),
+    /// The call cannot be made.
+    Impossible(String),
+}
+
+impl From<genai::Error> for Failure {
+    fn from(error: genai::Error) -> Self {
+        use genai::Error;
+        match error {
+            Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => match webc_error {
+                webc::Error::ResponseFailedStatus { status, body, headers } => refusal(status.as_u16(), body, &headers),
+                webc::Error::Reqwest(error) => broken(&error),
+                webc::Error::ResponseFailedNotJson { content_type, .. } => {
+                    Failure::Malformed(format!("answered with \"{content_type}\" instead of JSON"))
+                }
+                webc::Error::ResponseFailedInvalidJson { cause, .. } => {
+                    Failure::Malformed(format!("answered with invalid JSON: {cause}"))
+                }
+                other => Failure::Malformed(format!("answered with something unexpected: {other}")),
+            },
+            Error::HttpError { status, body, headers, .. } => refusal(status.as_u16(), body, &headers),
+            Error::WebStream { error, cause, .. } => match error.downcast::<Error>() {
+                Ok(inner) => Failure::from(*inner),
+                Err(error) => match (error.downcast_ref::<StreamTimeout>(), error.downcast_ref::<reqwest::Error>()) {
+                    (Some(_), _) => Failure::Timeout,
+                    (None, Some(error)) => broken(error),
+                    (None, None) => Failure::Cut(cause),
+                },
+            },
+            Error::ChatResponse { body, .. } => Failure::Reported(body),
+            Error::StreamParse { serde_error, .. } => {
+                Failure::Malformed(format!("answered with invalid JSON in its stream: {serde_error}"))
+            }
+            // Its own words hold the whole request; the cause is what matters.
+            Error::ChatResponseGeneration { cause, .. } => {
+                Failure::Malformed(format!("answered with something unexpected: {cause}"))
+            }
+            other => Failure::Impossible(format!("cannot be asked: {other}")),
+        }
+    }
+}
+
+fn refusal(status: u16, body: String, headers: &HeaderMap) -> Failure {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    Failure::Status { status, body, retry_after: header("retry-after"), retry_after_ms: header("retry-after-ms") }
+}
+
+fn broken(error: &reqwest::Error) -> Failure {
+    let cause = http::cause(error);
+    match error {
+        error if error.is_timeout() => Failure::Timeout,
+        error if error.is_builder() => Failure::Impossible(format!("cannot be asked: {cause}")),
+        error if error.is_connect() => Failure::Unreachable(cause),
+        _ => Failure::Cut(cause),
+    }
+}
+
+/// One of the classified failures: its code follows from its name.
+pub(crate) fn provider_error(name: &str, message: impl Into<String>) -> FlowError {
+    let (code, retryable) = match name {
+        "NetworkError" => ("network_error", true),
+        "TimeoutError" => ("timeout_error", true),
+        "RateLimitError" => ("rate_limit_error", true),
+        "ProviderUnavailableError" => ("provider_unavailable_error", true),
+        "ContextLengthError" => ("context_length_error", false),
+        _ => ("model_error", true),
+    };
+    FlowError {
+        code: Some(code.to_owned()),
+        retryable,
+        classes: [name, "FlowError", "Error"].map(str::to_owned).to_vec(),
+        ..FlowError::new(name, message)
+    }
+}
+
+impl Failure {
+    pub(crate) fn into_error(self, target: &Target) -> FlowError {
+        let mut details = Map::new();
+        details.insert("model".to_owned(), target.asked.clone().into());
+        details.insert("host".to_owned(), target.host.clone().into());
+        let (name, said) = match self {
+            Failure::Status { status, body, retry_after, retry_after_ms } => {
+                details.insert("status".to_owned(), status.into());
+                if let Some(ms) = wait(retry_after_ms.as_deref(), retry_after.as_deref(), SystemTime::now()) {
+                    details.insert("retryAfterMs".to_owned(), ms.into());
+                }
+                (class_of(status, &body), format!("answered {status}: {}", words(&body)))
+            }
+            Failure::Reported(body) => {
+                let text = body.to_string();
+                let status = body["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(0);
+                (class_of(status, &text), format!("reported: {}", words(&json!({ "error": body }).to_string())))
+            }
+            Failure::Timeout => ("TimeoutError", format!("said nothing for {} ms", target.timeout.as_millis())),
+            Failure::Unreachable(why) => ("NetworkError", format!("cannot be reached: {why}")),
+            Failure::Cut(why) => ("NetworkError", format!("broke off its answer: {why}")),
+            Failure::Malformed(why) => ("ModelError", why),
+            Failure::Impossible(why) => ("ModelError", why),
+        };
+        let server = if target.host.is_empty() { "" } else { &format!(" at {}", target.host) };
+        let mut error = provider_error(name, format!("model \"{}\"{server} {said}", target.asked));
+        error.details = Some(Value::Object(details));
+        error
+    }
+}
+
+fn class_of(status: u16, body: &str) -> &'static str {
+    let said = body.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    match status {
+        429 => "RateLimitError",
+        408 | 504 => "TimeoutError",
+        500.. => "ProviderUnavailableError",
+        _ if says(&[
+            "context_length_exceeded",
+            "context length",
+            "context window",
+            "prompt is too long",
+            "maximum number of tokens",
+        ]) =>
+        {
+            "ContextLengthError"
+        }
+        // Errors in the middle of an answer have no status, only a type.
+        0 if says(&["rate_limit"]) => "RateLimitError",
+        0 if says(&["overloaded", "server_error", "api_error", "unavailable"]) => "ProviderUnavailableError",
+        _ => "ModelError",
+    }
+}
+
+/// The server's words, out of the shapes that servers wrap them in.
+fn words(body: &str) -> String {
+    let value: Value = serde_json::from_str(body).unwrap_or_default();
+    let found = ["/error/message", "/error/error/message", "/0/error/message", "/message", "/detail", "/error"];
+    let found = found.iter().find_map(|place| value.pointer(place).and_then(Value::as_str));
+    let text = found.unwrap_or(body).trim();
+    match text.char_indices().nth(QUOTE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None if text.is_empty() => "(nothing)".to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+/// How long the server wants to be left alone: milliseconds, seconds, or a date.
+fn wait(ms: Option<&str>, after: Option<&str>, now: SystemTime) -> Option<u64> {
+    if let Some(ms) = ms.and_then(|ms| ms.trim().parse::<f64>().ok()) {
+        return Some(ms.max(0.0) as u64);
+    }
+    let after = after?.trim();
+    if let Ok(seconds) = after.parse::<f64>() {
+        return Some((seconds.max(0.0) * 1000.0) as u64);
+    }
+    let then = httpdate::parse_http_date(after).ok()?;
+    Some(then.duration_since(now).unwrap_or(Duration::ZERO).as_millis() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_milliseconds_seconds_or_a_date() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_770);
+        assert_eq!(wait(Some("1500"), Some("9"), now), Some(1500));
+        assert_eq!(wait(None, Some("2"), now), Some(2000));
+        assert_eq!(wait(None, Some("0.5"), now), Some(500));
+        assert_eq!(wait(None, Some("Sun, 06 Nov 1994 08:49:37 GMT"), now), Some(7000));
+        assert_eq!(wait(None, Some("Sun, 06 Nov 1994 08:00:00 GMT"), now), Some(0));
+        assert_eq!(wait(None, Some("soon"), now), None);
+        assert_eq!(wait(None, None, now), None);
+    }
+
+    #[test]
+    fn failures_are_classified() {
+        let long = r#"{"error":{"code":"context_length_exceeded","message":"maximum context length is 8192 tokens"}}"#;
+        for (status, body, class) in [
+            (429, "{}", "RateLimitError"),
+            (503, "", "ProviderUnavailableError"),
+            (529, "", "ProviderUnavailableError"),
+            (401, "{}", "ModelError"),
+            (400, long, "ContextLengthError"),
+            (0, r#"{"type":"overloaded_error"}"#, "ProviderUnavailableError"),
+            (0, r#"{"type":"invalid_request_error"}"#, "ModelError"),
+        ] {
+            assert_eq!(class_of(status, body), class, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn the_servers_words_are_found_and_cut() {
+        assert_eq!(words(r#"{"error":{"message":"no such model"}}"#), "no such model");
+        assert_eq!(words(r#"{"error":"bad"}"#), "bad");
+        assert_eq!(words("<html>"), "<html>");
+        assert_eq!(words(" "), "(nothing)");
+        assert!(words(&"ä".repeat(1000)).chars().count() == QUOTE + 1);
+    }
+}

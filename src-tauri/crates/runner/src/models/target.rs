@@ -1,0 +1,143 @@
+//! From a generator's model string to a provider, its model, an address and a key.
+//!
+//! `flowglass.json` speaks first, then a provider's prefix, then well-known names. Nothing is
+//! asked of the network here.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use engine::effects::ModelCall;
+use engine::error::FlowError;
+use reqwest::Url;
+
+use super::failure::provider_error;
+use super::provider::{Kind, default_key, kind, kind_of_model};
+use crate::config::{FILE, Model};
+use crate::http;
+
+/// How long a server may say nothing.
+const TIMEOUT_MS: u64 = 60_000;
+
+/// Prefixes that name a purpose instead of a provider.
+const PURPOSES: [&str; 2] = ["preset/", "intent/"];
+
+/// Who answers a call.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// The name the flow uses.
+    pub(crate) asked: String,
+    pub(crate) kind: Kind,
+    /// The provider's own name of the model.
+    pub(crate) model: String,
+    /// An address other than the provider's own, with a slash at its end.
+    pub(crate) base: Option<Url>,
+    pub(crate) key: Option<String>,
+    /// The variable the key came from.
+    variable: Option<String>,
+    pub(crate) timeout: Duration,
+    /// Host and port, as people read them; known once settled.
+    pub(crate) host: String,
+}
+
+/// Finds out who answers; `read` reads an environment variable.
+pub(crate) fn find(
+    call: &ModelCall,
+    named: &BTreeMap<String, Model>,
+    read: impl Fn(&str) -> Option<String>,
+) -> Result<Target, FlowError> {
+    let asked = call.model.as_str();
+    let entry = named.get(asked);
+    let default = Model::default();
+    let settings = entry.unwrap_or(&default);
+    let (prefix, plain) = match asked.split_once('/') {
+        Some((prefix, plain)) => (kind(prefix), plain),
+        None => (None, asked),
+    };
+    let base = settings.base_url.as_deref().map(|base| address(asked, base)).transpose()?;
+    let chosen = match &settings.provider {
+        Some(provider) => Some(kind(provider).ok_or_else(|| {
+            let message = format!(
+                "{FILE}: model \"{asked}\" has the unknown provider \"{provider}\"; known are openai (with a baseUrl \
+                 anything that speaks like it), anthropic, gemini, ollama, openrouter, groq, mistral, deepseek, xai …"
+            );
+            unconfigured(message)
+        })?),
+        None if entry.is_none() && PURPOSES.iter().any(|purpose| asked.starts_with(purpose)) => {
+            return Err(unconfigured(format!(
+                "model \"{asked}\" of generator \"{}\" is not configured: it names a purpose, so add \"{asked}\" to \
+                 \"models\" in {FILE} with a provider and a model, or run with mocks (--mock)",
+                call.generator
+            )));
+        }
+        None => prefix.or_else(|| kind_of_model(asked)).or(base.as_ref().and_then(|_| kind("openai"))),
+    };
+    let Some(chosen) = chosen else {
+        return Err(unconfigured(format!(
+            "model \"{asked}\" of generator \"{}\" is not configured: add it to \"models\" in {FILE} with its provider \
+             and the environment variable that holds its key (apiKeyEnv), name it with a provider before a slash \
+             (openai/…), or run with mocks (--mock)",
+            call.generator
+        )));
+    };
+    let model = settings.model.clone().unwrap_or_else(|| if prefix.is_some() { plain } else { asked }.to_owned());
+    let variable = settings.api_key_env.clone().or_else(|| default_key(chosen).map(str::to_owned));
+    let key = variable.as_deref().and_then(&read).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
+    if let (None, Some(variable)) = (&key, &variable)
+        // A server of one's own may ask for no key.
+        && (settings.api_key_env.is_some() || base.is_none())
+    {
+        return Err(unconfigured(format!(
+            "model \"{asked}\" of generator \"{}\" is not configured: set the environment variable {variable} to its \
+             key, or name another in \"models\" of {FILE} (apiKeyEnv), or run with mocks (--mock)",
+            call.generator
+        )));
+    }
+    let timeout = Duration::from_millis(settings.timeout_ms.unwrap_or(TIMEOUT_MS));
+    let host = base.as_ref().map(http::place).unwrap_or_default();
+    Ok(Target { asked: asked.to_owned(), kind: chosen, model, base, key, variable, timeout, host })
+}
+
+impl Target {
+    /// Knows the provider's own address. A key goes there, to this machine, or where the person who
+    /// runs the flow has said so (decision 20).
+    pub(crate) fn settle(&mut self, own: Option<Url>, trust: bool) -> Result<(), FlowError> {
+        let Some(base) = &self.base else {
+            self.host = own.as_ref().map(http::place).unwrap_or_default();
+            return Ok(());
+        };
+        let known = own.is_some_and(|own| own.origin() == base.origin()) || http::is_loopback(base);
+        match (&self.key, &self.variable) {
+            (Some(_), Some(variable)) if !known && !trust => Err(FlowError {
+                code: Some("untrusted_address".to_owned()),
+                ..provider_error(
+                    "ModelError",
+                    format!(
+                        "model \"{}\": the key in {variable} would go to {}, which is neither the provider's own address \
+                         nor this machine; if that is right, confirm with --trust",
+                        self.asked, self.host
+                    ),
+                )
+            })
+            .map_err(|error| FlowError { retryable: false, ..error }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn address(asked: &str, base: &str) -> Result<Url, FlowError> {
+    let wrong = |why: String| unconfigured(format!("{FILE}: the baseUrl \"{base}\" of model \"{asked}\" {why}"));
+    let mut url = Url::parse(base).map_err(|error| wrong(format!("is no address: {error}")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong("must begin with http:// or https://".to_owned()));
+    }
+    if !url.path().ends_with('/') {
+        let path = format!("{}/", url.path());
+        url.set_path(&path);
+    }
+    Ok(url)
+}
+
+fn unconfigured(message: String) -> FlowError {
+    let code = Some("model_not_configured".to_owned());
+    FlowError { code, retryable: false, ..provider_error("ModelError", message) }
+}

@@ -1,0 +1,78 @@
+/**
+ * Items: what blocks emit, who sees it, and how it lives.
+ */
+
+import { defineFlow, FlowError, generator, handler, router, sequencer } from "@flow-state-dev/core";
+import { z } from "zod";
+
+const emits = (name: string, execute: (ctx: any, input: any) => unknown) => handler({ name, execute: async (input, ctx) => execute(ctx, input) });
+const speaker = (name: string, more: object) => generator({ name, model: "tiny", prompt: "Speak.", ...more });
+const look = handler({ name: "look", description: "Looks something up", inputSchema: z.object({ q: z.string() }), execute: ({ q }) => ({ found: q }) });
+const idle = handler({ name: "idle", execute: () => "idle" });
+
+export default defineFlow({
+  kind: "items",
+  session: { stateSchema: z.object({ n: z.number().default(0) }) },
+  actions: {
+    every: {
+      block: sequencer({ name: "every", container: { component: "panel", label: "All of them" }, stateSchema: z.object({ n: z.number().default(0) }) })
+        .tap(emits("emitter", async (ctx) => {
+          ctx.emitMessage("text");
+          ctx.emitComponent("card", { rows: 2 });
+          ctx.emitStatus("working");
+          await ctx.session.incState({ n: 1 });
+        }))
+        .tap(router({ name: "chooser", routes: [idle], execute: () => idle }))
+        .work(handler({ name: "breaks", execute: () => { throw new FlowError("beside", { code: "beside" }); } }))
+        .waitForWork(),
+    },
+    fails: { block: handler({ name: "fails", execute: () => { throw new FlowError("the end", { code: "the_end", details: { why: "test" } }); } }) },
+    says: { block: emits("says", (ctx, options) => { ctx.emit.message("said", options); ctx.emit.component("card", { a: 1 }, options); }) },
+    parts: { block: emits("parts", (ctx) => { ctx.emit.message([{ type: "output_text", text: "one " }, { type: "output_text", text: "two" }]); }) },
+    keyed: {
+      block: sequencer({ name: "keyed" })
+        .tap(emits("first", (ctx) => { ctx.emit.component("chart", { v: 1 }, { key: "k" }); ctx.emit.component("table", { v: 9 }, { key: "k" }); ctx.emit.component("chart", { v: 5 }); }))
+        .tap(emits("second", (ctx) => { ctx.emit.component("chart", { v: 2, more: true }, { key: "k" }); ctx.emit.component("chart", { v: 6 }); })),
+    },
+    transient: { block: emits("fleeting", (ctx) => { ctx.emit.message("now or never", { transient: true }); ctx.emit.component("spinner", {}, { transient: true }); ctx.emit.message("stays"); }) },
+    transientBlock: { block: sequencer({ name: "outer" }).step(handler({ name: "quiet", transient: true, execute: (_input, ctx) => { ctx.emit.message("explicit"); return 1; } })) },
+    status: {
+      block: emits("status", (ctx) => {
+        ctx.emit.status("reading");
+        ctx.emit.status("reading");
+        ctx.emit.status("reading", { blocked: true });
+        ctx.emit.status("writing", { blocked: true });
+        ctx.emit.status(undefined, { blocked: false });
+        ctx.emit.status("");
+        ctx.emit.status("");
+      }),
+    },
+    activeStatus: {
+      block: sequencer({ name: "outer" })
+        .step(handler({ name: "fixed", activeStatusMessage: "thinking", execute: () => 3 }))
+        .step(handler({ name: "made", activeStatusMessage: (input: number, ctx: any) => `thinking of ${input} in ${ctx.request.identity.type}`, execute: () => 4 }))
+        .step(handler({ name: "again", activeStatusMessage: "thinking of 3 in request", execute: () => 5 })),
+    },
+    statusKept: { block: emits("statusKept", (ctx) => { ctx.emit.status("for the record", { transient: false }); }) },
+    seen: {
+      block: emits("seen", async (ctx) => {
+        ctx.emit.message("one");
+        ctx.emit.message("two", { agentType: "sub" });
+        ctx.emit.message("three", { agentType: "trace" });
+        ctx.emit.status("working");
+        const types = (list: any[]) => list.map((item) => item.type);
+        return { all: types(ctx.session.items.all({ itemTypes: ["message", "status"] })), transient: types(ctx.session.items.all({ includeTransient: true, itemTypes: ["message", "status"] })), client: types(ctx.session.items.client({ itemTypes: ["message"] })), history: ctx.session.items.history() };
+      }),
+    },
+    primary: { block: speaker("primary", { agentType: "primary" }) },
+    sub: { block: speaker("sub", { agentType: "sub" }) },
+    trace: { block: speaker("trace", { agentType: "trace" }) },
+    unset: { block: speaker("unset", {}) },
+    named: { block: speaker("named", { agentType: "primary", agentName: "narrator" }) },
+    secretNotes: { block: speaker("secretNotes", { itemVisibility: { client: false, history: true } }) },
+    toolUser: { block: speaker("toolUser", { agentType: "sub", tools: [look], user: () => "Look" }) },
+    structured: { block: speaker("structured", { agentType: "primary", outputSchema: z.object({ a: z.number() }) }) },
+    order: { block: sequencer({ name: "order" }).forEach(emits("each", (ctx, n) => { ctx.emit.message(`item ${n}`); })) , inputSchema: z.any() },
+    lost: { block: sequencer({ name: "lost" }).tap(emits("kept", (ctx) => { ctx.emit.message("kept"); })).step(emits("fails", (ctx) => { ctx.emit.message("said before failing"); throw new Error("then it failed"); })) },
+  },
+});

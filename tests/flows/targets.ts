@@ -1,0 +1,99 @@
+/**
+ * Finding other blocks: targets by name, siblings' outputs and results, and what was rescued.
+ */
+
+import { defineFlow, handler, sequencer } from "@flow-state-dev/core";
+import { z } from "zod";
+
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
+const tally = z.object({ n: z.number().default(0), list: z.array(z.string()).default([]) });
+
+const keeper = handler({
+  name: "keeper",
+  stateSchema: tally,
+  execute: async (value, ctx) => {
+    await ctx.self!.incState({ n: typeof value === "number" ? value : 1 });
+    return `kept ${ctx.self!.state.n}`;
+  },
+});
+const bare = handler({ name: "bare", execute: () => "bare output" });
+const failing = handler({ name: "failing", stateSchema: tally, execute: async (_value, ctx) => { await ctx.self!.incState({ n: 5 }); throw new Error("it broke"); } });
+const zero = handler({ name: "zero", execute: () => 0 });
+
+const attempt = (look: () => unknown) => {
+  try {
+    return look();
+  } catch (error: any) {
+    return { name: error.name, code: error.code, message: error.message };
+  }
+};
+
+/** Asks for a target and shows what it is; with `write` it adds 100 to it. */
+const seek = (name: string, target: string, write = false) =>
+  handler({
+    name,
+    execute: async (_value, ctx) => {
+      const found: any = attempt(() => ctx.getTarget(target));
+      if (found === undefined) return "undefined";
+      if (write) await found.incState({ n: 100 });
+      return { name: found.name, n: found.state?.n, input: found.input, path: found.instanceId?.replace(ctx.request.identity.id, "R"), ...(found.message ? { code: found.code, message: found.message.replaceAll(ctx.request.identity.id, "R") } : {}) };
+    },
+  });
+
+const results = (...names: string[]) =>
+  handler({
+    name: "results",
+    execute: (_value, ctx) => Object.fromEntries(names.map((name) => {
+      const block = { name } as any;
+      const result: any = ctx.getBlockResult(block);
+      return [name, { output: ctx.getBlockOutput(block) ?? "undefined", status: result.status, ...(result.error ? { error: result.error.message } : {}), rescued: ctx.wasRescued(name) }];
+    })),
+  });
+
+const chain = (name: string) => sequencer({ name, inputSchema: z.any() });
+const stateful = (name: string) => sequencer({ name, inputSchema: z.any(), stateSchema: tally });
+
+export default defineFlow({
+  kind: "targets",
+  actions: {
+    sibling: { block: chain("outer").tap(keeper).step(seek("seek", "keeper")) },
+    newest: { block: chain("outer").tap(() => 3, keeper).tap(() => 7, keeper).step(seek("seek", "keeper")) },
+    write: { block: chain("outer").tap(keeper).tap(seek("writer", "keeper", true)).step(seek("seek", "keeper")) },
+    own: { block: chain("outer").step(seek("seek", "seek")) },
+    ancestor: { block: stateful("outer").step(chain("inner").step(seek("writer", "outer", true))).map((found, ctx) => ({ found, n: ctx.sequencer.state.n })) },
+    failed: { block: chain("outer").tap(failing.rescue([{ block: zero }])).step(seek("seek", "failing")) },
+    finishedChain: { block: chain("outer").tap(stateful("early").tap(async (_value, ctx) => { await ctx.sequencer.incState({ n: 4 }); })).tap(seek("writer", "early", true)).step(seek("seek", "early")) },
+    unknown: { block: chain("outer").step(seek("seek", "nobody")) },
+    cousin: { block: chain("outer").tap(chain("early").step(keeper)).step(seek("seek", "keeper")) },
+    child: { block: chain("outer").tap(keeper).map((_value, ctx) => typeof ctx.getTarget("keeper")) },
+    laterSibling: { block: chain("outer").step(seek("seek", "keeper")).tap(keeper) },
+    ambiguous: { block: stateful("twin").step(stateful("twin").step(chain("deep").step(seek("seek", "twin")))) },
+    siblingHides: { block: stateful("twin").step(stateful("twin").tap(handler({ name: "before", execute: () => 1 })).step(chain("deep").tap(stateful("twin")).step(seek("seek", "twin")))) },
+    targets: { block: chain("outer").tap(keeper).step(handler({ name: "reads", targetStateSchemas: { keeper: tally }, execute: async (_value, ctx) => { await ctx.targets.keeper!.pushState("list", "x"); return { state: ctx.targets.keeper!.state, other: typeof ctx.targets.nobody, keys: Object.keys(ctx.targets) }; } })) },
+    operations: {
+      block: chain("outer").tap(keeper).step(handler({ name: "operates", execute: async (_value, ctx) => {
+        const target: any = ctx.getTarget("keeper");
+        const changed = [await target.patchState({ n: 2 }), await target.patchState({ n: 2 }), await target.pushState("list", "a"), await target.atomicState((s: any) => ({ n: s.n * 10 })), await target.setState({ n: 20, list: ["a"] })];
+        return { changed, state: target.state };
+      } })),
+    },
+    refuses: {
+      block: chain("outer").tap(bare).step(handler({ name: "tries", execute: async (_value, ctx) => {
+        const target: any = ctx.getTarget("bare");
+        const errors: string[] = [];
+        for (const operation of ["patchState", "setState", "incState", "pushState", "setStateRecord", "deleteStateRecord", "atomicState"]) {
+          await target[operation]({}, "k", 1).catch((error: Error) => errors.push(error.message));
+        }
+        return { state: target.state, messages: [...new Set(errors)], count: errors.length };
+      } })),
+    },
+    concurrentWrites: { block: chain("outer").tap(keeper).tap(chain("many").forEach(() => handler({ name: "adds", execute: async (_value, ctx) => { await ctx.getTarget("keeper")?.incState({ n: 1 }); } }))).step(seek("seek", "keeper")) },
+    writesFromFanOut: { block: stateful("outer").forEach(() => handler({ name: "adds", execute: async (_value, ctx) => { await ctx.getTarget("outer")?.patchState("n", (n: number) => n + 1); } })).map((_value, ctx) => ctx.sequencer.state.n) },
+    results: { block: chain("outer").tap(bare).tap(failing.rescue([{ block: zero }])).step(results("bare", "failing", "results", "later", "outer")).tap(seek("later", "bare")) },
+    resultsFailed: { block: chain("outer").stepAny([failing, results("failing", "bare")]) },
+    resultsNewest: { block: chain("outer").step(() => 3, keeper).step(() => 4, keeper).step(results("keeper")) },
+    resultsRunning: { block: chain("outer").parallel({ slow: handler({ name: "slow", execute: async () => { await pause(40); return 1; } }), quick: chain("later").step(handler({ name: "idle", execute: () => pause(10) })), look: handler({ name: "look", execute: (_value, ctx) => ctx.getBlockResult({ name: "slow" } as any).status }) }).map((all) => all.look) },
+    byBlock: { block: chain("outer").tap(bare).step(handler({ name: "asks", execute: (_value, ctx) => [ctx.getBlockOutput(bare), ctx.getBlockOutput(keeper) ?? null, ctx.getBlockResult(bare), ctx.wasRescued(bare)] })) },
+    outputInMap: { block: chain("outer").step(bare).map((_value, ctx) => ctx.getBlockOutput(bare) ?? "not a sibling of the sequencer") },
+  },
+});

@@ -1,0 +1,22 @@
+/**
+ * Waiting for something to happen: a condition on the request's items.
+ */
+
+import { defineFlow, handler, sequencer } from "@flow-state-dev/core";
+import { z } from "zod";
+
+const pause = async (ms: number) => { await new Promise<void>((done) => { setTimeout(() => done(), ms); }); };
+const shows = (name: string, ms: number) => handler({ name, execute: async (_input, ctx) => { await pause(ms); ctx.emit.component("ready", { name }); } });
+const isReady = (items: readonly any[]) => items.some((item) => item.type === "component");
+const chain = (name: string) => sequencer({ name, inputSchema: z.any() });
+
+export default defineFlow({
+  kind: "waiting",
+  actions: {
+    already: { block: chain("already").tap(shows("shows", 0)).waitForCondition(isReady, { timeoutMs: 1000 }) },
+    later: { block: chain("later").work(shows("shows", 30)).waitForCondition(isReady, { timeoutMs: 5000 }) },
+    never: { block: chain("never").waitForCondition(isReady, { timeoutMs: 30 }) },
+    throws: { block: chain("throws").waitForCondition(() => { throw new Error("cannot tell"); }, { timeoutMs: 1000 }) },
+    filtered: { block: chain("filtered").work(shows("shows", 20)).waitForCondition(isReady, { timeoutMs: 200, wakeOn: (item: any) => item.type === "message" }) },
+  },
+});

@@ -1,0 +1,294 @@
+//! Behaviour, told by flow files: `tests/flows/<topic>.ts` is a flow as a user would write it, and
+//! `<topic>.cases.json` beside it says what its actions come to.
+//!
+//! A case is a few runs in a session of its own, and what the program shows afterwards:
+//!
+//! ```json
+//! { "name": "…", "about": "given, when, then",
+//!   "runs": [{ "action": "chat", "input": 1, "mock": { "generators": {} }, "status": "completed", "output": 2 }],
+//!   "then": [{ "command": "items --session {session} --view client", "expect": [] }] }
+//! ```
+//!
+//! `user`, `session` and `project` of a run are names within the case; a session of `null` is none.
+//! A status is the request's, or `refused` where there is none. `output` and `expect` are patterns,
+//! `error.message` is a part of the message, `without` a text that must not be shown. Must not know
+//! any topic: what a flow is about stands in its two files.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tests::bench::{Answer, Place, repository};
+use tests::pattern::assert_matches;
+
+/// One test for each topic, so that topics run side by side and a failure says which one it is; and
+/// one that compares the topics with the files.
+macro_rules! topics {
+    ($($test:ident: $topic:literal,)*) => {
+        const TOPICS: &[&str] = &[$($topic),*];
+        $(
+            #[test]
+            fn $test() {
+                check($topic);
+            }
+        )*
+    };
+}
+
+topics! {
+    aliases: "aliases",
+    background: "background",
+    capabilities: "capabilities",
+    chains: "chains",
+    conflicts: "conflicts",
+    definitions: "definitions",
+    errors: "errors",
+    fanout: "fanout",
+    gates: "gates",
+    generators: "generators",
+    history: "history",
+    history_window: "history-window",
+    hooks: "hooks",
+    items: "items",
+    loops: "loops",
+    once: "once",
+    own_state: "own-state",
+    rescue: "rescue",
+    resources: "resources",
+    routes: "routes",
+    seed_items: "seed-items",
+    seed_resources: "seed-resources",
+    seed_scopes: "seed-scopes",
+    seed_sequencer_state: "seed-sequencer-state",
+    session: "session",
+    suspension: "suspension",
+    targets: "targets",
+    tools: "tools",
+    tools_as_steps: "tools-as-steps",
+    waiting: "waiting",
+    writes: "writes",
+    zod_four: "zod-four",
+}
+
+/// What a case, a run and a look may say; anything else is a typing error that would test nothing.
+const CASE: [&str; 4] = ["name", "about", "runs", "then"];
+const RUN: [&str; 9] = ["action", "input", "user", "session", "project", "mock", "status", "output", "error"];
+const LOOK: [&str; 4] = ["command", "exit", "expect", "without"];
+
+/// Who runs, where nothing else is said.
+const USER: &str = "ada";
+const SESSION: &str = "talk";
+const PROJECT: &str = "team";
+
+fn folder() -> PathBuf {
+    repository().join("tests/flows")
+}
+
+fn read(name: &str) -> String {
+    let path = folder().join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The text of a field.
+#[track_caller]
+fn text<'v>(value: &'v Value, field: &str) -> &'v str {
+    value[field].as_str().unwrap_or_else(|| panic!("{field} is missing in {value}"))
+}
+
+/// The elements of a field that may be missing.
+fn list<'v>(value: &'v Value, field: &str) -> &'v [Value] {
+    value[field].as_array().map_or(&[], Vec::as_slice)
+}
+
+#[track_caller]
+fn knows(value: &Value, fields: &[&str]) {
+    let object = value.as_object().unwrap_or_else(|| panic!("{value} is not an object"));
+    for field in object.keys() {
+        assert!(fields.contains(&field.as_str()), "{field:?} is none of {fields:?} in {value}");
+    }
+}
+
+/// The names of one case: its users, sessions and projects end in its number, so that no two cases
+/// meet, and its requests are known by the order they ran in.
+struct Names {
+    case: usize,
+    requests: Vec<String>,
+}
+
+impl Names {
+    fn own(&self, name: &str) -> String {
+        format!("{name}-{}", self.case)
+    }
+
+    /// The value with `{session}`, `{user:bob}`, `{request}` (the last) and `{request:1}` replaced.
+    fn fill(&self, value: &Value) -> Value {
+        let mut filled = String::new();
+        let written = value.to_string();
+        let mut rest = written.as_str();
+        while let Some(start) = rest.find('{') {
+            let end = rest[start..].find('}').map(|length| start + length);
+            match end.and_then(|end| Some((end, self.named(&rest[start + 1..end])?))) {
+                Some((end, name)) => {
+                    filled += &rest[..start];
+                    filled += &name;
+                    rest = &rest[end + 1..];
+                }
+                None => {
+                    filled += &rest[..=start];
+                    rest = &rest[start + 1..];
+                }
+            }
+        }
+        filled += rest;
+        serde_json::from_str(&filled).expect("names need no escapes")
+    }
+
+    /// What a placeholder stands for; `None` for anything that is no placeholder.
+    fn named(&self, placeholder: &str) -> Option<String> {
+        let (kind, name) = match placeholder.split_once(':') {
+            Some((kind, name)) => (kind, Some(name)),
+            None => (placeholder, None),
+        };
+        match kind {
+            "user" => Some(self.own(name.unwrap_or(USER))),
+            "session" => Some(self.own(name.unwrap_or(SESSION))),
+            "project" => Some(self.own(name.unwrap_or(PROJECT))),
+            "request" => match name {
+                None => self.requests.last().cloned(),
+                Some(number) => self.requests.get(number.parse::<usize>().ok()?.checked_sub(1)?).cloned(),
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Tries every case of a topic and fails with all that went wrong.
+fn check(topic: &str) {
+    let place = Place::new().file(&format!("flows/{topic}.ts"), &read(&format!("{topic}.ts")));
+    let loaded = place.ask("check");
+    assert_eq!(loaded.code, Some(0), "{topic}.ts does not load\n{loaded}");
+    let flow = loaded.json()[0].clone();
+    let cases: Vec<Value> = serde_json::from_str(&read(&format!("{topic}.cases.json"))).expect("a list of cases");
+    let mut wrong = Vec::new();
+    for (number, case) in cases.iter().enumerate() {
+        knows(case, &CASE);
+        let tried = std::panic::catch_unwind(|| one(&place, text(&flow, "kind"), number, case));
+        if let Err(reason) = tried {
+            let reason = reason.downcast_ref::<String>().and_then(|reason| reason.lines().next()).unwrap_or_default();
+            wrong.push(format!("- {}: {}\n  {reason}", text(case, "name"), text(case, "about")));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} cases of {topic} fail:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    every_action_is_run(&flow, &cases);
+}
+
+fn one(place: &Place, flow: &str, number: usize, case: &Value) {
+    let mut names = Names { case: number, requests: Vec::new() };
+    for run in list(case, "runs") {
+        knows(run, &RUN);
+        let what = format!("{} ({})", text(case, "name"), text(run, "action"));
+        let answer = start(place, flow, &names, run);
+        let found = answer.json();
+        names.requests.push(found["requestId"].as_str().unwrap_or_default().to_owned());
+        assert_eq!(ended(&answer, &found), text(run, "status"), "{what}\n{answer}");
+        if let Some(output) = run.get("output") {
+            assert_matches(&what, &found["output"], &names.fill(output));
+        }
+        if let Some(error) = run.get("error") {
+            assert_fails(&what, &found["error"], &names.fill(error));
+        }
+    }
+    for look in list(case, "then") {
+        knows(look, &LOOK);
+        let look = names.fill(look);
+        let command = text(&look, "command");
+        let what = format!("{}: flowglass {command}", text(case, "name"));
+        let answer = place.ask(command);
+        let exit = look["exit"].as_i64().unwrap_or(0);
+        assert_eq!(answer.code.map(i64::from), Some(exit), "{what}\n{answer}");
+        if let Some(pattern) = look.get("expect") {
+            assert_matches(&what, &answer.json(), pattern);
+        }
+        if let Some(never) = look["without"].as_str() {
+            assert!(!answer.stdout.contains(never), "{what} shows {never:?}\n{answer}");
+        }
+    }
+}
+
+/// Runs an action as a case says; the replies of its models, if any, are its mock script.
+fn start(place: &Place, flow: &str, names: &Names, run: &Value) -> Answer {
+    let mut words = vec!["run".to_owned(), flow.to_owned(), text(run, "action").to_owned(), "--json".to_owned()];
+    let mut say = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
+    say("--user", names.own(run["user"].as_str().unwrap_or(USER)));
+    // A session that is null is none: the program makes an ephemeral one.
+    if let Some(session) = run.get("session").map_or(Some(SESSION), Value::as_str) {
+        say("--session", names.own(session));
+    }
+    if let Some(project) = run["project"].as_str() {
+        say("--project", names.own(project));
+    }
+    if let Some(input) = run.get("input") {
+        say("--input", names.fill(input).to_string());
+    }
+    if let Some(mock) = run.get("mock") {
+        place.write("mock.json", mock.to_string());
+        words.push("--mock=mock.json".to_owned());
+    }
+    place.run(&words)
+}
+
+/// How a run ended. A request that never came to be is `refused`; of the others, exit code and
+/// status must say the same.
+#[track_caller]
+fn ended(answer: &Answer, found: &Value) -> String {
+    let status = found["status"].as_str().unwrap_or("refused");
+    let code = match status {
+        "completed" => vec![0],
+        "failed" => vec![3],
+        "suspended" => vec![4],
+        "refused" => vec![2, 7],
+        _ => vec![5],
+    };
+    assert!(answer.code.is_some_and(|found| code.contains(&found)), "{status} exits with {code:?}\n{answer}");
+    status.to_owned()
+}
+
+/// An error as expected: the message holds the expected text, every other field is the same.
+#[track_caller]
+fn assert_fails(what: &str, found: &Value, expected: &Value) {
+    let mut pattern = expected.as_object().cloned().unwrap_or_default();
+    if let Some(Value::String(part)) = pattern.remove("message") {
+        let message = found["message"].as_str().unwrap_or_default();
+        assert!(message.contains(&part), "{what}: the message {message:?} does not contain {part:?}");
+    }
+    pattern.insert("…".to_owned(), json!(0));
+    assert_matches(what, found, &Value::Object(pattern));
+}
+
+#[track_caller]
+fn every_action_is_run(flow: &Value, cases: &[Value]) {
+    let run: BTreeSet<&str> = cases.iter().flat_map(|case| list(case, "runs")).map(|run| text(run, "action")).collect();
+    let idle: Vec<&str> =
+        list(flow, "actions").iter().map(|action| text(action, "name")).filter(|name| !run.contains(name)).collect();
+    assert!(idle.is_empty(), "no case of {} runs {idle:?}", text(flow, "kind"));
+}
+
+#[test]
+fn every_topic_has_a_flow_and_its_cases() {
+    let mut files = BTreeSet::new();
+    for entry in std::fs::read_dir(folder()).expect("tests/flows is there").flatten() {
+        files.insert(entry.file_name().to_string_lossy().into_owned());
+    }
+    let expected: BTreeSet<String> =
+        TOPICS.iter().flat_map(|topic| [format!("{topic}.ts"), format!("{topic}.cases.json")]).collect();
+    assert_eq!(files, expected, "each topic of this test is a flow and its cases, and nothing else lies there");
+}
+
+#[test]
+fn every_case_has_a_name_of_its_own() {
+    for topic in TOPICS {
+        let cases: Vec<Value> = serde_json::from_str(&read(&format!("{topic}.cases.json"))).expect("a list of cases");
+        let names: BTreeSet<&str> = cases.iter().map(|case| text(case, "name")).collect();
+        assert_eq!(names.len(), cases.len(), "two cases of {topic} have one name");
+    }
+}
