@@ -383,6 +383,12 @@ pub(crate) fn flow_error(error: &ErrorInfo) {
         _ => String::new(),
     };
     let path = error.path.as_ref().map(|path| format!(" (block {path})")).unwrap_or_default();
-    let code = error.code.as_ref().map(|code| format!(" [{code}]")).unwrap_or_default();
+    // The code of an error without one of its own says nothing to a person.
+    let code = error
+        .code
+        .as_ref()
+        .filter(|code| *code != "execution_error")
+        .map(|code| format!(" [{code}]"))
+        .unwrap_or_default();
     eprintln!("{}{code}: {}{path}{place}", error.name, error.message);
 }

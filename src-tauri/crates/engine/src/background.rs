@@ -69,13 +69,14 @@ impl Pool {
 pub(crate) type Task = oneshot::Receiver<Result<(), FlowError>>;
 
 /// Starts a block beside the chain.
-pub(crate) fn start(cx: &Context, path: String, block: Rc<Block>, input: Flowing, _name: Option<String>) {
+pub(crate) async fn start(cx: &Context, path: String, block: Rc<Block>, input: Flowing) {
     let (run, parent) = (cx.run.clone(), cx.frame.clone());
     let cx = cx.clone();
     spawn(&cx.clone(), async move {
         let result = run_block(run, block, Some(parent), path.clone(), input).await;
         result.map(drop).inspect_err(|error| report(&cx, &path, error))
-    });
+    })
+    .await;
 }
 
 /// Starts a block for each item, at most `limit` at a time; one failure stops no other.
@@ -105,18 +106,23 @@ pub(crate) async fn for_each(
             }
         }
         first.map_or(Ok(()), Err)
-    });
+    })
+    .await;
     Ok(value)
 }
 
-fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> + 'static) {
+/// Begins work at once, as far as it comes without waiting, and leaves the rest to the pool.
+async fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> + 'static) {
     let (sender, task) = oneshot::channel();
     cx.frame.tasks.borrow_mut().push(task);
     let work = async move {
         // Nobody has to wait for it.
         let _ = sender.send(work.await);
     };
-    cx.run.pool.beside(work.boxed_local());
+    let mut work = work.boxed_local();
+    if futures_util::poll!(&mut work).is_pending() {
+        cx.run.pool.beside(work);
+    }
 }
 
 /// Leaves a `step_error` item for a failure that does not end the request (authoring, difference 12).

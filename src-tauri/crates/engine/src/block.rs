@@ -80,6 +80,18 @@ pub fn run_block(
     path: String,
     input: Flowing,
 ) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
+    try_block(run, block, parent, path, input, None)
+}
+
+/// Runs a block that its caller may try again: a failure of which `again` says so has no effect.
+pub(crate) fn try_block(
+    run: Rc<Run>,
+    block: Rc<Block>,
+    parent: Option<Rc<Frame>>,
+    path: String,
+    input: Flowing,
+    again: Option<Rc<dyn Fn(&FlowError) -> bool>>,
+) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
     async move {
         let path: Arc<str> = path.into();
         let mut tries = 0;
@@ -137,6 +149,10 @@ pub fn run_block(
                     let pause = pause_before(&block, tries);
                     tries += 1;
                     run.effects.sleep(pause).await;
+                }
+                Err(error) if !run.abort.is_set() && again.as_ref().is_some_and(|again| again(&error)) => {
+                    abandon(&run, &frame, Some(error.clone())).await?;
+                    return Err(error);
                 }
                 result => match finish(&run, &frame, &result, turn.is_some()).await? {
                     Finished::Committed(seq) => {

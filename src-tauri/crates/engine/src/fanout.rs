@@ -139,7 +139,7 @@ pub(crate) async fn race(
     value: Flowing,
 ) -> Result<Flowing, FlowError> {
     if arms.is_empty() {
-        return Err(aggregate("race called with no blocks", &[]));
+        return Err(FlowError::plain("race called with no blocks"));
     }
     let ready = branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?;
     let mut errors = Vec::new();

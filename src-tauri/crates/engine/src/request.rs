@@ -282,7 +282,9 @@ impl Run {
                 EventKind::RequestFinished { status: good, output: Some(flowing.recorded()), error: None },
                 Ended { status: good, output: flowing.data, error: None },
             ),
-            Err(error) => {
+            Err(mut error) => {
+                // What leaves the request has a code (core-semantics §8).
+                error.code.get_or_insert_with(|| "execution_error".to_owned());
                 let status = if error.is_abort() { RequestStatus::Aborted } else { RequestStatus::Failed };
                 (
                     EventKind::RequestFinished { status, output: None, error: Some(error.clone()) },

@@ -139,14 +139,14 @@ impl Chain<'_> {
             Operation::LoopBack { target, when, max_iterations } => {
                 return self.loop_back(at, target, when.as_ref(), *max_iterations, value).await;
             }
-            Operation::Work { condition, child, name } => {
+            Operation::Work { condition, child, .. } => {
                 let wanted = match condition {
                     Some(condition) => self.holds(condition, &value).await?,
                     None => true,
                 };
                 if wanted {
                     let input = self.connect(child.connector.as_ref(), value.clone()).await?;
-                    background::start(self.cx, path, child.block.clone(), input, name.clone());
+                    background::start(self.cx, path, child.block.clone(), input).await;
                 }
                 value
             }

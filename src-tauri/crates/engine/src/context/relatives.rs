@@ -38,13 +38,9 @@ impl Context {
         Ok(first)
     }
 
-    /// `ctx.getBlockResult`: the newest elder sibling of that name, as JSON.
+    /// `ctx.getBlockResult`: the newest of that name among the elder siblings and the block itself.
     pub fn block_result(&self, name: &str) -> Value {
-        let found = self
-            .frame
-            .siblings()
-            .into_iter()
-            .find(|frame| &*frame.block.name == name && !Rc::ptr_eq(frame, &self.frame));
+        let found = self.frame.siblings().into_iter().find(|frame| &*frame.block.name == name);
         let Some(frame) = found else { return serde_json::json!({ "status": "not_started" }) };
         match &*frame.outcome.borrow() {
             None => serde_json::json!({ "status": "running" }),

@@ -73,7 +73,13 @@ impl Context {
     /// The items of each earlier request, and those of this one so far.
     fn turns(&self) -> Result<(Vec<Vec<Item>>, Vec<Item>), FlowError> {
         let earlier = self.earlier()?;
-        let turns = earlier.iter().map(|(request, events)| items(request, Events::new(events), false)).collect();
+        // What only streamed by in an earlier request is gone (decision 16).
+        let lasting = |(request, events): &RequestEvents| {
+            let mut turn = items(request, Events::new(events), false);
+            turn.retain(|item| !item.transient);
+            turn
+        };
+        let turns = earlier.iter().map(lasting).collect();
         let own = self.run.recorder.items();
         Ok((turns, items(&self.run.request, Events::new(&own), true)))
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::messages::message;
 use super::speech::{fields, identity};
-use crate::block::{Flowing, run_block};
+use crate::block::{Flowing, run_block, try_block};
 use crate::callable::{Arg, Returned};
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
@@ -141,7 +141,7 @@ async fn run_call(
         None => Err(FlowError::plain(format!("Model called unknown tool \"{}\"", call.name))),
         Some(tool) => answer(cx, generator, tool, step, n, call).await,
     };
-    let (status, mut patch) = match &result {
+    let (status, patch) = match &result {
         Ok(answered) => {
             let mut patch = json!({ "output": answered.output });
             if let Some(age) = answered.cached {
@@ -153,15 +153,8 @@ async fn run_call(
             }
             (ItemStatus::Completed, patch)
         }
-        Err(error) => {
-            let told =
-                json!({ "name": error.name, "message": error.message, "code": error.code, "details": error.details });
-            (ItemStatus::Failed, json!({ "error": told }))
-        }
+        Err(error) => (ItemStatus::Failed, json!({ "error": error.told() })),
     };
-    if let Some(Value::Object(error)) = patch.get_mut("error") {
-        error.retain(|_, value| !value.is_null());
-    }
     cx.record(EventKind::ItemDone { of: item, status, patch: fields(patch) });
     result.map(|answered| answered.for_model.unwrap_or(answered.output))
 }
@@ -254,8 +247,8 @@ async fn answer(
         Err(error) => {
             let error: FlowError = error;
             if !is_final(&error) {
-                let told = json!({ "name": error.name, "message": error.message, "code": error.code });
-                hook(cx, &settings.on_errored, &place, "onToolErrored", || happened(json!({ "error": told }))).await?;
+                hook(cx, &settings.on_errored, &place, "onToolErrored", || happened(json!({ "error": error.told() })))
+                    .await?;
             }
             Err(error)
         }
@@ -293,7 +286,8 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Runs the tool's block as often as the settings say.
+/// Runs the tool's block as often as the settings say. Only the last try's writes are kept
+/// (decision 5).
 async fn run_tried(
     cx: &Context,
     generator: &Generator,
@@ -306,22 +300,25 @@ async fn run_tried(
     let attempts = settings.retry.as_ref().map_or(1, |retry| retry.max_attempts.max(1));
     let mut attempt = 0;
     loop {
-        let input = Flowing::new(call.args.clone().into());
-        let run = run_block(cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()), path.clone(), input);
-        let error = match within(cx, settings.timeout_ms, &tool.block.name, run).await {
-            Ok(output) => return Ok(output),
-            Err(error) => error,
-        };
         attempt += 1;
-        let Some(retry) = settings.retry.as_ref().filter(|_| attempt < attempts && !is_final(&error)) else {
-            return Err(error);
-        };
-        let listed = &retry.retryable_errors;
-        if !listed.is_empty() && !error.classes.iter().any(|class| listed.contains(class)) {
-            return Err(error);
+        let retry = settings.retry.clone().filter(|_| attempt < attempts);
+        let again = retry.map(|retry| -> Rc<dyn Fn(&FlowError) -> bool> {
+            Rc::new(move |error| {
+                let listed = &retry.retryable_errors;
+                !is_final(error) && (listed.is_empty() || error.classes.iter().any(|class| listed.contains(class)))
+            })
+        });
+        let input = Flowing::new(call.args.clone().into());
+        let (run, block, parent) = (cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()));
+        let running = try_block(run, block, parent, path.clone(), input, again.clone());
+        match within(cx, settings.timeout_ms, &tool.block.name, running).await {
+            Err(error) if again.is_some_and(|again| again(&error)) => {}
+            ended => return ended,
         }
-        let pause = retry.base_delay_ms.saturating_mul(1 << (attempt - 1).min(20)).min(retry.max_delay_ms);
-        cx.run.effects.sleep(pause).await;
+        if let Some(retry) = &settings.retry {
+            let pause = retry.base_delay_ms.saturating_mul(1 << (attempt - 1).min(20)).min(retry.max_delay_ms);
+            cx.run.effects.sleep(pause).await;
+        }
     }
 }
 

@@ -162,7 +162,7 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
             }
             _ => {}
         }
-        let new = match snapshots.remove(&event.seq) {
+        let mut new = match snapshots.remove(&event.seq) {
             Some(snapshot) => snapshot.item(),
             None => match facts.item_of(request, events, event) {
                 Some(new) => new,
@@ -179,6 +179,7 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
         }
         // A keyed component is one item per (request, component, key): the latest version wins.
         if let Some(key) = &new.key {
+            new.payload.insert("key".to_owned(), key.as_str().into());
             if let Some(at) = keyed.get(&identity(&new, key)) {
                 items[*at].status = new.status;
                 items[*at].payload = new.payload;

@@ -190,7 +190,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   } else if (block.kind === 'router') {
     described.routes = (config.routes as Block[]).map(child);
     described.execute = functionId(config.execute);
-    described.validateRoute = functionId(config.validateRoute);
+    described.validateRoute = functionId(routeCheck(config));
   } else if (block.kind === 'handler') {
     described.execute = functionId(config.execute);
   } else {
@@ -205,6 +205,17 @@ function withMeta(hook: unknown): unknown {
   if (typeof hook !== 'function') return undefined;
   const call = hook as (...args: unknown[]) => unknown;
   return (...args: unknown[]) => (args.length === 3 ? call(args[0], args[2], args[1]) : call(...args));
+}
+
+/** `validateRoute(candidate, routes, input, ctx)`: the engine knows the candidate by its name. */
+function routeCheck({ validateRoute, routes }: Config): unknown {
+  if (typeof validateRoute !== 'function') return undefined;
+  const candidates = routes as Block[];
+  return (name: string, input: unknown, ctx: unknown) => {
+    const made = [...candidates, ...blocksById].findLast((block) => block.name === name);
+    const candidate = candidates.find((route) => route.name === name) ?? made;
+    return (validateRoute as (...args: unknown[]) => unknown)(candidate, candidates, input, ctx);
+  };
 }
 
 /** Handlers from `.rescue(…)` are read already; those of a configuration are not. */

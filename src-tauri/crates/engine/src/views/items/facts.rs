@@ -152,7 +152,9 @@ impl<'a> Facts<'a> {
                     object(json!({ "routerName": router, "selectedRoute": route })),
                 )
             }
-            EventKind::BlockFinished { outcome, output, error, transient: false, .. } => {
+            // What a resume took from the log was an item when it ran.
+            EventKind::BlockFinished { memoized: true, .. } => return None,
+            EventKind::BlockFinished { outcome, output, error, transient, .. } => {
                 let status = match outcome {
                     Outcome::Completed => ItemStatus::Completed,
                     Outcome::Failed => ItemStatus::Failed,
@@ -163,12 +165,10 @@ impl<'a> Facts<'a> {
                     payload.insert("output".to_owned(), value);
                 }
                 if let Some(error) = error {
-                    payload.insert(
-                        "error".to_owned(),
-                        json!({ "name": error.name, "message": error.message, "code": error.code }),
-                    );
+                    payload.insert("error".to_owned(), error.told());
                 }
-                ("block_output", status, payload)
+                let transient = *transient;
+                return Some(NewItem { transient, ..plain("block_output", status, payload) });
             }
             EventKind::RequestFinished { error: Some(error), .. } if !error.is_abort() => {
                 let mut payload = object(json!({ "name": error.name, "message": error.message }));
