@@ -261,7 +261,7 @@ fn what_cannot_hold_together_is_refused() {
         ),
         ("export default flow({ requireUser: false, user: { stateSchema: schema } });", &["requireUser: false", "user.stateSchema"]),
         ("export default flow({ resources: { x: doc({ prefetchMode: \"lazy\" }) } });", &["\"x\" is lazy"]),
-        ("export default flow({ user: { resources: { x: doc() } } });", &["user", "resources.x", "session"].as_slice()),
+        ("export default flow({ user: { resources: { x: doc() } } });", &["user", "resources.x", "session"]),
         ("export default flow({ resources: { x: 3 } });", &["x", "defineResource"]),
         ("export default flow({ resources: { x: {} } });", &["scope must be one of session, user, project, org"]),
     ]);
