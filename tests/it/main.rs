@@ -8,6 +8,7 @@ mod examples;
 mod fetch;
 mod flows;
 mod providers;
+mod resource_declarations;
 mod resources;
 mod state;
 mod window;

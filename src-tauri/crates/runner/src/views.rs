@@ -441,6 +441,7 @@ impl Change {
 
 /// Every scope's state at an instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
 pub struct StateView {
     /// The event it is at; absent for the state now.
     #[serde(skip_serializing_if = "Option::is_none")]

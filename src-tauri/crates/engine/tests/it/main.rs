@@ -4,5 +4,6 @@ mod diff;
 mod flows;
 mod operations;
 mod random;
+mod resources;
 mod visibility;
 mod written;
