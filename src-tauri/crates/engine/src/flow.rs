@@ -250,6 +250,8 @@ pub enum Operation {
     Work { condition: Option<Fun>, child: Child, name: Option<String> },
     /// `waitForWork`: waits for this sequencer's background work.
     WaitForWork { fail_on_error: bool, timeout_ms: Option<u64> },
+    /// `waitForCondition`: waits for the request's items; whether time ran out is the value.
+    WaitForCondition { condition: Fun, wake_on: Option<Fun>, timeout_ms: u64 },
 }
 
 /// One of several branches.
@@ -301,6 +303,7 @@ impl Operation {
             Operation::LoopBack { .. } => "loopBack",
             Operation::Work { .. } => "work",
             Operation::WaitForWork { .. } => "waitForWork",
+            Operation::WaitForCondition { .. } => "waitForCondition",
         }
     }
 

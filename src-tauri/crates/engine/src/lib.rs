@@ -41,3 +41,4 @@ pub mod transaction;
 mod unit;
 pub mod usage;
 pub mod views;
+mod waiting;

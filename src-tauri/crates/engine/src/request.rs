@@ -125,7 +125,6 @@ impl Run {
         let mut state = State::default();
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
-        let last = events.last().map_or(0, |event| event.seq);
         let memo = Memo::read(&request, events);
         let attempts = memo.attempts.clone();
         let journal = events.iter().filter_map(|event| match &event.kind {
@@ -133,7 +132,7 @@ impl Run {
             _ => None,
         });
         Rc::new(Run {
-            recorder: Recorder::new(log.clone(), effects.clone(), request.clone(), last),
+            recorder: Recorder::after(events, log.clone(), effects.clone(), request.clone()),
             request,
             flow,
             asked,

@@ -413,6 +413,11 @@ impl Registry {
             ("waitForWork", ..) => {
                 Operation::WaitForWork { fail_on_error: wire.fail_on_error, timeout_ms: wire.timeout_ms }
             }
+            ("waitForCondition", _, wake_on) => Operation::WaitForCondition {
+                condition: condition()?,
+                wake_on,
+                timeout_ms: wire.timeout_ms.ok_or_else(|| missing("timeoutMs"))?,
+            },
             _ => return Err(FlowError::plain(format!("operation \"{}\" is not understood", wire.op))),
         })
     }
