@@ -86,6 +86,8 @@ export interface ContextBase<T extends ContextTypes = LooseTypes> {
   readonly settings: Readonly<Record<string, any>>;
 
   readonly emit: EmitNamespace;
+  /** What the request has shown so far. */
+  readonly response: { getItems(): readonly any[]; getItemCount(): number };
   emitMessage(content: string | Content[], options?: MessageOptions): void;
   emitComponent(name: string, data: unknown, options?: ComponentOptions): void;
   emitStatus(message?: string, options?: StatusOptions): void;

@@ -34,13 +34,16 @@ export interface SessionConfig<S> extends ScopeConfig<S> {
   historyWindow?: { turns: number };
 }
 
+/** A block, or a function that becomes a handler. */
+type FlowHook = Block<any, any> | ((value: any, ctx: BlockContext) => unknown);
+
 export interface RequestConfig<S> extends Omit<ScopeConfig<S>, "resources"> {
-  onStarted?: Block;
-  onCompleted?: Block;
-  onErrored?: Block;
-  onFinished?: Block;
+  onStarted?: FlowHook;
+  onCompleted?: FlowHook;
+  onErrored?: FlowHook;
+  onFinished?: FlowHook;
   /** Hears of failures that do not end the request. */
-  onStepErrored?: Block;
+  onStepErrored?: FlowHook;
   heartbeatIntervalMs?: number;
   sseHeartbeatMs?: number;
   /** Deletes a sequencer's checkpoint when it ends. Off, so that a finished run can be inspected. */
@@ -79,8 +82,8 @@ export type ActionConfig<I = any> = ActionRoot<I> & {
   /** What a caller must give. Without it, the input schema of the root block. The run form is made from it. */
   inputSchema?: Schema<I, any>;
   description?: string;
-  onCompleted?: Block;
-  onErrored?: Block;
+  onCompleted?: FlowHook;
+  onErrored?: FlowHook;
   /** The text of a user message that is emitted before the root block runs. */
   userMessage?: (input: I) => string;
   concurrency?: Concurrency;

@@ -10,14 +10,14 @@ use futures_channel::{mpsc, oneshot};
 use futures_util::future::{Either, LocalBoxFuture, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, select_biased};
-use serde_json::json;
 
 use crate::block::{Flowing, run_block};
 use crate::callable::Fun;
-use crate::context::{Context, EmitOptions};
+use crate::context::Context;
 use crate::error::FlowError;
 use crate::fanout::iterations;
 use crate::flow::{Block, Each};
+use crate::hooks::step_errored;
 use crate::sequencer::Chain;
 
 /// The background work of one request.
@@ -42,6 +42,7 @@ impl Pool {
 
     /// Runs the request's own work, and whatever it starts beside it, to the end of both.
     pub(crate) async fn run_with<T>(&self, work: impl Future<Output = T>) -> T {
+        // Work within work: the outer one takes care of what starts beside either.
         let Some(mut arriving) = self.receiver.borrow_mut().take() else { return work.await };
         let mut running = FuturesUnordered::new();
         let mut work = Box::pin(work.fuse());
@@ -57,6 +58,7 @@ impl Pool {
                     running.push(task);
                 }
                 if running.is_empty() {
+                    *self.receiver.borrow_mut() = Some(arriving);
                     return ended;
                 }
                 answer = Some(ended);
@@ -74,7 +76,10 @@ pub(crate) async fn start(cx: &Context, path: String, block: Rc<Block>, input: F
     let cx = cx.clone();
     spawn(&cx.clone(), async move {
         let result = run_block(run, block, Some(parent), path.clone(), input).await;
-        result.map(drop).inspect_err(|error| report(&cx, &path, error))
+        if let Err(error) = &result {
+            step_errored(&cx, &path, error).await;
+        }
+        result.map(drop)
     })
     .await;
 }
@@ -101,7 +106,7 @@ pub(crate) async fn for_each(
             .buffer_unordered(limit);
         while let Some((path, result)) = ends.next().await {
             if let Err(error) = result {
-                report(&cx, &path, &error);
+                step_errored(&cx, &path, &error).await;
                 first.get_or_insert(error);
             }
         }
@@ -123,18 +128,6 @@ async fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> +
     if futures_util::poll!(&mut work).is_pending() {
         cx.run.pool.beside(work);
     }
-}
-
-/// Leaves a `step_error` item for a failure that does not end the request (authoring, difference 12).
-pub(crate) fn report(cx: &Context, path: &str, error: &FlowError) {
-    if error.is_abort() {
-        return;
-    }
-    let mut payload = json!({ "name": error.name, "message": error.message, "path": path });
-    if let Some(code) = &error.code {
-        payload["code"] = code.as_str().into();
-    }
-    cx.emit("step_error", payload, false, EmitOptions::default());
 }
 
 /// Waits for the work this sequencer has started so far.

@@ -18,6 +18,7 @@ use crate::error::FlowError;
 use crate::event::{EventKind, Recorded, Seq};
 use crate::flow::{Block, Body, Cas, Text};
 use crate::frame::Frame;
+use crate::hooks::step_errored;
 use crate::path::{encode, join};
 use crate::request::Run;
 use crate::unit;
@@ -193,7 +194,7 @@ async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<Fl
     let Some(handler) = handler_of(&frame.block.rescue, &error) else { return Err(error) };
     frame.mark_rescued();
     let cx = Context { run: run.clone(), frame: frame.clone() };
-    crate::background::report(&cx, &frame.path, &error);
+    step_errored(&cx, &frame.path, &error).await;
     run_handler(&cx, handler, &error).await
 }
 
@@ -263,7 +264,7 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
             Ok(output) => output,
             Err(error) => match handler_of(&block.rescue, &error) {
                 Some(handler) => {
-                    crate::background::report(cx, error.path.as_deref().unwrap_or(&cx.frame.path), &error);
+                    step_errored(cx, error.path.as_deref().unwrap_or(&cx.frame.path), &error).await;
                     run_handler(cx, handler, &error).await?
                 }
                 None => return Err(error),

@@ -3,22 +3,24 @@
 //! Control flow is data here and is interpreted by [`block`](crate::block) and
 //! [`sequencer`](crate::sequencer); only the author's functions and schemas stay opaque.
 
+mod declarations;
 mod generator;
+mod hooks;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use serde_json::Value;
 
 use crate::callable::{Fun, SchemaRef};
-use crate::error::FlowError;
 use crate::event::BlockKind;
 use crate::path::{Numbering, encode};
 use crate::resource::{Resource, Resources};
 use crate::scope::ScopeKind;
 
+pub use declarations::check_declarations;
 pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, Text, ToolSettings};
+pub use hooks::{ActionHooks, RequestHooks};
 
 /// A flow: its kind, its actions, and what its scopes must look like.
 pub struct Flow {
@@ -34,6 +36,8 @@ pub struct Flow {
     pub code_hash: String,
     /// How its requests treat state.
     pub settings: Settings,
+    /// What runs around every request.
+    pub hooks: RequestHooks,
 }
 
 /// How a flow's requests treat state.
@@ -96,6 +100,8 @@ pub struct Action {
     pub user_message: Option<Fun>,
     /// How many tokens its models may use.
     pub token_budget: Option<TokenBudget>,
+    /// What runs after it.
+    pub hooks: ActionHooks,
 }
 
 /// How many tokens the models of one request may use; checked once, after the root block
@@ -244,6 +250,8 @@ pub enum Operation {
     Work { condition: Option<Fun>, child: Child, name: Option<String> },
     /// `waitForWork`: waits for this sequencer's background work.
     WaitForWork { fail_on_error: bool, timeout_ms: Option<u64> },
+    /// `waitForCondition`: waits for the request's items; whether time ran out is the value.
+    WaitForCondition { condition: Fun, wake_on: Option<Fun>, timeout_ms: u64 },
 }
 
 /// One of several branches.
@@ -295,6 +303,7 @@ impl Operation {
             Operation::LoopBack { .. } => "loopBack",
             Operation::Work { .. } => "work",
             Operation::WaitForWork { .. } => "waitForWork",
+            Operation::WaitForCondition { .. } => "waitForCondition",
         }
     }
 
@@ -381,10 +390,12 @@ pub struct Retry {
 }
 
 impl Flow {
-    /// Every block reachable from an action, each once, parents before children.
+    /// Every block reachable from an action or a hook, each once, parents before children.
     pub fn blocks(&self) -> Vec<Rc<Block>> {
         let mut found: Vec<Rc<Block>> = Vec::new();
-        let mut queue: Vec<Rc<Block>> = self.actions.values().rev().map(|action| action.block.clone()).collect();
+        let mut queue: Vec<Rc<Block>> = self.hooks.blocks().cloned().collect();
+        queue.extend(self.actions.values().flat_map(|action| action.hooks.blocks()).cloned());
+        queue.extend(self.actions.values().rev().map(|action| action.block.clone()));
         let mut seen = std::collections::HashSet::new();
         while let Some(block) = queue.pop() {
             if !seen.insert(Rc::as_ptr(&block)) {
@@ -404,75 +415,5 @@ impl Flow {
             found.push(block);
         }
         found
-    }
-}
-
-/// Refuses declarations of one scope's field that cannot both hold (authoring, difference 3):
-/// a value that satisfies one type can never satisfy the other.
-pub fn check_declarations(flow: &Flow) -> Result<(), FlowError> {
-    let mut known: IndexMap<(ScopeKind, String), (String, Value)> = IndexMap::new();
-    for declaration in &flow.declarations {
-        let described = declaration.schema.describe();
-        let Some(properties) = described.get("properties").and_then(Value::as_object) else { continue };
-        for (field, shape) in properties {
-            let key = (declaration.scope, field.clone());
-            let Some((owner, other)) = known.get(&key) else {
-                known.insert(key, (declaration.owner.clone(), shape.clone()));
-                continue;
-            };
-            let (one, two) = (types(other), types(shape));
-            if !one.is_empty() && !two.is_empty() && one.iter().all(|kind| !two.contains(kind)) {
-                let scope = declaration.scope.as_str();
-                let mut error = FlowError::new(
-                    "SchemaConflictError",
-                    format!(
-                        "{scope} state field \"{field}\" is declared as {} by {owner} and as {} by {}",
-                        one.join(" or "),
-                        two.join(" or "),
-                        declaration.owner
-                    ),
-                );
-                error.code = Some("schema_conflict".to_owned());
-                error.details = Some(serde_json::json!({
-                    "scope": scope,
-                    "field": field,
-                    "blocks": [owner, declaration.owner],
-                    "types": [other, shape],
-                }));
-                return Err(error);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The JSON types a described schema lets through; empty means any.
-fn types(shape: &Value) -> Vec<&str> {
-    if let Some(kind) = shape.get("type").and_then(Value::as_str) {
-        return vec![if kind == "integer" { "number" } else { kind }];
-    }
-    if let Some(constant) = shape.get("const") {
-        return vec![json_type(constant)];
-    }
-    let Some(options) = shape.get("anyOf").and_then(Value::as_array) else { return Vec::new() };
-    let mut all = Vec::new();
-    for option in options {
-        let kinds = types(option);
-        if kinds.is_empty() {
-            return Vec::new();
-        }
-        all.extend(kinds);
-    }
-    all
-}
-
-fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }

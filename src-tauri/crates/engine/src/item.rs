@@ -64,6 +64,22 @@ pub struct NewItem {
     pub payload: Map<String, Value>,
 }
 
+impl NewItem {
+    /// An item that nobody in particular emitted.
+    pub(crate) fn plain(item_type: &str, status: ItemStatus, payload: Map<String, Value>) -> Self {
+        NewItem {
+            item_type: item_type.to_owned(),
+            status,
+            key: None,
+            transient: false,
+            agent_type: None,
+            agent_name: None,
+            item_visibility: None,
+            payload,
+        }
+    }
+}
+
 /// Who sees an item: a pure function of its type, agent and explicit visibility
 /// (seed 003; core-semantics §7.3).
 ///

@@ -12,6 +12,8 @@
 //! | `work(b)` `workIf(c, b)` | `work:<b>` | | a generator's tool | `tool:<name>[<step>.<n>]` |
 //! | `parallel` | `parallel/<key>` | | `rescue` | `rescue:<b>` |
 //! | `stepAll` `stepAny` `race` | `stepAll[n]` … | | a loopBack pass | `loop[g]/` before the segment |
+//! | an action's hook | `action.onCompleted:<b>` … | | a request's hook | `request.onStarted:<b>` … |
+//! | `onStepErrored` | `onStepErrored:<b>` below what failed | | | |
 //!
 //! A segment that repeats within one chain gets `~2`, `~3` on its operation; indexes start at 0,
 //! the first loopBack pass is `loop[1]`. In names, `% / : [ ] ~` are percent-encoded.

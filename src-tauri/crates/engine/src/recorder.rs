@@ -8,13 +8,42 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use futures_channel::mpsc;
+
 use crate::effects::Effects;
-use crate::event::{Event, EventKind, Seq};
+use crate::event::{Event, EventKind, Outcome, Seq};
+use crate::item::ItemStatus;
 use crate::log::{AppendError, Durability, Log};
 use crate::views::items::concerns_items;
 
 /// Evidence beyond this many events is flushed without waiting for the timer.
 const FLUSH_EVENTS: usize = 256;
+
+/// What happened to an item: `added`, `updated`, `done`; what is whole at once is added and done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct News {
+    /// The event that added the item.
+    pub(crate) seq: Seq,
+    pub(crate) kinds: &'static [&'static str],
+}
+
+impl News {
+    /// What an event tells of an item, if it tells of one.
+    fn of(seq: Seq, kind: &EventKind) -> Option<Self> {
+        let (seq, kinds): (_, &[_]) = match kind {
+            EventKind::ItemAdded { item } if item.status == ItemStatus::InProgress => (seq, &["added"]),
+            EventKind::BlockFinished { memoized: true, .. }
+            | EventKind::BlockFinished { outcome: Outcome::Abandoned | Outcome::Suspended, .. } => return None,
+            EventKind::ItemAdded { .. } | EventKind::BlockFinished { .. } | EventKind::RouteDecided { .. } => {
+                (seq, &["added", "done"])
+            }
+            EventKind::ItemUpdated { of, .. } => (*of, &["updated"]),
+            EventKind::ItemDone { of, .. } => (*of, &["done"]),
+            _ => return None,
+        };
+        Some(News { seq, kinds })
+    }
+}
 
 /// The one writer of one request's events.
 pub struct Recorder {
@@ -24,18 +53,20 @@ pub struct Recorder {
     last: Cell<Seq>,
     waiting: RefCell<Vec<Event>>,
     items: RefCell<Vec<Event>>,
+    listeners: RefCell<Vec<mpsc::UnboundedSender<News>>>,
 }
 
 impl Recorder {
-    /// A recorder that continues after event `last` (0 for a new request).
-    pub fn new(log: Arc<dyn Log>, effects: Rc<dyn Effects>, request: Arc<str>, last: Seq) -> Self {
+    /// A recorder that continues after these events; none for a new request.
+    pub fn after(events: &[Event], log: Arc<dyn Log>, effects: Rc<dyn Effects>, request: Arc<str>) -> Self {
         Recorder {
             log,
             effects,
             request,
-            last: Cell::new(last),
+            last: Cell::new(events.last().map_or(0, |event| event.seq)),
             waiting: RefCell::default(),
-            items: RefCell::default(),
+            items: RefCell::new(events.iter().filter(|event| concerns_items(&event.kind)).cloned().collect()),
+            listeners: RefCell::default(),
         }
     }
 
@@ -97,12 +128,22 @@ impl Recorder {
         self.items.borrow().clone()
     }
 
+    /// Hears of every item from now on, for as long as the receiver is kept.
+    pub(crate) fn listen(&self) -> mpsc::UnboundedReceiver<News> {
+        let (sender, receiver) = mpsc::unbounded();
+        self.listeners.borrow_mut().push(sender);
+        receiver
+    }
+
     fn push(&self, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) -> Seq {
         let seq = self.last.get() + 1;
         self.last.set(seq);
         let event = Event { seq, at: self.effects.now_ms(), path: path.cloned(), attempt, kind };
         if concerns_items(&event.kind) {
             self.items.borrow_mut().push(event.clone());
+        }
+        if let Some(news) = News::of(seq, &event.kind) {
+            self.listeners.borrow_mut().retain(|listener| listener.unbounded_send(news).is_ok());
         }
         self.waiting.borrow_mut().push(event);
         seq

@@ -21,7 +21,7 @@ use crate::error::FlowError;
 use crate::event::{Event, EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
 use crate::flow::Flow;
 use crate::frame::Frame;
-use crate::item::{ItemStatus, NewItem};
+use crate::hooks;
 use crate::log::{AppendError, Log, Record};
 use crate::memo::Memo;
 use crate::path::ROOT;
@@ -29,7 +29,7 @@ use crate::recorder::Recorder;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
 use crate::transaction::{Container, Fifo, fill};
-use crate::usage::{Usage, Verdict};
+use crate::usage::Usage;
 
 /// Who asks for what.
 #[derive(Clone, Debug)]
@@ -127,7 +127,6 @@ impl Run {
         let mut state = State::default();
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
-        let last = events.last().map_or(0, |event| event.seq);
         let memo = Memo::read(&request, events);
         let attempts = memo.attempts.clone();
         let journal = events.iter().filter_map(|event| match &event.kind {
@@ -135,7 +134,7 @@ impl Run {
             _ => None,
         });
         Rc::new(Run {
-            recorder: Recorder::new(log.clone(), effects.clone(), request.clone(), last),
+            recorder: Recorder::after(events, log.clone(), effects.clone(), request.clone()),
             request,
             flow,
             asked,
@@ -163,55 +162,25 @@ impl Run {
     pub async fn execute(self: &Rc<Self>, input_seq: Seq) -> Ended {
         let flow = self.flow.clone();
         let Some(action) = flow.actions.get(&self.asked.action) else {
-            return self.end(Err(FlowError::plain(format!("unknown action \"{}\"", self.asked.action)))).await;
+            let error = FlowError::plain(format!("unknown action \"{}\"", self.asked.action));
+            return self.close(RequestStatus::Completed, Err(error)).await;
         };
         if let Some(make) = action.user_message.as_ref().filter(|_| self.memo.attempts.is_empty()) {
             let frame = self.frame(action.block.clone(), ROOT.into(), None, Data::UNDEFINED, 0);
             let cx = Context { run: self.clone(), frame };
             match make.call(vec![Arg::Data(self.asked.input.clone())], cx.clone()).await.and_then(|r| r.into_data()) {
                 Ok(text) => cx.emit_message("user", text.to_json(), EmitOptions::default()),
-                Err(error) => return self.end(Err(error)).await,
+                Err(error) => return self.end(action, Err(error)).await,
             }
             self.attempts.borrow_mut().clear();
         }
         let input = Flowing { data: self.asked.input.clone(), origin: Some(input_seq), thrown: None };
-        let root = run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input);
+        let root = async {
+            hooks::started(self, input.clone()).await;
+            run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await
+        };
         let result = self.pool.run_with(root).await;
-        let Some(budget) = action.token_budget.as_ref().filter(|_| result.is_ok()) else {
-            return self.end(result).await;
-        };
-        let verdict = self.usage.borrow().verdict(budget);
-        match verdict {
-            Verdict::Fine => self.end(result).await,
-            Verdict::Warn(words) => {
-                self.warn_of_budget(words);
-                self.end(result).await
-            }
-            Verdict::Stop(words) => {
-                self.warn_of_budget(words);
-                self.end_as(RequestStatus::Incomplete, result).await
-            }
-            Verdict::Fail(error) => self.end(Err(error)).await,
-        }
-    }
-
-    /// A status item for the client: the models used more than they should have.
-    fn warn_of_budget(&self, words: String) {
-        let payload = serde_json::json!({
-            "message": words,
-            "detail": { "code": "system.token_budget_warning", "usage": *self.usage.borrow() },
-        });
-        let item = NewItem {
-            item_type: "status".to_owned(),
-            status: ItemStatus::Completed,
-            key: None,
-            transient: true,
-            agent_type: None,
-            agent_name: None,
-            item_visibility: None,
-            payload: payload.as_object().cloned().unwrap_or_default(),
-        };
-        self.recorder.record(None, 0, EventKind::ItemAdded { item });
+        self.end(action, result).await
     }
 
     /// Hands waiting evidence to the log.
@@ -271,37 +240,6 @@ impl Run {
             // Another request wrote the records first: then they are not new, and need nothing.
             Ok(_) | Err(AppendError::Conflict(_)) => Ok(input_seq),
             Err(error) => Err(error),
-        }
-    }
-
-    async fn end(&self, result: Result<Flowing, FlowError>) -> Ended {
-        self.end_as(RequestStatus::Completed, result).await
-    }
-
-    /// Ends with an output as `good`, or with an error.
-    async fn end_as(&self, good: RequestStatus, result: Result<Flowing, FlowError>) -> Ended {
-        let (event, ended) = match result {
-            Ok(flowing) => (
-                EventKind::RequestFinished { status: good, output: Some(flowing.recorded()), error: None },
-                Ended { status: good, output: flowing.data, error: None },
-            ),
-            Err(mut error) => {
-                // What leaves the request has a code (core-semantics §8).
-                error.code.get_or_insert_with(|| "execution_error".to_owned());
-                let status = if error.is_abort() { RequestStatus::Aborted } else { RequestStatus::Failed };
-                (
-                    EventKind::RequestFinished { status, output: None, error: Some(error.clone()) },
-                    Ended { status, output: Data::UNDEFINED, error: Some(error) },
-                )
-            }
-        };
-        match self.recorder.commit(None, 0, event).await {
-            Ok(_) => ended,
-            Err(error) => Ended {
-                status: RequestStatus::Interrupted,
-                output: Data::UNDEFINED,
-                error: Some(FlowError::storage(error.to_string())),
-            },
         }
     }
 

@@ -16,6 +16,7 @@ use crate::fanout;
 use crate::flow::{Child, Operation, Step};
 use crate::path::{encode, join};
 use crate::unit;
+use crate::waiting::wait_for;
 
 /// `doUntil` and `doWhile` repeat at most this often after the first run (core-semantics §3.7).
 const LOOP_GUARD: u32 = 250;
@@ -153,6 +154,9 @@ impl Chain<'_> {
             Operation::WaitForWork { fail_on_error, timeout_ms } => {
                 background::wait(self.cx, *fail_on_error, *timeout_ms).await?;
                 value
+            }
+            Operation::WaitForCondition { condition, wake_on, timeout_ms } => {
+                wait_for(self, condition, wake_on.as_ref(), *timeout_ms).await?
             }
         };
         Ok(Next::Step(next))

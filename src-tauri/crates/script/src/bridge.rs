@@ -431,6 +431,9 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         }
         "items" => {
             let asked = parsed()?;
+            if asked[0] == "request" {
+                return Ok(Some(Value::Array(cx.request_items()).to_string()));
+            }
             let view = asked[0].as_str().and_then(Audience::parse).ok_or("unknown view")?;
             let found = match view {
                 Audience::History => cx.session_history(&asked[1]).map(|messages| json!(messages)),

@@ -9,9 +9,9 @@ use engine::callable::{Field, Fun, SchemaRef};
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
-    Action, Arm, Block, Body, Cache, Cas, Child, Declaration, Each, Flow, Generator, History, Hook, Model,
-    ModelInstance, OnExceeded, Operation, Repair, Rescue, Retry, Settings, Text, TokenBudget, ToolSettings,
-    number_steps,
+    Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, Declaration, Each, Flow, Generator, History, Hook, Model,
+    ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Retry, Settings, Text, TokenBudget,
+    ToolSettings, number_steps,
 };
 use engine::item::{AgentType, Visibility};
 use engine::resource::Resources;
@@ -169,6 +169,10 @@ impl Registry {
         self.blocks.borrow().get(&id).cloned().ok_or_else(|| FlowError::plain(format!("block {id} is not described")))
     }
 
+    fn optional(&self, id: Option<u32>) -> Result<Option<Rc<Block>>, FlowError> {
+        id.map(|id| self.block(id)).transpose()
+    }
+
     fn flow(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireFlow, code_hash: &str) -> Result<Flow, FlowError> {
         for block in wire.blocks {
             self.add(vm, block)?;
@@ -181,6 +185,10 @@ impl Registry {
                     input_schema: action.input_schema.map(|id| schema(vm, id, None)),
                     description: action.description,
                     block: self.block(action.block)?,
+                    hooks: ActionHooks {
+                        on_completed: self.optional(action.hooks.on_completed)?,
+                        on_errored: self.optional(action.hooks.on_errored)?,
+                    },
                     user_message: action.user_message.map(|id| self.function(vm, id)),
                     token_budget: action.token_budget.map(|budget| TokenBudget {
                         max_total_tokens: budget.max_total_tokens,
@@ -214,6 +222,13 @@ impl Registry {
             resources: Resources::default(),
             code_hash: code_hash.to_owned(),
             settings,
+            hooks: RequestHooks {
+                on_started: self.optional(wire.hooks.on_started)?,
+                on_completed: self.optional(wire.hooks.on_completed)?,
+                on_errored: self.optional(wire.hooks.on_errored)?,
+                on_finished: self.optional(wire.hooks.on_finished)?,
+                on_step_errored: self.optional(wire.hooks.on_step_errored)?,
+            },
         };
         flow.resources = Resources::gather(own, &flow.blocks())?;
         Ok(flow)
@@ -404,6 +419,11 @@ impl Registry {
             ("waitForWork", ..) => {
                 Operation::WaitForWork { fail_on_error: wire.fail_on_error, timeout_ms: wire.timeout_ms }
             }
+            ("waitForCondition", _, wake_on) => Operation::WaitForCondition {
+                condition: condition()?,
+                wake_on,
+                timeout_ms: wire.timeout_ms.ok_or_else(|| missing("timeoutMs"))?,
+            },
             _ => return Err(FlowError::plain(format!("operation \"{}\" is not understood", wire.op))),
         })
     }
@@ -417,6 +437,7 @@ fn schema(vm: &Rc<Vm>, id: u32, fields: Option<Vec<Field>>) -> SchemaRef {
 struct WireFlow {
     kind: String,
     actions: IndexMap<String, WireAction>,
+    hooks: WireHooks,
     declarations: Vec<WireDeclaration>,
     blocks: Vec<WireBlock>,
     resources: Vec<WireResource>,
@@ -446,6 +467,18 @@ struct WireAction {
     description: Option<String>,
     user_message: Option<u32>,
     token_budget: Option<WireBudget>,
+    hooks: WireHooks,
+}
+
+/// The blocks of a request's hooks, or of an action's, which has some of them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireHooks {
+    on_started: Option<u32>,
+    on_completed: Option<u32>,
+    on_errored: Option<u32>,
+    on_finished: Option<u32>,
+    on_step_errored: Option<u32>,
 }
 
 #[derive(Deserialize)]

@@ -51,12 +51,13 @@ impl Context {
         let query = self.query(query)?;
         let (turns, live) = self.turns()?;
         let items = history::select(turns, live, audience, &query);
-        let items = items.iter().map(|item| {
-            let mut seen = serde_json::to_value(item).unwrap_or_default();
-            seen["payload"] = history::payload(item);
-            seen
-        });
-        Ok(items.collect())
+        Ok(items.iter().map(seen).collect())
+    }
+
+    /// The items of this request so far, as `ctx.response.getItems` and conditions on them get them.
+    pub fn request_items(&self) -> Vec<Value> {
+        let own = self.run.recorder.items();
+        items(&self.run.request, Events::new(&own), true).iter().map(seen).collect()
     }
 
     /// `ctx.session.items.history`: the same conversation as messages for a model.
@@ -96,4 +97,11 @@ impl Context {
     pub fn set_metadata(&self, metadata: Value) {
         self.record(EventKind::MetadataSet { metadata });
     }
+}
+
+/// An item as a flow sees it: with its `payload` in short beside its fields.
+fn seen(item: &Item) -> Value {
+    let mut seen = serde_json::to_value(item).unwrap_or_default();
+    seen["payload"] = history::payload(item);
+    seen
 }

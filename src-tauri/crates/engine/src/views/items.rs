@@ -118,6 +118,7 @@ pub(crate) fn concerns_items(kind: &EventKind) -> bool {
     matches!(
         kind,
         EventKind::RequestStarted { .. }
+            | EventKind::RequestResumed { .. }
             | EventKind::BlockStarted { .. }
             | EventKind::BlockInput { .. }
             | EventKind::BlockFinished { .. }

@@ -114,8 +114,14 @@ impl Effects for Counted {
 /// Runs a block as a flow's only action over a log in memory.
 pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: Value) -> (Ended, Vec<Event>) {
     let mut actions = IndexMap::new();
-    let action =
-        Action { input_schema: None, description: None, block: root.clone(), user_message: None, token_budget: None };
+    let action = Action {
+        input_schema: None,
+        description: None,
+        block: root.clone(),
+        user_message: None,
+        token_budget: None,
+        hooks: Default::default(),
+    };
     actions.insert("run".to_owned(), action);
     let flow = Flow {
         kind: "test".into(),
@@ -124,6 +130,7 @@ pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: 
         resources: Resources::default(),
         code_hash: String::new(),
         settings: Settings::default(),
+        hooks: Default::default(),
     };
     let asked = Asked {
         request: request.into(),

@@ -122,6 +122,12 @@ function emitters(token: number) {
   };
 }
 
+/** What the request has shown so far. */
+function responseOf(token: number): object {
+  const getItems = () => JSON.parse(native.sync('items', token, '["request"]') as string) as unknown[];
+  return { getItems, getItemCount: () => getItems().length };
+}
+
 const contexts = new Map<number, object>();
 
 export function forget(token: number): void {
@@ -174,6 +180,7 @@ function makeContext(token: number): object {
     self: () => shared('self', 'ctx.self', info().self),
     parent: () => (info().parent ? (shared('parent', 'ctx.parent', info().parent) ?? info().parent) : undefined),
     resources: () => resourcesFor(token),
+    response: () => responseOf(token),
     emit: () => emit,
     emitMessage: () => emit.message,
     emitComponent: () => emit.component,

@@ -4,6 +4,7 @@ import { Block, isBlock, needHandlers, type Config, type Fn, type Handler } from
 import { isolate, resource } from './bindings';
 import { hasClientData } from './client-data';
 import { rootOf, type Flow } from './flow';
+import { actionHooks, requestHooks } from './hooks';
 import { cacheOf, generatorSettings } from './generator';
 import { fieldsOf, isSchema, type AnySchema } from './schema';
 import { Sequencer } from './sequencer';
@@ -74,6 +75,9 @@ export function describeFlow(flow: Flow): string {
   isolate(flow.definition);
   const resources = flow.ownResources.map((declared) => resource(declared, `flow "${flow.kind}"`));
   const blocks: Config[] = [];
+  const ids = (hooks: Record<string, Block>) =>
+    Object.fromEntries(Object.entries(hooks).map(([name, block]) => [name, describeBlock(block, blocks, declarations)]));
+  const hooks = ids(requestHooks(flow.definition));
   const actions: Record<string, Config> = {};
   for (const [name, action] of Object.entries(flow.actions)) {
     const root = rootOf(flow.kind, name, action);
@@ -83,9 +87,11 @@ export function describeFlow(flow: Flow): string {
       description: action.description ?? root.description,
       userMessage: functionId(action.userMessage),
       tokenBudget: budget(flow.kind, name, action.tokenBudget as Config | undefined),
+      hooks: ids(actionHooks(action)),
     };
   }
-  return JSON.stringify({ kind: flow.kind, actions, declarations, resources, blocks, settings: settingsOf(flow), client: hasClientData(flow) });
+  const settings = settingsOf(flow);
+  return JSON.stringify({ kind: flow.kind, actions, hooks, declarations, resources, blocks, settings, client: hasClientData(flow) });
 }
 
 /** What the tokens cost by the flow's `costEstimator`; nothing without one. */

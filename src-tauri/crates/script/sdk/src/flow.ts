@@ -1,6 +1,7 @@
 // defineFlow: checks what can be checked when a file loads, and keeps the definition.
 
 import { isBlock, type Block, type Config } from './blocks';
+import { checkHooks } from './hooks';
 import { checkProjection } from './projections';
 import { declaredIn, type Declared } from './resources';
 import { isSchema } from './schema';
@@ -57,6 +58,7 @@ export function defineFlow(definition: Config): FlowType {
     }
     checkProjection(definition[scope] as Config | undefined, `Flow "${definition.kind}": ${scope}`);
   }
+  checkHooks(definition);
   needUser(definition);
   const factory = (options: Config = {}): FlowType =>
     defineFlow({ ...definition, ...options, actions: mergeActions(definition, options) });

@@ -270,6 +270,19 @@ export class Sequencer extends Block {
     return this.#with({ op: 'waitForWork', failOnError, timeoutMs });
   }
 
+  waitForCondition(condition: unknown, options: { timeoutMs?: unknown; wakeOn?: unknown } = {}): Sequencer {
+    const { timeoutMs, wakeOn } = options;
+    if (typeof timeoutMs !== 'number' || !(timeoutMs > 0) || timeoutMs === Infinity) {
+      throw new TypeError('waitForCondition needs { timeoutMs: a positive number of milliseconds }');
+    }
+    return this.#with({
+      op: 'waitForCondition',
+      condition: needFunction(condition, 'waitForCondition'),
+      call: wakeOn === undefined ? undefined : needFunction(wakeOn, 'waitForCondition: wakeOn'),
+      timeoutMs: Math.ceil(timeoutMs),
+    });
+  }
+
   /** Handlers of the whole sequencer, wherever the call stands; a later call replaces them. */
   override rescue(handlers: unknown): Sequencer {
     return new Sequencer({ ...this.config, rescue: needHandlers(handlers, `sequencer "${this.name}"`) }, this.operations);

@@ -168,7 +168,7 @@ impl<'a> Facts<'a> {
                     payload.insert("error".to_owned(), error.told());
                 }
                 let transient = *transient;
-                return Some(NewItem { transient, ..plain("block_output", status, payload) });
+                return Some(NewItem { transient, ..NewItem::plain("block_output", status, payload) });
             }
             EventKind::RequestFinished { error: Some(error), .. } if !error.is_abort() => {
                 let mut payload = object(json!({ "name": error.name, "message": error.message }));
@@ -182,7 +182,7 @@ impl<'a> Facts<'a> {
             }
             _ => return None,
         };
-        Some(plain(item_type, status, payload))
+        Some(NewItem::plain(item_type, status, payload))
     }
 
     fn execution(&self, events: Events<'a>, event: &Event) -> Map<String, Value> {
@@ -206,20 +206,6 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// An item that nobody in particular emitted.
-fn plain(item_type: &str, status: ItemStatus, payload: Map<String, Value>) -> NewItem {
-    NewItem {
-        item_type: item_type.to_owned(),
-        status,
-        key: None,
-        transient: false,
-        agent_type: None,
-        agent_name: None,
-        item_visibility: None,
-        payload,
-    }
-}
-
 /// A write to a resource (seed 003: transient, always); changes of an index are nobody's business.
 fn resource_change(id: &str, operation: &Operation, version: u64, sums: Option<&Value>) -> Option<NewItem> {
     let address = Address::parse(id)?;
@@ -237,7 +223,7 @@ fn resource_change(id: &str, operation: &Operation, version: u64, sums: Option<&
     if let Some(sums) = sums {
         payload.insert("value".to_owned(), sums.clone());
     }
-    Some(NewItem { transient: true, ..plain("resource_change", ItemStatus::Completed, payload) })
+    Some(NewItem { transient: true, ..NewItem::plain("resource_change", ItemStatus::Completed, payload) })
 }
 
 fn resolve(events: Events<'_>, recorded: &Recorded) -> Option<Value> {

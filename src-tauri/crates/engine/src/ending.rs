@@ -1,0 +1,107 @@
+//! How a request ends: its budget is judged, its hooks run, and the last event says what came of it.
+//!
+//! The last event is the last of its log, so every hook runs before it (core-semantics §1.7 in its
+//! older order). A request that was aborted runs no hook any more: nothing starts after an abort
+//! (authoring, difference 6).
+
+use std::rc::Rc;
+
+use crate::block::Flowing;
+use crate::data::Data;
+use crate::error::FlowError;
+use crate::event::{EventKind, RequestStatus};
+use crate::flow::Action;
+use crate::hooks;
+use crate::item::{ItemStatus, NewItem};
+use crate::request::{Ended, Run};
+use crate::usage::Verdict;
+
+impl Run {
+    /// Ends a request whose root block, and all work beside it, has ended.
+    pub(crate) async fn end(self: &Rc<Self>, action: &Action, result: Result<Flowing, FlowError>) -> Ended {
+        let (good, mut result) = self.judge(action, result);
+        if result.is_ok() && self.abort.is_set() {
+            // The root block was done, but not the work beside it.
+            result = Err(FlowError::aborted());
+        }
+        if let Ok(output) = &result
+            && good == RequestStatus::Completed
+            && let Err(error) = self.pool.run_with(hooks::completed(self, action, output)).await
+        {
+            result = Err(error);
+        }
+        if let Err(error) = &mut result {
+            // What leaves the request has a code (core-semantics §8).
+            error.code.get_or_insert_with(|| "execution_error".to_owned());
+            self.pool.run_with(hooks::errored(self, action, error)).await;
+        }
+        self.pool.run_with(hooks::finished(self, status(good, &result))).await;
+        self.close(good, result).await
+    }
+
+    /// What the token budget makes of a good end: the status it has, or the error it is.
+    fn judge(
+        &self,
+        action: &Action,
+        result: Result<Flowing, FlowError>,
+    ) -> (RequestStatus, Result<Flowing, FlowError>) {
+        let Some(budget) = action.token_budget.as_ref().filter(|_| result.is_ok()) else {
+            return (RequestStatus::Completed, result);
+        };
+        let verdict = self.usage.borrow().verdict(budget);
+        match verdict {
+            Verdict::Fine => (RequestStatus::Completed, result),
+            Verdict::Warn(words) => {
+                self.warn_of_budget(words);
+                (RequestStatus::Completed, result)
+            }
+            Verdict::Stop(words) => {
+                self.warn_of_budget(words);
+                (RequestStatus::Incomplete, result)
+            }
+            Verdict::Fail(error) => (RequestStatus::Completed, Err(error)),
+        }
+    }
+
+    /// A status item for the client: the models used more than they should have.
+    fn warn_of_budget(&self, words: String) {
+        let payload = serde_json::json!({
+            "message": words,
+            "detail": { "code": "system.token_budget_warning", "usage": *self.usage.borrow() },
+        });
+        let payload = payload.as_object().cloned().unwrap_or_default();
+        let item = NewItem { transient: true, ..NewItem::plain("status", ItemStatus::Completed, payload) };
+        self.recorder.record(None, 0, EventKind::ItemAdded { item });
+    }
+
+    /// Records the last event: an output as `good`, or an error.
+    pub(crate) async fn close(&self, good: RequestStatus, result: Result<Flowing, FlowError>) -> Ended {
+        let status = status(good, &result);
+        let (event, ended) = match result {
+            Ok(flowing) => (
+                EventKind::RequestFinished { status, output: Some(flowing.recorded()), error: None },
+                Ended { status, output: flowing.data, error: None },
+            ),
+            Err(error) => (
+                EventKind::RequestFinished { status, output: None, error: Some(error.clone()) },
+                Ended { status, output: Data::UNDEFINED, error: Some(error) },
+            ),
+        };
+        match self.recorder.commit(None, 0, event).await {
+            Ok(_) => ended,
+            Err(error) => Ended {
+                status: RequestStatus::Interrupted,
+                output: Data::UNDEFINED,
+                error: Some(FlowError::storage(error.to_string())),
+            },
+        }
+    }
+}
+
+fn status(good: RequestStatus, result: &Result<Flowing, FlowError>) -> RequestStatus {
+    match result {
+        Ok(_) => good,
+        Err(error) if error.is_abort() => RequestStatus::Aborted,
+        Err(_) => RequestStatus::Failed,
+    }
+}
