@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use engine::views::blocks::BlockStatus;
 use engine::views::diff::DifferenceKind;
-use runner::{Change, ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, Shown, StateView, Stats};
+use runner::{
+    Change, CheckpointRow, ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, Shown, StateView, Stats,
+};
 use serde_json::Value;
 
 /// Longer values are cut where a line shows them.
@@ -275,6 +277,22 @@ fn gist(item: &ItemRow) -> String {
         "router_decision" => text("selectedRoute"),
         _ => cut(&Value::Object(payload.clone()).to_string()),
     }
+}
+
+pub(crate) fn checkpoints(checkpoints: &[CheckpointRow]) -> String {
+    let mut text = String::new();
+    for one in checkpoints {
+        let stands = if one.terminal { "ended" } else { "goes on" };
+        let _ = writeln!(
+            text,
+            "{} (version {}, by {}, {stands})\n{}",
+            one.block_instance_id,
+            one.version,
+            one.step_name,
+            indented(&one.state.0)
+        );
+    }
+    if text.is_empty() { "no checkpoints: no durable sequencer with a stateSchema began\n".to_owned() } else { text }
 }
 
 pub(crate) fn state(state: &StateView) -> String {

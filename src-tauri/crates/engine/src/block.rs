@@ -83,6 +83,9 @@ pub fn run_block(
     try_block(run, block, parent, path, input, None)
 }
 
+/// Whether the caller of a block tries it again after a failure.
+pub(crate) type Again = Rc<dyn Fn(&FlowError) -> bool>;
+
 /// Runs a block that its caller may try again: a failure of which `again` says so has no effect.
 pub(crate) fn try_block(
     run: Rc<Run>,
@@ -90,7 +93,7 @@ pub(crate) fn try_block(
     parent: Option<Rc<Frame>>,
     path: String,
     input: Flowing,
-    again: Option<Rc<dyn Fn(&FlowError) -> bool>>,
+    again: Option<Again>,
 ) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
     async move {
         let path: Arc<str> = path.into();

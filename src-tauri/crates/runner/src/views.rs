@@ -366,6 +366,26 @@ impl From<Item> for ItemRow {
     }
 }
 
+/// The latest saved state of one sequencer instance (seed 001).
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointRow {
+    /// `requestId:path:attempt`.
+    pub block_instance_id: String,
+    /// The sequencer's path.
+    pub path: String,
+    /// Its state, without transient slots.
+    pub state: Json,
+    /// How often it changed.
+    pub version: u64,
+    /// The block that changed it last; `__initial__` when none has.
+    pub step_name: String,
+    /// Whether the sequencer has ended.
+    pub terminal: bool,
+    /// When it changed last, in milliseconds since the epoch.
+    pub created_at: i64,
+}
+
 /// One line of a flow's console.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 pub struct LogLine {
