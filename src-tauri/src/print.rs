@@ -320,6 +320,9 @@ pub(crate) fn state(state: &StateView) -> String {
     if let Some(seen) = &state.client_data {
         let _ = writeln!(text, "what a client sees\n{}", indented(&seen.0));
     }
+    if let Some(problem) = &state.client_data_error {
+        let _ = writeln!(text, "what a client sees cannot be told: {problem}");
+    }
     text
 }
 

@@ -473,6 +473,9 @@ pub struct StateView {
     /// What a client sees of all that, by scope and name, where the flow shows it anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_data: Option<Json>,
+    /// Why a projection of the flow failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_data_error: Option<String>,
     /// By scope, by instance id, or by `<scope>/<path>`.
     pub versions: BTreeMap<String, u64>,
 }
