@@ -10,13 +10,10 @@ use clap::{Args, Parser, Subcommand};
 use engine::event::RequestStatus;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{
-    At, Audience, Durability, ErrorInfo, EventQuery, Fault, Json, Mock, OpenOptions, RequestQuery, RunOptions, Running,
-    SessionQuery, Workspace,
-};
+use runner::{At, Audience, Durability, EventQuery, Fault, OpenOptions, RequestQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
-use crate::print;
+use crate::{print, runs};
 
 /// Exit codes (`design/interface.md` §1).
 pub(crate) mod exit {
@@ -96,6 +93,8 @@ enum Command {
         #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
         mock: Option<String>,
     },
+    /// Abort a request that is queued or runs, in whatever process
+    Abort { request: String },
     /// List sessions, newest first
     Sessions {
         #[arg(long)]
@@ -130,7 +129,7 @@ enum Command {
         #[arg(long, value_name = "SEQ")]
         from: Option<u64>,
         /// Only this kind
-        #[arg(long)]
+        #[arg(long, value_parser = kind)]
         kind: Option<String>,
         #[command(flatten)]
         page: Page,
@@ -144,7 +143,7 @@ enum Command {
         #[arg(long, default_value = "all", value_parser = audience)]
         view: Audience,
         /// Only this type
-        #[arg(long = "type", value_name = "TYPE")]
+        #[arg(long = "type", value_name = "TYPE", value_parser = item_type)]
         item_type: Option<String>,
         /// Only the newest requests
         #[arg(long, value_name = "N", conflicts_with = "tokens")]
@@ -152,6 +151,16 @@ enum Command {
         /// Only the newest that fit, at four characters a token
         #[arg(long, value_name = "N")]
         tokens: Option<usize>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// The journal of a session, oldest first
+    Journal {
+        #[arg(long)]
+        session: String,
+        /// Only entries with this tag
+        #[arg(long)]
+        tag: Option<String>,
         #[command(flatten)]
         page: Page,
     },
@@ -196,30 +205,30 @@ enum Command {
 }
 
 #[derive(Args)]
-struct Run {
-    flow: String,
-    action: String,
+pub(crate) struct Run {
+    pub(crate) flow: String,
+    pub(crate) action: String,
     /// Who asks
     #[arg(long)]
-    user: String,
+    pub(crate) user: String,
     /// The conversation (default: a new one)
     #[arg(long)]
-    session: Option<String>,
+    pub(crate) session: Option<String>,
     /// The team
     #[arg(long)]
-    project: Option<String>,
+    pub(crate) project: Option<String>,
     /// The request's id (default: a new one)
     #[arg(long)]
-    request: Option<String>,
+    pub(crate) request: Option<String>,
     /// JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
-    input: Option<String>,
+    pub(crate) input: Option<String>,
     /// Mock models, by the script beside the flow or by this one
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    mock: Option<String>,
+    pub(crate) mock: Option<String>,
     /// One event a line as it happens, the result last
     #[arg(long)]
-    events: bool,
+    pub(crate) events: bool,
 }
 
 fn status(text: &str) -> Result<RequestStatus, String> {
@@ -238,6 +247,22 @@ fn durability(text: &str) -> Result<Durability, String> {
 
 fn audience(text: &str) -> Result<Audience, String> {
     Audience::parse(text).ok_or_else(|| "one of all, client, history, trace".to_owned())
+}
+
+fn kind(text: &str) -> Result<String, String> {
+    match engine::event::KINDS.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("one of {}", engine::event::KINDS.join(", "))),
+    }
+}
+
+/// A type of items in its canonical spelling.
+fn item_type(text: &str) -> Result<String, String> {
+    let canonical = engine::item::canonical_item_type(text);
+    match engine::item::ITEM_TYPES.contains(&canonical) {
+        true => Ok(canonical.to_owned()),
+        false => Err(format!("one of {}", engine::item::ITEM_TYPES.join(", "))),
+    }
 }
 
 fn at(text: &str) -> Result<At, String> {
@@ -290,14 +315,14 @@ fn print(text: &str) {
 }
 
 /// A JSON document on a line of its own.
-fn say(document: &Value) {
+pub(crate) fn say(document: &Value) {
     print(&format!("{document}\n"));
 }
 
 /// Why a command ended early, and with which exit code.
-struct Stop {
-    fault: Fault,
-    code: u8,
+pub(crate) struct Stop {
+    pub(crate) fault: Fault,
+    pub(crate) code: u8,
 }
 
 impl From<Fault> for Stop {
@@ -384,12 +409,9 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             outcome.code = if failed { exit::FAILURE } else { exit::DONE };
             Ok(outcome)
         }
-        Command::Resume { request, mock } => {
-            let started = std::time::Instant::now();
-            let running = workspace.resume(&request, &mock_mode(mock.as_deref()))?;
-            wait(&workspace, running, started, false)
-        }
-        Command::Run(run) => run_action(&workspace, run, input),
+        Command::Resume { request, mock } => runs::resume(&workspace, &request, mock.as_deref()),
+        Command::Run(run) => runs::run(&workspace, run, input),
+        Command::Abort { request } => runs::abort(&workspace, &request),
         Command::Sessions { user, flow, project, status, search, page } => {
             let query = SessionQuery { user, flow, project, status, search, limit: page.limit, offset: page.offset };
             let sessions = workspace.sessions(query)?;
@@ -413,11 +435,14 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let limit = turns.map(Limit::Turns).or(tokens.map(Limit::Tokens));
             let mut items = workspace.items(session.as_deref(), request.as_deref(), view, limit)?;
             if let Some(wanted) = &item_type {
-                let wanted = engine::item::canonical_item_type(wanted);
-                items.retain(|item| item.item_type == wanted);
+                items.retain(|item| item.item_type == *wanted);
             }
             let items = page.cut(items);
             Ok(Outcome::done(json!(items), print::items(&items)))
+        }
+        Command::Journal { session, tag, page } => {
+            let entries = page.cut(workspace.journal(&session, tag.as_deref())?);
+            Ok(Outcome::done(json!(entries), print::journal(&entries)))
         }
         Command::Checkpoints { request, page } => {
             let checkpoints = page.cut(workspace.checkpoints(&request)?);
@@ -470,61 +495,4 @@ fn read_input(given: &str) -> Result<Value, Fault> {
     };
     engine::data::from_json(&text)
         .map_err(|error| invalid(format!("{place} is not JSON: {error}; a text needs quotes, like '\"hello\"'")))
-}
-
-fn run_action(workspace: &Workspace, run: Run, input: Option<Value>) -> Result<Outcome, Stop> {
-    let started = std::time::Instant::now();
-    let running = workspace.run(RunOptions {
-        flow: run.flow,
-        action: run.action,
-        user: run.user,
-        session: run.session,
-        project: run.project,
-        request: run.request,
-        input,
-        mock: mock_mode(run.mock.as_deref()),
-    });
-    let running = running.map_err(|fault| match fault {
-        // A flow or an action that does not exist is bad input, like an argument that does not exist.
-        Fault::NotFound { .. } => Stop { fault, code: exit::USAGE },
-        _ => Stop::from(fault),
-    })?;
-    wait(workspace, running, started, run.events)
-}
-
-fn mock_mode(given: Option<&str>) -> Mock {
-    match given {
-        None => Mock::Off,
-        Some("") => Mock::Beside,
-        Some(file) => Mock::File(file.into()),
-    }
-}
-
-/// Waits for a request's end and says how it went.
-fn wait(workspace: &Workspace, running: Running, started: std::time::Instant, events: bool) -> Result<Outcome, Stop> {
-    let (request_id, session_id) = (running.request_id.clone(), running.session_id.clone());
-    if events {
-        workspace.follow(&request_id, |event| say(&json!(event)))?;
-    }
-    let ended = running.wait()?;
-    let mut result = json!({ "requestId": request_id, "sessionId": session_id, "status": ended.status });
-    if let Some(output) = ended.output.as_value() {
-        result["output"] = output.clone();
-    }
-    let error = ended.error.as_ref().map(ErrorInfo::from);
-    if let Some(error) = &error {
-        result["error"] = json!(error);
-    }
-    result["durationMs"] = json!(started.elapsed().as_millis() as u64);
-    if let Some(error) = &error {
-        print::flow_error(error);
-    }
-    let text = if events { format!("{result}\n") } else { print::result(&Json(result.clone())) };
-    let code = match ended.status {
-        RequestStatus::Completed => exit::DONE,
-        RequestStatus::Suspended => exit::SUSPENDED,
-        RequestStatus::Interrupted | RequestStatus::Aborted => exit::INTERRUPTED,
-        _ => exit::FLOW_FAILED,
-    };
-    Ok(Outcome { json: result, text, code })
 }

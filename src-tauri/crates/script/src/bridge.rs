@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::descriptor::Registry;
-use crate::vm::{Answer, Question, Shared, Vm};
+use crate::vm::{Answer, Call, LOAD, Question, Shared, Vm};
 
 /// A function of the bundle.
 pub(crate) struct ScriptFunction {
@@ -38,7 +38,7 @@ impl Callable for ScriptFunction {
             let call = vm.next_number();
             let token = vm.next_number();
             let (sender, receiver) = oneshot::channel();
-            vm.shared.calls.borrow_mut().insert(call, sender);
+            vm.shared.calls.borrow_mut().insert(call, Call { token, answer: sender });
             vm.shared.contexts.borrow_mut().insert(token, cx);
             let _context = Registered { vm: vm.clone(), token };
             let args = encode(&args);
@@ -120,11 +120,12 @@ fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Return
             Ok(Returned::Model(registry.instance(vm, wire)))
         }
         Answer::Error(json) => Err(thrown(vm, &json)),
+        Answer::Never(error) => Err(error),
     }
 }
 
 /// An error of the bundle, with its place in the author's file.
-fn thrown(vm: &Vm, json: &str) -> FlowError {
+pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
     #[derive(Deserialize)]
     struct Wire {
         handle: Option<u64>,
@@ -149,7 +150,7 @@ fn thrown(vm: &Vm, json: &str) -> FlowError {
 pub(crate) fn client_data(vm: &Rc<Vm>, registry: &Rc<Registry>, states: &Value) -> Result<Value, FlowError> {
     let call = vm.next_number();
     let (sender, mut receiver) = oneshot::channel();
-    vm.shared.calls.borrow_mut().insert(call, sender);
+    vm.shared.calls.borrow_mut().insert(call, Call { token: LOAD, answer: sender });
     let states = states.to_string();
     vm.enter(|_, host| host.get::<_, Function>("clientData")?.call::<_, ()>((call, states)))?;
     match receiver.try_recv() {

@@ -16,6 +16,7 @@ use engine::flow::{
 use engine::item::{AgentType, Visibility};
 use engine::resource::Resources;
 use engine::scope::ScopeKind;
+use engine::views::retention::Retention;
 use engine::views::shape::{BlockShape, shape};
 use indexmap::IndexMap;
 use rquickjs::Function;
@@ -25,6 +26,7 @@ use serde_json::Value;
 use crate::bridge::{ScriptFunction, ScriptSchema, drive, sync};
 use crate::bundle::Bundle;
 use crate::error::{LoadError, LoadErrorKind};
+use crate::policies::WireConcurrency;
 use crate::resources::WireResource;
 use crate::vm::{Limits, Vm};
 
@@ -93,6 +95,12 @@ impl Loaded {
     /// Answers what the flow's code waits for; poll it beside the engine.
     pub fn drive(&self) -> impl Future<Output = ()> + use<> {
         drive(self.vm.clone(), self.registry.clone())
+    }
+
+    /// Fails the functions that wait for something that never comes: the caller has seen that nothing
+    /// of the request can go on by itself. Answers whether there were any.
+    pub fn give_up(&self) -> bool {
+        self.vm.give_up()
     }
 
     /// Fires `ctx.signal`. What listens runs now; the request stops after it.
@@ -190,6 +198,7 @@ impl Registry {
                         on_errored: self.optional(action.hooks.on_errored)?,
                     },
                     user_message: action.user_message.map(|id| self.function(vm, id)),
+                    concurrency: action.concurrency.map(|wire| wire.build(vm)),
                     token_budget: action.token_budget.map(|budget| TokenBudget {
                         max_total_tokens: budget.max_total_tokens,
                         warn_at: budget.warn_at,
@@ -214,7 +223,12 @@ impl Registry {
         let cas = wire.settings.cas.into_iter().filter_map(|(scope, cas)| {
             Some((ScopeKind::parse(&scope)?, Cas { max_retries: cas.max_retries, base_delay_ms: cas.base_delay_ms }))
         });
-        let settings = Settings { mutation_timeout_ms: wire.settings.mutation_timeout_ms, cas: cas.collect() };
+        let settings = Settings {
+            mutation_timeout_ms: wire.settings.mutation_timeout_ms,
+            cas: cas.collect(),
+            history_turns: wire.settings.history_turns,
+            retention: wire.settings.retention,
+        };
         let mut flow = Flow {
             kind: wire.kind.into(),
             actions,
@@ -449,6 +463,8 @@ struct WireFlow {
 #[serde(rename_all = "camelCase")]
 struct WireSettings {
     mutation_timeout_ms: Option<u64>,
+    history_turns: usize,
+    retention: Option<Retention>,
     cas: IndexMap<String, WireCas>,
 }
 
@@ -467,6 +483,7 @@ struct WireAction {
     description: Option<String>,
     user_message: Option<u32>,
     token_budget: Option<WireBudget>,
+    concurrency: Option<WireConcurrency>,
     hooks: WireHooks,
 }
 

@@ -12,6 +12,7 @@ mod descriptor;
 mod embedded;
 mod error;
 mod fetch;
+mod policies;
 mod resources;
 mod trace;
 mod vm;

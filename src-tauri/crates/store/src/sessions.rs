@@ -20,7 +20,7 @@ pub struct SessionQuery {
     pub flow: Option<String>,
     /// Only of this project.
     pub project: Option<String>,
-    /// Only those whose newest request is in this status, as recorded.
+    /// Only those whose newest request is in this status, as [`RequestQuery`](crate::RequestQuery) has it.
     pub status: Option<RequestStatus>,
     /// Part of an id, a title, a user's or a flow's name; the case of ASCII letters does not matter.
     pub search: Option<String>,
@@ -96,7 +96,7 @@ impl Store {
         filter.and("s.user = ?", query.user.clone());
         filter.and("s.flow = ?", query.flow.clone());
         filter.and("s.project = ?", query.project.clone());
-        filter.and("r.status = ?", query.status.map(|status| status.as_str().to_owned()));
+        filter.and_status(query.status);
         filter.and(
             "(s.id LIKE ? ESCAPE '\\' OR s.title LIKE ? ESCAPE '\\' OR s.user LIKE ? ESCAPE '\\'
              OR s.flow LIKE ? ESCAPE '\\')",
@@ -115,7 +115,7 @@ impl Store {
     }
 
     /// The notes of a session, oldest first.
-    pub fn journal(&self, session: &str) -> Result<Vec<Note>, Error> {
+    pub fn journal_of(&self, session: &str) -> Result<Vec<Note>, Error> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT r.id, e.seq, e.at, p.text, e.body FROM journal j JOIN event e ON e.id = j.event

@@ -9,6 +9,7 @@ use crate::event::EventKind;
 use crate::log::RequestEvents;
 use crate::views::history::Query;
 use crate::views::items::{Audience, Item, items};
+use crate::views::retention::Past;
 use crate::views::{Events, history};
 
 impl Context {
@@ -30,15 +31,9 @@ impl Context {
     /// `ctx.session.getJournal`: the newest `limit` entries, oldest first among them; `offset`
     /// counts back from the newest (authoring, difference 7).
     pub fn journal(&self, limit: Option<usize>, offset: usize) -> Result<Vec<Value>, FlowError> {
-        let earlier = self.earlier()?;
-        let mut entries: Vec<Value> = earlier
-            .iter()
-            .flat_map(|(_, events)| events)
-            .filter_map(|event| match &event.kind {
-                EventKind::JournalAppended { entry } => Some(entry.clone()),
-                _ => None,
-            })
-            .collect();
+        let asked = &self.run.asked;
+        let earlier = self.run.log.journal(&asked.session, &asked.request);
+        let mut entries = earlier.map_err(|error| FlowError::storage(error.to_string()))?;
         entries.extend(self.run.journal.borrow().iter().cloned());
         let end = entries.len().saturating_sub(offset);
         let start = end.saturating_sub(limit.unwrap_or(usize::MAX));
@@ -71,26 +66,28 @@ impl Context {
         Query::parse(query).map_err(|message| FlowError::validation(format!("ctx.session.items: {message}"), None))
     }
 
-    /// The items of each earlier request, and those of this one so far.
+    /// The items of each earlier request that the session keeps in sight, and those of this one so far.
     fn turns(&self) -> Result<(Vec<Vec<Item>>, Vec<Item>), FlowError> {
-        let earlier = self.earlier()?;
+        let run = &self.run;
+        let earlier = run
+            .log
+            .session_events(&run.asked.session, &run.request, run.flow.settings.history_turns)
+            .map_err(|error| FlowError::storage(error.to_string()))?;
         // What only streamed by in an earlier request is gone (decision 16).
         let lasting = |(request, events): &RequestEvents| {
             let mut turn = items(request, Events::new(events), false);
             turn.retain(|item| !item.transient);
             turn
         };
-        let turns = earlier.iter().map(lasting).collect();
-        let own = self.run.recorder.items();
-        Ok((turns, items(&self.run.request, Events::new(&own), true)))
-    }
-
-    /// The committed events of the session's completed earlier requests, oldest first.
-    pub(crate) fn earlier(&self) -> Result<Vec<RequestEvents>, FlowError> {
-        self.run
-            .log
-            .session_events(&self.run.asked.session, &self.run.request)
-            .map_err(|error| FlowError::storage(error.to_string()))
+        let mut turns: Vec<_> = earlier.iter().map(lasting).collect();
+        if let Some(retention) = &run.flow.settings.retention {
+            let past: Vec<_> =
+                turns.iter().zip(&earlier).map(|(turn, (_, events))| Past::of(events, turn.len())).collect();
+            let gone = retention.evicts(&past, run.began_at);
+            turns.drain(..gone);
+        }
+        let own = run.recorder.items();
+        Ok((turns, items(&run.request, Events::new(&own), true)))
     }
 
     /// `ctx.session.setMetadata`.

@@ -120,6 +120,7 @@ pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: 
         block: root.clone(),
         user_message: None,
         token_budget: None,
+        concurrency: None,
         hooks: Default::default(),
     };
     actions.insert("run".to_owned(), action);
@@ -143,6 +144,7 @@ pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: 
         mock: None,
         owner: "test".to_owned(),
         retry_of: None,
+        claim: None,
     };
     let run = Run::new(Rc::new(flow), asked, log.clone(), Rc::new(Counted::default()), Abort::default());
     let ended = futures_executor::block_on(async {

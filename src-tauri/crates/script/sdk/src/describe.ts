@@ -6,6 +6,7 @@ import { hasClientData } from './client-data';
 import { rootOf, type Flow } from './flow';
 import { actionHooks, requestHooks } from './hooks';
 import { cacheOf, generatorSettings } from './generator';
+import { concurrencyOf, sessionPast } from './policies';
 import { fieldsOf, isSchema, type AnySchema } from './schema';
 import { Sequencer } from './sequencer';
 
@@ -87,11 +88,16 @@ export function describeFlow(flow: Flow): string {
       description: action.description ?? root.description,
       userMessage: functionId(action.userMessage),
       tokenBudget: budget(flow.kind, name, action.tokenBudget as Config | undefined),
+      concurrency: policy(concurrencyOf(flow.definition, action)),
       hooks: ids(actionHooks(action)),
     };
   }
   const settings = settingsOf(flow);
   return JSON.stringify({ kind: flow.kind, actions, hooks, declarations, resources, blocks, settings, client: hasClientData(flow) });
+}
+
+function policy(given: ReturnType<typeof concurrencyOf>): Config | undefined {
+  return given && { policy: given.policy, key: typeof given.key === 'function' ? { custom: functionId(given.key) } : given.key };
 }
 
 /** What the tokens cost by the flow's `costEstimator`; nothing without one. */
@@ -119,7 +125,7 @@ function budget(kind: string, action: string, given: Config | undefined): Config
   return { maxTotalTokens: Math.floor(maxTotalTokens), warnAt: warn && Math.floor(warn), onExceeded };
 }
 
-/** How requests of the flow treat state (core-semantics §1.5, §1.6, §4.3). */
+/** How requests of the flow treat state, and its sessions the past (core-semantics §1.5, §1.6, §4.3). */
 function settingsOf(flow: Flow): Config {
   const cas: Record<string, Config> = {};
   for (const scope of ['session', 'user', 'project', 'org']) {
@@ -130,7 +136,7 @@ function settingsOf(flow: Flow): Config {
   }
   const timeout = (flow.definition.request as Config | undefined)?.mutationTimeoutMs ?? 30_000;
   const limited = typeof timeout === 'number' && Number.isFinite(timeout) && timeout > 0;
-  return { cas, mutationTimeoutMs: limited ? Math.floor(timeout) : undefined };
+  return { cas, mutationTimeoutMs: limited ? Math.floor(timeout) : undefined, ...sessionPast(flow.definition) };
 }
 
 /** A block made while the flow runs (a factory's), with whatever it brings along. */

@@ -2,6 +2,7 @@
 
 import { isBlock, type Block, type Config } from './blocks';
 import { checkHooks } from './hooks';
+import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
 import { declaredIn, type Declared } from './resources';
 import { isSchema } from './schema';
@@ -59,6 +60,7 @@ export function defineFlow(definition: Config): FlowType {
     checkProjection(definition[scope] as Config | undefined, `Flow "${definition.kind}": ${scope}`);
   }
   checkHooks(definition);
+  checkPolicies(definition);
   needUser(definition);
   const factory = (options: Config = {}): FlowType =>
     defineFlow({ ...definition, ...options, actions: mergeActions(definition, options) });
