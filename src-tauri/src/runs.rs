@@ -75,10 +75,11 @@ struct Wait {
 fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outcome, Stop> {
     let Wait { signals, started, events, after } = wait;
     let (request_id, session_id) = (running.request_id.clone(), running.session_id.clone());
-    let (stopping, id) = (workspace.clone(), request_id.clone());
+    // Not kept open by the listener: closing the workspace folds its log into the database.
+    let (stopping, id) = (Arc::downgrade(workspace), request_id.clone());
     signals.stop_with(move || {
         // A request that has just ended needs no stopping.
-        let _ = stopping.stop(&id);
+        let _ = stopping.upgrade().map(|workspace| workspace.stop(&id));
     });
     if events {
         workspace.follow(&request_id, |event| say(&json!(event)))?;

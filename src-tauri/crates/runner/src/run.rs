@@ -15,7 +15,7 @@ use engine::data::Data;
 use engine::effects::ModelCall;
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus};
-use engine::log::Log;
+use engine::log::{AppendError, Log};
 use engine::request::{Asked, Run};
 use futures_util::{FutureExt, select_biased};
 use script::{Limits, Loaded};
@@ -96,26 +96,23 @@ pub(crate) fn start(job: Job) -> Result<Running, Fault> {
     Ok(Running { request_id, session_id, ended })
 }
 
-fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Sender<Ended>) {
-    let Job { workspace, good, mut asked, mock, config, trust, before, log, mut abort, wish, gone } = job;
-    let prepared = prepare(&workspace, &good, config.script_limits(), &mut asked, before.is_empty());
-    let (loaded, flow) = match prepared {
-        Ok(ready) => ready,
-        Err(fault) => {
-            gone();
-            // The caller waits for this verdict; if it is gone, nobody does.
-            let _ = accepted.send(Err(fault));
-            return;
-        }
-    };
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            gone();
-            let _ = accepted.send(Err(Fault::internal(error)));
-            return;
-        }
-    };
+fn run(mut job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Sender<Ended>) {
+    let gone = std::mem::replace(&mut job.gone, Box::new(|| ()));
+    // Whoever hears of the end may close the database at once: nothing here holds it open any more.
+    let result = carry_out(job, &accepted);
+    gone();
+    // Who is gone, or started the request without waiting for it, does not hear.
+    match result {
+        Ok(ended) => drop(finished.send(ended)),
+        Err(fault) => drop(accepted.send(Err(fault))),
+    }
+}
+
+/// Runs a request to its end. A fault means that it was not accepted.
+fn carry_out(job: Job, accepted: &mpsc::Sender<Result<(), Fault>>) -> Result<Ended, Fault> {
+    let Job { workspace, good, mut asked, mock, config, trust, before, log, mut abort, wish, gone: _ } = job;
+    let (loaded, flow) = prepare(&workspace, &good, config.script_limits(), &mut asked, before.is_empty())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mock = mock.map(MockModels::new);
     if let Some(mock) = &mock {
         mock.skip(&recorded_calls(&before));
@@ -126,6 +123,7 @@ fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Send
     let run = Run::after(&before, flow, asked, log, effects, stop.clone());
     let result = runtime.block_on(async {
         let input = if before.is_empty() { run.begin().await? } else { run.take_up().await? };
+        // The caller waits for this verdict; if it is gone, nobody does.
         let _ = accepted.send(Ok(()));
         let work = Box::pin(with_script(run.execute(input), loaded.drive()));
         let is_committing = || run.recorder.is_committing();
@@ -140,28 +138,15 @@ fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Send
             }
         }
     });
-    drop(wish);
-    let ended = match result {
-        Ok(ended) => Ended { status: ended.status, output: ended.output, error: ended.error },
-        Err(error) => {
-            gone();
-            let fault = match error {
-                engine::log::AppendError::Exists => {
-                    Fault::refused(format!("request id \"{}\" is already in use", run.request))
-                }
-                engine::log::AppendError::OutOfOrder { .. } => {
-                    Fault::refused(format!("request \"{}\" was just taken up by another process", run.request))
-                }
-                engine::log::AppendError::Busy { holder } => busy(&run.asked, &holder),
-                other => Fault::internal(other),
-            };
-            let _ = accepted.send(Err(fault));
-            return;
+    match result {
+        Ok(ended) => Ok(Ended { status: ended.status, output: ended.output, error: ended.error }),
+        Err(AppendError::Exists) => Err(Fault::refused(format!("request id \"{}\" is already in use", run.request))),
+        Err(AppendError::OutOfOrder { .. }) => {
+            Err(Fault::refused(format!("request \"{}\" was just taken up by another process", run.request)))
         }
-    };
-    gone();
-    // Somebody who started the request without waiting for it has dropped the receiver.
-    let _ = finished.send(ended);
+        Err(AppendError::Busy { holder }) => Err(busy(&run.asked, &holder)),
+        Err(other) => Err(Fault::internal(other)),
+    }
 }
 
 fn prepare(

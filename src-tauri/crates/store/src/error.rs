@@ -43,8 +43,8 @@ pub enum OpenError {
     },
     /// Ours, but a part of it is missing or overwritten.
     #[error(
-        "{} is a damaged Flowglass database ({message}); nothing was changed: put a copy of it in its place, or move \
-         it away to begin a new one",
+        "{} is a damaged Flowglass database ({message}): put a copy of it in its place, or move it away to begin a \
+         new one",
         .path.display()
     )]
     Damaged {

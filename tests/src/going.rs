@@ -1,0 +1,112 @@
+//! A run of the program that goes on beside the test, so that two processes meet on one database.
+//!
+//! A test waits for what it can see, never for a time. A run that is dropped is killed.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use crate::bench::{Answer, Place, program};
+
+/// Longer than anything takes that works.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A process of the program.
+pub struct Going {
+    child: Child,
+    stdout: Option<ChildStdout>,
+    lines: Receiver<String>,
+    heard: String,
+}
+
+impl Place {
+    /// Starts a command line, its words parted by spaces, with `--json`, and does not wait for it.
+    pub fn start(&self, line: &str) -> Going {
+        let mut child = Command::new(program())
+            .args(line.split(' ').chain(["--json"]))
+            .current_dir(self.dir())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let stdout = child.stdout.take();
+        let stderr: ChildStderr = child.stderr.take().expect("it is piped");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                // The test may have ended.
+                let _ = sender.send(line);
+            }
+        });
+        Going { child, stdout, lines, heard: String::new() }
+    }
+
+    /// Waits until a question has this answer.
+    #[track_caller]
+    pub fn until<T>(&self, what: &str, mut answer: impl FnMut(&Place) -> Option<T>) -> T {
+        let start = Instant::now();
+        loop {
+            if let Some(found) = answer(self) {
+                return found;
+            }
+            assert!(start.elapsed() < PATIENCE, "waited for ever until {what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until a request has a status.
+    #[track_caller]
+    pub fn until_status(&self, request: &str, status: &str) {
+        self.until(&format!("{request} is {status}"), |place| {
+            let rows = place.get("requests");
+            let row = rows.as_array()?.iter().find(|row| row["id"] == request)?;
+            (row["status"] == status).then_some(())
+        });
+    }
+}
+
+impl Going {
+    /// Sends the signal of that name.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
+        assert!(sent.expect("kill can be run").success(), "the process is there");
+    }
+
+    /// Waits until standard error says these words.
+    #[track_caller]
+    pub fn until_it_says(&mut self, words: &str) {
+        let start = Instant::now();
+        while !self.heard.contains(words) {
+            match self.lines.recv_timeout(PATIENCE.saturating_sub(start.elapsed())) {
+                Ok(line) => self.heard.push_str(&format!("{line}\n")),
+                Err(_) => panic!("it never said {words:?}, but\n{}", self.heard),
+            }
+        }
+    }
+
+    /// Ends it as a crash does: nothing of it runs on.
+    pub fn kill(mut self) {
+        self.child.kill().expect("the process is there");
+        self.child.wait().expect("the process ends");
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub fn ended(mut self) -> Answer {
+        let mut stdout = String::new();
+        self.stdout.take().expect("it is read once").read_to_string(&mut stdout).expect("standard output is UTF-8");
+        let status = self.child.wait().expect("the process ends");
+        self.heard.extend(self.lines.iter().map(|line| line + "\n"));
+        Answer { code: status.code(), stdout, stderr: std::mem::take(&mut self.heard) }
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
