@@ -114,6 +114,23 @@ mod tests {
     }
 
     #[test]
+    fn the_first_format_becomes_todays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut connection) = old_database(folder.path());
+        // What the first format did not have.
+        connection.execute_batch("DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim").unwrap();
+        prepare(&mut connection, &path).unwrap();
+        assert_eq!(format_of(&connection).unwrap(), FORMAT);
+        let schema = |connection: &Connection| -> Vec<String> {
+            let sql = "SELECT name FROM sqlite_schema UNION SELECT name FROM pragma_table_info('request') ORDER BY 1";
+            connection.prepare(sql).unwrap().query_map((), |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+        };
+        let mut fresh = Connection::open_in_memory().unwrap();
+        create(&mut fresh).unwrap();
+        assert_eq!(schema(&connection), schema(&fresh));
+    }
+
+    #[test]
     fn a_migration_that_fails_leaves_the_old_format() {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut connection) = old_database(folder.path());
