@@ -30,8 +30,11 @@ export interface Capability<T extends CapabilityTypes = any> {
   readonly name: T["name"];
 }
 
-/** A capability, or a function that decides when the block runs. Such a function may bring context and tools only. */
-export type Use<C extends Capability> = C | ((ctx: BlockContext) => readonly Capability[]);
+/**
+ * A capability, or a function that decides when the block runs. Such a function may bring context and tools only.
+ * Annotate it as `(ctx: BlockContext) => …`, or TypeScript loses sight of the capabilities beside it.
+ */
+export type Use = Capability | ((ctx: BlockContext) => readonly Capability[]);
 
 /** State that nobody has declared is loose. */
 type OrLoose<S> = unknown extends S ? LooseState : S;
@@ -99,11 +102,16 @@ export declare function defineCapability<
 
 type Intersected<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void ? I : never;
 
-type BroughtBy<C> = C extends Capability<infer T> ? T : never;
+/** What each listed capability brings. Where TypeScript cannot tell the list, which is then any `Use`, it is nothing. */
+type BroughtBy<C> = [Use] extends [C] ? never : C extends Capability<infer T> ? T : never;
+
+/** Boxed, because a union with the `unknown` of a capability that brings nothing would be `unknown`. */
+type Boxed<T, K extends keyof CapabilityTypes> = T extends CapabilityTypes ? { brought: T[K] } : never;
 
 /** One part of what the capabilities `C` bring, all of them together. */
-export type Brought<C, K extends keyof CapabilityTypes> = [C] extends [never] ? unknown : Intersected<BroughtBy<C>[K]>;
+export type Brought<C, K extends keyof CapabilityTypes> = Intersected<Boxed<BroughtBy<C>, K>> extends { brought: infer B }
+  ? B
+  : unknown;
 
 /** `ctx.cap`: the listed capabilities by name. */
 export type CapabilityMap<C> = { readonly [T in BroughtBy<C> as T["name"]]: T["fns"] };
-

@@ -26,6 +26,15 @@ export interface InlineHandlerConfig<V, OIn, R, O, Ctx>
   execute: Execute<V, Ctx, OIn, R>;
 }
 
+/** A router written in place. Its routes accept the value of the chain. */
+export interface InlineRouterConfig<V, B extends Block<any, any>, Ctx> {
+  name?: string;
+  description?: string;
+  routes: readonly B[];
+  /** Picks one of `routes`. It must not write anything, because a resume asks it again. */
+  execute: (input: V, ctx: Ctx) => MaybePromise<Block<any, BlockOutput<B>>>;
+}
+
 export interface StepMethod<In, V, Ctx, D, E> {
   <O>(block: Block<V, O>): Sequencer<In, O, Ctx, D, E>;
   <X, O>(connector: Callback<V, Ctx, X>, block: Block<X, O>): Sequencer<In, O, Ctx, D, E>;
@@ -34,6 +43,7 @@ export interface StepMethod<In, V, Ctx, D, E> {
     config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
   ): Sequencer<In, O, Ctx, D, E>;
   <O = string>(factory: typeof generator, config: InlineGeneratorConfig<V, O, Ctx>): Sequencer<In, O, Ctx, D, E>;
+  <B extends Block<V, any>>(factory: typeof router, config: InlineRouterConfig<V, B, Ctx>): Sequencer<In, BlockOutput<B>, Ctx, D, E>;
 }
 
 export interface ConditionalStepMethod<In, V, Ctx, D, E> {
@@ -53,6 +63,11 @@ export interface ConditionalStepMethod<In, V, Ctx, D, E> {
     factory: typeof generator,
     config: InlineGeneratorConfig<V, O, Ctx>,
   ): Sequencer<In, V | O, Ctx, D, E>;
+  <B extends Block<V, any>>(
+    condition: Callback<V, Ctx, boolean>,
+    factory: typeof router,
+    config: InlineRouterConfig<V, B, Ctx>,
+  ): Sequencer<In, V | BlockOutput<B>, Ctx, D, E>;
 }
 
 export interface TapMethod<In, V, Ctx, D, E> {
@@ -64,6 +79,7 @@ export interface TapMethod<In, V, Ctx, D, E> {
     config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
   ): Sequencer<In, V, Ctx, D, E>;
   <O = string>(factory: typeof generator, config: InlineGeneratorConfig<V, O, Ctx>): Sequencer<In, V, Ctx, D, E>;
+  <B extends Block<V, any>>(factory: typeof router, config: InlineRouterConfig<V, B, Ctx>): Sequencer<In, V, Ctx, D, E>;
 }
 
 export interface TapIfMethod<In, V, Ctx, D, E> {
@@ -73,6 +89,16 @@ export interface TapIfMethod<In, V, Ctx, D, E> {
     condition: Callback<V, Ctx, boolean>,
     connector: Callback<V, Ctx, X>,
     block: Block<X, any>,
+  ): Sequencer<In, V, Ctx, D, E>;
+  <OIn = Undeclared, R = any, O = R>(
+    condition: Callback<V, Ctx, boolean>,
+    factory: typeof handler,
+    config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
+  ): Sequencer<In, V, Ctx, D, E>;
+  <O = string>(
+    condition: Callback<V, Ctx, boolean>,
+    factory: typeof generator,
+    config: InlineGeneratorConfig<V, O, Ctx>,
   ): Sequencer<In, V, Ctx, D, E>;
 }
 

@@ -6,7 +6,7 @@
  */
 
 import type { Block, BlockOutput, ContainerConfig, RescueHandler, Undeclared } from "./blocks.js";
-import type { Brought, Capability, CapabilityMap, Use } from "./capabilities.js";
+import type { Brought, CapabilityMap, Use } from "./capabilities.js";
 import type { BlockContext, SequencerContext } from "./context.js";
 import type { Item } from "./item.js";
 import type { Schemas } from "./block-config.js";
@@ -133,7 +133,7 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   validate(): void;
 }
 
-export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C extends Capability, Ctx>
+export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C extends Use, Ctx>
   extends Schemas<RS, SS, US, PS> {
   /** Becomes part of the logical path of everything inside. */
   name: string;
@@ -150,7 +150,7 @@ export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C extends Ca
   durable?: boolean;
   /** Keeps the sequencer's own execution record out of the session. */
   transient?: boolean;
-  uses?: readonly Use<C>[];
+  uses?: readonly C[];
   /** Shown as a status when the chain starts. */
   activeStatusMessage?: string | ((input: I, ctx: Ctx) => string);
   /** Groups what is emitted inside, for clients that show it together. */
@@ -199,7 +199,7 @@ export declare function sequencer<
   US extends object = LooseState,
   PS extends object = LooseState,
   QS extends object = LooseState,
-  C extends Capability = never,
+  C extends Use = Use,
 >(
   config: SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C, ChainContext<RS, SS, US, PS, QS, S, C>>,
 ): Sequencer<RawI, I, ChainContext<RS, SS, US, PS, QS, S, C>, D>;
