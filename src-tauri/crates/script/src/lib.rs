@@ -12,6 +12,7 @@ mod descriptor;
 mod embedded;
 mod error;
 mod resources;
+mod schema;
 mod trace;
 mod vm;
 
