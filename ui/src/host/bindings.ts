@@ -159,9 +159,9 @@ export type BlockStatus =
 
 /**  One difference of one scope's state. */
 export type Change = {
-	/**  `request`, `session`, `user`, `project`, `sequencer` or `block`. */
+	/**  `request`, `session`, `user`, `project`, `sequencer`, `block` or `resource`. */
 	scope: string,
-	/**  Which sequencer or block. */
+	/**  Which sequencer or block; `<scope>/<path>` of a resource. */
 	instanceId?: string | null,
 	/**  Like `plan[2].title`; empty for the whole state. */
 	path: string,
@@ -301,6 +301,8 @@ export type Item = {
 	agentName?: string | null,
 	/**  The explicit visibility, kept beside the agent type. */
 	itemVisibility?: Visibility | null,
+	/**  The block instance of the innermost container around it. */
+	ownedBy?: string | null,
 } & { [key in string]: unknown };
 
 /**  Whose items, as whom. */
@@ -504,7 +506,13 @@ export type StateView = {
 	project?: Json | null,
 	/**  By instance id, every sequencer and block with state of its own. */
 	sequencers?: { [key in string]: Json },
-	/**  By scope, or by instance id. */
+	/**  By `<scope>/<path>`, every resource that is there. */
+	resources?: { [key in string]: Json },
+	/**  The texts of those that have one. */
+	contents?: { [key in string]: string },
+	/**  What a client sees of all that, by scope and name, where the flow shows it anything. */
+	client_data?: Json | null,
+	/**  By scope, by instance id, or by `<scope>/<path>`. */
 	versions: { [key in string]: number },
 };
 
