@@ -159,10 +159,23 @@ pub struct Block {
     pub transient: bool,
     /// What the status line says while it runs.
     pub active_status: Option<Text>,
+    /// The item that contains what a sequencer or a router shows.
+    pub container: Option<ContainerItem>,
     /// What to do about its failure; a sequencer's handlers cover its whole chain.
     pub rescue: Vec<Rescue>,
     /// The resources it declares itself.
     pub resources: Vec<Rc<Resource>>,
+}
+
+/// `container`: what stands around the items of a block.
+#[derive(Clone)]
+pub struct ContainerItem {
+    /// How a client draws it.
+    pub component: Option<String>,
+    /// Its title.
+    pub label: Option<Text>,
+    /// Whatever else a client should know: an object.
+    pub metadata: Option<Text>,
 }
 
 /// `cacheable`: an equal call of the tool within its scope is answered by the first one.

@@ -47,6 +47,10 @@ pub struct Frame {
     pub(crate) ordinals: RefCell<HashMap<String, u32>>,
     /// Callbacks of collections that run now, each caused by a write of this block.
     pub(crate) callbacks: Cell<u32>,
+    /// Its `container` item, once that was added.
+    pub(crate) container: Cell<Option<crate::container::Opened>>,
+    /// What changed a sequencer's state last: the operation, or the rescue that took its place.
+    pub(crate) last_step: RefCell<Option<String>>,
     finished: Cell<bool>,
 }
 
@@ -82,6 +86,8 @@ impl Frame {
             rescued: Cell::new(false),
             ordinals: RefCell::default(),
             callbacks: Cell::new(0),
+            container: Cell::default(),
+            last_step: RefCell::default(),
             finished: Cell::new(false),
         }
     }

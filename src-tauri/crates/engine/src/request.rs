@@ -14,6 +14,7 @@ use crate::abort::Abort;
 use crate::answers::ToolAnswers;
 use crate::block::{Flowing, run_block};
 use crate::callable::{Arg, SchemaRef};
+use crate::container;
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::effects::Effects;
@@ -336,7 +337,10 @@ impl Run {
     }
 
     /// Records an event of a block.
-    pub fn record(&self, frame: &Frame, kind: EventKind) -> Seq {
+    pub fn record(&self, frame: &Frame, mut kind: EventKind) -> Seq {
+        if let EventKind::ItemAdded { item } = &mut kind {
+            item.owned_by = container::owner(&self.request, frame);
+        }
         self.recorder.record(Some(&frame.path), frame.attempt, kind)
     }
 

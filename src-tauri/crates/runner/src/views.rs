@@ -339,6 +339,9 @@ pub struct ItemRow {
     /// The explicit visibility, kept beside the agent type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item_visibility: Option<Visibility>,
+    /// The block instance of the innermost container around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owned_by: Option<String>,
     /// The fields of its type.
     #[serde(flatten)]
     #[specta(type = HashMap<String, specta_typescript::Unknown>)]
@@ -361,6 +364,7 @@ impl From<Item> for ItemRow {
             agent_type: item.agent_type,
             agent_name: item.agent_name,
             item_visibility: item.item_visibility,
+            owned_by: item.owned_by.map(|owner| owner.to_string()),
             payload: item.payload,
         }
     }

@@ -1,11 +1,11 @@
-//! Between the engine and a loaded bundle: functions and schemas one way, `ctx` the other.
+//! Between the engine and a loaded bundle: functions one way, `ctx` the other.
 //!
 //! Every member of `ctx` is one operation here. Answers cross as JSON text. It must not decide
 //! anything: rules live in the engine.
 
 use std::rc::Rc;
 
-use engine::callable::{Arg, Callable, Field, Issue, Returned, Schema};
+use engine::callable::{Arg, Callable, Returned};
 use engine::context::{Change, Context as Cx, EmitOptions, Target};
 use engine::data::{Data, from_json};
 use engine::effects::{Message, ModelCall};
@@ -17,7 +17,7 @@ use futures_channel::oneshot;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, select};
-use rquickjs::Function;
+use rquickjs::{Function, Object};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -35,29 +35,41 @@ impl Callable for ScriptFunction {
     fn call(&self, args: Vec<Arg>, cx: Cx) -> LocalBoxFuture<'static, Result<Returned, FlowError>> {
         let (vm, registry, id) = (self.vm.clone(), self.registry.clone(), self.id);
         async move {
-            let call = vm.next_number();
-            let token = vm.next_number();
-            let (sender, receiver) = oneshot::channel();
-            vm.shared.calls.borrow_mut().insert(call, sender);
-            vm.shared.contexts.borrow_mut().insert(token, cx);
-            let _context = Registered { vm: vm.clone(), token };
             let args = encode(&args);
-            vm.enter(|_, host| host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args)))?;
-            let answer = match receiver.await {
-                Ok(answer) => answer,
-                Err(_) => return Err(vm.cause_of_death().unwrap_or_else(|| FlowError::plain("the script ended"))),
-            };
-            // State operations that were not awaited still belong to this call.
-            let open = vm.shared.open.borrow().get(&token).copied().unwrap_or(0);
-            if open > 0 {
-                let (sender, receiver) = oneshot::channel();
-                vm.shared.settled.borrow_mut().push((token, sender));
-                let _ = receiver.await;
-            }
-            decode(&vm, &registry, answer)
+            let answer = answer(&vm, cx, |host, call, token| {
+                host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args))
+            });
+            decode(&vm, &registry, answer.await?)
         }
         .boxed_local()
     }
+}
+
+/// Starts something in the bundle with a context of its own, and waits for its answer.
+pub(crate) async fn answer(
+    vm: &Rc<Vm>,
+    cx: Cx,
+    start: impl FnOnce(&Object<'_>, u32, u32) -> rquickjs::Result<()>,
+) -> Result<Answer, FlowError> {
+    let call = vm.next_number();
+    let token = vm.next_number();
+    let (sender, receiver) = oneshot::channel();
+    vm.shared.calls.borrow_mut().insert(call, sender);
+    vm.shared.contexts.borrow_mut().insert(token, cx);
+    let _context = Registered { vm: vm.clone(), token };
+    vm.enter(|_, host| start(host, call, token))?;
+    let answer = match receiver.await {
+        Ok(answer) => answer,
+        Err(_) => return Err(vm.cause_of_death().unwrap_or_else(|| FlowError::plain("the script ended"))),
+    };
+    // State operations that were not awaited still belong to this call.
+    let open = vm.shared.open.borrow().get(&token).copied().unwrap_or(0);
+    if open > 0 {
+        let (sender, receiver) = oneshot::channel();
+        vm.shared.settled.borrow_mut().push((token, sender));
+        let _ = receiver.await;
+    }
+    Ok(answer)
 }
 
 /// Takes a context out of the runtime's table when its call is over, however it ends.
@@ -124,7 +136,7 @@ fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Return
 }
 
 /// An error of the bundle, with its place in the author's file.
-fn thrown(vm: &Vm, json: &str) -> FlowError {
+pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
     #[derive(Deserialize)]
     struct Wire {
         handle: Option<u64>,
@@ -155,75 +167,6 @@ pub(crate) fn client_data(vm: &Rc<Vm>, registry: &Rc<Registry>, states: &Value) 
     match receiver.try_recv() {
         Ok(Some(answer)) => Ok(decode(vm, registry, answer)?.into_data()?.to_json()),
         _ => Err(FlowError::plain("a client projection must not wait for anything")),
-    }
-}
-
-/// A schema of the bundle.
-pub(crate) struct ScriptSchema {
-    pub(crate) vm: Rc<Vm>,
-    pub(crate) id: u32,
-    pub(crate) fields: Option<Vec<Field>>,
-}
-
-#[derive(Deserialize)]
-struct WireIssue {
-    path: String,
-    message: String,
-}
-
-fn issues(wire: Vec<WireIssue>) -> Vec<Issue> {
-    wire.into_iter().map(|issue| Issue { path: issue.path, message: issue.message }).collect()
-}
-
-fn failed(error: FlowError) -> Vec<Issue> {
-    vec![Issue { path: String::new(), message: error.message }]
-}
-
-impl Schema for ScriptSchema {
-    fn parse(&self, data: &Data) -> Result<Data, Vec<Issue>> {
-        #[derive(Deserialize)]
-        struct Wire {
-            data: Option<Value>,
-            issues: Option<Vec<WireIssue>>,
-        }
-        let json = data.as_value().map(Value::to_string);
-        let id = self.id;
-        let answer =
-            self.vm.enter(|_, host| host.get::<_, Function>("parse")?.call::<_, String>((id, json))).map_err(failed)?;
-        let null = answer == r#"{"data":null}"#;
-        let wire: Wire = from_json(&answer).map_err(|error| failed(FlowError::plain(error.to_string())))?;
-        match wire.issues {
-            Some(found) => Err(issues(found)),
-            None if null => Ok(Value::Null.into()),
-            None => Ok(wire.data.into()),
-        }
-    }
-
-    fn check_field(&self, field: &str, value: &Value) -> Result<(), Vec<Issue>> {
-        let (id, json) = (self.id, value.to_string());
-        let answer = self
-            .vm
-            .enter(|_, host| host.get::<_, Function>("checkField")?.call::<_, String>((id, field, json)))
-            .map_err(failed)?;
-        if answer.is_empty() {
-            return Ok(());
-        }
-        Err(from_json::<Vec<WireIssue>>(&answer)
-            .map(issues)
-            .unwrap_or_else(|error| failed(FlowError::plain(error.to_string()))))
-    }
-
-    fn fields(&self) -> Option<&[Field]> {
-        self.fields.as_deref()
-    }
-
-    fn describe(&self) -> Value {
-        let id = self.id;
-        self.vm
-            .enter(|_, host| host.get::<_, Function>("describeSchema")?.call::<_, String>((id,)))
-            .ok()
-            .and_then(|json| from_json(&json).ok())
-            .unwrap_or(Value::Null)
     }
 }
 

@@ -9,9 +9,9 @@ use engine::callable::{Field, Fun, SchemaRef};
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
-    Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, Declaration, Each, Flow, Generator, History, Hook, Model,
-    ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Retry, Settings, Text, TokenBudget,
-    ToolSettings, number_steps,
+    Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, ContainerItem, Declaration, Each, Flow, Generator,
+    History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Retry, Settings, Text,
+    TokenBudget, ToolSettings, number_steps,
 };
 use engine::item::{AgentType, Visibility};
 use engine::resource::Resources;
@@ -22,10 +22,11 @@ use rquickjs::Function;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::bridge::{ScriptFunction, ScriptSchema, drive, sync};
+use crate::bridge::{ScriptFunction, drive, sync};
 use crate::bundle::Bundle;
 use crate::error::{LoadError, LoadErrorKind};
 use crate::resources::WireResource;
+use crate::schema::ScriptSchema;
 use crate::vm::{Limits, Vm};
 
 /// A loaded flow file: at most one flow, ready to run once.
@@ -279,6 +280,11 @@ impl Registry {
             retry: wire.retry.map(WireRetry::build),
             transient: wire.transient,
             active_status,
+            container: wire.container.map(|container| ContainerItem {
+                component: container.component,
+                label: container.label.map(|text| self.text(vm, text)),
+                metadata: container.metadata.map(|text| self.text(vm, text)),
+            }),
             rescue: wire
                 .rescue
                 .into_iter()
@@ -541,6 +547,7 @@ struct WireBlock {
     #[serde(default)]
     transient: bool,
     active_status: Option<WireText>,
+    container: Option<WireContainer>,
     execute: Option<u32>,
     validate_route: Option<u32>,
     #[serde(default)]
@@ -554,6 +561,13 @@ struct WireBlock {
     rescue: Vec<WireHandler>,
     #[serde(default)]
     resources: Vec<WireResource>,
+}
+
+#[derive(Deserialize)]
+struct WireContainer {
+    component: Option<String>,
+    label: Option<WireText>,
+    metadata: Option<WireText>,
 }
 
 #[derive(Deserialize)]

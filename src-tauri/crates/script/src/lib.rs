@@ -13,6 +13,7 @@ mod embedded;
 mod error;
 mod fetch;
 mod resources;
+mod schema;
 mod trace;
 mod vm;
 

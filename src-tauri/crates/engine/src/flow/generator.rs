@@ -113,6 +113,7 @@ pub enum Hook {
 }
 
 /// A text, or a function that makes one from `(input, ctx)`.
+#[derive(Clone)]
 pub enum Text {
     /// As written.
     Fixed(Value),

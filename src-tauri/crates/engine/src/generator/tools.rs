@@ -172,14 +172,10 @@ fn add_item(cx: &Context, generator: &Generator, name: &str, call: &ToolCall) ->
         },
     });
     let item = NewItem {
-        item_type: "block_tool_output".to_owned(),
-        status: ItemStatus::InProgress,
-        key: None,
-        transient: false,
         agent_type: who.agent_type,
         agent_name: who.agent_name,
         item_visibility: who.item_visibility,
-        payload: fields(payload),
+        ..NewItem::plain("block_tool_output", ItemStatus::InProgress, fields(payload))
     };
     cx.record(EventKind::ItemAdded { item })
 }

@@ -5,6 +5,7 @@ import { isolate, resource } from './bindings';
 import { hasClientData } from './client-data';
 import { rootOf, type Flow } from './flow';
 import { actionHooks, requestHooks } from './hooks';
+import { containerOf } from './container';
 import { cacheOf, generatorSettings } from './generator';
 import { fieldsOf, isSchema, type AnySchema } from './schema';
 import { Sequencer } from './sequencer';
@@ -167,6 +168,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     retry: retry(config.retry as Config | undefined),
     transient: config.transient === true,
     activeStatus: text(config.activeStatusMessage),
+    container: containerOf(config.container, `${block.kind} "${block.name}"`),
     resources: block.ownResources.map((declared) => resource(declared, `block "${block.name}"`)),
   };
   const child = (inner: Block) => describeBlock(inner, blocks, declarations);

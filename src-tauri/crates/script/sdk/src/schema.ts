@@ -10,6 +10,7 @@ interface Parsed {
 
 export interface AnySchema {
   safeParse(value: unknown): Parsed;
+  safeParseAsync?(value: unknown): Promise<Parsed>;
   description?: string;
   _def?: Definition;
   _zod?: { def: Definition; bag?: Record<string, unknown> };
@@ -42,7 +43,15 @@ export interface Answer {
 }
 
 export function parse(schema: AnySchema, value: unknown): Answer {
-  const parsed = schema.safeParse(value);
+  return answered(schema.safeParse(value));
+}
+
+/** As `parse`, and refinements may wait. */
+export async function parseAsync(schema: AnySchema, value: unknown): Promise<Answer> {
+  return answered(await (schema.safeParseAsync?.(value) ?? schema.safeParse(value)));
+}
+
+function answered(parsed: Parsed): Answer {
   if (parsed.success) return { ok: true, data: parsed.data };
   const issues = parsed.error?.issues ?? [{ path: [], message: parsed.error?.message ?? 'invalid' }];
   return { ok: false, issues: issues.map((issue) => ({ path: dotted(issue.path), message: issue.message })) };

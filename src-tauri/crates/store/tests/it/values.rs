@@ -22,6 +22,7 @@ fn every_kind() -> Vec<EventKind> {
         agent_type: None,
         agent_name: Some("writer".to_owned()),
         item_visibility: None,
+        owned_by: None,
         payload: object(json!({"role": "user", "content": [{"type": "text", "text": large}]})),
     };
     vec![
