@@ -155,6 +155,16 @@ enum Command {
         #[command(flatten)]
         page: Page,
     },
+    /// The journal of a session, oldest first
+    Journal {
+        #[arg(long)]
+        session: String,
+        /// Only entries with this tag
+        #[arg(long)]
+        tag: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
     /// The checkpoints of a request: the latest state of every durable sequencer
     Checkpoints {
         request: String,
@@ -418,6 +428,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             }
             let items = page.cut(items);
             Ok(Outcome::done(json!(items), print::items(&items)))
+        }
+        Command::Journal { session, tag, page } => {
+            let entries = page.cut(workspace.journal(&session, tag.as_deref())?);
+            Ok(Outcome::done(json!(entries), print::journal(&entries)))
         }
         Command::Checkpoints { request, page } => {
             let checkpoints = page.cut(workspace.checkpoints(&request)?);

@@ -279,6 +279,24 @@ fn gist(item: &ItemRow) -> String {
     }
 }
 
+pub(crate) fn journal(entries: &[Json]) -> String {
+    if entries.is_empty() {
+        return "no entries\n".to_owned();
+    }
+    let rows: Vec<_> = entries
+        .iter()
+        .map(|Json(entry)| {
+            let tags: Vec<&str> = entry["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            vec![
+                entry["source"].as_str().unwrap_or_default().to_owned(),
+                tags.join(" "),
+                entry["text"].as_str().unwrap_or_default().to_owned(),
+            ]
+        })
+        .collect();
+    table(&["SOURCE", "TAGS", "TEXT"], &rows)
+}
+
 pub(crate) fn checkpoints(checkpoints: &[CheckpointRow]) -> String {
     let mut text = String::new();
     for one in checkpoints {

@@ -47,6 +47,19 @@ pub struct Settings {
     pub mutation_timeout_ms: Option<u64>,
     /// The compare-and-set loop of each scope that does not keep the default.
     pub cas: Vec<(ScopeKind, Cas)>,
+    /// How many earlier requests a flow sees of its session's items.
+    pub history_turns: usize,
+    /// Which of them are too many or too old to be seen.
+    pub retention: Retention,
+}
+
+/// How much of a session's items lasts (core-semantics §1.5). The log keeps everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// The oldest requests go when there are more items than this.
+    pub max_items: Option<usize>,
+    /// Requests older than this, in milliseconds, go.
+    pub max_age_ms: Option<i64>,
 }
 
 /// How often a block runs again because a record changed under it (core-semantics §4.3).
@@ -66,7 +79,12 @@ impl Default for Cas {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { mutation_timeout_ms: Some(30_000), cas: Vec::new() }
+        Settings {
+            mutation_timeout_ms: Some(30_000),
+            cas: Vec::new(),
+            history_turns: 50,
+            retention: Retention::default(),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use crate::event::{Event, EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
 use crate::flow::Flow;
 use crate::frame::Frame;
 use crate::hooks;
-use crate::log::{AppendError, Log, Record};
+use crate::log::{AppendError, Log, NoteKind, Record};
 use crate::memo::Memo;
 use crate::path::ROOT;
 use crate::recorder::Recorder;
@@ -88,8 +88,8 @@ pub struct Run {
     pub abort: Abort,
     /// The status slot (core-semantics §7.7).
     pub status_line: RefCell<Option<String>>,
-    /// Journal entries of this request.
-    pub journal: RefCell<Vec<Value>>,
+    /// What this request said of its session so far.
+    pub(crate) notes: RefCell<Vec<Note>>,
     /// What its models used so far.
     pub usage: RefCell<Usage>,
     /// Answers of `ctx.runOnce`, by key.
@@ -130,10 +130,7 @@ impl Run {
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
         let memo = Memo::read(&request, events);
         let attempts = memo.attempts.clone();
-        let journal = events.iter().filter_map(|event| match &event.kind {
-            EventKind::JournalAppended { entry } => Some(entry.clone()),
-            _ => None,
-        });
+        let notes = events.iter().flat_map(Note::of).collect();
         Rc::new(Run {
             recorder: Recorder::after(events, log.clone(), effects.clone(), request.clone()),
             request,
@@ -144,7 +141,7 @@ impl Run {
             state: Rc::new(Container::new(key, None, state, 0)),
             abort,
             status_line: RefCell::default(),
-            journal: RefCell::new(journal.collect()),
+            notes: RefCell::new(notes),
             commits: Fifo::default(),
             memo,
             usage: RefCell::new(Usage::of(events)),
@@ -336,6 +333,16 @@ impl Run {
         declared(&self.flow, kind)
     }
 
+    /// Keeps what a block says of the session.
+    pub(crate) fn note(&self, frame: &Frame, kind: NoteKind, value: Value) {
+        self.notes.borrow_mut().push(Note { kind, value, instance: frame.instance.clone() });
+    }
+
+    /// Forgets what an attempt said that came to nothing.
+    pub(crate) fn forget_notes(&self, frame: &Frame) {
+        self.notes.borrow_mut().retain(|note| note.instance != frame.instance);
+    }
+
     /// Records an event of a block.
     pub fn record(&self, frame: &Frame, mut kind: EventKind) -> Seq {
         if let EventKind::ItemAdded { item } = &mut kind {
@@ -359,6 +366,22 @@ impl Run {
         let mut missing = defaults(&self.schemas(kind));
         missing.retain(|field, _| state.get(field).is_none());
         missing
+    }
+}
+
+/// What a block said of the session, until the block comes to nothing.
+pub(crate) struct Note {
+    pub(crate) kind: NoteKind,
+    pub(crate) value: Value,
+    /// Whose: `path:attempt`.
+    instance: Arc<str>,
+}
+
+impl Note {
+    fn of(event: &Event) -> Option<Note> {
+        let kind = [NoteKind::Journal, NoteKind::Metadata].into_iter().find(|kind| kind.read(&event.kind).is_some())?;
+        let instance = crate::path::instance(event.path.as_deref().unwrap_or_default(), event.attempt).into();
+        Some(Note { kind, value: kind.read(&event.kind)?.clone(), instance })
     }
 }
 

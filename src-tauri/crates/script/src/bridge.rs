@@ -368,6 +368,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
                 json!(budget.map(|budget| budget.max_total_tokens.saturating_sub(usage.total_consumed)));
             Some(told.to_string())
         }
+        "metadata.read" => Some(cx.metadata().map_err(|error| error.message)?.to_string()),
         "metadata" => {
             cx.set_metadata(parsed()?);
             None

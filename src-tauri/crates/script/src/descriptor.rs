@@ -10,8 +10,8 @@ use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
     Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, ContainerItem, Declaration, Each, Flow, Generator,
-    History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Retry, Settings, Text,
-    TokenBudget, ToolSettings, number_steps,
+    History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Retention, Retry,
+    Settings, Text, TokenBudget, ToolSettings, number_steps,
 };
 use engine::item::{AgentType, Visibility};
 use engine::resource::Resources;
@@ -215,7 +215,12 @@ impl Registry {
         let cas = wire.settings.cas.into_iter().filter_map(|(scope, cas)| {
             Some((ScopeKind::parse(&scope)?, Cas { max_retries: cas.max_retries, base_delay_ms: cas.base_delay_ms }))
         });
-        let settings = Settings { mutation_timeout_ms: wire.settings.mutation_timeout_ms, cas: cas.collect() };
+        let settings = Settings {
+            mutation_timeout_ms: wire.settings.mutation_timeout_ms,
+            cas: cas.collect(),
+            history_turns: wire.settings.history_turns,
+            retention: Retention { max_items: wire.settings.max_items, max_age_ms: wire.settings.max_age_ms },
+        };
         let mut flow = Flow {
             kind: wire.kind.into(),
             actions,
@@ -456,6 +461,9 @@ struct WireFlow {
 struct WireSettings {
     mutation_timeout_ms: Option<u64>,
     cas: IndexMap<String, WireCas>,
+    history_turns: usize,
+    max_items: Option<usize>,
+    max_age_ms: Option<i64>,
 }
 
 #[derive(Deserialize)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, RequestStatus};
+use engine::log::NoteKind;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::blocks::{BlockView, blocks};
 use engine::views::history::{Limit, Query};
@@ -166,6 +167,17 @@ impl Workspace {
         self.request(request)?;
         let events = self.store.events(request, &query).map_err(Fault::internal)?;
         Ok(events.iter().map(|event| EventRow::new(request, event)).collect())
+    }
+
+    /// The journal of a session, oldest first; with a tag, the entries that carry it.
+    pub fn journal(&self, session: &str, tag: Option<&str>) -> Result<Vec<Json>, Fault> {
+        self.session(session)?;
+        let notes = self.store.notes_of(session, NoteKind::Journal).map_err(Fault::internal)?;
+        let tagged = |entry: &Value| {
+            let tags = entry["tags"].as_array();
+            tag.is_none_or(|tag| tags.is_some_and(|tags| tags.iter().any(|own| own == tag)))
+        };
+        Ok(notes.into_iter().map(|note| note.entry).filter(tagged).map(Json).collect())
     }
 
     /// The checkpoints of a request: the latest of every durable sequencer instance, oldest first.

@@ -79,6 +79,9 @@ function sessionExtras(token: number, info: () => Info): object {
     },
     getJournal: async (query: Json = {}): Promise<unknown> =>
       JSON.parse(native.sync('journal.read', token, JSON.stringify(query)) ?? '[]') as unknown,
+    get metadata() {
+      return JSON.parse(native.sync('metadata.read', token, '') as string) as Json;
+    },
     setMetadata: async (metadata: Json): Promise<void> => {
       native.sync('metadata', token, toJson(metadata, 'ctx.session.setMetadata') as string);
     },

@@ -131,7 +131,31 @@ function settingsOf(flow: Flow): Config {
   }
   const timeout = (flow.definition.request as Config | undefined)?.mutationTimeoutMs ?? 30_000;
   const limited = typeof timeout === 'number' && Number.isFinite(timeout) && timeout > 0;
-  return { cas, mutationTimeoutMs: limited ? Math.floor(timeout) : undefined };
+  const mutationTimeoutMs = limited ? Math.floor(timeout) : undefined;
+  return { cas, mutationTimeoutMs, ...lastingOf(flow) };
+}
+
+const UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** How much of a session's past its flow sees (core-semantics §1.5). */
+function lastingOf(flow: Flow): Config {
+  const session = (flow.definition.session ?? {}) as { historyWindow?: Config; retention?: Config };
+  const where = `Flow "${flow.kind}": session`;
+  const count = (value: unknown, name: string): number | undefined => {
+    if (value === undefined) return undefined;
+    if (typeof value !== 'number' || !(value >= 0)) throw new Error(`${where}.${name} must be a number, not ${JSON.stringify(value)}`);
+    return Math.floor(value);
+  };
+  const age = session.retention?.maxAge;
+  const spoken = typeof age === 'string' ? /^(\d+(?:\.\d+)?)\s*([smhdw])$/.exec(age) : undefined;
+  if (typeof age === 'string' && !spoken) {
+    throw new Error(`${where}.retention.maxAge is milliseconds or a text like "24h" or "7d", not ${JSON.stringify(age)}`);
+  }
+  return {
+    historyTurns: count(session.historyWindow?.turns, 'historyWindow.turns') ?? 50,
+    maxItems: count(session.retention?.maxItems, 'retention.maxItems'),
+    maxAgeMs: spoken ? Math.floor(Number(spoken[1]) * (UNITS[spoken[2] as string] as number)) : count(age, 'retention.maxAge'),
+  };
 }
 
 /** A block made while the flow runs (a factory's), with whatever it brings along. */
