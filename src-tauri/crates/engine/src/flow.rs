@@ -157,6 +157,8 @@ pub struct Block {
     pub rescue: Vec<Rescue>,
     /// The resources it declares itself.
     pub resources: Vec<Rc<Resource>>,
+    /// The capabilities it uses, by numbers that mean something to the host of its functions.
+    pub uses: Vec<u32>,
 }
 
 /// `cacheable`: an equal call of the tool within its scope is answered by the first one.

@@ -8,7 +8,8 @@ import { decodeError, encodeError, reviveError } from './errors';
 import { modelInstance } from './generator';
 import { isFlow, type Flow } from './flow';
 import { answer, currentToken, native, runAs } from './host';
-import { checkField, describe, parse } from './schema';
+import { describe } from './json-schema';
+import { checkField, parse } from './schema';
 import { Boxed } from './sequencer';
 import { toJson } from './values';
 

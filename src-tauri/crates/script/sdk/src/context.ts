@@ -1,5 +1,6 @@
 // `ctx`: what an author's function can reach. Thin: every member asks the engine.
 
+import { offered } from './capabilities';
 import { costEstimate } from './describe';
 import { decodeError, reviveError } from './errors';
 import { ask, native } from './host';
@@ -22,6 +23,8 @@ interface Info {
   attempt: number;
   parent?: { name: string; kind: string };
   has: string[];
+  /** The capabilities of the blocks around, outermost first. */
+  uses: number[];
 }
 
 interface Found {
@@ -162,6 +165,7 @@ function makeContext(token: number): object {
     self: () => shared('self', 'ctx.self'),
     parent: () => (info().parent ? (shared('parent', 'ctx.parent', info().parent) ?? info().parent) : undefined),
     resources: () => resourcesFor(token),
+    cap: () => offered(info().uses, () => contextFor(token)),
     emit: () => emit,
     emitMessage: () => emit.message,
     emitComponent: () => emit.component,
