@@ -183,6 +183,8 @@ pub struct Block {
     pub rescue: Vec<Rescue>,
     /// The resources it declares itself.
     pub resources: Vec<Rc<Resource>>,
+    /// The capabilities it uses, by numbers that mean something to the host of its functions.
+    pub uses: Vec<u32>,
 }
 
 /// `container`: what stands around the items of a block.

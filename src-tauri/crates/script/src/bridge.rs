@@ -432,6 +432,10 @@ fn info(cx: &Cx) -> Value {
         .filter(|(_, target)| cx.read(target).is_some())
         .map(|(name, _)| name)
         .collect();
+    // A block has what the blocks around it use; of two with one name the outer one is kept.
+    let mut around: Vec<_> = cx.frame.chain().collect();
+    around.reverse();
+    let uses: Vec<u32> = around.iter().flat_map(|frame| frame.block.uses.iter().copied()).collect();
     let mut info = json!({
         "requestId": &*cx.run.request,
         "flow": &*cx.run.flow.kind,
@@ -443,6 +447,7 @@ fn info(cx: &Cx) -> Value {
         "block": &*cx.frame.block.name,
         "attempt": cx.frame.tries,
         "has": has,
+        "uses": uses,
     });
     if let Some(project) = &asked.project {
         info["project"] = (&**project).into();

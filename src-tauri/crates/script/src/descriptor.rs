@@ -296,6 +296,7 @@ impl Registry {
                 .map(|handler| Ok(Rescue { when: handler.when, block: self.block(handler.block)? }))
                 .collect::<Result<_, FlowError>>()?,
             resources: wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<_, _>>()?,
+            uses: wire.uses,
         };
         self.blocks.borrow_mut().insert(wire.id, Rc::new(block));
         Ok(())
@@ -569,6 +570,7 @@ struct WireBlock {
     rescue: Vec<WireHandler>,
     #[serde(default)]
     resources: Vec<WireResource>,
+    uses: Vec<u32>,
 }
 
 #[derive(Deserialize)]

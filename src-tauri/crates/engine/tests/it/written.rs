@@ -77,6 +77,7 @@ fn block(name: &str, body: Body) -> Rc<Block> {
         active_status: None,
         rescue: Vec::new(),
         resources: Vec::new(),
+        uses: Vec::new(),
     })
 }
 

@@ -2,6 +2,7 @@
 //
 // Must not: interpret anything. Rust reads the recorded operations and runs them.
 
+import { knownTools, withCapabilities } from './capabilities';
 import { declaredIn, type Declared, type Definitions } from './resources';
 import { isSchema, type AnySchema } from './schema';
 
@@ -80,7 +81,7 @@ export class Block {
 
   /** The blocks it may run that are known before it does. */
   get children(): readonly Block[] {
-    const listed = this.kind === 'router' ? this.config.routes : this.kind === 'generator' ? this.config.tools : [];
+    const listed = this.kind === 'router' ? this.config.routes : this.kind === 'generator' ? knownTools(this.config) : [];
     const blocks = Array.isArray(listed) ? (listed as unknown[]).filter(isBlock) : [];
     const rescue = Array.isArray(this.config.rescue) ? (this.config.rescue as Handler[]) : [];
     return [...blocks, ...rescue.map((handler) => handler?.block).filter(isBlock)];
@@ -148,7 +149,7 @@ export function needHandlers(handlers: unknown, where: string): Handler[] {
 }
 
 export function handler(config: Config): Block {
-  const block = new Block('handler', config);
+  const block = new Block('handler', withCapabilities('handler', config));
   if (typeof config.execute !== 'function') {
     throw new Error(`Cannot build "${block.name}" (handler) without an execute function`);
   }
@@ -156,7 +157,7 @@ export function handler(config: Config): Block {
 }
 
 export function router(config: Config): Block {
-  const block = new Block('router', config);
+  const block = new Block('router', withCapabilities('router', config));
   if (typeof config.execute !== 'function') {
     throw new Error(`Cannot build "${block.name}" (router) without an execute function`);
   }
@@ -168,8 +169,8 @@ export function router(config: Config): Block {
 }
 
 export function generator(config: Config): Block {
-  const block = new Block('generator', config);
-  if (config.model === undefined) throw new Error(`Generator "${block.name}" needs a model`);
+  const block = new Block('generator', withCapabilities('generator', config));
+  if (block.config.model === undefined) throw new Error(`Generator "${block.name}" needs a model`);
   if (config.prompt === undefined) throw new Error(`Generator "${block.name}" needs a prompt`);
   return block;
 }

@@ -1,5 +1,6 @@
 // `ctx`: what an author's function can reach. Thin: every member asks the engine.
 
+import { offered } from './capabilities';
 import { costEstimate } from './describe';
 import { decodeError, reviveError } from './errors';
 import { ask, native } from './host';
@@ -34,6 +35,8 @@ interface Info {
   self?: Facts;
   sequencer?: Facts;
   has: string[];
+  /** The capabilities of the blocks around, outermost first. */
+  uses: number[];
 }
 
 interface Found {
@@ -184,6 +187,7 @@ function makeContext(token: number): object {
     parent: () => (info().parent ? (shared('parent', 'ctx.parent', info().parent) ?? info().parent) : undefined),
     resources: () => resourcesFor(token),
     response: () => responseOf(token),
+    cap: () => offered(info().uses, () => contextFor(token)),
     emit: () => emit,
     emitMessage: () => emit.message,
     emitComponent: () => emit.component,

@@ -2,6 +2,7 @@
 
 import { Block, isBlock, needHandlers, type Config, type Fn, type Handler } from './blocks';
 import { isolate, resource } from './bindings';
+import { capabilitiesOf, capabilityId, statesOf } from './capabilities';
 import { hasClientData } from './client-data';
 import { rootOf, type Flow } from './flow';
 import { actionHooks, requestHooks } from './hooks';
@@ -55,6 +56,10 @@ const SCOPES: [string, string][] = [
   ['projectStateSchema', 'project'],
   ['orgStateSchema', 'project'],
 ];
+
+function scopeOf(key: string): string {
+  return (SCOPES.find(([name]) => name === key) as [string, string])[1];
+}
 
 /** The flow's settings for tools, which reach every generator of it. */
 let flowTools: Config = {};
@@ -175,8 +180,15 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     const schema = stateSchema(config[key]);
     if (schema) declarations.push({ scope, owner: `block "${block.name}"`, schema });
   }
+  for (const capability of capabilitiesOf(config)) {
+    for (const [key, schema] of statesOf(capability)) {
+      const owner = `capability "${capability.name}" of block "${block.name}"`;
+      declarations.push({ scope: scopeOf(key), owner, schema: stateSchema(schema) });
+    }
+  }
   const described: Config = {
     id,
+    uses: capabilitiesOf(config).map(capabilityId),
     name: block.name,
     kind: block.kind,
     description: block.description,

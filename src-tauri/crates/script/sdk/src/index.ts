@@ -2,6 +2,7 @@
 
 export { handler, router, generator } from './blocks';
 export { sequencer } from './sequencer';
+export { defineCapability } from './capabilities';
 export { defineFlow } from './flow';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './resources';
 export { transientSlot } from './schema';

@@ -13,6 +13,7 @@ import {
   type Fn,
   type Operation,
 } from './blocks';
+import { withCapabilities } from './capabilities';
 import { isSchema } from './schema';
 
 /** Wraps a sequencer while it passes through promise machinery that would call its `then`. */
@@ -326,5 +327,5 @@ export class Sequencer extends Block {
 }
 
 export function sequencer(config: Config): Sequencer {
-  return new Sequencer(config);
+  return new Sequencer(withCapabilities('sequencer', config));
 }
