@@ -86,6 +86,9 @@ pub fn run_block(
     try_block(run, block, parent, path, input, None)
 }
 
+/// Whether a caller tries again after this failure.
+pub(crate) type Again = Rc<dyn Fn(&FlowError) -> bool>;
+
 /// Runs a block that its caller may try again: a failure of which `again` says so has no effect.
 pub(crate) fn try_block(
     run: Rc<Run>,
@@ -93,7 +96,7 @@ pub(crate) fn try_block(
     parent: Option<Rc<Frame>>,
     path: String,
     input: Flowing,
-    again: Option<Rc<dyn Fn(&FlowError) -> bool>>,
+    again: Option<Again>,
 ) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
     async move {
         let path: Arc<str> = path.into();

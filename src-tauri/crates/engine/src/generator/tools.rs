@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::messages::message;
 use super::speech::{fields, identity};
-use crate::block::{Flowing, run_block, try_block};
+use crate::block::{Again, Flowing, run_block, try_block};
 use crate::callable::{Arg, Returned};
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
@@ -298,7 +298,7 @@ async fn run_tried(
     loop {
         attempt += 1;
         let retry = settings.retry.clone().filter(|_| attempt < attempts);
-        let again = retry.map(|retry| -> Rc<dyn Fn(&FlowError) -> bool> {
+        let again = retry.map(|retry| -> Again {
             Rc::new(move |error| {
                 let listed = &retry.retryable_errors;
                 !is_final(error) && (listed.is_empty() || error.classes.iter().any(|class| listed.contains(class)))
