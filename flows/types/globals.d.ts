@@ -15,32 +15,67 @@ interface Console {
 }
 declare var console: Console;
 
-interface Headers {
+type HeadersInit = Headers | Record<string, string> | [string, string][];
+
+declare class Headers implements Iterable<[string, string]> {
+  constructor(init?: HeadersInit);
+  append(name: string, value: string): void;
+  delete(name: string): void;
   get(name: string): string | null;
   has(name: string): boolean;
+  set(name: string, value: string): void;
   forEach(callback: (value: string, name: string) => void): void;
+  keys(): IterableIterator<string>;
+  values(): IterableIterator<string>;
+  entries(): IterableIterator<[string, string]>;
+  [Symbol.iterator](): IterableIterator<[string, string]>;
 }
 
 interface RequestInit {
   method?: string;
-  headers?: Record<string, string> | [string, string][];
+  headers?: HeadersInit;
   body?: string | URLSearchParams | Uint8Array | ArrayBuffer | null;
   signal?: AbortSignal | null;
 }
 
-interface Response {
-  readonly ok: boolean;
-  readonly status: number;
-  readonly statusText: string;
-  readonly url: string;
+/** A body is read once, and whole: there are no streams. */
+interface Body {
   readonly headers: Headers;
+  readonly bodyUsed: boolean;
   text(): Promise<string>;
   json(): Promise<any>;
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
+interface Request extends Body {
+  readonly url: string;
+  readonly method: string;
+  clone(): Request;
+}
+declare var Request: { new (resource: string | URL | Request, init?: RequestInit): Request };
+
+interface ResponseInit {
+  status?: number;
+  statusText?: string;
+  headers?: HeadersInit;
+}
+
+interface Response extends Body {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly statusText: string;
+  /** The address after redirects. */
+  readonly url: string;
+  clone(): Response;
+}
+declare var Response: {
+  new (body?: RequestInit["body"], init?: ResponseInit): Response;
+  json(data: unknown, init?: ResponseInit): Response;
+};
+
 /** Reaches only the hosts that `fetch.allow` in `flowglass.json` names. It cannot be used while a file loads. */
-declare function fetch(url: string | URL, init?: RequestInit): Promise<Response>;
+declare function fetch(resource: string | URL | Request, init?: RequestInit): Promise<Response>;
 
 declare function setTimeout<A extends unknown[]>(callback: (...args: A) => void, ms?: number, ...args: A): number;
 declare function clearTimeout(id: number | undefined): void;

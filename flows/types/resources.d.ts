@@ -3,25 +3,29 @@
  */
 
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
+import type { StateHandle } from "./state.js";
 
 export type ResourceScope = "session" | "user" | "project" | "org";
 
-export interface ResourceHandle<S = any> {
+/** The operations of every state, and a text. `writable: false` makes every write fail. */
+export interface ResourceHandle<S = any> extends StateHandle<S> {
+  readonly state: S;
   readonly path: string;
   readonly scope: ResourceScope;
   /** `<scope>/<path>`. */
   readonly uri: string;
-  readonly state: S;
-  readonly contentType?: string;
+  /** Of an instance of a collection. */
+  readonly key?: string;
   readonly extension?: string;
-  patchState(partial: Partial<S>): Promise<void>;
-  setState(next: S): Promise<void>;
-  /** Unlike `atomicState` of a scope, the function returns the whole next state. */
-  updateState(updater: (state: S) => MaybePromise<S>): Promise<void>;
+  /** What it was defined with. */
+  readonly config: Readonly<Record<string, any>>;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Unlike `atomicState`, the function returns the whole next state, and may be asynchronous. */
+  updateState(updater: (state: S) => MaybePromise<S>): Promise<boolean>;
   /** The rendered content, or null when the resource has none. */
   readContent(): Promise<string | null>;
   readContentRaw(): Promise<string | null>;
-  writeContent(text: string): Promise<void>;
+  writeContent(text: string): Promise<boolean>;
 }
 
 export type CollectionKey = string | Record<string, string>;
@@ -29,6 +33,8 @@ export type CollectionKey = string | Record<string, string>;
 export interface ResourceCollectionHandle<S = any> {
   readonly pattern: string;
   readonly scope: ResourceScope;
+  readonly config: Readonly<Record<string, any>>;
+  readonly metadata?: Readonly<Record<string, unknown>>;
   /** Fails when there is no such entry; `getOptional` answers undefined instead. */
   get(key: CollectionKey): Promise<ResourceHandle<S>>;
   getOptional(key: CollectionKey): Promise<ResourceHandle<S> | undefined>;
@@ -59,8 +65,11 @@ export interface ResourceConfig<S> {
   stateSchema?: Schema<S, any>;
   default?: Partial<NoInfer<S>>;
   content?: string;
+  /** Refused: a flow has no file system. Import the text, and give it as `content`. */
   contentFile?: string;
+  /** With `{{field}}` placeholders that the state fills. */
   contentTemplate?: string;
+  /** Refused, like `contentFile`. */
   contentTemplateRef?: string;
   render?: (content: string, state: S) => string;
   llmReadable?: boolean;

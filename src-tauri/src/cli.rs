@@ -6,12 +6,12 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use engine::event::RequestStatus;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
 use runner::{
-    At, Audience, ErrorInfo, EventQuery, Fault, Json, Mock, OpenOptions, RequestQuery, RunOptions, Running,
+    At, Audience, Durability, ErrorInfo, EventQuery, Fault, Json, Mock, OpenOptions, RequestQuery, RunOptions, Running,
     SessionQuery, Workspace,
 };
 use serde_json::{Value, json};
@@ -55,20 +55,12 @@ struct Global {
     /// One JSON document on stdout
     #[arg(long, global = true)]
     json: bool,
-    /// What a commit survives
-    #[arg(long, global = true)]
+    /// What a commit survives: a killed process, or a lost power supply
+    #[arg(long, global = true, value_name = "process|power", value_parser = durability)]
     durability: Option<Durability>,
     /// Let keys go to the addresses that flowglass.json names
     #[arg(long, global = true)]
     trust: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Durability {
-    /// A killed process
-    Process,
-    /// A lost power supply
-    Power,
 }
 
 #[derive(Args)]
@@ -163,6 +155,12 @@ enum Command {
         #[command(flatten)]
         page: Page,
     },
+    /// The checkpoints of a request: the latest state of every durable sequencer
+    Checkpoints {
+        request: String,
+        #[command(flatten)]
+        page: Page,
+    },
     /// The state of a session, a user, a project, or of every scope at an instant of a request
     #[command(group = clap::ArgGroup::new("whose").required(true))]
     State {
@@ -228,6 +226,14 @@ fn status(text: &str) -> Result<RequestStatus, String> {
     RequestStatus::parse(text).ok_or_else(|| {
         "one of queued, in_progress, completed, incomplete, failed, suspended, interrupted, aborted".to_owned()
     })
+}
+
+fn durability(text: &str) -> Result<Durability, String> {
+    match text {
+        "process" => Ok(Durability::Process),
+        "power" => Ok(Durability::Power),
+        _ => Err("one of process, power".to_owned()),
+    }
 }
 
 fn audience(text: &str) -> Result<Audience, String> {
@@ -342,10 +348,7 @@ fn options(global: &Global) -> OpenOptions {
     OpenOptions {
         dir: global.dir.clone().unwrap_or_else(|| PathBuf::from(".")),
         data: global.data.clone(),
-        durability: global.durability.map(|durability| match durability {
-            Durability::Process => runner::Durability::Process,
-            Durability::Power => runner::Durability::Power,
-        }),
+        durability: global.durability,
         trust: global.trust,
     }
 }
@@ -415,6 +418,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             }
             let items = page.cut(items);
             Ok(Outcome::done(json!(items), print::items(&items)))
+        }
+        Command::Checkpoints { request, page } => {
+            let checkpoints = page.cut(workspace.checkpoints(&request)?);
+            Ok(Outcome::done(json!(checkpoints), print::checkpoints(&checkpoints)))
         }
         Command::State { session, user, project, request, at } => {
             let key = |kind, id: String| ScopeKey::new(kind, id);

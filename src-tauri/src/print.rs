@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use engine::views::blocks::BlockStatus;
 use engine::views::diff::DifferenceKind;
-use runner::{Change, ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, Shown, StateView, Stats};
+use runner::{
+    Change, CheckpointRow, ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, Shown, StateView, Stats,
+};
 use serde_json::Value;
 
 /// Longer values are cut where a line shows them.
@@ -277,6 +279,22 @@ fn gist(item: &ItemRow) -> String {
     }
 }
 
+pub(crate) fn checkpoints(checkpoints: &[CheckpointRow]) -> String {
+    let mut text = String::new();
+    for one in checkpoints {
+        let stands = if one.terminal { "ended" } else { "goes on" };
+        let _ = writeln!(
+            text,
+            "{} (version {}, by {}, {stands})\n{}",
+            one.block_instance_id,
+            one.version,
+            one.step_name,
+            indented(&one.state.0)
+        );
+    }
+    if text.is_empty() { "no checkpoints: no durable sequencer with a stateSchema began\n".to_owned() } else { text }
+}
+
 pub(crate) fn state(state: &StateView) -> String {
     let mut text = String::new();
     if let Some(seq) = state.seq {
@@ -301,6 +319,9 @@ pub(crate) fn state(state: &StateView) -> String {
     }
     if let Some(seen) = &state.client_data {
         let _ = writeln!(text, "what a client sees\n{}", indented(&seen.0));
+    }
+    if let Some(problem) = &state.client_data_error {
+        let _ = writeln!(text, "what a client sees cannot be told: {problem}");
     }
     text
 }

@@ -79,7 +79,6 @@ export default defineFlow({
         .step(chain("inner").step(failing.rescue([{ block: handler({ name: "worse", execute: () => { throw new Error("worse"); } }) }])))
         .rescue([{ block: report }]),
     },
-    suspends: { block: chain("suspends").step(handler({ name: "waits", execute: (_v, ctx) => ctx.suspend({ reason: "approval" }) }).rescue([{ block: zero }])).rescue([{ block: zero }]) },
     sequencerState: {
       block: sequencer({ name: "holder", stateSchema: z.object({ tries: z.number().default(0) }) })
         .step(failing.rescue([{ block: handler({ name: "counts", execute: async (_error, ctx) => { await ctx.sequencer!.incState({ tries: 1 }); return ctx.sequencer!.state; } }) }])),

@@ -22,7 +22,7 @@ const RESERVED: [(&[&str], &[&str]); 5] = [
     (&["rusqlite"], &["src-tauri/crates/store"]),
     (&["rolldown", "rquickjs", "oxc"], &["src-tauri/crates/script"]),
     (&["notify", "notify-debouncer-full"], &["src-tauri/crates/runner"]),
-    (&["genai", "reqwest", "hyper", "ureq"], &["src-tauri/crates/runner", "tests"]),
+    (&["genai", "reqwest", "rustls", "hyper", "ureq"], &["src-tauri/crates/runner", "tests"]),
 ];
 
 /// Longest files, in lines.
@@ -174,5 +174,31 @@ fn the_readme_names_every_crate_and_folder() {
     }
     for folder in ["src-tauri", "ui", "flows", "tests"] {
         assert!(readme.contains(folder), "README.md does not name {folder}/");
+    }
+}
+
+/// The README says of every part of the authoring API where it is and what tests it; both must be there.
+#[test]
+fn the_table_of_the_authoring_api_is_true() {
+    let readme = std::fs::read_to_string(repository().join("README.md")).expect("there is a README");
+    let (_, table) = readme.split_once("## The authoring API").expect("the README has the table");
+    let rows: Vec<&str> = table
+        .lines()
+        .skip_while(|line| !line.starts_with("|---"))
+        .skip(1)
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    assert!(rows.len() > 20, "the table has only {} rows", rows.len());
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
+        let [_, places, tests] = cells.as_slice() else { panic!("a row has three cells: {row}") };
+        for named in [places, tests].into_iter().flat_map(|cell| cell.split('`').skip(1).step_by(2)) {
+            let candidates =
+                [named.to_owned(), format!("src-tauri/crates/{named}"), format!("tests/flows/{named}.cases.json")];
+            assert!(
+                candidates.iter().any(|path| repository().join(path).exists()),
+                "the README names {named:?}, which is neither a file nor a topic of tests/flows: {row}"
+            );
+        }
     }
 }

@@ -26,7 +26,7 @@ export default defineFlow({
     shape: { block: generator({ ...talk, name: "shape it", outputSchema: z.object({ city: z.string(), size: z.number() }) }) },
     list: { block: generator({ ...talk, name: "list", outputSchema: z.array(z.string()) }) },
     nobody: of("nobody-knows-it"), purpose: of("preset/fast"), prefix: of("openai/gpt-x"), known: of("claude-next"),
-    other: of("other"), local: of("local"), far: of("far"),
+    other: of("other"), local: of("local"), far: of("far"), claude: of("claude"),
   },
 });
 "#;
@@ -37,6 +37,7 @@ fn place(address: &str) -> Place {
         "tiny": { "provider": "openai", "model": "tiny-1-max", "baseUrl": format!("{address}/v1"),
                   "apiKeyEnv": "TEST_KEY", "timeoutMs": 1000 },
         "local": { "model": "llama", "baseUrl": format!("{address}/v1/") },
+        "claude": { "provider": "anthropic", "model": "claude-test", "baseUrl": format!("{address}/v1"), "apiKeyEnv": "TEST_KEY" },
         "other": { "provider": "nonsense" },
         "far": { "baseUrl": format!("{}/v1", address.replace("127.0.0.1", "0.0.0.0")), "apiKeyEnv": "TEST_KEY" },
     });
@@ -64,7 +65,8 @@ fn check_secret(place: &Place, answer: &Answer) {
 /// A run that the server's answer fails.
 #[track_caller]
 fn check_failure(reply: Reply, name: &str, code: &str, says: &[&str]) -> Value {
-    let server = Server::start([reply]);
+    // A server whose stream is none is asked a second time, for the whole.
+    let server = Server::start([reply.clone(), reply]);
     let place = place(&server.address());
     let answer = run(&place, "chat");
     assert_eq!(answer.code, Some(3), "{answer}");
@@ -83,14 +85,15 @@ fn check_failure(reply: Reply, name: &str, code: &str, says: &[&str]) -> Value {
 
 #[test]
 fn a_model_answers_and_is_recorded() {
-    let server = Server::start([Reply::text("Hi there.")]);
+    let server = Server::start([Reply::text("Hi there, Ada.")]);
     let place = place(&server.address());
     let answer = run(&place, "chat");
-    assert_eq!((answer.code, &answer.json()["output"]), (Some(0), &json!("Hi there.")), "{answer}");
+    assert_eq!((answer.code, &answer.json()["output"]), (Some(0), &json!("Hi there, Ada.")), "{answer}");
     let asked = &server.asked()[0];
     assert_eq!(asked.line, "POST /v1/chat/completions");
     assert_eq!(asked.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     let body = asked.json();
+    assert_eq!(body["stream"], true);
     // The name is the provider's own, whole, although it ends like an effort.
     assert_eq!((&body["model"], &body["reasoning_effort"]), (&json!("tiny-1-max"), &Value::Null), "{body}");
     let messages = json!([{ "role": "system", "content": "Be brief." }, { "role": "user", "content": "hello" }]);
@@ -98,6 +101,40 @@ fn a_model_answers_and_is_recorded() {
     assert_eq!((&body["tools"], &body["response_format"]), (&Value::Null, &Value::Null));
     let effect = place.get("events r --kind effect_recorded").to_string();
     for word in ["test-model-2026", "\"finishReason\":\"stop\"", "\"promptTokens\":11", "\"cacheReadInputTokens\":4"] {
+        assert!(effect.contains(word), "{word} is not in {effect}");
+    }
+    check_secret(&place, &answer);
+}
+
+#[test]
+fn another_provider_is_spoken_to_in_its_own_way() {
+    let event = |data: Value| format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or_default());
+    let piece = |text: &str| {
+        event(json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } }))
+    };
+    let stream = [
+        event(
+            json!({ "type": "message_start", "message": { "id": "m", "model": "claude-test-7", "usage": { "input_tokens": 3, "output_tokens": 1 } } }),
+        ),
+        event(json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } })),
+        piece("Bon"),
+        piece("jour."),
+        event(json!({ "type": "content_block_stop", "index": 0 })),
+        event(
+            json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "output_tokens": 4 } }),
+        ),
+        event(json!({ "type": "message_stop" })),
+    ];
+    let server = Server::start([Reply::body("text/event-stream", stream.concat())]);
+    let place = place(&server.address());
+    let answer = run(&place, "claude");
+    assert_eq!((answer.code, &answer.json()["output"]), (Some(0), &json!("Bonjour.")), "{answer}");
+    let asked = &server.asked()[0];
+    assert_eq!((asked.line.as_str(), asked.header("x-api-key")), ("POST /v1/messages", Some(KEY)));
+    let body = asked.json();
+    assert!(body["system"].to_string().contains("Be brief.") && body["max_tokens"].is_u64(), "{body}");
+    let effect = place.get("events r --kind effect_recorded").to_string();
+    for word in ["claude-test-7", "\"finishReason\":\"stop\"", "\"completionTokens\":4"] {
         assert!(effect.contains(word), "{word} is not in {effect}");
     }
     check_secret(&place, &answer);

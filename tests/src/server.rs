@@ -20,6 +20,8 @@ pub struct Reply {
     /// Pieces after the body, each with a pause before it.
     pieces: Vec<Vec<u8>>,
     end: End,
+    /// A chat completion in the other form, for a request that wants it streamed.
+    streamed: Option<Box<Reply>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ impl Reply {
     /// A body of some type.
     pub fn body(content_type: &str, body: impl Into<Vec<u8>>) -> Reply {
         let headers = vec![("content-type".to_owned(), content_type.to_owned())];
-        Reply { status: 200, headers, body: body.into(), pieces: Vec::new(), end: End::Whole }
+        Reply { status: 200, headers, body: body.into(), pieces: Vec::new(), end: End::Whole, streamed: None }
     }
 
     /// A JSON document.
@@ -44,8 +46,32 @@ impl Reply {
         Reply::body("application/json", document.to_string())
     }
 
-    /// A chat completion of one message, as an OpenAI-compatible server sends it.
+    /// A chat completion of one message, as an OpenAI-compatible server sends it: streamed or whole,
+    /// as it is asked.
     pub fn message(message: Value, finish_reason: &str) -> Reply {
+        let mut deltas = Vec::new();
+        for (name, value) in message.as_object().into_iter().flatten() {
+            match value {
+                Value::String(text) if name == "content" => {
+                    let (first, rest) = text.split_at(text.find(' ').unwrap_or(text.len()));
+                    deltas.extend([first, rest].map(|piece| json!({ "content": piece })));
+                }
+                Value::Array(calls) if name == "tool_calls" => {
+                    for (index, call) in calls.iter().enumerate() {
+                        let mut call = call.clone();
+                        call["index"] = index.into();
+                        deltas.push(json!({ "tool_calls": [call] }));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let streamed = Some(Box::new(Reply::stream(&deltas, finish_reason)));
+        Reply { streamed, ..Reply::whole(message, finish_reason) }
+    }
+
+    /// A chat completion of one message, from a server that does not stream.
+    pub fn whole(message: Value, finish_reason: &str) -> Reply {
         Reply::json(&json!({
             "id": "chatcmpl-1", "object": "chat.completion", "model": "test-model-2026",
             "choices": [{ "index": 0, "message": message, "finish_reason": finish_reason }],
@@ -62,7 +88,8 @@ impl Reply {
     /// A streamed chat completion: these deltas, then the end with its usage.
     pub fn stream(deltas: &[Value], finish_reason: &str) -> Reply {
         let mut reply = Reply::deltas(deltas);
-        let usage = json!({ "prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8 });
+        let usage = json!({ "prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18,
+                            "prompt_tokens_details": { "cached_tokens": 4 } });
         let last = json!({ "index": 0, "delta": {}, "finish_reason": finish_reason });
         reply.pieces.push(frame(&json!({ "model": "test-model-2026", "choices": [last] })));
         reply.pieces.push(frame(&json!({ "model": "test-model-2026", "choices": [], "usage": usage })));
@@ -158,9 +185,14 @@ impl Server {
                 let (replies, asked, gone) = (replies.clone(), remembered.clone(), gone.clone());
                 std::thread::spawn(move || {
                     let Some(request) = read(&stream) else { return };
+                    let body = serde_json::from_slice::<Value>(&request.body).unwrap_or_default();
                     asked.lock().expect("nobody panicked").push(request);
                     let reply = replies.lock().expect("nobody panicked").pop_front();
                     let reply = reply.unwrap_or_else(|| Reply::body("text/plain", "no answer left").status(500));
+                    let reply = match reply.streamed {
+                        Some(streamed) if body["stream"] == true => *streamed,
+                        streamed => Reply { streamed, ..reply },
+                    };
                     // A client that went away is what some tests are about.
                     let _ = answer(stream, &reply, &gone);
                 });

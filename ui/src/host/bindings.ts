@@ -511,7 +511,9 @@ export type StateView = {
 	/**  The texts of those that have one. */
 	contents?: { [key in string]: string },
 	/**  What a client sees of all that, by scope and name, where the flow shows it anything. */
-	client_data?: Json | null,
+	clientData?: Json | null,
+	/**  Why a projection of the flow failed. */
+	clientDataError?: string | null,
 	/**  By scope, by instance id, or by `<scope>/<path>`. */
 	versions: { [key in string]: number },
 };

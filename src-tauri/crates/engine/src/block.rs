@@ -25,6 +25,9 @@ use crate::path::{encode, join};
 use crate::request::Run;
 use crate::unit;
 
+/// Every level of nesting takes native stack, and a lost stack would take the app with it.
+const DEEPEST: u32 = 300;
+
 /// A value on its way between blocks, and the event that already holds it.
 #[derive(Clone, Debug, Default)]
 pub struct Flowing {
@@ -86,7 +89,7 @@ pub fn run_block(
     try_block(run, block, parent, path, input, None)
 }
 
-/// Whether a caller tries again after this failure.
+/// Whether the caller of a block tries it again after a failure.
 pub(crate) type Again = Rc<dyn Fn(&FlowError) -> bool>;
 
 /// Runs a block that its caller may try again: a failure of which `again` says so has no effect.
@@ -100,6 +103,12 @@ pub(crate) fn try_block(
 ) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
     async move {
         let path: Arc<str> = path.into();
+        if parent.as_ref().is_some_and(|parent| parent.depth >= DEEPEST) {
+            return Err(FlowError {
+                code: Some("limit_exceeded".to_owned()),
+                ..FlowError::new("LimitError", format!("blocks are nested deeper than {DEEPEST} levels"))
+            });
+        }
         let mut tries = 0;
         let mut conflicts = 0;
         let mut cas = Cas::default();

@@ -264,6 +264,12 @@ impl Context {
         Ok(())
     }
 
+    /// The nearest sequencer around that has a state, the block itself included.
+    pub fn sequencer(&self) -> Option<Rc<Frame>> {
+        let has_state = |frame: &Rc<Frame>| frame.own.as_ref().is_some_and(|own| own.key.kind == ScopeKind::Sequencer);
+        self.frame.chain().find(has_state)
+    }
+
     fn place(&self, target: &Target) -> Option<Place> {
         let durable = |kind: ScopeKind| self.run.durable_key(kind).map(Place::Durable);
         match target {
@@ -271,12 +277,7 @@ impl Context {
             Target::Session => durable(ScopeKind::Session),
             Target::User => durable(ScopeKind::User),
             Target::Project => durable(ScopeKind::Project),
-            Target::Sequencer => self
-                .frame
-                .chain()
-                .filter_map(|frame| frame.own.clone())
-                .find(|own| own.key.kind == ScopeKind::Sequencer)
-                .map(Place::Shared),
+            Target::Sequencer => self.sequencer()?.own.clone().map(Place::Shared),
             Target::Own => self.frame.own.clone().map(Place::Shared),
             Target::Parent => self.frame.parent.as_ref()?.own.clone().map(Place::Shared),
             Target::Instance(instance) => {

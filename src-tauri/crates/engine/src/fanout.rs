@@ -147,6 +147,8 @@ pub(crate) async fn race(
         match result {
             Ok(output) => return Ok(output),
             Err(error) if error.is_abort() => return Err(error),
+            // One block simply runs, and its failure is its own.
+            Err(error) if arms.len() == 1 => return Err(error),
             Err(error) => errors.push((at, error)),
         }
     }

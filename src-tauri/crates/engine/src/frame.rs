@@ -24,6 +24,8 @@ pub struct Frame {
     pub tries: u32,
     /// `path:attempt`.
     pub instance: Arc<str>,
+    /// How many blocks are around it.
+    pub(crate) depth: u32,
     /// The block around it.
     pub parent: Option<Rc<Frame>>,
     /// What it was called with.
@@ -71,6 +73,7 @@ impl Frame {
             attempt,
             tries,
             instance,
+            depth: parent.as_ref().map_or(0, |parent| parent.depth + 1),
             parent,
             input: RefCell::new(input),
             own,

@@ -92,6 +92,8 @@ pub struct Run {
     pub journal: RefCell<Vec<Value>>,
     /// What its models used so far.
     pub usage: RefCell<Usage>,
+    /// Answers of `ctx.runOnce`, by key.
+    pub(crate) once: RefCell<HashMap<String, Value>>,
     /// Answers of tools that equal calls may use again.
     pub(crate) tool_answers: RefCell<ToolAnswers>,
     /// Work beside the root block.
@@ -146,6 +148,7 @@ impl Run {
             commits: Fifo::default(),
             memo,
             usage: RefCell::new(Usage::of(events)),
+            once: RefCell::new(run_once(events)),
             tool_answers: RefCell::default(),
             pool: crate::background::Pool::default(),
             stamps: Cell::new(1),
@@ -357,6 +360,17 @@ impl Run {
         missing.retain(|field, _| state.get(field).is_none());
         missing
     }
+}
+
+/// What `ctx.runOnce` answered in an earlier part of the request.
+fn run_once(events: &[Event]) -> HashMap<String, Value> {
+    let answers = events.iter().filter_map(|event| match &event.kind {
+        EventKind::EffectRecorded { effect, request: Some(Value::String(key)), result, .. } if effect == "run_once" => {
+            Some((key.clone(), result.clone()))
+        }
+        _ => None,
+    });
+    answers.collect()
 }
 
 fn declared(flow: &Flow, kind: ScopeKind) -> Vec<SchemaRef> {

@@ -126,20 +126,24 @@ impl Pages {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        let allow = self.allow.clone();
-        let client = http::client(Policy::custom(move |attempt| {
-            if attempt.previous().len() > REDIRECTS {
-                return attempt.error(Stray::TooOften);
-            }
-            if !allow.iter().any(|allowed| allowed.permits(attempt.url())) {
-                let place = http::place(attempt.url());
-                return attempt.error(Stray::Refused(place));
-            }
-            attempt.follow()
-        }));
+        let client = http::client(|| only(self.allow.clone()));
         let client = client.map_err(|reason| provider_error("NetworkError", reason))?;
         Ok(self.client.get_or_init(|| client))
     }
+}
+
+/// Follows redirects as far as these hosts.
+fn only(allow: Arc<[Allowed]>) -> Policy {
+    Policy::custom(move |attempt| {
+        if attempt.previous().len() > REDIRECTS {
+            return attempt.error(Stray::TooOften);
+        }
+        if !allow.iter().any(|allowed| allowed.permits(attempt.url())) {
+            let place = http::place(attempt.url());
+            return attempt.error(Stray::Refused(place));
+        }
+        attempt.follow()
+    })
 }
 
 async fn read(shown: &str, mut response: Response) -> Result<FetchReply, FlowError> {

@@ -14,16 +14,20 @@ use reqwest::{Client, Url};
 const CONNECT: Duration = Duration::from_secs(20);
 
 /// A client with this rule for redirects.
-pub(crate) fn client(redirects: Policy) -> Result<Client, String> {
+pub(crate) fn client(redirects: impl Fn() -> Policy) -> Result<Client, String> {
     // A second client finds the same provider in place.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
-        .user_agent(concat!("flowglass/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT)
-        .redirect(redirects)
-        .no_proxy()
-        .build()
-        .map_err(|error| format!("the HTTP client cannot be made: {}", cause(&error)))
+    let builder = |redirects| {
+        Client::builder()
+            .user_agent(concat!("flowglass/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT)
+            .redirect(redirects)
+            .no_proxy()
+    };
+    let client = builder(redirects()).build();
+    // A machine without certificates trusts nobody, and still reaches its own servers.
+    let client = client.or_else(|_| builder(redirects()).tls_certs_only([]).build());
+    client.map_err(|error| format!("the HTTP client cannot be made: {}", cause(&error)))
 }
 
 /// Why an exchange failed: the innermost cause, which names no address and no secret.

@@ -122,7 +122,7 @@ fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Send
         let mut work = Box::pin(run.execute(input).fuse());
         let mut drive = Box::pin(loaded.drive().fuse());
         let mut tick = Box::pin(flush(run.clone()).fuse());
-        let mut watching = Box::pin(stop_when_told(&mut abort, stop).fuse());
+        let mut watching = Box::pin(stop_when_told(&mut abort, &loaded, stop).fuse());
         loop {
             select_biased! {
                 ended = work => return Ok(ended),
@@ -215,8 +215,9 @@ async fn flush(run: Rc<Run>) {
     }
 }
 
-async fn stop_when_told(told: &mut watch::Receiver<bool>, stop: Abort) {
+async fn stop_when_told(told: &mut watch::Receiver<bool>, loaded: &Loaded, stop: Abort) {
     if told.wait_for(|stop| *stop).await.is_ok() {
+        loaded.abort();
         stop.set();
     }
 }

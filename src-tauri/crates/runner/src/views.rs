@@ -370,6 +370,26 @@ impl From<Item> for ItemRow {
     }
 }
 
+/// The latest saved state of one sequencer instance (seed 001).
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointRow {
+    /// `requestId:path:attempt`.
+    pub block_instance_id: String,
+    /// The sequencer's path.
+    pub path: String,
+    /// Its state, without transient slots.
+    pub state: Json,
+    /// How often it changed.
+    pub version: u64,
+    /// The block that changed it last; `__initial__` when none has.
+    pub step_name: String,
+    /// Whether the sequencer has ended.
+    pub terminal: bool,
+    /// When it changed last, in milliseconds since the epoch.
+    pub created_at: i64,
+}
+
 /// One line of a flow's console.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 pub struct LogLine {
@@ -425,6 +445,7 @@ impl Change {
 
 /// Every scope's state at an instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
 pub struct StateView {
     /// The event it is at; absent for the state now.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -456,6 +477,9 @@ pub struct StateView {
     /// What a client sees of all that, by scope and name, where the flow shows it anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_data: Option<Json>,
+    /// Why a projection of the flow failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_data_error: Option<String>,
     /// By scope, by instance id, or by `<scope>/<path>`.
     pub versions: BTreeMap<String, u64>,
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use engine::callable::{Arg, Callable, Returned};
 use engine::context::{Change, Context as Cx, EmitOptions, Target};
 use engine::data::{Data, from_json};
-use engine::effects::{FetchCall, Message, ModelCall};
+use engine::effects::{Message, ModelCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
 use engine::resource::pattern::Pattern;
@@ -191,8 +191,9 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
             cx.sleep(ms.max(0.0) as u64).await;
             Ok(String::new())
         }
+        (Some(cx), "once") => once(&cx, &question.payload).await,
+        (Some(cx), "fetch") => crate::fetch::fetch(&cx, &question.payload, question.stopped).await,
         (Some(cx), "model") => model(&cx, &question.payload).await,
-        (Some(cx), "fetch") => fetch(&cx, &question.payload, question.stopped).await,
         (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
         (None, _) => Err(FlowError::plain("the block has ended; await what it starts before it returns")),
     };
@@ -225,6 +226,17 @@ fn settle(shared: &Shared, token: u32) {
             at += 1;
         }
     }
+}
+
+/// Keeps the answer of `ctx.runOnce`.
+async fn once(cx: &Cx, payload: &str) -> Result<String, FlowError> {
+    #[derive(Deserialize)]
+    struct Asked {
+        key: String,
+        answer: Value,
+    }
+    let asked: Asked = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
+    cx.keep_once(asked.key, asked.answer).await.map(|()| String::new())
 }
 
 /// `ctx.resolveModel(id).generate(options)`: a model call of a handler's own.
@@ -293,35 +305,17 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
     cx.apply(&target, change).await.map(|changed| changed.to_string())
 }
 
-async fn fetch(cx: &Cx, payload: &str, stopped: oneshot::Receiver<()>) -> Result<String, FlowError> {
-    let invalid = |error: serde_json::Error| FlowError::validation(format!("fetch: {error}"), None);
-    let call: FetchCall = from_json(payload).map_err(invalid)?;
-    let stop = stopped.then(|stopped| async move {
-        // A sender that is gone stops nothing.
-        if stopped.is_err() {
-            std::future::pending::<()>().await;
-        }
-    });
-    let reply = cx.fetch(call, stop).await?;
-    serde_json::to_string(&reply).map_err(invalid)
-}
-
 /// Answers what flows ask for on the spot.
 pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
     if op == "url" {
         let asked = from_json(payload).map_err(|error| error.to_string())?;
         return Ok(crate::address::parts(&asked).map(|parts| parts.to_string()));
     }
+    if op == "stop" {
+        return crate::fetch::stop(shared, payload);
+    }
     if op == "pattern" {
         return Pattern::parse(payload).map(|_| None);
-    }
-    if op == "stop" {
-        let id = payload.parse().map_err(|_| "stop needs a question's id")?;
-        if let Some(stop) = shared.stops.borrow_mut().remove(&id) {
-            // A question that was answered meanwhile needs no stop.
-            let _ = stop.send(());
-        }
-        return Ok(None);
     }
     let cx = shared.contexts.borrow().get(&token).cloned();
     let Some(cx) = cx else { return at_load(op) };
@@ -365,6 +359,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             let entries = cx.journal(limit, offset).map_err(|error| error.message)?;
             Some(Value::Array(entries).to_string())
         }
+        "once" => cx.once(parsed()?.as_str().unwrap_or_default()).map(|answer| answer.to_string()),
         "usage" => {
             let usage = cx.run.usage.borrow();
             let budget = cx.run.flow.actions.get(&cx.run.asked.action).and_then(|action| action.token_budget.as_ref());
@@ -451,12 +446,22 @@ fn info(cx: &Cx) -> Value {
     if let Some(project) = &asked.project {
         info["project"] = (&**project).into();
     }
+    let facts = |frame: &engine::frame::Frame| {
+        json!({
+            "name": &*frame.block.name,
+            "kind": frame.block.kind().as_str(),
+            "instanceId": format!("{}:{}", cx.run.request, frame.instance),
+            "input": frame.input.borrow().to_json(),
+        })
+    };
+    if cx.frame.own.is_some() {
+        info["self"] = facts(&cx.frame);
+    }
+    if let Some(sequencer) = cx.sequencer() {
+        info["sequencer"] = facts(&sequencer);
+    }
     if let Some(parent) = &cx.frame.parent {
-        info["parent"] = json!({
-            "name": &*parent.block.name,
-            "kind": parent.block.kind().as_str(),
-            "input": parent.input.borrow().to_json(),
-        });
+        info["parent"] = facts(parent);
     }
     info
 }

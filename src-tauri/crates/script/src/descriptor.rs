@@ -96,6 +96,12 @@ impl Loaded {
         drive(self.vm.clone(), self.registry.clone())
     }
 
+    /// Fires `ctx.signal`. What listens runs now; the request stops after it.
+    pub fn abort(&self) {
+        // A runtime that is over has nobody who listens.
+        let _ = self.vm.enter(|_, host| host.get::<_, Function>("abort")?.call::<_, ()>(()));
+    }
+
     /// What a client sees of these states: an object with `request`, `session`, `user`, `project`,
     /// and `resources` by `<scope>/<path>`.
     pub fn client_data(&self, states: &Value) -> Result<Value, FlowError> {

@@ -11,6 +11,7 @@ mod bundle;
 mod descriptor;
 mod embedded;
 mod error;
+mod fetch;
 mod resources;
 mod schema;
 mod trace;

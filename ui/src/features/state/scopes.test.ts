@@ -37,3 +37,14 @@ test('a block that is no sequencer keeps its own state under its own name', () =
 test('no sequencer has state before any wrote some', () => {
   expect(scopesOf({ seq: 1, at: 0, request: {}, versions: {} }, [], new Map()).map((scope) => scope.name)).toEqual(['request']);
 });
+
+test('resources come last, with their text and their own changes', () => {
+  const view: StateView = {
+    seq: 1, at: 0, user: {}, resources: { 'user/a': { n: 1 }, 'user/b': {} }, contents: { 'user/a': 'text' }, versions: { 'user/a': 3 },
+  };
+  const change: Change = { scope: 'resource', instanceId: 'user/a', path: 'n', kind: 'changed', old: 0, new: 1 };
+  const [, a, b] = scopesOf(view, [change], new Map());
+  expect([a?.of, a?.value, a?.version, [...(a?.marks ?? [])]]).toEqual(['user/a', { n: 1, $content: 'text' }, 3, [['n', 'changed']]]);
+  expect([b?.of, b?.value, b?.version, b?.marks.size]).toEqual(['user/b', {}, null, 0]);
+  expect(scopeName(change, new Map())).toBe('resource user/a');
+});

@@ -22,6 +22,13 @@ export function scopesOf(state: StateView, changes: readonly Change[], byId: Rea
       testid: `scope-${name}`, marks: marksOf(changes, name, instance),
     });
   }
+  for (const [of, value] of Object.entries(state.resources ?? {})) {
+    const content = state.contents?.[of];
+    scopes.push({
+      id: `resource ${of}`, name: 'resource', of, value: content === undefined ? value : { ...(value as object), $content: content },
+      version: state.versions[of] ?? null, testid: 'scope-resource', marks: marksOf(changes, 'resource', of),
+    });
+  }
   return scopes;
 }
 

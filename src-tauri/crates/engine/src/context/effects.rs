@@ -17,6 +17,26 @@ use crate::event::EventKind;
 const REDACTED: &str = "[redacted]";
 
 impl Context {
+    /// What an earlier `ctx.runOnce` of this request answered under a key.
+    pub fn once(&self, key: &str) -> Option<Value> {
+        self.run.once.borrow().get(key).cloned()
+    }
+
+    /// Keeps such an answer; it is in the log before anybody gets it.
+    pub async fn keep_once(&self, key: String, answer: Value) -> Result<(), FlowError> {
+        let event = EventKind::EffectRecorded {
+            effect: "run_once".to_owned(),
+            ordinal: self.ordinal("run_once"),
+            request: Some(key.as_str().into()),
+            result: answer.clone(),
+            error: None,
+        };
+        let kept = self.run.recorder.commit(Some(&self.frame.path), self.frame.attempt, event).await;
+        kept.map_err(|error| FlowError::storage(error.to_string()))?;
+        self.run.once.borrow_mut().insert(key, answer);
+        Ok(())
+    }
+
     /// The clock, as an effect.
     pub fn now(&self) -> i64 {
         let now = self.run.effects.now_ms();

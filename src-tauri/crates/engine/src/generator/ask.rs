@@ -117,7 +117,11 @@ pub(super) async fn ask(
 }
 
 fn record(cx: &Context, call: &ModelCall, answer: Result<ModelReply, FlowError>) -> Result<ModelReply, FlowError> {
-    let request = serde_json::to_value(call).map_err(|error| FlowError::plain(error.to_string()))?;
+    let mut request = serde_json::to_value(call).map_err(|error| FlowError::plain(error.to_string()))?;
+    // Headers may carry secrets, and no look at a run needs them.
+    if let Some(options) = request.get_mut("providerOptions").and_then(Value::as_object_mut) {
+        options.shift_remove("headers");
+    }
     let ordinal = cx.ordinal("model");
     let (result, error) = match &answer {
         Ok(reply) => (serde_json::to_value(reply).unwrap_or_default(), None),

@@ -135,6 +135,10 @@ pub fn select(turns: Vec<Vec<Item>>, live: Vec<Item>, audience: Audience, query:
     };
     let mut turns: Vec<Vec<Item>> =
         turns.into_iter().map(|turn| turn.into_iter().filter(|item| wanted(item)).collect()).collect();
+    if audience != Audience::History {
+        // Whoever asks for the last turn means one in which something was said.
+        turns.retain(|turn| !turn.is_empty());
+    }
     let live: Vec<Item> = live.into_iter().filter(|item| wanted(item)).collect();
     let turns_kept = match (audience, query.limit) {
         (_, Some(Limit::Turns(count))) => count,

@@ -5,5 +5,6 @@ mod flows;
 mod hooks;
 mod operations;
 mod random;
+mod resources;
 mod visibility;
 mod written;

@@ -30,6 +30,8 @@ pub(crate) enum Failure {
     Cut(String),
     /// The answer was not what was agreed.
     Malformed(String),
+    /// The answer did not come in events, as it was asked to.
+    NoStream,
     /// The call cannot be made.
     Impossible(String),
 }
@@ -126,6 +128,7 @@ impl Failure {
             Failure::Unreachable(why) => ("NetworkError", format!("cannot be reached: {why}")),
             Failure::Cut(why) => ("NetworkError", format!("broke off its answer: {why}")),
             Failure::Malformed(why) => ("ModelError", why),
+            Failure::NoStream => ("ModelError", "did not answer with a stream of events".to_owned()),
             Failure::Impossible(why) => ("ModelError", why),
         };
         let server = if target.host.is_empty() { "" } else { &format!(" at {}", target.host) };

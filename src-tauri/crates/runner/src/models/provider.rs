@@ -4,6 +4,7 @@
 //! leaves as a [`Failure`].
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::effects::{Listener, ModelCall, ModelDelta, ModelReply};
@@ -54,14 +55,16 @@ pub(crate) struct Provider {
     client: Client,
     /// Assistants' messages verbatim: some providers sign their thoughts, and want them back whole.
     said: RefCell<Said>,
+    /// Servers that do not stream although they were asked to.
+    mute: RefCell<HashSet<String>>,
 }
 
 impl Provider {
     pub(crate) fn new() -> Result<Self, Failure> {
         // A redirect is not followed: a key must not go where nobody sent it.
-        let http = http::client(Policy::none()).map_err(Failure::Impossible)?;
+        let http = http::client(Policy::none).map_err(Failure::Impossible)?;
         let client = Client::builder().with_reqwest(http).build().map_err(Failure::from)?;
-        Ok(Provider { client, said: RefCell::default() })
+        Ok(Provider { client, said: RefCell::default(), mute: RefCell::default() })
     }
 
     /// The provider's own address.
@@ -88,11 +91,8 @@ impl Provider {
         }
         let request = words::request(call, &self.said.borrow())?;
         let mut reply = match listener {
-            Some(listener) => self.stream(target, service, request, options, &listener).await?,
-            None => {
-                let whole = self.whole(service, request, options.with_capture_raw_body(true));
-                tokio::time::timeout(target.timeout, whole).await.map_err(|_| Failure::Timeout)??
-            }
+            Some(listener) => self.told(target, service, request, options, &listener).await?,
+            None => self.whole(target, service, request, options).await?,
         };
         if let (Some(schema), Some(text)) = (schema, &reply.text) {
             // Text that is no JSON stays text: the engine repairs or refuses it.
@@ -121,18 +121,46 @@ impl Provider {
                 let url = base.join("chat/completions").map_err(|error| Failure::Impossible(error.to_string()))?;
                 AuthData::RequestOverride { url: url.into(), headers: Headers::default() }
             }
+            // Where a key is usual, an empty one lets the server say that it wants one.
+            (None, _) if default_key(kind).is_some() => AuthData::Key(String::new()),
             (None, _) => AuthData::None,
         };
         Ok(service)
     }
 
+    /// An answer that a listener hears: streamed, where the server can.
+    async fn told(
+        &self,
+        target: &Target,
+        service: ServiceTarget,
+        request: ChatRequest,
+        options: ChatOptions,
+        listener: &Listener,
+    ) -> Result<ModelReply, Failure> {
+        if !self.mute.borrow().contains(&target.host) {
+            let streamed = self.stream(target, service.clone(), request.clone(), options.clone(), listener).await;
+            if !matches!(streamed, Err(Failure::NoStream)) {
+                return streamed;
+            }
+            self.mute.borrow_mut().insert(target.host.clone());
+        }
+        let reply = self.whole(target, service, request, options).await?;
+        reply.reasoning.iter().for_each(|text| listener(ModelDelta::Reasoning(text.clone())));
+        reply.text.iter().for_each(|text| listener(ModelDelta::Text(text.clone())));
+        Ok(reply)
+    }
+
     async fn whole(
         &self,
+        target: &Target,
         service: ServiceTarget,
         request: ChatRequest,
         options: ChatOptions,
     ) -> Result<ModelReply, Failure> {
-        let mut response = self.client.exec_chat(service, request, Some(&options)).await.map_err(Failure::from)?;
+        let options = options.with_capture_raw_body(true);
+        let answer = self.client.exec_chat(service, request, Some(&options));
+        let answer = tokio::time::timeout(target.timeout, answer).await.map_err(|_| Failure::Timeout)?;
+        let mut response = answer.map_err(Failure::from)?;
         let raw = response.captured_raw_body.take().unwrap_or_default();
         if let Some(error) = raw.get("error").filter(|error| !error.is_null()) {
             return Err(Failure::Reported(error.clone()));
@@ -184,9 +212,7 @@ impl Provider {
                 // Tool calls are whole in the end; signatures and signs of life are not for us.
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Err(error.into()),
-                None if !frames.seen().anything => {
-                    return Err(Failure::Malformed("did not answer with a stream of events".to_owned()));
-                }
+                None if !frames.seen().anything => return Err(Failure::NoStream),
                 None => return Err(Failure::Cut("the stream ended early".to_owned())),
             }
         };

@@ -95,7 +95,10 @@ fn text_and_reasoning_are_heard_as_they_arrive() {
     let reply = reply.expect("it answers");
     assert_eq!((reply.text.as_deref(), reply.reasoning.as_deref()), (Some("Grüße, Ada."), Some("Let me.")));
     assert_eq!((reply.model.as_deref(), reply.finish_reason.as_deref()), (Some("test-model-2026"), Some("stop")));
-    assert_eq!(reply.usage, Some(json!({ "promptTokens": 5, "completionTokens": 3, "totalTokens": 8 })));
+    assert_eq!(
+        reply.usage,
+        Some(json!({ "promptTokens": 11, "completionTokens": 7, "totalTokens": 18, "cacheReadInputTokens": 4 }))
+    );
     let body = server.asked()[0].json();
     assert_eq!((&body["stream"], &body["max_tokens"]), (&json!(true), &json!(9)));
     assert_eq!((&body["temperature"], &body["top_p"], &body["stop"]), (&json!(0.5), &json!(0.9), &json!(["END"])));
@@ -148,13 +151,24 @@ fn a_stream_that_breaks_is_a_failure_after_what_was_heard() {
     check_failure(begun().hang(), "TimeoutError", "400 ms", &[text("Once ")]);
     check_failure(Reply::body("text/event-stream", "").hang(), "TimeoutError", "400 ms", &[]);
     check_failure(Reply::body("text/event-stream", "data: {\"cho\n\n"), "ModelError", "invalid JSON", &[]);
-    check_failure(Reply::text("no stream"), "ModelError", "stream of events", &[]);
     let reply =
         Reply::body("text/event-stream", "data: {\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n");
     check_failure(reply, "ProviderUnavailableError", "busy", &[]);
     let reply = Reply::json(&json!({ "error": { "message": "wait" } })).status(429).header("retry-after-ms", "70");
     let error = check_failure(reply, "RateLimitError", "wait", &[]);
     assert_eq!(error.details.expect("details")["retryAfterMs"], 70);
+}
+
+#[test]
+fn a_server_that_does_not_stream_is_asked_for_the_whole_once_and_for_all() {
+    let whole = || Reply::whole(json!({ "role": "assistant", "content": "All at once.", "reasoning": "Hm." }), "stop");
+    let server = Server::start([whole(), whole(), whole()]);
+    for (result, heard) in stream(&server, [hello(), hello()]) {
+        assert_eq!(result.expect("it answers").text.as_deref(), Some("All at once."));
+        assert_eq!(heard, [thought("Hm."), text("All at once.")]);
+    }
+    let streams: Vec<bool> = server.asked().iter().map(|asked| asked.json()["stream"] == true).collect();
+    assert_eq!(streams, [true, false, false]);
 }
 
 #[test]

@@ -22,7 +22,7 @@ impl Workspace {
             all.project = all.project.or(other.project);
             all.resources.extend(other.resources);
         }
-        view.client_data = self.client_data(&row.flow, &all)?;
+        self.add_client_data(&row.flow, &all, &mut view);
         Ok(view)
     }
 
@@ -30,12 +30,21 @@ impl Workspace {
     pub fn request_state(&self, request: &str, at: Option<&At>) -> Result<StateView, Fault> {
         let row = self.request(request)?;
         let mut view = self.state_at(request, at)?;
-        view.client_data = self.client_data(&row.flow, &view)?;
+        let all = view.clone();
+        self.add_client_data(&row.flow, &all, &mut view);
         Ok(view)
     }
 
-    /// The projections of a flow on these states; nothing where the flow has none, or does not load.
-    fn client_data(&self, flow: &str, view: &StateView) -> Result<Option<Json>, Fault> {
+    /// Adds the projections of a flow on these states: nothing where the flow has none, or does not
+    /// load. A projection that fails says why; the state is shown all the same.
+    fn add_client_data(&self, flow: &str, states: &StateView, view: &mut StateView) {
+        match self.client_data(flow, states) {
+            Ok(seen) => view.client_data = seen,
+            Err(problem) => view.client_data_error = Some(problem),
+        }
+    }
+
+    fn client_data(&self, flow: &str, view: &StateView) -> Result<Option<Json>, String> {
         // A state is worth seeing even where today's flows cannot be read.
         let good = self.with_catalogue(|catalogue| catalogue.find(flow)).ok();
         let Some(good) = good.filter(|good| good.flow.as_ref().is_some_and(|flow| flow.client)) else {
@@ -52,9 +61,9 @@ impl Workspace {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
             let loaded = script::Loaded::load(&good.bundle, &dir, limits).map_err(|error| error.to_string())?;
             loaded.client_data(&Value::Object(states)).map_err(|error| error.to_string())
-        })?;
-        let seen = thread.join().map_err(|_| Fault::internal("the thread of the flow's projections ended early"))?;
+        });
+        let thread = thread.map_err(|error| error.to_string())?;
+        let seen = thread.join().map_err(|_| "the thread of the flow's projections ended early".to_owned())?;
         seen.map(|seen| Some(Json(seen)))
-            .map_err(|error| Fault::internal(format!("client data of flow \"{flow}\": {error}")))
     }
 }

@@ -7,6 +7,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::blocks::{BlockView, blocks};
 use engine::views::history::{Limit, Query};
 use engine::views::items::{Audience, items};
+use engine::views::snapshots::snapshots;
 use engine::views::{Events, diff, history};
 use serde_json::Value;
 use store::{EventQuery, RequestQuery, SessionQuery};
@@ -165,6 +166,23 @@ impl Workspace {
         self.request(request)?;
         let events = self.store.events(request, &query).map_err(Fault::internal)?;
         Ok(events.iter().map(|event| EventRow::new(request, event)).collect())
+    }
+
+    /// The checkpoints of a request: the latest of every durable sequencer instance, oldest first.
+    pub fn checkpoints(&self, request: &str) -> Result<Vec<CheckpointRow>, Fault> {
+        let (_, events) = self.log_of(request)?;
+        let mut found: Vec<_> = snapshots(Events::new(&events)).into_iter().filter(|(_, one)| one.durable).collect();
+        found.sort_by_key(|(seq, _)| *seq);
+        let rows = found.into_iter().map(|(_, one)| CheckpointRow {
+            block_instance_id: one.instance.to_string(),
+            path: one.path.to_string(),
+            state: Json(one.state.to_json()),
+            version: one.version,
+            step_name: one.step_name.to_string(),
+            terminal: one.terminal,
+            created_at: one.at,
+        });
+        Ok(rows.collect())
     }
 
     /// The items of a request or a session, as an audience sees them, oldest first. A limit cuts off

@@ -18,13 +18,18 @@ export function definitionAt(id: number): Definition {
   return (bound[id] as { definition: Definition }).definition;
 }
 
+/** Whether flows keep it apart from each other; the flow's own setting counts where it says nothing. */
+export function isIsolated({ config, scope }: Definition): boolean {
+  return (config.flowIsolation ?? isolation[scope]) === true;
+}
+
 /** A definition under a name: without a `ref` of its own, the name is where it lies. */
 export function resource({ accessor, definition, nested }: Declared, owner: string): Config {
   const { config } = definition;
   let id = bound.findIndex((one) => one.accessor === accessor && one.definition === definition);
   if (id < 0) id = bound.push({ accessor, definition }) - 1;
   if (!definitions.includes(definition)) definitions.push(definition);
-  const { content, contentTemplate, flowIsolation = isolation[definition.scope] ?? false } = config;
+  const { content, contentTemplate } = config;
   const described: Config = {
     id,
     definition: definitions.indexOf(definition),
@@ -32,7 +37,7 @@ export function resource({ accessor, definition, nested }: Declared, owner: stri
     owner,
     nested,
     scope: definition.scope,
-    isolated: flowIsolation === true,
+    isolated: isIsolated(definition),
     schema: stateSchema(config.stateSchema),
     initial: initialOf(definition),
     content,

@@ -11,6 +11,7 @@ import { answer, currentToken, native, runAs } from './host';
 import { checkField, describe, parse, parseAsync, type Answer } from './schema';
 import { Boxed } from './sequencer';
 import { toJson } from './values';
+import { abortRequest } from './web';
 
 let flows: Flow[] = [];
 
@@ -103,6 +104,8 @@ const host = {
       (error: unknown) => native.done(call, 'error', encodeError(error)),
     );
   },
+
+  abort: abortRequest,
 
   forget,
 

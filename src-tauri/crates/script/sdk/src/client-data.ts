@@ -4,7 +4,9 @@
 // Must not: wait for anything outside; projections are functions of what is there.
 
 import type { Config } from './blocks';
+import { isIsolated } from './bindings';
 import type { Flow } from './flow';
+import { initialOf } from './resources';
 
 /** States as the engine has them: by scope, and resources by `<scope>/<path>`. */
 type States = Record<string, Config> & { resources?: Record<string, Config> };
@@ -27,8 +29,10 @@ function resourcesByName(flow: Flow, states: States): Record<string, { state: Co
   const found: Record<string, { state: Config }> = {};
   for (const { accessor, definition } of flow.ownResources) {
     if (definition.kind !== 'resource') continue;
-    const path = `${definition.scope}/${String(definition.config.ref ?? accessor)}`;
-    found[accessor] = { state: states.resources?.[path] ?? {} };
+    const owner = isIsolated(definition) ? `${definition.scope}:${flow.kind}` : definition.scope;
+    const path = `${owner}/${String(definition.config.ref ?? accessor)}`;
+    // Nobody has written it yet: a block would see what it starts as.
+    found[accessor] = { state: states.resources?.[path] ?? initialOf(definition) };
   }
   return found;
 }

@@ -3,11 +3,21 @@
 import { costEstimate } from './describe';
 import { decodeError, reviveError } from './errors';
 import { ask, native } from './host';
+import { runOnce } from './once';
 import { resourcesFor } from './resource-handles';
 import { forgetViews, handle } from './state';
 import { toJson } from './values';
+import { requestSignal } from './web';
 
 type Json = Record<string, unknown>;
+
+/** A block that a handle stands for. */
+interface Facts {
+  name: string;
+  kind: string;
+  instanceId: string;
+  input: unknown;
+}
 
 interface Info {
   requestId: string;
@@ -20,7 +30,9 @@ interface Info {
   instance: string;
   block: string;
   attempt: number;
-  parent?: { name: string; kind: string };
+  parent?: Facts;
+  self?: Facts;
+  sequencer?: Facts;
   has: string[];
 }
 
@@ -164,8 +176,8 @@ function makeContext(token: number): object {
     user: () => handle(token, 'user', 'ctx.user', withResources('user', identity('user', (i) => i.user))),
     project,
     org: project,
-    sequencer: () => shared('sequencer', 'ctx.sequencer'),
-    self: () => shared('self', 'ctx.self'),
+    sequencer: () => shared('sequencer', 'ctx.sequencer', info().sequencer),
+    self: () => shared('self', 'ctx.self', info().self),
     parent: () => (info().parent ? (shared('parent', 'ctx.parent', info().parent) ?? info().parent) : undefined),
     resources: () => resourcesFor(token),
     response: () => responseOf(token),
@@ -182,6 +194,8 @@ function makeContext(token: number): object {
     getBlockResult: () => (block: unknown) => JSON.parse(native.sync('blockResult', token, nameOf(block)) as string) as unknown,
     wasRescued: () => (block: unknown) => native.sync('wasRescued', token, nameOf(block)) === 'true',
     resolveModel: () => Object.assign((modelId: string) => resolvedModel(token, modelId), { resolveId: (modelId: string) => modelId }),
+    runOnce: () => (key: unknown, fn: unknown) => runOnce(token, key, fn),
+    signal: () => requestSignal,
     attempt: () => info().attempt,
     idempotencyKey: () => `${info().requestId}:${info().path}`,
     requestRuntime: () => ({ requestId: info().requestId, actionName: info().action, status: 'in_progress' }),

@@ -2,8 +2,8 @@
 
 import { definitionAt } from './bindings';
 import { functionId } from './describe';
-import { ask, native } from './host';
-import { handle, type StateHandle } from './state';
+import { native } from './host';
+import { change, handle, type StateHandle } from './state';
 import { toJson } from './values';
 
 /** A resource that the running block can reach. */
@@ -20,7 +20,7 @@ interface Entry {
   path: string;
 }
 
-type Change = Record<string, unknown>;
+type Json = Record<string, unknown>;
 
 function resourceHandle(token: number, listed: Listed, entry?: Entry): StateHandle {
   const target = entry ? `resource:${listed.id}:${entry.key}` : `resource:${listed.id}`;
@@ -39,7 +39,7 @@ function resourceHandle(token: number, listed: Listed, entry?: Entry): StateHand
     metadata: config.metadata,
     updateState: async (updater: unknown): Promise<boolean> => {
       if (typeof updater !== 'function') throw new TypeError(`${label}.updateState needs a function`);
-      return (await ask(token, 'apply', { target, op: 'whole', updater: functionId(updater) })) === 'true';
+      return (await change(token, target, { op: 'whole', updater: functionId(updater) })) === 'true';
     },
     readContentRaw: async (): Promise<string | null> => text()?.[0] ?? null,
     readContent: async (): Promise<string | null> => {
@@ -50,7 +50,7 @@ function resourceHandle(token: number, listed: Listed, entry?: Entry): StateHand
     },
     writeContent: async (content: unknown): Promise<boolean> => {
       if (typeof content !== 'string') throw new TypeError(`${label}.writeContent needs a text, got ${typeof content}`);
-      return (await ask(token, 'apply', { target, op: 'content', content })) === 'true';
+      return (await change(token, target, { op: 'content', content })) === 'true';
     },
   });
   return made;
@@ -68,15 +68,15 @@ function collectionHandle(token: number, listed: Listed): object {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return plain(what, value);
     throw new TypeError(`${label}.${what} needs an object, got ${value === null ? 'null' : typeof value}`);
   };
-  const change = async (op: string, key: unknown, rest: Change = {}) => {
+  const ask = async (op: string, key: unknown, rest: Json = {}) => {
     if (key === undefined || key === null) throw new TypeError(`${label}.${op} needs a key`);
-    return JSON.parse(await ask(token, 'apply', { target, op, instance: plain(op, key), ...rest })) as Entry | boolean | null;
+    return JSON.parse(await change(token, target, { op, instance: plain(op, key), ...rest })) as Entry | boolean | null;
   };
   const instance = (entry: unknown) => resourceHandle(token, listed, entry as Entry);
   const list = (prefix: unknown) =>
     JSON.parse(native.sync('resource.list', token, JSON.stringify([target, String(prefix ?? '')])) ?? '[]') as Entry[];
   const getOptional = async (key: unknown) => {
-    const entry = await change('find', key);
+    const entry = await ask('find', key);
     return entry ? instance(entry) : undefined;
   };
   return {
@@ -85,15 +85,15 @@ function collectionHandle(token: number, listed: Listed): object {
     config,
     metadata: config.metadata,
     getOptional,
-    get: async (key: unknown) => instance(await change('get', key)),
+    get: async (key: unknown) => instance(await ask('get', key)),
     create: async (key: unknown, initial?: unknown, options?: { replace?: boolean }) =>
-      instance(await change(options?.replace === true ? 'replace' : 'create', key, { fields: fields('create', initial) })),
+      instance(await ask(options?.replace === true ? 'replace' : 'create', key, { fields: fields('create', initial) })),
     getOrCreate: async (key: unknown, initial?: unknown) =>
-      instance(await change('getOrCreate', key, { fields: fields('getOrCreate', initial) })),
+      instance(await ask('getOrCreate', key, { fields: fields('getOrCreate', initial) })),
     upsert: async (key: unknown, update?: unknown, createOnly?: unknown) =>
-      instance(await change('upsert', key, { fields: fields('upsert', update), only: fields('upsert', createOnly) })),
+      instance(await ask('upsert', key, { fields: fields('upsert', update), only: fields('upsert', createOnly) })),
     list: async (prefix?: unknown) => list(prefix).map(instance),
-    delete: async (key: unknown): Promise<void> => void (await change('delete', key)),
+    delete: async (key: unknown): Promise<void> => void (await ask('delete', key)),
     count: async () => list('').length,
   };
 }

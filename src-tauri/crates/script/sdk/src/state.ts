@@ -41,6 +41,16 @@ function readOnly(value: object, label: string): object {
   return wrap(value);
 }
 
+/** Asks for a change. A refusal points to the line that asked. */
+export function change(token: number, target: string, operation: Json): Promise<string> {
+  // The engine's refusal comes later and from elsewhere; the author looks for the line that asked.
+  const asked = new Error();
+  return ask(token, 'apply', { target, ...operation }).catch((error: Error) => {
+    error.stack ||= asked.stack ?? '';
+    throw error;
+  });
+}
+
 /** One scope's state and its seven operations (core-semantics §4.1). */
 export class StateHandle {
   readonly #token: number;
@@ -65,15 +75,7 @@ export class StateHandle {
   }
 
   #apply(operation: Json): Promise<boolean> {
-    // The engine's refusal comes later and from elsewhere; the author looks for the line that asked.
-    const asked = new Error();
-    return ask(this.#token, 'apply', { target: this.#target, ...operation }).then(
-      (answer) => answer === 'true',
-      (error: Error) => {
-        error.stack ||= asked.stack ?? '';
-        throw error;
-      },
-    );
+    return change(this.#token, this.#target, operation).then((answer) => answer === 'true');
   }
 
   #plain(operation: string, value: unknown): unknown {

@@ -262,6 +262,16 @@ class Signal {
   }
 }
 
+/** `ctx.signal`: fires when the request is aborted. */
+export const requestSignal = new Signal();
+
+/** Called by Rust before the request stops: what listens may still tidy up, but not wait. */
+export function abortRequest(): void {
+  const error = new Error('The request was aborted');
+  error.name = 'AbortError';
+  Signal.stop(requestSignal, error);
+}
+
 class Controller {
   readonly signal = new Signal();
 

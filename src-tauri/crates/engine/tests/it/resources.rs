@@ -1,0 +1,81 @@
+//! Resources: where their records lie, which keys fit a pattern, and what a template comes to.
+
+use engine::resource::fill_template;
+use engine::resource::pattern::Pattern;
+use engine::resource::record::{Address, Place, prefix};
+use engine::scope::{ScopeKey, ScopeKind};
+use engine::state::State;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// Text with everything that means something in an id.
+fn text() -> impl Strategy<Value = String> {
+    "[a0%/:#*\\[\\]~ä. ]{1,8}"
+}
+
+fn place() -> impl Strategy<Value = Place> {
+    let pattern = "[a#%]{1,3}/\\*";
+    prop_oneof![
+        text().prop_map(Place::Single),
+        pattern.prop_map(Place::Index),
+        (pattern, text()).prop_map(|(pattern, key)| Place::Instance(pattern, key)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn an_address_is_read_back_from_its_id(
+        owner in text(), flow in proptest::option::of(text()), place in place(), scope in 0..3_usize,
+    ) {
+        let scope = [ScopeKind::Session, ScopeKind::User, ScopeKind::Project][scope];
+        let address = Address { scope, owner: owner.clone(), flow: flow.clone(), place };
+        let id = address.key().id;
+        prop_assert_eq!(Address::parse(&id), Some(address));
+        // What a reader of all of an owner's resources looks for.
+        let after = if flow.is_some() { ':' } else { '/' };
+        let begins = format!("{}{after}", prefix(&ScopeKey::new(scope, owner)));
+        prop_assert!(id.starts_with(&begins), "{id} does not begin with {begins}");
+    }
+}
+
+#[test]
+fn keys_are_the_open_parts_of_a_path() {
+    let cases = [
+        ("files/*", json!("a.md"), Some(("a.md", "files/a.md"))),
+        ("files/*", json!("a/b"), None),
+        ("files/*", json!(""), None),
+        ("files/**", json!("a/b"), Some(("a/b", "files/a/b"))),
+        ("files/**", json!("a/../b"), None),
+        ("[topic]/x", json!("ml"), Some(("ml", "ml/x"))),
+        ("[topic]/x", json!({ "topic": "ml" }), Some(("ml", "ml/x"))),
+        ("[a]/x/[b]", json!({ "b": "2", "a": "1" }), Some(("1/2", "1/x/2"))),
+        ("[a]/x/[b]", json!({ "a": "1" }), None),
+        ("[a]/x/[b]", json!({ "a": "1", "b": "2", "c": "3" }), None),
+        ("[a]/*", json!({ "a": "1" }), None),
+        ("[a]/**", json!("1/2/3"), Some(("1/2/3", "1/2/3"))),
+        ("[a]/**", json!("1"), None),
+        ("*", json!(7), None),
+    ];
+    for (pattern, given, expected) in cases {
+        let read = Pattern::parse(pattern).expect(pattern);
+        let found = read.key(&given).ok().map(|key| (key.clone(), read.path_of(&key)));
+        let found = found.as_ref().map(|(key, path)| (key.as_str(), path.as_str()));
+        assert_eq!(found, expected, "{pattern} with {given}");
+    }
+}
+
+#[test]
+fn a_template_takes_what_the_state_has() {
+    let Value::Object(fields) = json!({ "a": "x", "n": 1.5, "deep": { "list": [1], "none": null } }) else { return };
+    let state = State::from(fields);
+    let cases = [
+        ("{{a}} {{ n }}", "x 1.5"),
+        ("{{deep.list}}{{deep.none}}{{deep.list.0}}{{nothing.at.all}}", "[1]"),
+        ("{{deep}}", "{\"list\":[1],\"none\":null}"),
+        ("{a} {{a} {{", "{a} {{a} {{"),
+        ("ä{{a}}ä", "äxä"),
+    ];
+    for (template, expected) in cases {
+        assert_eq!(fill_template(template, &state), expected, "{template}");
+    }
+}
