@@ -30,6 +30,7 @@ mod hooks;
 pub mod item;
 pub mod log;
 mod memo;
+mod note;
 pub mod operation;
 pub mod path;
 pub mod recorder;
