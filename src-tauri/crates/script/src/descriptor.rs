@@ -11,7 +11,7 @@ use engine::error::FlowError;
 use engine::flow::{
     Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, ContainerItem, Declaration, Each, Flow, Generator,
     History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Retention, Retry,
-    Settings, Text, TokenBudget, ToolSettings, number_steps,
+    Settings, Text, TokenBudget, ToolIdentity, ToolSettings, number_steps,
 };
 use engine::item::{AgentType, Visibility};
 use engine::resource::Resources;
@@ -251,6 +251,14 @@ impl Registry {
                 routes: wire.routes.iter().map(|id| self.block(*id)).collect::<Result<_, _>>()?,
                 execute: needed(wire.execute, "execute function")?,
                 validate: function(wire.validate_route),
+            },
+            "tool" => Body::Tool {
+                block: self.block(wire.tool.ok_or_else(|| FlowError::plain("asTool has no block"))?)?,
+                identity: ToolIdentity {
+                    agent_type: wire.agent_type,
+                    item_visibility: wire.item_visibility,
+                    agent_name: wire.agent_name,
+                },
             },
             "sequencer" => {
                 let operations =
@@ -571,6 +579,10 @@ struct WireBlock {
     #[serde(default)]
     resources: Vec<WireResource>,
     uses: Vec<u32>,
+    tool: Option<u32>,
+    agent_type: Option<AgentType>,
+    item_visibility: Option<Visibility>,
+    agent_name: Option<String>,
 }
 
 #[derive(Deserialize)]
