@@ -40,6 +40,7 @@ mod resume;
 pub mod scope;
 pub mod sequencer;
 pub mod state;
+mod tool;
 pub mod transaction;
 mod unit;
 pub mod usage;

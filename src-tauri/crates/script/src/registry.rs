@@ -12,7 +12,7 @@ use engine::error::FlowError;
 use engine::flow::{
     Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, ContainerItem, Declaration, Each, Flow, Generator,
     History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Retention, Settings,
-    Text, TokenBudget, ToolSettings, number_steps,
+    Text, TokenBudget, ToolIdentity, ToolSettings, number_steps,
 };
 use engine::resource::Resources;
 use engine::scope::ScopeKind;
@@ -147,6 +147,14 @@ impl Registry {
                 routes: wire.routes.iter().map(|id| self.block(*id)).collect::<Result<_, _>>()?,
                 execute: needed(wire.execute, "execute function")?,
                 validate: function(wire.validate_route),
+            },
+            "tool" => Body::Tool {
+                block: self.block(wire.tool.ok_or_else(|| FlowError::plain("asTool has no block"))?)?,
+                identity: ToolIdentity {
+                    agent_type: wire.agent_type,
+                    item_visibility: wire.item_visibility,
+                    agent_name: wire.agent_name,
+                },
             },
             "sequencer" => {
                 let operations =

@@ -141,6 +141,10 @@ pub(crate) struct WireBlock {
     #[serde(default)]
     pub(crate) resources: Vec<WireResource>,
     pub(crate) uses: Vec<u32>,
+    pub(crate) tool: Option<u32>,
+    pub(crate) agent_type: Option<AgentType>,
+    pub(crate) item_visibility: Option<Visibility>,
+    pub(crate) agent_name: Option<String>,
 }
 
 #[derive(Deserialize)]
