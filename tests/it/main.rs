@@ -7,6 +7,7 @@ mod client_data;
 mod examples;
 mod fetch;
 mod flows;
+mod limits;
 mod providers;
 mod resource_declarations;
 mod resources;

@@ -19,7 +19,7 @@ use crate::resource::{Resource, Resources};
 use crate::scope::ScopeKind;
 
 pub use declarations::check_declarations;
-pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, Text, ToolSettings};
+pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, Text, ToolIdentity, ToolSettings};
 pub use hooks::{ActionHooks, RequestHooks};
 
 /// A flow: its kind, its actions, and what its scopes must look like.
@@ -47,6 +47,19 @@ pub struct Settings {
     pub mutation_timeout_ms: Option<u64>,
     /// The compare-and-set loop of each scope that does not keep the default.
     pub cas: Vec<(ScopeKind, Cas)>,
+    /// How many earlier requests a flow sees of its session's items.
+    pub history_turns: usize,
+    /// Which of them are too many or too old to be seen.
+    pub retention: Retention,
+}
+
+/// How much of a session's items lasts (core-semantics §1.5). The log keeps everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// The oldest requests go when there are more items than this.
+    pub max_items: Option<usize>,
+    /// Requests older than this, in milliseconds, go.
+    pub max_age_ms: Option<i64>,
 }
 
 /// How often a block runs again because a record changed under it (core-semantics §4.3).
@@ -66,7 +79,12 @@ impl Default for Cas {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { mutation_timeout_ms: Some(30_000), cas: Vec::new() }
+        Settings {
+            mutation_timeout_ms: Some(30_000),
+            cas: Vec::new(),
+            history_turns: 50,
+            retention: Retention::default(),
+        }
     }
 }
 
@@ -159,10 +177,25 @@ pub struct Block {
     pub transient: bool,
     /// What the status line says while it runs.
     pub active_status: Option<Text>,
+    /// The item that contains what a sequencer or a router shows.
+    pub container: Option<ContainerItem>,
     /// What to do about its failure; a sequencer's handlers cover its whole chain.
     pub rescue: Vec<Rescue>,
     /// The resources it declares itself.
     pub resources: Vec<Rc<Resource>>,
+    /// The capabilities it uses, by numbers that mean something to the host of its functions.
+    pub uses: Vec<u32>,
+}
+
+/// `container`: what stands around the items of a block.
+#[derive(Clone)]
+pub struct ContainerItem {
+    /// How a client draws it.
+    pub component: Option<String>,
+    /// Its title.
+    pub label: Option<Text>,
+    /// Whatever else a client should know: an object.
+    pub metadata: Option<Text>,
 }
 
 /// `cacheable`: an equal call of the tool within its scope is answered by the first one.
@@ -186,13 +219,15 @@ pub enum Body {
     Router { routes: Vec<Rc<Block>>, execute: Fun, validate: Option<Fun> },
     /// Asks a model.
     Generator(Box<Generator>),
+    /// `asTool`: a handler that runs a block as a call of a tool.
+    Tool { block: Rc<Block>, identity: ToolIdentity },
 }
 
 impl Block {
     /// Which of the four kinds it is.
     pub fn kind(&self) -> BlockKind {
         match self.body {
-            Body::Handler { .. } => BlockKind::Handler,
+            Body::Handler { .. } | Body::Tool { .. } => BlockKind::Handler,
             Body::Sequencer { .. } => BlockKind::Sequencer,
             Body::Router { .. } => BlockKind::Router,
             Body::Generator(_) => BlockKind::Generator,
@@ -409,6 +444,7 @@ impl Flow {
                 }
                 Body::Router { routes, .. } => queue.extend(routes.iter().rev().cloned()),
                 Body::Generator(generator) => queue.extend(generator.tools.iter().rev().cloned()),
+                Body::Tool { block, .. } => queue.push(block.clone()),
                 Body::Handler { .. } => {}
             }
             queue.extend(block.rescue.iter().map(|rescue| rescue.block.clone()));

@@ -20,8 +20,9 @@ pub mod memory;
 use std::sync::Arc;
 
 use futures_channel::oneshot;
+use serde_json::Value;
 
-use crate::event::Event;
+use crate::event::{Event, EventKind};
 use crate::scope::ScopeKey;
 use crate::state::State;
 
@@ -65,6 +66,34 @@ pub struct Record {
     pub state: Arc<State>,
 }
 
+/// What a session keeps besides its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteKind {
+    /// Entries of its journal.
+    Journal,
+    /// What was set of its metadata.
+    Metadata,
+}
+
+impl NoteKind {
+    /// The name of the events that hold it.
+    pub fn event(self) -> &'static str {
+        match self {
+            NoteKind::Journal => "journal_appended",
+            NoteKind::Metadata => "metadata_set",
+        }
+    }
+
+    /// What such an event says.
+    pub fn read(self, kind: &EventKind) -> Option<&Value> {
+        match (self, kind) {
+            (NoteKind::Journal, EventKind::JournalAppended { entry: value })
+            | (NoteKind::Metadata, EventKind::MetadataSet { metadata: value }) => Some(value),
+            _ => None,
+        }
+    }
+}
+
 /// One request's id and events.
 pub type RequestEvents = (Arc<str>, Vec<Event>);
 
@@ -82,7 +111,11 @@ pub trait Log: Send + Sync {
     /// The newest committed state of a durable record.
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError>;
 
-    /// The committed events of a session's earlier requests that item views are read from, oldest
-    /// first: each with its request. `before` is left out.
-    fn session_events(&self, session: &str, before: &str) -> Result<Vec<RequestEvents>, AppendError>;
+    /// The committed events of a session's newest `turns` completed requests, oldest first: each with
+    /// its request. `before` is left out.
+    fn session_events(&self, session: &str, before: &str, turns: usize) -> Result<Vec<RequestEvents>, AppendError>;
+
+    /// What blocks that ended said of a session in all its requests but `before`, oldest first:
+    /// its journal's entries, or what was set of its metadata.
+    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError>;
 }

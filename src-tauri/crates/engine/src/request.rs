@@ -14,6 +14,7 @@ use crate::abort::Abort;
 use crate::answers::ToolAnswers;
 use crate::block::{Flowing, run_block};
 use crate::callable::{Arg, SchemaRef};
+use crate::container;
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::effects::Effects;
@@ -24,6 +25,7 @@ use crate::frame::Frame;
 use crate::hooks;
 use crate::log::{AppendError, Log, Record};
 use crate::memo::Memo;
+use crate::note::Note;
 use crate::path::ROOT;
 use crate::recorder::Recorder;
 use crate::scope::{ScopeKey, ScopeKind};
@@ -87,8 +89,8 @@ pub struct Run {
     pub abort: Abort,
     /// The status slot (core-semantics §7.7).
     pub status_line: RefCell<Option<String>>,
-    /// Journal entries of this request.
-    pub journal: RefCell<Vec<Value>>,
+    /// What this request said of its session so far.
+    pub(crate) notes: RefCell<Vec<Note>>,
     /// What its models used so far.
     pub usage: RefCell<Usage>,
     /// Answers of `ctx.runOnce`, by key.
@@ -129,10 +131,7 @@ impl Run {
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
         let memo = Memo::read(&request, events);
         let attempts = memo.attempts.clone();
-        let journal = events.iter().filter_map(|event| match &event.kind {
-            EventKind::JournalAppended { entry } => Some(entry.clone()),
-            _ => None,
-        });
+        let notes = events.iter().flat_map(Note::of).collect();
         Rc::new(Run {
             recorder: Recorder::after(events, log.clone(), effects.clone(), request.clone()),
             request,
@@ -143,7 +142,7 @@ impl Run {
             state: Rc::new(Container::new(key, None, state, 0)),
             abort,
             status_line: RefCell::default(),
-            journal: RefCell::new(journal.collect()),
+            notes: RefCell::new(notes),
             commits: Fifo::default(),
             memo,
             usage: RefCell::new(Usage::of(events)),
@@ -336,7 +335,10 @@ impl Run {
     }
 
     /// Records an event of a block.
-    pub fn record(&self, frame: &Frame, kind: EventKind) -> Seq {
+    pub fn record(&self, frame: &Frame, mut kind: EventKind) -> Seq {
+        if let EventKind::ItemAdded { item } = &mut kind {
+            item.owned_by = container::owner(&self.request, frame);
+        }
         self.recorder.record(Some(&frame.path), frame.attempt, kind)
     }
 

@@ -47,7 +47,12 @@ pub async fn run_steps(cx: &Context, steps: &[Step], input: Flowing) -> Result<F
         if cx.run.abort.is_set() {
             return Err(FlowError::aborted());
         }
-        match chain.run_step(at, step, value).await? {
+        let before = chain.stamp();
+        let next = chain.run_step(at, step, value).await?;
+        if chain.stamp() != before {
+            cx.frame.last_step.replace(Some(step.operation.target_name()));
+        }
+        match next {
             Next::Step(next) => {
                 value = next;
                 at += 1;
@@ -69,6 +74,11 @@ impl Chain<'_> {
             0 => join(&self.cx.frame.path, segment),
             pass => format!("{}/loop[{pass}]/{segment}", self.cx.frame.path),
         }
+    }
+
+    /// Changes whenever the sequencer's own state does.
+    fn stamp(&self) -> Option<u64> {
+        self.cx.frame.own.as_ref().map(|own| own.read().0)
     }
 
     async fn run_step(&mut self, at: usize, step: &Step, value: Flowing) -> Result<Next, FlowError> {

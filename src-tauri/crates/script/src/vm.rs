@@ -34,7 +34,7 @@ impl Default for Limits {
 }
 
 /// How deep JavaScript may recurse, in bytes of native stack; threads that run flows have more.
-const STACK_BYTES: usize = 8 << 20;
+const STACK_BYTES: usize = 12 << 20;
 
 /// The token of code that runs while a file loads.
 pub(crate) const LOAD: u32 = 0;

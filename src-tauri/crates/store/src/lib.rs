@@ -41,10 +41,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::event::Event;
-use engine::log::{AppendError, Log, Record, RequestEvents};
+use engine::log::{AppendError, Log, NoteKind, Record, RequestEvents};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot;
 use rusqlite::Connection;
+use serde_json::Value;
 
 pub use error::{Error, OpenError};
 pub use events::{EventQuery, Step};
@@ -182,8 +183,13 @@ impl Log for Store {
         Ok(record?)
     }
 
-    fn session_events(&self, session: &str, before: &str) -> Result<Vec<RequestEvents>, AppendError> {
-        Ok(self.read(|connection| events::of_session(connection, session, before))?)
+    fn session_events(&self, session: &str, before: &str, turns: usize) -> Result<Vec<RequestEvents>, AppendError> {
+        Ok(self.read(|connection| events::of_session(connection, session, before, turns))?)
+    }
+
+    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
+        let notes = self.notes_of(session, kind)?;
+        Ok(notes.into_iter().filter(|note| &*note.request != before).map(|note| note.entry).collect())
     }
 }
 

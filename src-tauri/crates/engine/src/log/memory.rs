@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_channel::oneshot;
+use serde_json::Value;
 
-use super::{AppendError, Durability, Log, Record, RequestEvents};
-use crate::event::{Event, EventKind, RequestStatus};
+use super::{AppendError, Durability, Log, NoteKind, Record, RequestEvents};
+use crate::event::{Event, EventKind, Outcome, RequestStatus};
 use crate::scope::ScopeKey;
 use crate::state::State;
 use crate::transaction::fill;
@@ -104,7 +105,7 @@ impl Log for MemoryLog {
         Ok(self.lock().records.get(scope).cloned().unwrap_or_default())
     }
 
-    fn session_events(&self, session: &str, before: &str) -> Result<Vec<RequestEvents>, AppendError> {
+    fn session_events(&self, session: &str, before: &str, turns: usize) -> Result<Vec<RequestEvents>, AppendError> {
         let of_session = |events: &[Event]| {
             let started = matches!(&events.first().map(|event| &event.kind),
                 Some(EventKind::RequestStarted { session: id, .. }) if &**id == session);
@@ -115,6 +116,30 @@ impl Log for MemoryLog {
             started && completed
         };
         let inner = self.lock();
-        Ok(inner.requests.iter().filter(|(id, events)| &**id != before && of_session(events)).cloned().collect())
+        let all: Vec<_> = inner.requests.iter().filter(|(id, events)| &**id != before && of_session(events)).collect();
+        Ok(all[all.len().saturating_sub(turns)..].iter().map(|&request| request.clone()).collect())
+    }
+
+    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
+        let inner = self.lock();
+        let mut notes = Vec::new();
+        for (id, events) in &inner.requests {
+            let of_session = matches!(events.first().map(|event| &event.kind),
+                Some(EventKind::RequestStarted { session: id, .. }) if &**id == session);
+            if !of_session || &**id == before {
+                continue;
+            }
+            let has_ended = |note: &Event| {
+                events.iter().any(|event| {
+                    event.path == note.path
+                        && event.attempt == note.attempt
+                        && matches!(event.kind, EventKind::BlockFinished { outcome, .. } if outcome != Outcome::Abandoned)
+                })
+            };
+            notes.extend(
+                events.iter().filter(|event| has_ended(event)).filter_map(|event| kind.read(&event.kind).cloned()),
+            );
+        }
+        Ok(notes)
     }
 }

@@ -1,7 +1,8 @@
 // `ctx`: what an author's function can reach. Thin: every member asks the engine.
 
+import { offered } from './capabilities';
 import { costEstimate } from './describe';
-import { decodeError, reviveError } from './errors';
+import { decodeError, reviveError } from './thrown';
 import { ask, native } from './host';
 import { runOnce } from './once';
 import { resourcesFor } from './resource-handles';
@@ -34,6 +35,8 @@ interface Info {
   self?: Facts;
   sequencer?: Facts;
   has: string[];
+  /** The capabilities of the blocks around, outermost first. */
+  uses: number[];
 }
 
 interface Found {
@@ -79,6 +82,9 @@ function sessionExtras(token: number, info: () => Info): object {
     },
     getJournal: async (query: Json = {}): Promise<unknown> =>
       JSON.parse(native.sync('journal.read', token, JSON.stringify(query)) ?? '[]') as unknown,
+    get metadata() {
+      return JSON.parse(native.sync('metadata.read', token, '') as string) as Json;
+    },
     setMetadata: async (metadata: Json): Promise<void> => {
       native.sync('metadata', token, toJson(metadata, 'ctx.session.setMetadata') as string);
     },
@@ -181,6 +187,7 @@ function makeContext(token: number): object {
     parent: () => (info().parent ? (shared('parent', 'ctx.parent', info().parent) ?? info().parent) : undefined),
     resources: () => resourcesFor(token),
     response: () => responseOf(token),
+    cap: () => offered(info().uses, () => contextFor(token)),
     emit: () => emit,
     emitMessage: () => emit.message,
     emitComponent: () => emit.component,

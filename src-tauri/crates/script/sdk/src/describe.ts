@@ -2,9 +2,11 @@
 
 import { Block, isBlock, needHandlers, type Config, type Fn, type Handler } from './blocks';
 import { isolate, resource } from './bindings';
+import { capabilitiesOf, capabilityId, statesOf } from './capabilities';
 import { hasClientData } from './client-data';
 import { rootOf, type Flow } from './flow';
 import { actionHooks, requestHooks } from './hooks';
+import { containerOf } from './container';
 import { cacheOf, generatorSettings } from './generator';
 import { fieldsOf, isSchema, type AnySchema } from './schema';
 import { Sequencer } from './sequencer';
@@ -54,6 +56,10 @@ const SCOPES: [string, string][] = [
   ['projectStateSchema', 'project'],
   ['orgStateSchema', 'project'],
 ];
+
+function scopeOf(key: string): string {
+  return (SCOPES.find(([name]) => name === key) as [string, string])[1];
+}
 
 /** The flow's settings for tools, which reach every generator of it. */
 let flowTools: Config = {};
@@ -130,7 +136,31 @@ function settingsOf(flow: Flow): Config {
   }
   const timeout = (flow.definition.request as Config | undefined)?.mutationTimeoutMs ?? 30_000;
   const limited = typeof timeout === 'number' && Number.isFinite(timeout) && timeout > 0;
-  return { cas, mutationTimeoutMs: limited ? Math.floor(timeout) : undefined };
+  const mutationTimeoutMs = limited ? Math.floor(timeout) : undefined;
+  return { cas, mutationTimeoutMs, ...lastingOf(flow) };
+}
+
+const UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** How much of a session's past its flow sees (core-semantics §1.5). */
+function lastingOf(flow: Flow): Config {
+  const session = (flow.definition.session ?? {}) as { historyWindow?: Config; retention?: Config };
+  const where = `Flow "${flow.kind}": session`;
+  const count = (value: unknown, name: string): number | undefined => {
+    if (value === undefined) return undefined;
+    if (typeof value !== 'number' || !(value >= 0)) throw new Error(`${where}.${name} must be a number, not ${JSON.stringify(value)}`);
+    return Math.floor(value);
+  };
+  const age = session.retention?.maxAge;
+  const spoken = typeof age === 'string' ? /^(\d+(?:\.\d+)?)\s*([smhdw])$/.exec(age) : undefined;
+  if (typeof age === 'string' && !spoken) {
+    throw new Error(`${where}.retention.maxAge is milliseconds or a text like "24h" or "7d", not ${JSON.stringify(age)}`);
+  }
+  return {
+    historyTurns: count(session.historyWindow?.turns, 'historyWindow.turns') ?? 50,
+    maxItems: count(session.retention?.maxItems, 'retention.maxItems'),
+    maxAgeMs: spoken ? Math.floor(Number(spoken[1]) * (UNITS[spoken[2] as string] as number)) : count(age, 'retention.maxAge'),
+  };
 }
 
 /** A block made while the flow runs (a factory's), with whatever it brings along. */
@@ -150,12 +180,20 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     const schema = stateSchema(config[key]);
     if (schema) declarations.push({ scope, owner: `block "${block.name}"`, schema });
   }
+  for (const capability of capabilitiesOf(config)) {
+    for (const [key, schema] of statesOf(capability)) {
+      const owner = `capability "${capability.name}" of block "${block.name}"`;
+      declarations.push({ scope: scopeOf(key), owner, schema: stateSchema(schema) });
+    }
+  }
   const described: Config = {
     id,
+    uses: capabilitiesOf(config).map(capabilityId),
     name: block.name,
     kind: block.kind,
     description: block.description,
-    inputSchema: schemaId(block.inputSchema),
+    // The block that a tool wraps checks its input itself.
+    inputSchema: schemaId(block.tool ? config.inputSchema : block.inputSchema),
     outputSchema: schemaId(config.outputSchema),
     stateSchema: stateSchema(config.stateSchema),
     connectInput: functionId(config.connectInput),
@@ -167,13 +205,17 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     retry: retry(config.retry as Config | undefined),
     transient: config.transient === true,
     activeStatus: text(config.activeStatusMessage),
+    container: containerOf(config.container, `${block.kind} "${block.name}"`),
     resources: block.ownResources.map((declared) => resource(declared, `block "${block.name}"`)),
   };
   const child = (inner: Block) => describeBlock(inner, blocks, declarations);
   if (config.rescue) {
     described.rescue = handlersOf(config.rescue, block.name).map(({ when, block: inner }) => ({ when, block: child(inner) }));
   }
-  if (block instanceof Sequencer) {
+  if (block.tool) {
+    const { block: tool, ...identity } = config.asTool as Config & { block: Block };
+    Object.assign(described, { kind: 'tool', tool: child(tool), ...identity });
+  } else if (block instanceof Sequencer) {
     described.durable = config.durable !== false;
     described.steps = block.operations.map((operation) => ({
       op: operation.op,
