@@ -3,7 +3,7 @@
  */
 
 import type { CacheConfig, ContainerConfig, RescueHandler, RetryPolicy } from "./blocks.js";
-import type { Brought, CapabilityMap, Use } from "./capabilities.js";
+import type { Brought, CapabilityMap, OwnState, Use } from "./capabilities.js";
 import type { BlockContext } from "./context.js";
 import type { ModelIdentity } from "./item.js";
 import type { PlacedIn } from "./resource-handles.js";
@@ -48,10 +48,10 @@ export type ContextOf<D extends AnySurroundings> = BlockContext<{
   user: D["user"] & Brought<D["capability"], "user">;
   project: D["project"] & Brought<D["capability"], "project">;
   sequencer: D["sequencer"];
-  self: D["self"];
+  self: OwnState<D["self"], D["capability"]>;
   parent: D["parent"];
   parentInput: D["parentInput"];
-  targets: D["targets"];
+  targets: D["targets"] & Brought<D["capability"], "targets">;
   resources: AllResources<D>;
   cap: CapabilityMap<D["capability"]>;
 }>;

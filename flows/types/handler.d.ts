@@ -4,7 +4,7 @@
 
 import type { BlockConfig, ContextOf, AnySurroundings, Surroundings } from "./block-config.js";
 import type { Block, Undeclared } from "./blocks.js";
-import type { Use } from "./capabilities.js";
+import type { Capability } from "./capabilities.js";
 import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources.js";
 import type { LooseState } from "./schema.js";
 
@@ -57,7 +57,7 @@ export declare function handler<
   SR extends ScopedResourceDefinitions = {},
   UR extends ScopedResourceDefinitions = {},
   PR extends ScopedResourceDefinitions = {},
-  C extends Use = Use,
+  C extends Capability = never,
 >(
   config: HandlerConfig<
     I, RawI, Raw, OIn, R, O, Surroundings<RS, SS, US, PS, QS, Self, Parent, ParentIn, T, Res, SR, UR, PR, C>

@@ -127,7 +127,7 @@ const sight = defineCapability({ name: "sight", context: "You can see.", tools: 
 
 handler({
   name: "capable",
-  uses: [tally, clock, (ctx: BlockContext) => (ctx.attempt > 0 ? [sight] : [])],
+  uses: [tally, clock],
   sessionStateSchema: z.object({ n: z.number() }),
   execute: async (_input, ctx) => {
     typed(await ctx.cap.tally.add(1)).as<number>(true);
@@ -144,7 +144,24 @@ handler({
     ctx.session.state.m;
   },
 });
+
+// State of the block itself joins what it declares; on a sequencer that is the state its steps share.
+
+const tries = defineCapability({ name: "tries", stateSchema: z.object({ tries: z.number().default(0) }) });
+handler({ name: "tries", uses: [tries], execute: (_input, ctx) => typed(ctx.self.state.tries).as<number>(true) });
+sequencer({ name: "counts", uses: [tally, tries], stateSchema: z.object({ n: z.number().default(0) }) })
+  .tap((_, ctx) => ctx.cap.tally.add(ctx.sequencer.state.tries + ctx.sequencer.state.n));
+
+// A generator gets more of them, and may choose some late.
+
 generator({ name: "sees", prompt: "p", uses: [sight, tally], tools: [], context: (_input, ctx) => ctx.cap.tally.add(0) });
-sequencer({ name: "counts", uses: [tally] }).tap((_, ctx) => ctx.cap.tally.add(1));
+generator({
+  name: "chooses",
+  model: "m",
+  uses: [tally, async (ctx: BlockContext) => (ctx.attempt > 0 ? [sight] : [])],
+  prompt: async (_input, ctx) => `${(await ctx.cap.tally.add(1)).toFixed()}`,
+});
+// @ts-expect-error Only a generator can choose late.
+handler({ name: "chooses", uses: [(ctx: BlockContext) => (ctx.attempt > 0 ? [sight] : [])], execute: () => 1 });
 // @ts-expect-error A capability is made by `defineCapability`.
 handler({ name: "strange", uses: [{ name: "tally" }], execute: () => 1 });

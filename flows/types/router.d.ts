@@ -4,7 +4,7 @@
 
 import type { AnySurroundings, BlockConfig, ContextOf, Surroundings } from "./block-config.js";
 import type { Block, BlockOutput, Undeclared } from "./blocks.js";
-import type { Use } from "./capabilities.js";
+import type { Capability } from "./capabilities.js";
 import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources.js";
 import type { LooseState, MaybePromise } from "./schema.js";
 
@@ -50,7 +50,7 @@ export declare function router<
   SR extends ScopedResourceDefinitions = {},
   UR extends ScopedResourceDefinitions = {},
   PR extends ScopedResourceDefinitions = {},
-  C extends Use = Use,
+  C extends Capability = never,
 >(
   config: RouterConfig<
     I, RawI, Raw, B, OIn, O, Surroundings<RS, SS, US, PS, QS, Self, Parent, ParentIn, T, Res, SR, UR, PR, C>

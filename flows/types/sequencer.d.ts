@@ -6,7 +6,7 @@
  */
 
 import type { Block, BlockOutput, ContainerConfig, RescueHandler, Undeclared } from "./blocks.js";
-import type { Brought, CapabilityMap, Use } from "./capabilities.js";
+import type { Brought, Capability, CapabilityMap, OwnState } from "./capabilities.js";
 import type { BlockContext, SequencerContext } from "./context.js";
 import type { Item } from "./item.js";
 import type { Schemas } from "./block-config.js";
@@ -133,7 +133,7 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   validate(): void;
 }
 
-export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C extends Use, Ctx>
+export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C extends Capability, Ctx>
   extends Schemas<RS, SS, US, PS> {
   /** Becomes part of the logical path of everything inside. */
   name: string;
@@ -165,14 +165,14 @@ export type ChainContext<RS, SS, US, PS, QS, S, C> = SequencerContext<
     user: US & Brought<C, "user">;
     project: PS & Brought<C, "project">;
     sequencer: QS;
-    self: S;
+    self: OwnState<S, C>;
     parent: never;
     parentInput: any;
-    targets: {};
+    targets: {} & Brought<C, "targets">;
     resources: {} & Brought<C, "resources">;
     cap: CapabilityMap<C>;
   },
-  S
+  OwnState<S, C>
 >;
 
 /**
@@ -199,7 +199,7 @@ export declare function sequencer<
   US extends object = LooseState,
   PS extends object = LooseState,
   QS extends object = LooseState,
-  C extends Use = Use,
+  C extends Capability = never,
 >(
   config: SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C, ChainContext<RS, SS, US, PS, QS, S, C>>,
 ): Sequencer<RawI, I, ChainContext<RS, SS, US, PS, QS, S, C>, D>;
