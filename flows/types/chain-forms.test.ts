@@ -5,7 +5,7 @@
  */
 
 import { generator, handler, router, sequencer, transientSlot } from "@flow-state-dev/core";
-import type { BlockOutput } from "@flow-state-dev/core";
+import type { Block, BlockOutput } from "@flow-state-dev/core";
 import { z } from "zod";
 import { z as z4 } from "zod/v4";
 import { is, typed } from "./expect.js";
@@ -58,6 +58,18 @@ start
   .work((values) => values.join(), upper, { name: "aside" })
   .workIf(true, (values) => values.join(), upper)
   .throwIf(async (values) => values.length === 0, async () => new Error("empty"));
+
+// `then` does not make a sequencer a promise: asynchronous functions hand it on as the block it is.
+
+const counted = start.then(size).then((n) => n + 1, double);
+is<Equal<BlockOutput<typeof counted>, number>>();
+is<Equal<Awaited<typeof counted>, Block<string, number>>>();
+const late = router({ name: "late", inputSchema: z.string(), routes: [counted, upper], execute: async (text) => (text ? counted : upper) });
+is<Equal<BlockOutput<typeof late>, string | number>>();
+// @ts-expect-error The older spelling takes the same forms as `step`.
+start.then((text) => text.length);
+// @ts-expect-error And is as strict about the value.
+start.then(double);
 
 // What each method refuses.
 

@@ -35,15 +35,41 @@ export interface InlineRouterConfig<V, B extends Block<any, any>, Ctx> {
   execute: (input: V, ctx: Ctx) => MaybePromise<Block<any, BlockOutput<B>>>;
 }
 
-export interface StepMethod<In, V, Ctx, D, E> {
-  <O>(block: Block<V, O>): Sequencer<In, O, Ctx, D, E>;
-  <X, O>(connector: Callback<V, Ctx, X>, block: Block<X, O>): Sequencer<In, O, Ctx, D, E>;
+/** `This` is what the method may be called on; see `NotAwaited`. */
+export interface StepMethod<In, V, Ctx, D, E, This = unknown> {
+  <O>(this: This, block: Block<V, O>): Sequencer<In, O, Ctx, D, E>;
+  <X, O>(this: This, connector: Callback<V, Ctx, X>, block: Block<X, O>): Sequencer<In, O, Ctx, D, E>;
   <OIn = Undeclared, R = any, O = R>(
+    this: This,
     factory: typeof handler,
     config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
   ): Sequencer<In, O, Ctx, D, E>;
-  <O = string>(factory: typeof generator, config: InlineGeneratorConfig<V, O, Ctx>): Sequencer<In, O, Ctx, D, E>;
-  <B extends Block<V, any>>(factory: typeof router, config: InlineRouterConfig<V, B, Ctx>): Sequencer<In, BlockOutput<B>, Ctx, D, E>;
+  <O = string>(
+    this: This,
+    factory: typeof generator,
+    config: InlineGeneratorConfig<V, O, Ctx>,
+  ): Sequencer<In, O, Ctx, D, E>;
+  <B extends Block<V, any>>(
+    this: This,
+    factory: typeof router,
+    config: InlineRouterConfig<V, B, Ctx>,
+  ): Sequencer<In, BlockOutput<B>, Ctx, D, E>;
+}
+
+declare const awaited: unique symbol;
+
+/**
+ * Any sequencer, except to `await`. A method called `then` makes an object look like a promise, and TypeScript judges its
+ * forms by what they may be called on: a sequencer is assignable to this, but no subtype of it, which is what `await` asks.
+ */
+export interface NotAwaited {
+  readonly kind: "sequencer";
+  readonly [awaited]?: never;
+}
+
+/** What is left for `await`: an asynchronous function that returns a sequencer gives a block. */
+export interface AwaitedAsBlock<B> {
+  (onFulfilled: (block: B) => void, onRejected: (reason: unknown) => void): void;
 }
 
 export interface ConditionalStepMethod<In, V, Ctx, D, E> {

@@ -12,8 +12,8 @@ import type { Item } from "./item.js";
 import type { Schemas } from "./block-config.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type {
-  BackgroundMethod, ConditionalBackgroundMethod, ConditionalStepMethod, ForEachBackgroundMethod, ForEachMethod,
-  LoopMethod, StepMethod, TapIfMethod, TapMethod,
+  AwaitedAsBlock, BackgroundMethod, ConditionalBackgroundMethod, ConditionalStepMethod, ForEachBackgroundMethod, ForEachMethod,
+  LoopMethod, NotAwaited, StepMethod, TapIfMethod, TapMethod,
 } from "./sequencer-methods.js";
 import type { ArmOutputs, BranchArms, BranchOutput, FanOutBranch, FanOutOptions } from "./sequencer-branches.js";
 
@@ -31,7 +31,7 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   /** Runs a block with the current value, which its output then replaces. */
   step: StepMethod<In, V, Ctx, D, E>;
   /** An older spelling of `step`. */
-  then: StepMethod<In, V, Ctx, D, E>;
+  then: StepMethod<In, V, Ctx, D, E, NotAwaited> & AwaitedAsBlock<Block<In, Produced<V, D, E>>>;
 
   /** As `step` when the condition holds. Otherwise nothing runs and the value stays. */
   stepIf: ConditionalStepMethod<In, V, Ctx, D, E>;
