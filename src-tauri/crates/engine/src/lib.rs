@@ -31,6 +31,7 @@ pub mod item;
 pub mod log;
 mod memo;
 pub mod operation;
+mod passes;
 pub mod path;
 pub mod recorder;
 pub mod request;
