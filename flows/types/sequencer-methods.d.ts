@@ -3,8 +3,11 @@
  * and a configuration written in place.
  */
 
-import type { Block, BlockConfig, Execute, handler, Undeclared } from "./blocks.js";
+import type { AnySurroundings, BlockConfig } from "./block-config.js";
+import type { Block, BlockOutput, Undeclared } from "./blocks.js";
 import type { generator, InlineGeneratorConfig } from "./generator.js";
+import type { Execute, handler } from "./handler.js";
+import type { router } from "./router.js";
 import type { MaybePromise, Schema } from "./schema.js";
 import type { Sequencer } from "./sequencer.js";
 import type { FanOutOptions } from "./sequencer-branches.js";
@@ -14,7 +17,7 @@ type Callback<V, Ctx, R> = (value: V, ctx: Ctx) => MaybePromise<R>;
 /** A handler written in place. Its input is the value of the chain, and it sees the sequencer's state. */
 export interface InlineHandlerConfig<V, OIn, R, O, Ctx>
   extends Omit<
-    BlockConfig<V, V, V, OIn, O, any, any, any, any, any, any, {}, {}, Ctx>,
+    BlockConfig<V, V, V, OIn, O, AnySurroundings, Ctx>,
     "name" | "inputSchema" | "outputSchema"
   > {
   /** Give a name to a block whose path should stay the same when the chain changes. */

@@ -293,6 +293,7 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
             run_block(cx.run.clone(), route, Some(cx.frame.clone()), path, input).await?
         }
         Body::Generator(generator) => crate::generator::generate(cx, block, generator, &input.data).await?,
+        Body::Tool { block: tool, identity } => crate::tool::run(cx, tool, identity, input).await?,
     };
     if let Some(connect) = &block.connect_output {
         output = Flowing::new(unit::call(cx, connect, vec![Arg::Data(output.data)]).await?.into_data()?);

@@ -19,7 +19,7 @@ use crate::resource::{Resource, Resources};
 use crate::scope::ScopeKind;
 
 pub use declarations::check_declarations;
-pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, Text, ToolSettings};
+pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, Text, ToolIdentity, ToolSettings};
 pub use hooks::{ActionHooks, RequestHooks};
 
 /// A flow: its kind, its actions, and what its scopes must look like.
@@ -219,13 +219,15 @@ pub enum Body {
     Router { routes: Vec<Rc<Block>>, execute: Fun, validate: Option<Fun> },
     /// Asks a model.
     Generator(Box<Generator>),
+    /// `asTool`: a handler that runs a block as a call of a tool.
+    Tool { block: Rc<Block>, identity: ToolIdentity },
 }
 
 impl Block {
     /// Which of the four kinds it is.
     pub fn kind(&self) -> BlockKind {
         match self.body {
-            Body::Handler { .. } => BlockKind::Handler,
+            Body::Handler { .. } | Body::Tool { .. } => BlockKind::Handler,
             Body::Sequencer { .. } => BlockKind::Sequencer,
             Body::Router { .. } => BlockKind::Router,
             Body::Generator(_) => BlockKind::Generator,
@@ -446,6 +448,7 @@ impl Flow {
                 }
                 Body::Router { routes, .. } => queue.extend(routes.iter().rev().cloned()),
                 Body::Generator(generator) => queue.extend(generator.tools.iter().rev().cloned()),
+                Body::Tool { block, .. } => queue.push(block.clone()),
                 Body::Handler { .. } => {}
             }
             queue.extend(block.rescue.iter().map(|rescue| rescue.block.clone()));

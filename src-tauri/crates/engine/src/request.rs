@@ -23,8 +23,9 @@ use crate::event::{Event, EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
 use crate::flow::Flow;
 use crate::frame::Frame;
 use crate::hooks;
-use crate::log::{AppendError, Log, NoteKind, Record};
+use crate::log::{AppendError, Log, Record};
 use crate::memo::Memo;
+use crate::note::Note;
 use crate::path::ROOT;
 use crate::recorder::Recorder;
 use crate::scope::{ScopeKey, ScopeKind};
@@ -333,16 +334,6 @@ impl Run {
         declared(&self.flow, kind)
     }
 
-    /// Keeps what a block says of the session.
-    pub(crate) fn note(&self, frame: &Frame, kind: NoteKind, value: Value) {
-        self.notes.borrow_mut().push(Note { kind, value, instance: frame.instance.clone() });
-    }
-
-    /// Forgets what an attempt said that came to nothing.
-    pub(crate) fn forget_notes(&self, frame: &Frame) {
-        self.notes.borrow_mut().retain(|note| note.instance != frame.instance);
-    }
-
     /// Records an event of a block.
     pub fn record(&self, frame: &Frame, mut kind: EventKind) -> Seq {
         if let EventKind::ItemAdded { item } = &mut kind {
@@ -366,22 +357,6 @@ impl Run {
         let mut missing = defaults(&self.schemas(kind));
         missing.retain(|field, _| state.get(field).is_none());
         missing
-    }
-}
-
-/// What a block said of the session, until the block comes to nothing.
-pub(crate) struct Note {
-    pub(crate) kind: NoteKind,
-    pub(crate) value: Value,
-    /// Whose: `path:attempt`.
-    instance: Arc<str>,
-}
-
-impl Note {
-    fn of(event: &Event) -> Option<Note> {
-        let kind = [NoteKind::Journal, NoteKind::Metadata].into_iter().find(|kind| kind.read(&event.kind).is_some())?;
-        let instance = crate::path::instance(event.path.as_deref().unwrap_or_default(), event.attempt).into();
-        Some(Note { kind, value: kind.read(&event.kind)?.clone(), instance })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The facade: one method for each thing a person can ask of a workspace.
 
 mod client;
+mod kept;
 mod look;
 mod records;
 

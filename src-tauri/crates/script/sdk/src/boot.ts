@@ -4,7 +4,7 @@ import { isBlock, type Block } from './blocks';
 import { clientData } from './client-data';
 import { contextFor, forget } from './context';
 import { describeFlow, describeLate, functions, schemas } from './describe';
-import { decodeError, encodeError, reviveError } from './errors';
+import { decodeError, encodeError, reviveError } from './thrown';
 import { modelInstance } from './generator';
 import { isFlow, type Flow } from './flow';
 import { answer, currentToken, native, runAs } from './host';

@@ -2,7 +2,7 @@
 
 import { offered } from './capabilities';
 import { costEstimate } from './describe';
-import { decodeError, reviveError } from './errors';
+import { decodeError, reviveError } from './thrown';
 import { ask, native } from './host';
 import { runOnce } from './once';
 import { resourcesFor } from './resource-handles';

@@ -192,7 +192,8 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     name: block.name,
     kind: block.kind,
     description: block.description,
-    inputSchema: schemaId(block.inputSchema),
+    // The block that a tool wraps checks its input itself.
+    inputSchema: schemaId(block.tool ? config.inputSchema : block.inputSchema),
     outputSchema: schemaId(config.outputSchema),
     stateSchema: stateSchema(config.stateSchema),
     connectInput: functionId(config.connectInput),
@@ -211,7 +212,10 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   if (config.rescue) {
     described.rescue = handlersOf(config.rescue, block.name).map(({ when, block: inner }) => ({ when, block: child(inner) }));
   }
-  if (block instanceof Sequencer) {
+  if (block.tool) {
+    const { block: tool, ...identity } = config.asTool as Config & { block: Block };
+    Object.assign(described, { kind: 'tool', tool: child(tool), ...identity });
+  } else if (block instanceof Sequencer) {
     described.durable = config.durable !== false;
     described.steps = block.operations.map((operation) => ({
       op: operation.op,

@@ -2,7 +2,7 @@
 //
 // Must not: decide when a rejection counts as unhandled; Rust asks when every job has run.
 
-import { encodeError } from './errors';
+import { encodeError } from './thrown';
 import { ownerOf } from './host';
 
 interface Rejection {

@@ -14,7 +14,8 @@ import {
   type Operation,
 } from './blocks';
 import { withCapabilities } from './capabilities';
-import { isSchema } from './schema';
+import { isSchema, type AnySchema } from './schema';
+import { after, compare } from './tracked';
 
 /** Wraps a sequencer while it passes through promise machinery that would call its `then`. */
 export class Boxed {
@@ -125,6 +126,20 @@ export class Sequencer extends Block {
     const own = super.inputSchema;
     const first = this.operations[0];
     return own ?? (first?.op === 'step' && !first.connector ? first.block?.inputSchema : undefined);
+  }
+
+  /** What its last operation makes; only the declared schema is checked while it runs. */
+  override get outputSchema() {
+    return this.config.connectOutput ? undefined : (this.#made() ?? super.outputSchema);
+  }
+
+  #made() {
+    return this.operations.reduce((before, operation) => after(operation, before), undefined as AnySchema | undefined);
+  }
+
+  /** Throws when the chain cannot make the declared output, as far as its schemas tell. */
+  validate(): void {
+    compare(this.name, super.outputSchema, this.#made());
   }
 
   step(...args: unknown[]): Sequencer {
