@@ -251,6 +251,8 @@ pub enum Operation {
     StepIf { condition: Fun, child: Child },
     /// `map`: a function, no block.
     Map(Fun),
+    /// `connectInput` of a sequencer: the same, before all else; no loop goes back to it by `map`.
+    ConnectInput(Fun),
     /// `tap(block)`: a side effect; the value flows on.
     Tap(Child),
     /// `tap(fn)`.
@@ -322,6 +324,7 @@ impl Operation {
             Operation::Step(_) => "step",
             Operation::StepIf { .. } => "stepIf",
             Operation::Map(_) => "map",
+            Operation::ConnectInput(_) => "connectInput",
             Operation::Tap(_) | Operation::TapCall(_) => "tap",
             Operation::TapIf { .. } | Operation::TapCallIf { .. } => "tapIf",
             Operation::ExitIf(_) => "exitIf",
@@ -403,6 +406,7 @@ pub fn number_steps(operations: Vec<Operation>) -> Vec<Step> {
                 | Operation::StepAny { .. }
                 | Operation::Race { .. }
                 | Operation::Branch { .. } => Some(operation.name().to_owned()),
+                Operation::LoopBack { .. } => Some("loop".to_owned()),
                 _ => None,
             };
             let segment = segment.map(|segment| numbering.number(segment)).unwrap_or_default();

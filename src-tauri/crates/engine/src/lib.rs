@@ -32,6 +32,7 @@ pub mod log;
 mod memo;
 mod note;
 pub mod operation;
+mod passes;
 pub mod path;
 pub mod recorder;
 pub mod request;

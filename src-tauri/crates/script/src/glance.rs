@@ -146,6 +146,7 @@ fn info(cx: &Cx) -> Value {
         "requestId": &*cx.run.request,
         "flow": &*cx.run.flow.kind,
         "action": asked.action,
+        "startedAt": cx.run.recorder.began(),
         "session": &*asked.session,
         "user": &*asked.user,
         "path": &*cx.frame.path,

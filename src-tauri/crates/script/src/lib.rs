@@ -14,6 +14,7 @@ mod error;
 mod fetch;
 mod glance;
 mod registry;
+mod rejections;
 mod resources;
 mod schema;
 mod trace;

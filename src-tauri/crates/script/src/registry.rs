@@ -303,6 +303,7 @@ impl Registry {
             ("step", Some(child), _) => Operation::Step(child),
             ("stepIf", Some(child), _) => Operation::StepIf { condition: condition()?, child },
             ("map", _, Some(call)) => Operation::Map(call),
+            ("connectInput", _, Some(call)) => Operation::ConnectInput(call),
             ("tap", Some(child), _) => Operation::Tap(child),
             ("tap", None, Some(call)) => Operation::TapCall(call),
             ("tapIf", Some(child), _) => Operation::TapIf { condition: condition()?, child },

@@ -10,6 +10,7 @@ import { isFlow, type Flow } from './flow';
 import { answer, currentToken, native, runAs } from './host';
 import { describe } from './json-schema';
 import { checkField, parse, parseAsync, type Answer } from './schema';
+import { rejected, takeUnhandled } from './rejections';
 import { Boxed } from './sequencer';
 import { toJson } from './values';
 import { abortRequest } from './web';
@@ -107,6 +108,10 @@ const host = {
   },
 
   abort: abortRequest,
+
+  rejected,
+
+  takeUnhandled,
 
   forget,
 

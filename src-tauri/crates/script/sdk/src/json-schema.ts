@@ -1,6 +1,7 @@
 // A zod schema as JSON Schema: for forms, for models, and for telling declarations apart.
 
 import { definition, inside, shapeOf, typeOf, type AnySchema, type Definition } from './schema';
+import { isInteger, lengthKeywords, numberKeywords } from './schema-checks';
 
 type JsonSchema = Record<string, unknown>;
 
@@ -18,10 +19,10 @@ function shapeFor(schema: AnySchema, depth: number): JsonSchema {
   const go = (inner: unknown): JsonSchema => describe(inner as AnySchema, depth + 1);
   switch (typeOf(schema)) {
     case 'string':
-      return { type: 'string', ...limits(schema, 'minLength', 'maxLength') };
+      return { type: 'string', ...lengthKeywords(schema, 'minLength', 'maxLength') };
     case 'number':
     case 'int':
-      return { type: isInteger(schema) ? 'integer' : 'number', ...limits(schema, 'minimum', 'maximum') };
+      return { type: isInteger(schema) ? 'integer' : 'number', ...numberKeywords(schema) };
     case 'boolean':
       return { type: 'boolean' };
     case 'date':
@@ -36,7 +37,7 @@ function shapeFor(schema: AnySchema, depth: number): JsonSchema {
     case 'nativeenum':
       return { type: 'string', enum: enumValues(def) };
     case 'array':
-      return { type: 'array', items: go(def.element ?? def.type), ...limits(schema, 'minItems', 'maxItems') };
+      return { type: 'array', items: go(def.element ?? def.type), ...lengthKeywords(schema, 'minItems', 'maxItems') };
     case 'tuple':
       return { type: 'array', items: (def.items as unknown[]).map(go) };
     case 'set':
@@ -85,41 +86,4 @@ function enumValues(def: Definition): unknown[] {
   const entries = (def.entries ?? def.values ?? {}) as Record<string, unknown>;
   // A numeric TypeScript enum also maps its numbers back to names; those keys are not values.
   return Object.keys(entries).filter((key) => Number.isNaN(Number(key))).map((key) => entries[key]);
-}
-
-interface Check {
-  kind?: string;
-  value?: unknown;
-}
-
-function isInteger(schema: AnySchema): boolean {
-  const def = definition(schema);
-  const checks = (def.checks ?? []) as (Check & { _zod?: { def?: { format?: string } } })[];
-  if (typeOf(schema) === 'int' || String(def.format ?? '').includes('int')) return true;
-  return checks.some((check) => check.kind === 'int' || String(check._zod?.def?.format ?? '').includes('int'));
-}
-
-function limits(schema: AnySchema, low: string, high: string): JsonSchema {
-  const found: JsonSchema = {};
-  const def = definition(schema);
-  const bag = schema._zod?.bag ?? {};
-  for (const check of (def.checks ?? []) as Check[]) {
-    if (check.kind === 'min') found[low] = check.value;
-    if (check.kind === 'max') found[high] = check.value;
-    if (check.kind === 'email' || check.kind === 'url' || check.kind === 'uuid' || check.kind === 'datetime') {
-      found.format = { email: 'email', url: 'uri', uuid: 'uuid', datetime: 'date-time' }[check.kind];
-    }
-  }
-  const bounds = def as { minLength?: { value: number } | null; maxLength?: { value: number } | null };
-  if (bounds.minLength && typeof bounds.minLength === 'object') found[low] = bounds.minLength.value;
-  if (bounds.maxLength && typeof bounds.maxLength === 'object') found[high] = bounds.maxLength.value;
-  if (typeof bag.minimum === 'number' && Number.isSafeInteger(bag.minimum)) found[low] ??= bag.minimum;
-  if (typeof bag.maximum === 'number' && Number.isSafeInteger(bag.maximum)) found[high] ??= bag.maximum;
-  for (const bound of [found[low], found[high]]) {
-    if (bound !== undefined && Math.abs(bound as number) === Number.MAX_SAFE_INTEGER) {
-      delete found[low];
-      delete found[high];
-    }
-  }
-  return found;
 }
