@@ -17,6 +17,13 @@ export default defineFlow({
     later: { block: chain("later").work(shows("shows", 30)).waitForCondition(isReady, { timeoutMs: 5000 }) },
     never: { block: chain("never").waitForCondition(isReady, { timeoutMs: 30 }) },
     throws: { block: chain("throws").waitForCondition(() => { throw new Error("cannot tell"); }, { timeoutMs: 1000 }) },
+    admitted: { block: chain("admitted").work(shows("shows", 20)).waitForCondition(isReady, { timeoutMs: 5000, wakeOn: (item: any, kind) => item.type === "component" && kind === "done" }) },
+    filterThrows: { block: chain("filterThrows").work(shows("shows", 20)).waitForCondition(isReady, { timeoutMs: 5000, wakeOn: () => { throw new Error("no filter"); } }) },
+    tells: { block: chain("tells").step(shows("shows", 0)).map((_value, ctx) => ({ count: ctx.response.getItemCount(), types: ctx.response.getItems().map((item) => item.type) })) },
+    refused: { block: handler({ name: "refused", execute: (options: any) => {
+      const build: any = sequencer({ name: "made" });
+      try { build.waitForCondition(isReady, options); return "taken"; } catch (error: any) { return error.message; }
+    } }) },
     filtered: { block: chain("filtered").work(shows("shows", 20)).waitForCondition(isReady, { timeoutMs: 200, wakeOn: (item: any) => item.type === "message" }) },
   },
 });

@@ -301,6 +301,8 @@ export type Item = {
 	agentName?: string | null,
 	/**  The explicit visibility, kept beside the agent type. */
 	itemVisibility?: Visibility | null,
+	/**  The block instance of the innermost container around it. */
+	ownedBy?: string | null,
 } & { [key in string]: unknown };
 
 /**  Whose items, as whom. */
@@ -510,6 +512,8 @@ export type StateView = {
 	contents?: { [key in string]: string },
 	/**  What a client sees of all that, by scope and name, where the flow shows it anything. */
 	clientData?: Json | null,
+	/**  Why a projection of the flow failed. */
+	clientDataError?: string | null,
 	/**  By scope, by instance id, or by `<scope>/<path>`. */
 	versions: { [key in string]: number },
 };

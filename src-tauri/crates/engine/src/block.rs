@@ -11,17 +11,22 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use serde_json::Value;
 
 use crate::boundary::{Finished, abandon, finish};
-use crate::callable::{Arg, Issue, Returned, SchemaRef};
+use crate::callable::{Arg, Returned};
+use crate::container;
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::error::FlowError;
 use crate::event::{EventKind, Recorded, Seq};
 use crate::flow::{Block, Body, Cas, Text};
 use crate::frame::Frame;
+use crate::gate;
 use crate::hooks::step_errored;
 use crate::path::{encode, join};
 use crate::request::Run;
 use crate::unit;
+
+/// Every level of nesting takes native stack, and a lost stack would take the app with it.
+const DEEPEST: u32 = 300;
 
 /// A value on its way between blocks, and the event that already holds it.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +103,12 @@ pub(crate) fn try_block(
 ) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
     async move {
         let path: Arc<str> = path.into();
+        if parent.as_ref().is_some_and(|parent| parent.depth >= DEEPEST) {
+            return Err(FlowError {
+                code: Some("limit_exceeded".to_owned()),
+                ..FlowError::new("LimitError", format!("blocks are nested deeper than {DEEPEST} levels"))
+            });
+        }
         let mut tries = 0;
         let mut conflicts = 0;
         let mut cas = Cas::default();
@@ -222,6 +233,7 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> 
         Either::Left((result, _)) => result,
         Either::Right(_) => return Err(FlowError::aborted()),
     };
+    container::close(&cx, &result);
     match result {
         Err(mut error) => {
             if let Some(hook) = &block.on_errored {
@@ -244,13 +256,14 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
         }
     }
     if let Some(schema) = &block.input_schema {
-        input = parse(schema, input, &block.name, "input")?;
+        input = gate::parse(schema, input, &block.name, "input")?;
     }
     if input.data != given.data {
         let seq = cx.record(EventKind::BlockInput { input: Recorded::inline(&input.data) });
         input.origin = Some(seq);
     }
     *cx.frame.input.borrow_mut() = input.data.clone();
+    container::open(cx, block, &input.data).await?;
     if let Some(status) = &block.active_status {
         let text = text(cx, status, &input.data).await?;
         cx.emit_status(text.as_str().map(str::to_owned), Default::default(), EmitOptions::default());
@@ -265,7 +278,9 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
             Err(error) => match handler_of(&block.rescue, &error) {
                 Some(handler) => {
                     step_errored(cx, error.path.as_deref().unwrap_or(&cx.frame.path), &error).await;
-                    run_handler(cx, handler, &error).await?
+                    let output = run_handler(cx, handler, &error).await?;
+                    cx.frame.last_step.replace(Some(handler.block.name.to_string()));
+                    output
                 }
                 None => return Err(error),
             },
@@ -278,14 +293,15 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
             run_block(cx.run.clone(), route, Some(cx.frame.clone()), path, input).await?
         }
         Body::Generator(generator) => crate::generator::generate(cx, block, generator, &input.data).await?,
+        Body::Tool { block: tool, identity } => crate::tool::run(cx, tool, identity, input).await?,
     };
     if let Some(connect) = &block.connect_output {
         output = Flowing::new(unit::call(cx, connect, vec![Arg::Data(output.data)]).await?.into_data()?);
     }
     if let Some(schema) = &block.output_schema {
         output = match &block.body {
-            Body::Sequencer { .. } => gate(schema, output, &block.name)?,
-            _ => parse(schema, output, &block.name, "output")?,
+            Body::Sequencer { .. } => gate::leave(cx, schema, output).await?,
+            _ => gate::parse(schema, output, &block.name, "output")?,
         };
     }
     if let Some(hook) = &block.on_completed {
@@ -295,52 +311,6 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
         unit::call(cx, hook, args).await?;
     }
     Ok(output)
-}
-
-/// The value parsed by the schema; it keeps its origin when parsing changed nothing.
-fn parse(schema: &SchemaRef, value: Flowing, block: &str, side: &str) -> Result<Flowing, FlowError> {
-    match schema.parse(&value.data) {
-        Ok(parsed) if parsed == value.data => Ok(value),
-        Ok(parsed) => Ok(Flowing::new(parsed)),
-        Err(issues) => {
-            let at = place_of(&issues);
-            let first = issues.first().map(|issue| issue.message.as_str()).unwrap_or("invalid");
-            let mut error = FlowError::plain(format!("Block \"{block}\" {side} validation failed{at}: {first}"));
-            error.details = Some(Issue::list(&issues));
-            Err(error)
-        }
-    }
-}
-
-/// A sequencer's declared output schema (core-semantics §3.11).
-fn gate(schema: &SchemaRef, value: Flowing, sequencer: &str) -> Result<Flowing, FlowError> {
-    match schema.parse(&value.data) {
-        Ok(parsed) if parsed == value.data => Ok(value),
-        Ok(parsed) => Ok(Flowing::new(parsed)),
-        Err(issues) => {
-            let at = place_of(&issues);
-            let first = issues.first().map(|issue| issue.message.as_str()).unwrap_or("invalid");
-            let mut error = FlowError::new(
-                "SequencerOutputSchemaError",
-                format!("Sequencer \"{sequencer}\" output validation failed{at}: {first}"),
-            );
-            error.code = Some("sequencer_output_schema_error".to_owned());
-            error.classes.insert(1, "FlowError".to_owned());
-            error.details = Some(serde_json::json!({
-                "sequencerName": sequencer,
-                "rawOutput": value.data.to_json(),
-                "issues": Issue::list(&issues),
-            }));
-            Err(error)
-        }
-    }
-}
-
-fn place_of(issues: &[Issue]) -> String {
-    match issues.first() {
-        Some(issue) if !issue.path.is_empty() => format!(" at \"{}\"", issue.path),
-        _ => String::new(),
-    }
 }
 
 async fn choose(

@@ -24,6 +24,7 @@ pub(crate) enum Finished {
 /// Ends an attempt without effect: its writes are dropped, its evidence stays.
 pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<FlowError>) -> Result<(), FlowError> {
     frame.transaction.clear();
+    run.forget_notes(frame);
     let event = EventKind::BlockFinished {
         outcome: Outcome::Abandoned,
         output: None,

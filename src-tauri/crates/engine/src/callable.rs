@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value};
 
@@ -97,6 +98,11 @@ pub struct Field {
 pub trait Schema {
     /// The parsed value (defaults and transforms applied), or what is wrong.
     fn parse(&self, data: &Data) -> Result<Data, Vec<Issue>>;
+
+    /// As `parse`, for a schema whose refinements may wait: they are called with the context.
+    fn parse_async(&self, data: &Data, _cx: Context) -> LocalBoxFuture<'static, Result<Data, Vec<Issue>>> {
+        std::future::ready(self.parse(data)).boxed_local()
+    }
 
     /// Checks one top-level field's value, without transforming it. Unknown fields pass.
     fn check_field(&self, field: &str, value: &Value) -> Result<(), Vec<Issue>>;

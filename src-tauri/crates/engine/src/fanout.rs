@@ -115,7 +115,7 @@ pub(crate) async fn step_any(
     value: Flowing,
 ) -> Result<Flowing, FlowError> {
     if arms.is_empty() {
-        return Err(aggregate("stepAny called with no blocks", &[]));
+        return Err(aggregate("stepAny called with no blocks", Vec::new()));
     }
     let mut errors = Vec::new();
     for (at, branch) in branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?.into_iter().enumerate() {
@@ -127,7 +127,7 @@ pub(crate) async fn step_any(
             None => {}
         }
     }
-    Err(aggregate("All blocks in stepAny failed", &errors))
+    Err(aggregate("All blocks in stepAny failed", errors))
 }
 
 /// `race`: together; the first success wins, and all that started end first.
@@ -152,7 +152,14 @@ pub(crate) async fn race(
             Err(error) => errors.push((at, error)),
         }
     }
-    Err(aggregate("All blocks in race failed", &errors))
+    match errors.pop() {
+        // One block does not race: its failure is its own.
+        Some((_, only)) if arms.len() == 1 => Err(only),
+        last => {
+            errors.extend(last);
+            Err(aggregate("All blocks in race failed", errors))
+        }
+    }
 }
 
 /// `forEach`: a list in the items' order.
@@ -193,9 +200,17 @@ pub(crate) async fn iterations(
     Ok(ready)
 }
 
-/// JavaScript's `AggregateError`.
-fn aggregate(message: &str, errors: &[(usize, FlowError)]) -> FlowError {
-    let list: Value =
-        errors.iter().map(|(_, error)| serde_json::json!({ "name": error.name, "message": error.message })).collect();
+/// JavaScript's `AggregateError`, with the failures in the order of the list.
+fn aggregate(message: &str, mut errors: Vec<(usize, FlowError)>) -> FlowError {
+    errors.sort_by_key(|(at, _)| *at);
+    let list: Value = errors
+        .iter()
+        .map(|(_, error)| {
+            let mut told = error.told();
+            told["classes"] = error.classes.clone().into();
+            told["retryable"] = error.retryable.into();
+            told
+        })
+        .collect();
     FlowError { details: Some(serde_json::json!({ "errors": list })), ..FlowError::new("AggregateError", message) }
 }

@@ -21,7 +21,7 @@ use crate::scope::ScopeKind;
 use crate::views::retention::Retention;
 
 pub use declarations::check_declarations;
-pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, Text, ToolSettings};
+pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, Text, ToolIdentity, ToolSettings};
 pub use hooks::{ActionHooks, RequestHooks};
 
 /// A flow: its kind, its actions, and what its scopes must look like.
@@ -167,10 +167,25 @@ pub struct Block {
     pub transient: bool,
     /// What the status line says while it runs.
     pub active_status: Option<Text>,
+    /// The item that contains what a sequencer or a router shows.
+    pub container: Option<ContainerItem>,
     /// What to do about its failure; a sequencer's handlers cover its whole chain.
     pub rescue: Vec<Rescue>,
     /// The resources it declares itself.
     pub resources: Vec<Rc<Resource>>,
+    /// The capabilities it uses, by numbers that mean something to the host of its functions.
+    pub uses: Vec<u32>,
+}
+
+/// `container`: what stands around the items of a block.
+#[derive(Clone)]
+pub struct ContainerItem {
+    /// How a client draws it.
+    pub component: Option<String>,
+    /// Its title.
+    pub label: Option<Text>,
+    /// Whatever else a client should know: an object.
+    pub metadata: Option<Text>,
 }
 
 /// `cacheable`: an equal call of the tool within its scope is answered by the first one.
@@ -194,13 +209,15 @@ pub enum Body {
     Router { routes: Vec<Rc<Block>>, execute: Fun, validate: Option<Fun> },
     /// Asks a model.
     Generator(Box<Generator>),
+    /// `asTool`: a handler that runs a block as a call of a tool.
+    Tool { block: Rc<Block>, identity: ToolIdentity },
 }
 
 impl Block {
     /// Which of the four kinds it is.
     pub fn kind(&self) -> BlockKind {
         match self.body {
-            Body::Handler { .. } => BlockKind::Handler,
+            Body::Handler { .. } | Body::Tool { .. } => BlockKind::Handler,
             Body::Sequencer { .. } => BlockKind::Sequencer,
             Body::Router { .. } => BlockKind::Router,
             Body::Generator(_) => BlockKind::Generator,
@@ -224,6 +241,8 @@ pub enum Operation {
     StepIf { condition: Fun, child: Child },
     /// `map`: a function, no block.
     Map(Fun),
+    /// `connectInput` of a sequencer: the same, before all else; no loop goes back to it by `map`.
+    ConnectInput(Fun),
     /// `tap(block)`: a side effect; the value flows on.
     Tap(Child),
     /// `tap(fn)`.
@@ -295,6 +314,7 @@ impl Operation {
             Operation::Step(_) => "step",
             Operation::StepIf { .. } => "stepIf",
             Operation::Map(_) => "map",
+            Operation::ConnectInput(_) => "connectInput",
             Operation::Tap(_) | Operation::TapCall(_) => "tap",
             Operation::TapIf { .. } | Operation::TapCallIf { .. } => "tapIf",
             Operation::ExitIf(_) => "exitIf",
@@ -376,6 +396,7 @@ pub fn number_steps(operations: Vec<Operation>) -> Vec<Step> {
                 | Operation::StepAny { .. }
                 | Operation::Race { .. }
                 | Operation::Branch { .. } => Some(operation.name().to_owned()),
+                Operation::LoopBack { .. } => Some("loop".to_owned()),
                 _ => None,
             };
             let segment = segment.map(|segment| numbering.number(segment)).unwrap_or_default();
@@ -417,6 +438,7 @@ impl Flow {
                 }
                 Body::Router { routes, .. } => queue.extend(routes.iter().rev().cloned()),
                 Body::Generator(generator) => queue.extend(generator.tools.iter().rev().cloned()),
+                Body::Tool { block, .. } => queue.push(block.clone()),
                 Body::Handler { .. } => {}
             }
             queue.extend(block.rescue.iter().map(|rescue| rescue.block.clone()));

@@ -24,6 +24,8 @@ pub struct Frame {
     pub tries: u32,
     /// `path:attempt`.
     pub instance: Arc<str>,
+    /// How many blocks are around it.
+    pub(crate) depth: u32,
     /// The block around it.
     pub parent: Option<Rc<Frame>>,
     /// What it was called with.
@@ -45,6 +47,10 @@ pub struct Frame {
     pub(crate) ordinals: RefCell<HashMap<String, u32>>,
     /// Callbacks of collections that run now, each caused by a write of this block.
     pub(crate) callbacks: Cell<u32>,
+    /// Its `container` item, once that was added.
+    pub(crate) container: Cell<Option<crate::container::Opened>>,
+    /// What changed a sequencer's state last: the operation, or the rescue that took its place.
+    pub(crate) last_step: RefCell<Option<String>>,
     finished: Cell<bool>,
 }
 
@@ -67,6 +73,7 @@ impl Frame {
             attempt,
             tries,
             instance,
+            depth: parent.as_ref().map_or(0, |parent| parent.depth + 1),
             parent,
             input: RefCell::new(input),
             own,
@@ -79,6 +86,8 @@ impl Frame {
             rescued: Cell::new(false),
             ordinals: RefCell::default(),
             callbacks: Cell::new(0),
+            container: Cell::default(),
+            last_step: RefCell::default(),
             finished: Cell::new(false),
         }
     }

@@ -1,5 +1,7 @@
 //! Items: the artifacts a request produces, and who may see them (seed 003).
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -60,6 +62,9 @@ pub struct NewItem {
     /// An explicit `itemVisibility`, kept beside the agent type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_visibility: Option<Visibility>,
+    /// The block instance of the innermost container around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owned_by: Option<Arc<str>>,
     /// The fields of its type: `role`, `content`, `component`, `data`, `message`, …
     pub payload: Map<String, Value>,
 }
@@ -75,6 +80,7 @@ impl NewItem {
             agent_type: None,
             agent_name: None,
             item_visibility: None,
+            owned_by: None,
             payload,
         }
     }

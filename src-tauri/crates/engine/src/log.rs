@@ -25,7 +25,7 @@ use std::sync::Arc;
 use futures_channel::oneshot;
 use serde_json::Value;
 
-use crate::event::Event;
+use crate::event::{Event, EventKind};
 use crate::scope::ScopeKey;
 use crate::state::State;
 
@@ -75,6 +75,34 @@ pub struct Record {
     pub state: Arc<State>,
 }
 
+/// What a session keeps besides its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteKind {
+    /// Entries of its journal.
+    Journal,
+    /// What was set of its metadata.
+    Metadata,
+}
+
+impl NoteKind {
+    /// The name of the events that hold it.
+    pub fn event(self) -> &'static str {
+        match self {
+            NoteKind::Journal => "journal_appended",
+            NoteKind::Metadata => "metadata_set",
+        }
+    }
+
+    /// What such an event says.
+    pub fn read(self, kind: &EventKind) -> Option<&Value> {
+        match (self, kind) {
+            (NoteKind::Journal, EventKind::JournalAppended { entry: value })
+            | (NoteKind::Metadata, EventKind::MetadataSet { metadata: value }) => Some(value),
+            _ => None,
+        }
+    }
+}
+
 /// One request's id and events.
 pub type RequestEvents = (Arc<str>, Vec<Event>);
 
@@ -99,6 +127,7 @@ pub trait Log: Send + Sync {
     /// its request. `before` is left out.
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError>;
 
-    /// The committed entries of a session's journal, oldest first; those of `before` are left out.
-    fn journal(&self, session: &str, before: &str) -> Result<Vec<Value>, AppendError>;
+    /// What blocks that ended said of a session in all its requests but `before`, oldest first:
+    /// its journal's entries, or what was set of its metadata.
+    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError>;
 }

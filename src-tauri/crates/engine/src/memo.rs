@@ -114,6 +114,7 @@ impl Memo {
                 "at {path} the log has a finished {recorded}, but the flow now has {found}; rename it back, or run anew"
             ),
         );
+        error.classes.insert(1, "FlowError".to_owned());
         error.code = Some("replay_drift".to_owned());
         error.details = Some(serde_json::json!({ "path": path, "recorded": recorded, "found": found }));
         Err(error)

@@ -51,6 +51,7 @@ pub struct Recorder {
     effects: Rc<dyn Effects>,
     request: Arc<str>,
     last: Cell<Seq>,
+    began: Cell<Option<i64>>,
     waiting: RefCell<Vec<Event>>,
     items: RefCell<Vec<Event>>,
     listeners: RefCell<Vec<mpsc::UnboundedSender<News>>>,
@@ -82,11 +83,17 @@ impl Recorder {
             effects,
             request,
             last: Cell::new(events.last().map_or(0, |event| event.seq)),
+            began: Cell::new(events.first().map(|event| event.at)),
             waiting: RefCell::default(),
             items: RefCell::new(events.iter().filter(|event| concerns_items(&event.kind)).cloned().collect()),
             listeners: RefCell::default(),
             unanswered: Cell::default(),
         }
+    }
+
+    /// When the request's first event happened, milliseconds since the epoch; 0 before it.
+    pub fn began(&self) -> i64 {
+        self.began.get().unwrap_or_default()
     }
 
     /// The number of the newest event.
@@ -174,6 +181,7 @@ impl Recorder {
         let seq = self.last.get() + 1;
         self.last.set(seq);
         let event = Event { seq, at: self.effects.now_ms(), path: path.cloned(), attempt, kind };
+        self.began.set(self.began.get().or(Some(event.at)));
         if concerns_items(&event.kind) {
             self.items.borrow_mut().push(event.clone());
         }

@@ -16,6 +16,7 @@ use crate::beginning::is_begun;
 use crate::block::{Flowing, run_block};
 use crate::callable::{Arg, SchemaRef};
 use crate::concurrency::Claim;
+use crate::container;
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::effects::Effects;
@@ -26,6 +27,7 @@ use crate::frame::Frame;
 use crate::hooks;
 use crate::log::{Log, Record};
 use crate::memo::Memo;
+use crate::note::Note;
 use crate::path::ROOT;
 use crate::recorder::Recorder;
 use crate::scope::{ScopeKey, ScopeKind};
@@ -91,8 +93,8 @@ pub struct Run {
     pub abort: Abort,
     /// The status slot (core-semantics §7.7).
     pub status_line: RefCell<Option<String>>,
-    /// Journal entries of this request.
-    pub journal: RefCell<Vec<Value>>,
+    /// What this request said of its session so far.
+    pub(crate) notes: RefCell<Vec<Note>>,
     /// What its models used so far.
     pub usage: RefCell<Usage>,
     /// Answers of `ctx.runOnce`, by key.
@@ -137,10 +139,7 @@ impl Run {
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
         let memo = Memo::read(&request, events);
         let attempts = memo.attempts.clone();
-        let journal = events.iter().filter_map(|event| match &event.kind {
-            EventKind::JournalAppended { entry } => Some(entry.clone()),
-            _ => None,
-        });
+        let notes = events.iter().flat_map(Note::of).collect();
         Rc::new(Run {
             began_at: events.first().map_or_else(|| effects.now_ms(), |event| event.at),
             is_begun: is_begun(events),
@@ -153,7 +152,7 @@ impl Run {
             state: Rc::new(Container::new(key, None, state, 0)),
             abort,
             status_line: RefCell::default(),
-            journal: RefCell::new(journal.collect()),
+            notes: RefCell::new(notes),
             commits: Fifo::default(),
             memo,
             usage: RefCell::new(Usage::of(events)),
@@ -294,7 +293,10 @@ impl Run {
     }
 
     /// Records an event of a block.
-    pub fn record(&self, frame: &Frame, kind: EventKind) -> Seq {
+    pub fn record(&self, frame: &Frame, mut kind: EventKind) -> Seq {
+        if let EventKind::ItemAdded { item } = &mut kind {
+            item.owned_by = container::owner(&self.request, frame);
+        }
         self.recorder.record(Some(&frame.path), frame.attempt, kind)
     }
 

@@ -1,27 +1,25 @@
-//! Between the engine and a loaded bundle: functions and schemas one way, `ctx` the other.
+//! Between the engine and a loaded bundle: functions one way, `ctx` the other.
 //!
 //! Every member of `ctx` is one operation here. Answers cross as JSON text. It must not decide
 //! anything: rules live in the engine.
 
 use std::rc::Rc;
 
-use engine::callable::{Arg, Callable, Field, Issue, Returned, Schema};
-use engine::context::{Change, Context as Cx, EmitOptions, Target};
+use engine::callable::{Arg, Callable, Returned};
+use engine::context::{Change, Context as Cx, Target};
 use engine::data::{Data, from_json};
 use engine::effects::{Message, ModelCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
-use engine::resource::pattern::Pattern;
-use engine::views::items::Audience;
 use futures_channel::oneshot;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, select};
-use rquickjs::Function;
+use rquickjs::{Function, Object};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use crate::descriptor::Registry;
+use crate::registry::Registry;
 use crate::vm::{Answer, Call, LOAD, Question, Shared, Vm};
 
 /// A function of the bundle.
@@ -35,29 +33,41 @@ impl Callable for ScriptFunction {
     fn call(&self, args: Vec<Arg>, cx: Cx) -> LocalBoxFuture<'static, Result<Returned, FlowError>> {
         let (vm, registry, id) = (self.vm.clone(), self.registry.clone(), self.id);
         async move {
-            let call = vm.next_number();
-            let token = vm.next_number();
-            let (sender, receiver) = oneshot::channel();
-            vm.shared.calls.borrow_mut().insert(call, Call { token, answer: sender });
-            vm.shared.contexts.borrow_mut().insert(token, cx);
-            let _context = Registered { vm: vm.clone(), token };
             let args = encode(&args);
-            vm.enter(|_, host| host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args)))?;
-            let answer = match receiver.await {
-                Ok(answer) => answer,
-                Err(_) => return Err(vm.cause_of_death().unwrap_or_else(|| FlowError::plain("the script ended"))),
-            };
-            // State operations that were not awaited still belong to this call.
-            let open = vm.shared.open.borrow().get(&token).copied().unwrap_or(0);
-            if open > 0 {
-                let (sender, receiver) = oneshot::channel();
-                vm.shared.settled.borrow_mut().push((token, sender));
-                let _ = receiver.await;
-            }
-            decode(&vm, &registry, answer)
+            let answer = answer(&vm, cx, |host, call, token| {
+                host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args))
+            });
+            decode(&vm, &registry, answer.await?)
         }
         .boxed_local()
     }
+}
+
+/// Starts something in the bundle with a context of its own, and waits for its answer.
+pub(crate) async fn answer(
+    vm: &Rc<Vm>,
+    cx: Cx,
+    start: impl FnOnce(&Object<'_>, u32, u32) -> rquickjs::Result<()>,
+) -> Result<Answer, FlowError> {
+    let call = vm.next_number();
+    let token = vm.next_number();
+    let (sender, receiver) = oneshot::channel();
+    vm.shared.calls.borrow_mut().insert(call, Call { token, answer: sender });
+    vm.shared.contexts.borrow_mut().insert(token, cx);
+    let _context = Registered { vm: vm.clone(), token };
+    vm.enter(|_, host| start(host, call, token))?;
+    let answer = match receiver.await {
+        Ok(answer) => answer,
+        Err(_) => return Err(vm.cause_of_death().unwrap_or_else(|| FlowError::plain("the script ended"))),
+    };
+    // State operations that were not awaited still belong to this call.
+    let open = vm.shared.open.borrow().get(&token).copied().unwrap_or(0);
+    if open > 0 {
+        let (sender, receiver) = oneshot::channel();
+        vm.shared.settled.borrow_mut().push((token, sender));
+        let _ = receiver.await;
+    }
+    Ok(answer)
 }
 
 /// Takes a context out of the runtime's table when its call is over, however it ends.
@@ -156,75 +166,6 @@ pub(crate) fn client_data(vm: &Rc<Vm>, registry: &Rc<Registry>, states: &Value) 
     match receiver.try_recv() {
         Ok(Some(answer)) => Ok(decode(vm, registry, answer)?.into_data()?.to_json()),
         _ => Err(FlowError::plain("a client projection must not wait for anything")),
-    }
-}
-
-/// A schema of the bundle.
-pub(crate) struct ScriptSchema {
-    pub(crate) vm: Rc<Vm>,
-    pub(crate) id: u32,
-    pub(crate) fields: Option<Vec<Field>>,
-}
-
-#[derive(Deserialize)]
-struct WireIssue {
-    path: String,
-    message: String,
-}
-
-fn issues(wire: Vec<WireIssue>) -> Vec<Issue> {
-    wire.into_iter().map(|issue| Issue { path: issue.path, message: issue.message }).collect()
-}
-
-fn failed(error: FlowError) -> Vec<Issue> {
-    vec![Issue { path: String::new(), message: error.message }]
-}
-
-impl Schema for ScriptSchema {
-    fn parse(&self, data: &Data) -> Result<Data, Vec<Issue>> {
-        #[derive(Deserialize)]
-        struct Wire {
-            data: Option<Value>,
-            issues: Option<Vec<WireIssue>>,
-        }
-        let json = data.as_value().map(Value::to_string);
-        let id = self.id;
-        let answer =
-            self.vm.enter(|_, host| host.get::<_, Function>("parse")?.call::<_, String>((id, json))).map_err(failed)?;
-        let null = answer == r#"{"data":null}"#;
-        let wire: Wire = from_json(&answer).map_err(|error| failed(FlowError::plain(error.to_string())))?;
-        match wire.issues {
-            Some(found) => Err(issues(found)),
-            None if null => Ok(Value::Null.into()),
-            None => Ok(wire.data.into()),
-        }
-    }
-
-    fn check_field(&self, field: &str, value: &Value) -> Result<(), Vec<Issue>> {
-        let (id, json) = (self.id, value.to_string());
-        let answer = self
-            .vm
-            .enter(|_, host| host.get::<_, Function>("checkField")?.call::<_, String>((id, field, json)))
-            .map_err(failed)?;
-        if answer.is_empty() {
-            return Ok(());
-        }
-        Err(from_json::<Vec<WireIssue>>(&answer)
-            .map(issues)
-            .unwrap_or_else(|error| failed(FlowError::plain(error.to_string()))))
-    }
-
-    fn fields(&self) -> Option<&[Field]> {
-        self.fields.as_deref()
-    }
-
-    fn describe(&self) -> Value {
-        let id = self.id;
-        self.vm
-            .enter(|_, host| host.get::<_, Function>("describeSchema")?.call::<_, String>((id,)))
-            .ok()
-            .and_then(|json| from_json(&json).ok())
-            .unwrap_or(Value::Null)
     }
 }
 
@@ -361,206 +302,4 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
         _ => Change::Ready(from_json::<Operation>(payload).map_err(invalid)?),
     };
     cx.apply(&target, change).await.map(|changed| changed.to_string())
-}
-
-/// Answers what flows ask for on the spot.
-pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
-    if op == "url" {
-        let asked = from_json(payload).map_err(|error| error.to_string())?;
-        return Ok(crate::address::parts(&asked).map(|parts| parts.to_string()));
-    }
-    if op == "stop" {
-        return crate::fetch::stop(shared, payload);
-    }
-    if op == "pattern" {
-        return Pattern::parse(payload).map(|_| None);
-    }
-    let cx = shared.contexts.borrow().get(&token).cloned();
-    let Some(cx) = cx else { return at_load(op) };
-    let parsed = || from_json::<Value>(payload).map_err(|error| error.to_string());
-    Ok(match op {
-        "read" => {
-            let asked = parsed()?;
-            let target = asked[0].as_str().and_then(Target::parse).ok_or("unknown scope")?;
-            let read = match &target {
-                Target::Resource(id, key) => {
-                    Some(cx.read_resource(*id, key.as_deref()).map_err(|error| error.message)?)
-                }
-                other => cx.read(other),
-            };
-            match read {
-                None => Some("0\n{}".to_owned()),
-                Some((stamp, _)) if Some(stamp.to_string().as_str()) == asked[1].as_str() => None,
-                Some((stamp, state)) => {
-                    Some(format!("{stamp}\n{}", serde_json::to_string(&*state).map_err(|error| error.to_string())?))
-                }
-            }
-        }
-        "info" => Some(info(&cx).to_string()),
-        "emit" => {
-            emit(&cx, parsed()?)?;
-            None
-        }
-        "log" => {
-            let asked = parsed()?;
-            cx.log(asked[0].as_str().unwrap_or("log"), asked[1].as_str().unwrap_or_default().to_owned());
-            None
-        }
-        "journal.append" => {
-            let Value::Object(entry) = parsed()? else { return Err("a journal entry is an object".to_owned()) };
-            Some(cx.append_journal(entry).to_string())
-        }
-        "journal.read" => {
-            let asked = parsed()?;
-            let limit = asked["limit"].as_u64().map(|n| n as usize);
-            let offset = asked["offset"].as_u64().unwrap_or(0) as usize;
-            let entries = cx.journal(limit, offset).map_err(|error| error.message)?;
-            Some(Value::Array(entries).to_string())
-        }
-        "once" => cx.once(parsed()?.as_str().unwrap_or_default()).map(|answer| answer.to_string()),
-        "usage" => {
-            let usage = cx.run.usage.borrow();
-            let budget = cx.run.flow.actions.get(&cx.run.asked.action).and_then(|action| action.token_budget.as_ref());
-            let mut told = serde_json::to_value(&*usage).map_err(|error| error.to_string())?;
-            told["remaining"] =
-                json!(budget.map(|budget| budget.max_total_tokens.saturating_sub(usage.total_consumed)));
-            Some(told.to_string())
-        }
-        "metadata" => {
-            cx.set_metadata(parsed()?);
-            None
-        }
-        "items" => {
-            let asked = parsed()?;
-            if asked[0] == "request" {
-                return Ok(Some(Value::Array(cx.request_items()).to_string()));
-            }
-            let view = asked[0].as_str().and_then(Audience::parse).ok_or("unknown view")?;
-            let found = match view {
-                Audience::History => cx.session_history(&asked[1]).map(|messages| json!(messages)),
-                view => cx.session_items(view, &asked[1]),
-            };
-            Some(found.map_err(|error| error.message)?.to_string())
-        }
-        "target" => {
-            let asked = parsed()?;
-            match cx.target(asked.as_str().unwrap_or_default()) {
-                Err(error) => Some(json!({ "error": error }).to_string()),
-                Ok(None) => None,
-                Ok(Some(frame)) => Some(
-                    json!({
-                        "name": &*frame.block.name,
-                        "instance": &*frame.instance,
-                        "instanceId": format!("{}:{}", cx.run.request, frame.instance),
-                        "input": frame.input.borrow().to_json(),
-                        "hasState": frame.own.is_some(),
-                    })
-                    .to_string(),
-                ),
-            }
-        }
-        "blockResult" => Some(cx.block_result(parsed()?.as_str().unwrap_or_default()).to_string()),
-        "blockOutput" => cx.block_output(parsed()?.as_str().unwrap_or_default()).as_value().map(Value::to_string),
-        "wasRescued" => Some(cx.was_rescued(parsed()?.as_str().unwrap_or_default()).to_string()),
-        op if op.starts_with("resource") => crate::resources::sync(&cx, op, payload)?,
-        "now" => Some(cx.now().to_string()),
-        "random" => Some(cx.random().to_string()),
-        "uuid" => Some(cx.uuid()),
-        other => return Err(format!("unknown operation \"{other}\"")),
-    })
-}
-
-/// While a file loads there is no block: the clock stands still, chance is fixed, the rest is
-/// refused.
-fn at_load(op: &str) -> Result<Option<String>, String> {
-    match op {
-        "log" => Ok(None),
-        "now" => Ok(Some("0".to_owned())),
-        "random" => Ok(Some("0.5".to_owned())),
-        "uuid" => Ok(Some("00000000-0000-4000-8000-000000000000".to_owned())),
-        _ => Err("the block has ended; await what it starts before it returns".to_owned()),
-    }
-}
-
-fn info(cx: &Cx) -> Value {
-    let asked = &cx.run.asked;
-    let has: Vec<&str> = [("sequencer", Target::Sequencer), ("self", Target::Own), ("parent", Target::Parent)]
-        .into_iter()
-        .filter(|(_, target)| cx.read(target).is_some())
-        .map(|(name, _)| name)
-        .collect();
-    let mut info = json!({
-        "requestId": &*cx.run.request,
-        "flow": &*cx.run.flow.kind,
-        "action": asked.action,
-        "session": &*asked.session,
-        "user": &*asked.user,
-        "path": &*cx.frame.path,
-        "instance": format!("{}:{}", cx.run.request, cx.frame.instance),
-        "block": &*cx.frame.block.name,
-        "attempt": cx.frame.tries,
-        "has": has,
-    });
-    if let Some(project) = &asked.project {
-        info["project"] = (&**project).into();
-    }
-    let facts = |frame: &engine::frame::Frame| {
-        json!({
-            "name": &*frame.block.name,
-            "kind": frame.block.kind().as_str(),
-            "instanceId": format!("{}:{}", cx.run.request, frame.instance),
-            "input": frame.input.borrow().to_json(),
-        })
-    };
-    if cx.frame.own.is_some() {
-        info["self"] = facts(&cx.frame);
-    }
-    if let Some(sequencer) = cx.sequencer() {
-        info["sequencer"] = facts(&sequencer);
-    }
-    if let Some(parent) = &cx.frame.parent {
-        info["parent"] = facts(parent);
-    }
-    info
-}
-
-fn emit(cx: &Cx, asked: Value) -> Result<(), String> {
-    #[derive(Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Options {
-        agent_type: Option<engine::item::AgentType>,
-        item_visibility: Option<engine::item::Visibility>,
-        agent_name: Option<String>,
-        transient: Option<bool>,
-        key: Option<String>,
-        blocked: Option<bool>,
-        background_tasks: Option<u64>,
-    }
-    let given: Options =
-        serde_json::from_value(asked["options"].clone()).map_err(|error| format!("ctx.emit: {error}"))?;
-    let options = EmitOptions {
-        agent_type: given.agent_type,
-        item_visibility: given.item_visibility,
-        agent_name: given.agent_name,
-        transient: given.transient,
-        key: given.key,
-    };
-    match asked["kind"].as_str() {
-        Some("message") => cx.emit_message("assistant", asked["content"].clone(), options),
-        Some("component") => {
-            cx.emit_component(asked["name"].as_str().unwrap_or_default(), asked["data"].clone(), options);
-        }
-        Some("status") => {
-            let mut signals = Map::new();
-            if let Some(blocked) = given.blocked {
-                signals.insert("blocked".to_owned(), blocked.into());
-            }
-            if let Some(tasks) = given.background_tasks {
-                signals.insert("backgroundTasks".to_owned(), tasks.into());
-            }
-            cx.emit_status(asked["message"].as_str().map(str::to_owned), signals, options);
-        }
-        other => return Err(format!("ctx.emit: unknown item {other:?}")),
-    }
-    Ok(())
 }

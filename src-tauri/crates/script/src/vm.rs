@@ -34,7 +34,7 @@ impl Default for Limits {
 }
 
 /// How deep JavaScript may recurse, in bytes of native stack; threads that run flows have more.
-const STACK_BYTES: usize = 8 << 20;
+const STACK_BYTES: usize = 12 << 20;
 
 /// The token of code that runs while a file loads.
 pub(crate) const LOAD: u32 = 0;
@@ -78,6 +78,8 @@ pub(crate) struct Shared {
     pub(crate) settled: RefCell<Vec<(u32, oneshot::Sender<()>)>>,
     /// Stops a question that is under way, by its id.
     pub(crate) stops: RefCell<HashMap<u64, oneshot::Sender<()>>>,
+    /// Whether a promise failed since the last look.
+    pub(crate) rejected: Cell<bool>,
 }
 
 /// A loaded bundle.
@@ -121,7 +123,9 @@ impl Vm {
             open: RefCell::default(),
             settled: RefCell::default(),
             stops: RefCell::default(),
+            rejected: Cell::default(),
         });
+        crate::rejections::track(&runtime, &shared);
         let vm = Rc::new(Vm {
             context,
             runtime,
@@ -200,6 +204,7 @@ impl Vm {
         };
         let result = result.map_err(|thrown| self.die(&thrown));
         self.deadline.set(None);
+        crate::rejections::report(self);
         result
     }
 

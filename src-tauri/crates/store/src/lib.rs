@@ -43,7 +43,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::event::Event;
-use engine::log::{AppendError, Log, Record, RequestEvents};
+use engine::log::{AppendError, Log, NoteKind, Record, RequestEvents};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot;
 use rusqlite::Connection;
@@ -202,8 +202,8 @@ impl Log for Store {
         Ok(self.read(|connection| events::of_session(connection, session, before, newest))?)
     }
 
-    fn journal(&self, session: &str, before: &str) -> Result<Vec<Value>, AppendError> {
-        let notes = self.journal_of(session)?;
+    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
+        let notes = self.notes_of(session, kind)?;
         Ok(notes.into_iter().filter(|note| &*note.request != before).map(|note| note.entry).collect())
     }
 }

@@ -85,15 +85,14 @@ pub(crate) fn follow(connection: &Connection, request: &Request, event: &Event, 
                 .execute((request.n, owner, mock))?;
             Ok(())
         }
-        EventKind::MetadataSet { metadata } => {
-            if let Some(title) = metadata.get("title").and_then(|title| title.as_str()) {
+        EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. } => {
+            if let EventKind::MetadataSet { metadata } = &event.kind
+                && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
+            {
                 connection
                     .prepare_cached("UPDATE session SET title = ?2 WHERE n = ?1")?
                     .execute((request.session, title))?;
             }
-            Ok(())
-        }
-        EventKind::JournalAppended { .. } => {
             connection
                 .prepare_cached("INSERT INTO journal (session, event) VALUES (?1, ?2)")?
                 .execute((request.session, row))?;

@@ -126,7 +126,7 @@ CREATE TABLE withdrawal (
     PRIMARY KEY (scope, event, path, attempt)
 ) STRICT, WITHOUT ROWID;
 
--- Where the notes of a session's journal are.
+-- Where a session's journal and what was set of its metadata are.
 CREATE TABLE journal (
     session INTEGER NOT NULL,
     event   INTEGER NOT NULL,

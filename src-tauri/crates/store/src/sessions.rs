@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use engine::event::{EventKind, RequestStatus, Seq};
+use engine::event::{RequestStatus, Seq};
+use engine::log::NoteKind;
 use rusqlite::{Row, params_from_iter};
 use serde_json::Value;
 
@@ -114,19 +115,23 @@ impl Store {
         })
     }
 
-    /// The notes of a session, oldest first.
-    pub fn journal_of(&self, session: &str) -> Result<Vec<Note>, Error> {
+    /// What blocks said of a session, oldest first. An attempt that came to nothing said nothing.
+    pub fn notes_of(&self, session: &str, wanted: NoteKind) -> Result<Vec<Note>, Error> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT r.id, e.seq, e.at, p.text, e.body FROM journal j JOIN event e ON e.id = j.event
                  JOIN request r ON r.n = e.request LEFT JOIN path p ON p.n = e.path
-                 WHERE j.session = (SELECT n FROM session WHERE id = ?1) ORDER BY j.event",
+                 WHERE j.session = (SELECT n FROM session WHERE id = ?1) AND e.kind = ?2
+                 AND (e.path IS NULL OR EXISTS (SELECT 1 FROM event f WHERE f.request = e.request AND f.seq > e.seq
+                     AND f.path = e.path AND f.attempt = e.attempt AND f.kind = 'block_finished'
+                     AND json_extract(f.body, '$.outcome') IN ('completed', 'failed')))
+                 ORDER BY j.event",
             )?;
-            let mut rows = statement.query((session,))?;
+            let mut rows = statement.query((session, wanted.event()))?;
             let mut notes = Vec::new();
             while let Some(row) = rows.next()? {
-                let kind = body::event(connection, "journal_appended", &row.get::<_, String>(4)?)?;
-                let EventKind::JournalAppended { entry } = kind else { continue };
+                let kind = body::event(connection, wanted.event(), &row.get::<_, String>(4)?)?;
+                let Some(entry) = wanted.read(&kind).cloned() else { continue };
                 notes.push(Note { request: row.get(0)?, seq: row.get(1)?, at: row.get(2)?, path: row.get(3)?, entry });
             }
             Ok(notes)

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Context;
-use super::resources::{Entry, Happened, Instance, need_free, refusal};
+use super::resources::{Entry, Happened, Instance, need_free, refusal, refusal_of};
 use crate::callable::Issue;
 use crate::error::FlowError;
 use crate::operation::Operation;
@@ -121,8 +121,8 @@ impl Context {
                     operation
                 }
                 Create::New | Create::OrGet => {
-                    let message = format!("Resource \"{}\" already exists", at.title());
-                    return Err(refusal("ResourceAlreadyExistsError", "resource_already_exists", message));
+                    let (name, code) = ("ResourceAlreadyExistsError", "resource_already_exists");
+                    return Err(refusal_of(name, code, at, "already exists"));
                 }
             };
             let happened = self.put(at, operation, &before)?;

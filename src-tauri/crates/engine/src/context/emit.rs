@@ -62,14 +62,12 @@ impl Context {
             _ => Map::new(),
         };
         let item = NewItem {
-            item_type: item_type.to_owned(),
-            status: ItemStatus::Completed,
             key: options.key,
             transient: options.transient.unwrap_or(transient),
             agent_type: options.agent_type,
             agent_name: options.agent_name,
             item_visibility: options.item_visibility,
-            payload,
+            ..NewItem::plain(item_type, ItemStatus::Completed, payload)
         };
         self.record(EventKind::ItemAdded { item });
     }

@@ -88,11 +88,7 @@ impl Context {
         self.need_writable(&at.resource)?;
         let before = self.see(at)?.1;
         if at.entry.is_some() && !record::exists(&before) {
-            return Err(refusal(
-                "ResourceDeletedError",
-                "resource_deleted",
-                format!("Resource \"{}\" was deleted", at.title()),
-            ));
+            return Err(refusal_of("ResourceDeletedError", "resource_deleted", at, "was deleted"));
         }
         let is_content = matches!(change, Change::Content(_));
         let operation = self.resolve(change, &record::fields(&before)).await?;
@@ -275,6 +271,13 @@ pub(super) fn need_free(field: &str) -> Result<(), FlowError> {
 }
 
 /// An error class with a code of its own.
+/// A refusal that speaks of one resource: its `resourceKey` is among the details.
+pub(super) fn refusal_of(name: &str, code: &str, at: &Instance, what: &str) -> FlowError {
+    let mut error = refusal(name, code, format!("Resource \"{}\" {what}", at.title()));
+    error.details = Some(serde_json::json!({ "resourceKey": at.title() }));
+    error
+}
+
 pub(super) fn refusal(name: &str, code: &str, message: String) -> FlowError {
     let mut error = FlowError::new(name, message);
     error.code = Some(code.to_owned());

@@ -6,7 +6,7 @@ use super::Context;
 use crate::effects::Message;
 use crate::error::FlowError;
 use crate::event::EventKind;
-use crate::log::RequestEvents;
+use crate::log::{NoteKind, RequestEvents};
 use crate::views::history::Query;
 use crate::views::items::{Audience, Item, items};
 use crate::views::retention::Past;
@@ -23,7 +23,7 @@ impl Context {
         whole.insert("ts".to_owned(), now.into());
         whole.extend(entry);
         let entry = Value::Object(whole);
-        self.run.journal.borrow_mut().push(entry.clone());
+        self.run.note(&self.frame, NoteKind::Journal, entry.clone());
         self.record(EventKind::JournalAppended { entry: entry.clone() });
         entry
     }
@@ -31,10 +31,7 @@ impl Context {
     /// `ctx.session.getJournal`: the newest `limit` entries, oldest first among them; `offset`
     /// counts back from the newest (authoring, difference 7).
     pub fn journal(&self, limit: Option<usize>, offset: usize) -> Result<Vec<Value>, FlowError> {
-        let asked = &self.run.asked;
-        let earlier = self.run.log.journal(&asked.session, &asked.request);
-        let mut entries = earlier.map_err(|error| FlowError::storage(error.to_string()))?;
-        entries.extend(self.run.journal.borrow().iter().cloned());
+        let entries = self.notes(NoteKind::Journal)?;
         let end = entries.len().saturating_sub(offset);
         let start = end.saturating_sub(limit.unwrap_or(usize::MAX));
         Ok(entries[start..end].to_vec())
@@ -92,7 +89,31 @@ impl Context {
 
     /// `ctx.session.setMetadata`.
     pub fn set_metadata(&self, metadata: Value) {
+        self.run.note(&self.frame, NoteKind::Metadata, metadata.clone());
         self.record(EventKind::MetadataSet { metadata });
+    }
+
+    /// `ctx.session.metadata`: what was set last of each field; the bag `metadata` is merged.
+    pub fn metadata(&self) -> Result<Value, FlowError> {
+        let mut all = Map::new();
+        for set in self.notes(NoteKind::Metadata)? {
+            let Value::Object(fields) = set else { continue };
+            for (name, value) in fields {
+                match (all.get_mut(&name), value) {
+                    (Some(Value::Object(bag)), Value::Object(more)) if name == "metadata" => bag.extend(more),
+                    (_, value) => drop(all.insert(name, value)),
+                }
+            }
+        }
+        Ok(Value::Object(all))
+    }
+
+    /// What was said of the session so far: in its other requests, then in this one.
+    fn notes(&self, kind: NoteKind) -> Result<Vec<Value>, FlowError> {
+        let notes = self.run.log.notes(&self.run.asked.session, &self.run.request, kind);
+        let mut notes = notes.map_err(|error| FlowError::storage(error.to_string()))?;
+        notes.extend(self.run.notes.borrow().iter().filter(|note| note.kind == kind).map(|note| note.value.clone()));
+        Ok(notes)
     }
 }
 

@@ -103,6 +103,17 @@ pub struct ToolSettings {
     pub on_errored: Option<Hook>,
 }
 
+/// Who a tool's call speaks as.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolIdentity {
+    /// As `agentType`.
+    pub agent_type: Option<AgentType>,
+    /// As `itemVisibility`, which goes before the agent's.
+    pub item_visibility: Option<Visibility>,
+    /// As `agentName`.
+    pub agent_name: Option<String>,
+}
+
 /// An author's reaction: a function or a block.
 #[derive(Clone)]
 pub enum Hook {
@@ -113,6 +124,7 @@ pub enum Hook {
 }
 
 /// A text, or a function that makes one from `(input, ctx)`.
+#[derive(Clone)]
 pub enum Text {
     /// As written.
     Fixed(Value),

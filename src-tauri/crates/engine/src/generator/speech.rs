@@ -174,14 +174,10 @@ impl Speech {
     fn add(&self, item_type: &str, payload: Value) -> Seq {
         let identity = self.identity.clone().unwrap_or_default();
         let item = NewItem {
-            item_type: item_type.to_owned(),
-            status: ItemStatus::InProgress,
-            key: None,
-            transient: false,
             agent_type: identity.agent_type,
             agent_name: identity.agent_name,
             item_visibility: identity.item_visibility,
-            payload: fields(payload),
+            ..NewItem::plain(item_type, ItemStatus::InProgress, fields(payload))
         };
         self.cx.record(EventKind::ItemAdded { item })
     }

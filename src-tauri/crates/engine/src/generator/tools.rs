@@ -17,10 +17,9 @@ use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::effects::{Message, ModelReply, ToolCall, ToolOffer};
 use crate::error::FlowError;
-use crate::event::EventKind;
-use crate::flow::{Block, Generator, Hook};
-use crate::item::{ItemStatus, NewItem};
+use crate::flow::{Block, Body, Generator, Hook, ToolIdentity};
 use crate::path::{encode, join};
+use crate::tool;
 use crate::views::history::tool_alias;
 
 /// A block that the model may call.
@@ -67,7 +66,11 @@ pub(super) async fn offered(
             count += 1;
             name = format!("{plain}_{count}");
         }
-        let parameters = block
+        let called = match &block.body {
+            Body::Tool { block, .. } => block,
+            _ => &block,
+        };
+        let parameters = called
             .input_schema
             .as_ref()
             .map_or_else(|| json!({ "type": "object", "properties": {} }), |schema| schema.describe());
@@ -136,52 +139,31 @@ async fn run_call(
 ) -> Result<Value, FlowError> {
     let known = tools.iter().find(|tool| tool.offer.name == call.name || *tool.block.name == *call.name);
     let name = known.map_or(call.name.as_str(), |tool| &tool.block.name);
-    let item = add_item(cx, generator, name, call);
+    let who = who(cx, generator);
+    let item = tool::begin(cx, name, &call.id, &call.name, &call.args, &who);
     let result = match known {
         None => Err(FlowError::plain(format!("Model called unknown tool \"{}\"", call.name))),
         Some(tool) => answer(cx, generator, tool, step, n, call).await,
     };
-    let (status, patch) = match &result {
-        Ok(answered) => {
-            let mut patch = json!({ "output": answered.output });
-            if let Some(age) = answered.cached {
-                patch["cached"] = true.into();
-                patch["cacheAgeMs"] = age.into();
-            }
-            if let Some(seen) = &answered.for_model {
-                patch["modelOutput"] = seen.clone();
-            }
-            (ItemStatus::Completed, patch)
+    let told = result.as_ref().map(|answered| {
+        let mut told = json!({ "output": answered.output });
+        if let Some(age) = answered.cached {
+            told["cached"] = true.into();
+            told["cacheAgeMs"] = age.into();
         }
-        Err(error) => (ItemStatus::Failed, json!({ "error": error.told() })),
-    };
-    cx.record(EventKind::ItemDone { of: item, status, patch: fields(patch) });
+        if let Some(seen) = &answered.for_model {
+            told["modelOutput"] = seen.clone();
+        }
+        fields(told)
+    });
+    tool::end(cx, item, told);
     result.map(|answered| answered.for_model.unwrap_or(answered.output))
 }
 
-fn add_item(cx: &Context, generator: &Generator, name: &str, call: &ToolCall) -> crate::event::Seq {
+/// A generator's tools speak as it does.
+fn who(cx: &Context, generator: &Generator) -> ToolIdentity {
     let who = identity(cx, generator).unwrap_or_default();
-    let payload = json!({
-        "blockName": name,
-        "toolCall": {
-            "callId": call.id,
-            "name": name,
-            "alias": call.name,
-            "arguments": call.args.to_string(),
-            "generatorBlock": &*cx.frame.block.name,
-        },
-    });
-    let item = NewItem {
-        item_type: "block_tool_output".to_owned(),
-        status: ItemStatus::InProgress,
-        key: None,
-        transient: false,
-        agent_type: who.agent_type,
-        agent_name: who.agent_name,
-        item_visibility: who.item_visibility,
-        payload: fields(payload),
-    };
-    cx.record(EventKind::ItemAdded { item })
+    ToolIdentity { agent_type: who.agent_type, item_visibility: who.item_visibility, agent_name: who.agent_name }
 }
 
 /// What a call came to.

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use futures_channel::oneshot;
 use serde_json::Value;
 
-use super::{AppendError, Durability, Log, Record, RequestEvents};
+use super::{AppendError, Durability, Log, NoteKind, Record, RequestEvents};
 use crate::concurrency::{Claim, status_after};
-use crate::event::{Event, EventKind, RequestStatus};
+use crate::event::{Event, EventKind, Outcome, RequestStatus};
 use crate::scope::ScopeKey;
 use crate::state::State;
 use crate::transaction::fill;
@@ -154,14 +154,22 @@ impl Log for MemoryLog {
         Ok(found)
     }
 
-    fn journal(&self, session: &str, before: &str) -> Result<Vec<Value>, AppendError> {
+    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
         let inner = self.lock();
-        let events = inner.of_session(session, before).flat_map(|(_, events)| events);
-        let entries = events.filter_map(|event| match &event.kind {
-            EventKind::JournalAppended { entry } => Some(entry.clone()),
-            _ => None,
-        });
-        Ok(entries.collect())
+        let mut notes = Vec::new();
+        for (_, events) in inner.of_session(session, before) {
+            let has_ended = |note: &Event| {
+                events.iter().any(|event| {
+                    event.path == note.path
+                        && event.attempt == note.attempt
+                        && matches!(event.kind, EventKind::BlockFinished { outcome, .. } if outcome != Outcome::Abandoned)
+                })
+            };
+            notes.extend(
+                events.iter().filter(|event| has_ended(event)).filter_map(|event| kind.read(&event.kind).cloned()),
+            );
+        }
+        Ok(notes)
     }
 }
 

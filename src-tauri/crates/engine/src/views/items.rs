@@ -107,6 +107,9 @@ pub struct Item {
     /// The explicit visibility, kept beside the agent type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item_visibility: Option<Visibility>,
+    /// The block instance of the innermost container around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owned_by: Option<Arc<str>>,
     /// The fields of its type.
     #[serde(flatten)]
     pub payload: Map<String, Value>,
@@ -205,6 +208,7 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
             agent_type: new.agent_type,
             agent_name: new.agent_name,
             item_visibility: new.item_visibility,
+            owned_by: new.owned_by,
             payload: new.payload,
         });
     }

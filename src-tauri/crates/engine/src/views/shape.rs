@@ -67,6 +67,11 @@ fn shape_at(block: &Rc<Block>, depth: usize) -> BlockShape {
                 })
                 .collect(),
         ),
+        Body::Tool { block, .. } => Some(vec![StepShape {
+            op: "tool".to_owned(),
+            label: format!("tool {}", block.name),
+            blocks: vec![shape_at(block, depth + 1)],
+        }]),
         Body::Handler { .. } | Body::Generator(_) => None,
     };
     BlockShape { name: block.name.to_string(), kind: block.kind(), description: block.description.clone(), steps }

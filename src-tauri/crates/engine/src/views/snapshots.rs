@@ -50,19 +50,11 @@ impl Snapshot {
             "durable": self.durable,
             "terminal": self.terminal,
         });
-        NewItem {
-            item_type: "state_snapshot".to_owned(),
-            status: ItemStatus::Completed,
-            key: None,
-            transient: true,
-            agent_type: None,
-            agent_name: None,
-            item_visibility: None,
-            payload: match payload {
-                Value::Object(map) => map,
-                _ => Map::new(),
-            },
-        }
+        let payload = match payload {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        NewItem { transient: true, ..NewItem::plain("state_snapshot", ItemStatus::Completed, payload) }
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::Value;
 use store::EventQuery;
 
 use engine::event::EventKind;
+use engine::log::NoteKind;
 
 use super::Workspace;
 use crate::fault::Fault;
@@ -13,7 +14,7 @@ impl Workspace {
     /// The entries of a session's journal, oldest first; those with a tag where one is named.
     pub fn journal(&self, session: &str, tag: Option<&str>) -> Result<Vec<Json>, Fault> {
         self.session(session)?;
-        let notes = self.store.journal_of(session).map_err(Fault::internal)?;
+        let notes = self.store.notes_of(session, NoteKind::Journal).map_err(Fault::internal)?;
         let is_wanted = |entry: &Value| match (tag, entry["tags"].as_array()) {
             (None, _) => true,
             (Some(tag), Some(tags)) => tags.iter().any(|one| one == tag),

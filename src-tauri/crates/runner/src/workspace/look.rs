@@ -6,7 +6,6 @@ use engine::event::{Event, EventKind, RequestStatus};
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::blocks::{BlockView, blocks};
 use engine::views::items::items;
-use engine::views::snapshots::snapshots;
 use engine::views::{Events, diff};
 use serde_json::Value;
 use store::{EventQuery, RequestQuery, SessionQuery};
@@ -165,23 +164,6 @@ impl Workspace {
         self.request(request)?;
         let events = self.store.events(request, &query).map_err(Fault::internal)?;
         Ok(events.iter().map(|event| EventRow::new(request, event)).collect())
-    }
-
-    /// The checkpoints of a request: the latest of every durable sequencer instance, oldest first.
-    pub fn checkpoints(&self, request: &str) -> Result<Vec<CheckpointRow>, Fault> {
-        let (_, events) = self.log_of(request)?;
-        let mut found: Vec<_> = snapshots(Events::new(&events)).into_iter().filter(|(_, one)| one.durable).collect();
-        found.sort_by_key(|(seq, _)| *seq);
-        let rows = found.into_iter().map(|(_, one)| CheckpointRow {
-            block_instance_id: one.instance.to_string(),
-            path: one.path.to_string(),
-            state: Json(one.state.to_json()),
-            version: one.version,
-            step_name: one.step_name.to_string(),
-            terminal: one.terminal,
-            created_at: one.at,
-        });
-        Ok(rows.collect())
     }
 
     /// Every scope's state at an instant of a request; its newest instant when `at` is absent.

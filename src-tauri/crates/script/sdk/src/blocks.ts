@@ -2,6 +2,8 @@
 //
 // Must not: interpret anything. Rust reads the recorded operations and runs them.
 
+import { describeValue } from './arguments';
+import { knownTools, withCapabilities } from './capabilities';
 import { declaredIn, type Declared, type Definitions } from './resources';
 import { isSchema, type AnySchema } from './schema';
 
@@ -42,6 +44,32 @@ const BLOCK_PLACES: [string, string?][] = [
   ['orgResources', 'project'],
 ];
 
+/** Who the call of a tool speaks as. */
+interface ToolIdentity {
+  agentType?: unknown;
+  itemVisibility?: unknown;
+  agentName?: unknown;
+}
+
+function checkIdentity(identity: unknown, where: string): void {
+  if (typeof identity !== 'object' || identity === null) {
+    throw new TypeError(`${where} takes options like { agentName: "…", itemVisibility: { client: true, history: false } }, got ${describeValue(identity)}`);
+  }
+  const { agentType, itemVisibility, agentName } = identity as ToolIdentity;
+  if (agentType !== undefined && !['primary', 'sub', 'trace'].includes(agentType as string)) {
+    throw new TypeError(`${where}: agentType is "primary", "sub" or "trace", not ${describeValue(agentType)}`);
+  }
+  if (itemVisibility !== undefined) {
+    const { client, history } = (itemVisibility ?? {}) as { client?: unknown; history?: unknown };
+    if (typeof client !== 'boolean' || typeof history !== 'boolean') {
+      throw new TypeError(`${where}: itemVisibility is { client: boolean, history: boolean }, not ${describeValue(itemVisibility)}`);
+    }
+  }
+  if (agentName !== undefined && typeof agentName !== 'string') {
+    throw new TypeError(`${where}: agentName must be a text, not ${describeValue(agentName)}`);
+  }
+}
+
 export class Block {
   readonly kind: Kind;
   readonly name: string;
@@ -71,18 +99,27 @@ export class Block {
   }
 
   get inputSchema(): AnySchema | undefined {
-    return this.config.inputSchema as AnySchema | undefined;
+    const tool = this.tool;
+    // The wrapped block's own connectInput decides what the wrapper takes.
+    const inner = tool && !tool.config.connectInput ? tool.inputSchema : undefined;
+    return (this.config.inputSchema as AnySchema | undefined) ?? inner;
+  }
+
+  /** The block that `asTool` wraps. */
+  get tool(): Block | undefined {
+    return (this.config.asTool as { block: Block } | undefined)?.block;
   }
 
   get outputSchema(): AnySchema | undefined {
-    return this.config.outputSchema as AnySchema | undefined;
+    return (this.config.outputSchema as AnySchema | undefined) ?? this.tool?.outputSchema;
   }
 
   /** The blocks it may run that are known before it does. */
   get children(): readonly Block[] {
-    const listed = this.kind === 'router' ? this.config.routes : this.kind === 'generator' ? this.config.tools : [];
+    const listed = this.kind === 'router' ? this.config.routes : this.kind === 'generator' ? knownTools(this.config) : [];
     const blocks = Array.isArray(listed) ? (listed as unknown[]).filter(isBlock) : [];
     const rescue = Array.isArray(this.config.rescue) ? (this.config.rescue as Handler[]) : [];
+    if (this.tool) blocks.push(this.tool);
     return [...blocks, ...rescue.map((handler) => handler?.block).filter(isBlock)];
   }
 
@@ -107,7 +144,7 @@ export class Block {
 
   /** A copy whose output is mapped; its output schema and `onCompleted` no longer apply. */
   connectOutput(mapper: Fn): Block {
-    const { outputSchema: _schema, onCompleted: _hook, ...rest } = this.config;
+    const { outputSchema: _schema, onCompleted: _hook, mapModelOutput: _seen, ...rest } = this.config;
     return new Block(this.kind, { ...rest, connectOutput: needFunction(mapper, 'connectOutput') });
   }
 
@@ -118,6 +155,13 @@ export class Block {
 
   mapModelOutput(mapper: Fn): Block {
     return new Block(this.kind, { ...this.config, mapModelOutput: needFunction(mapper, 'mapModelOutput') });
+  }
+
+  /** A handler that runs this block as a call of a tool, and leaves what such a call leaves. */
+  asTool(identity: ToolIdentity = {}): Block {
+    checkIdentity(identity, `asTool of ${this.kind} "${this.name}"`);
+    const { description, config } = this;
+    return new Block('handler', { name: `${this.name}__as_tool`, description, mapModelOutput: config.mapModelOutput, asTool: { block: this, ...identity } });
   }
 }
 
@@ -148,7 +192,7 @@ export function needHandlers(handlers: unknown, where: string): Handler[] {
 }
 
 export function handler(config: Config): Block {
-  const block = new Block('handler', config);
+  const block = new Block('handler', withCapabilities('handler', config));
   if (typeof config.execute !== 'function') {
     throw new Error(`Cannot build "${block.name}" (handler) without an execute function`);
   }
@@ -156,7 +200,7 @@ export function handler(config: Config): Block {
 }
 
 export function router(config: Config): Block {
-  const block = new Block('router', config);
+  const block = new Block('router', withCapabilities('router', config));
   if (typeof config.execute !== 'function') {
     throw new Error(`Cannot build "${block.name}" (router) without an execute function`);
   }
@@ -168,8 +212,8 @@ export function router(config: Config): Block {
 }
 
 export function generator(config: Config): Block {
-  const block = new Block('generator', config);
-  if (config.model === undefined) throw new Error(`Generator "${block.name}" needs a model`);
+  const block = new Block('generator', withCapabilities('generator', config));
+  if (block.config.model === undefined) throw new Error(`Generator "${block.name}" needs a model`);
   if (config.prompt === undefined) throw new Error(`Generator "${block.name}" needs a prompt`);
   return block;
 }

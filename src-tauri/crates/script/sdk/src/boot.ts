@@ -4,12 +4,14 @@ import { isBlock, type Block } from './blocks';
 import { clientData } from './client-data';
 import { contextFor, forget } from './context';
 import { describeFlow, describeLate, functions, schemas } from './describe';
-import { decodeError, encodeError, reviveError } from './errors';
+import { decodeError, encodeError, reviveError } from './thrown';
 import { modelInstance } from './generator';
 import { isFlow, type Flow } from './flow';
 import { answer, currentToken, native, runAs, wire } from './host';
+import { describe } from './json-schema';
 import { keyOf } from './policies';
-import { checkField, describe, parse } from './schema';
+import { checkField, parse, parseAsync, type Answer } from './schema';
+import { rejected, takeUnhandled } from './rejections';
 import { Boxed } from './sequencer';
 import { toJson } from './values';
 import { abortRequest } from './web';
@@ -46,6 +48,13 @@ function finish(call: number, value: unknown): void {
   native.done(call, json === undefined ? 'undefined' : 'value', json ?? '');
 }
 
+/** `{ data }`, `{}` for `undefined`, or `{ issues }`. */
+function parsed(result: Answer): string {
+  if (!result.ok) return JSON.stringify({ issues: result.issues });
+  const data = toJson(result.data, 'the parsed value');
+  return data === undefined ? '{}' : `{"data":${data}}`;
+}
+
 const host = {
   flows: (): string => JSON.stringify(flows.map((flow) => flow.kind)),
 
@@ -74,10 +83,15 @@ const host = {
   answer: (id: number, ok: boolean, payload: string): void => answer(id, ok, payload, decodeError),
 
   parse(schema: number, json: string | undefined): string {
-    const result = parse(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json));
-    if (!result.ok) return JSON.stringify({ issues: result.issues });
-    const data = toJson(result.data, 'the parsed value');
-    return data === undefined ? '{}' : `{"data":${data}}`;
+    return parsed(parse(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json)));
+  },
+
+  parseAsync(call: number, schema: number, token: number, json: string | undefined): void {
+    runAs(token, () => {
+      parseAsync(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json)).then(
+        (result) => native.done(call, 'value', parsed(result)),
+      ).catch((error: unknown) => native.done(call, 'error', encodeError(error)));
+    });
   },
 
   checkField(schema: number, field: string, json: string): string {
@@ -104,6 +118,10 @@ const host = {
   },
 
   abort: abortRequest,
+
+  rejected,
+
+  takeUnhandled,
 
   forget,
 

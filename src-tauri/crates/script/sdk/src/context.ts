@@ -1,7 +1,8 @@
 // `ctx`: what an author's function can reach. Thin: every member asks the engine.
 
+import { offered } from './capabilities';
 import { costEstimate } from './describe';
-import { decodeError, reviveError } from './errors';
+import { decodeError, reviveError } from './thrown';
 import { ask, native } from './host';
 import { runOnce } from './once';
 import { resourcesFor } from './resource-handles';
@@ -23,6 +24,7 @@ interface Info {
   requestId: string;
   flow: string;
   action: string;
+  startedAt: number;
   session: string;
   user: string;
   project?: string;
@@ -34,6 +36,8 @@ interface Info {
   self?: Facts;
   sequencer?: Facts;
   has: string[];
+  /** The capabilities of the blocks around, outermost first. */
+  uses: number[];
 }
 
 interface Found {
@@ -79,6 +83,9 @@ function sessionExtras(token: number, info: () => Info): object {
     },
     getJournal: async (query: Json = {}): Promise<unknown> =>
       JSON.parse(native.sync('journal.read', token, JSON.stringify(query)) ?? '[]') as unknown,
+    get metadata() {
+      return JSON.parse(native.sync('metadata.read', token, '') as string) as Json;
+    },
     setMetadata: async (metadata: Json): Promise<void> => {
       native.sync('metadata', token, toJson(metadata, 'ctx.session.setMetadata') as string);
     },
@@ -126,6 +133,11 @@ function emitters(token: number) {
 function responseOf(token: number): object {
   const getItems = () => JSON.parse(native.sync('items', token, '["request"]') as string) as unknown[];
   return { getItems, getItemCount: () => getItems().length };
+}
+
+/** A context belongs to code that runs, so its request is in progress. */
+function runtimeOf({ requestId, action, startedAt }: Info): object {
+  return Object.freeze({ requestId, actionName: action, status: 'in_progress', startedAtMs: startedAt, metadata: {} });
 }
 
 const contexts = new Map<number, object>();
@@ -181,6 +193,7 @@ function makeContext(token: number): object {
     parent: () => (info().parent ? (shared('parent', 'ctx.parent', info().parent) ?? info().parent) : undefined),
     resources: () => resourcesFor(token),
     response: () => responseOf(token),
+    cap: () => offered(info().uses, () => contextFor(token)),
     emit: () => emit,
     emitMessage: () => emit.message,
     emitComponent: () => emit.component,
@@ -198,7 +211,11 @@ function makeContext(token: number): object {
     signal: () => requestSignal,
     attempt: () => info().attempt,
     idempotencyKey: () => `${info().requestId}:${info().path}`,
-    requestRuntime: () => ({ requestId: info().requestId, actionName: info().action, status: 'in_progress' }),
+    requestRuntime: () => runtimeOf(info()),
+    // Settings belong to a host, and this one has none to give.
+    settings: () => Object.freeze({}),
+    // Every event is one already: a resume finds what any block that ended left.
+    saveCheckpoint: () => () => Promise.resolve(),
   };
   const ctx = {};
   const made = new Map<string, unknown>();

@@ -2,9 +2,11 @@
 
 import { Block, isBlock, needHandlers, type Config, type Fn, type Handler } from './blocks';
 import { isolate, resource } from './bindings';
+import { capabilitiesOf, capabilityId, statesOf } from './capabilities';
 import { hasClientData } from './client-data';
 import { rootOf, type Flow } from './flow';
 import { actionHooks, requestHooks } from './hooks';
+import { containerOf } from './container';
 import { cacheOf, generatorSettings } from './generator';
 import { concurrencyOf, sessionPast } from './policies';
 import { fieldsOf, isSchema, type AnySchema } from './schema';
@@ -55,6 +57,10 @@ const SCOPES: [string, string][] = [
   ['projectStateSchema', 'project'],
   ['orgStateSchema', 'project'],
 ];
+
+function scopeOf(key: string): string {
+  return (SCOPES.find(([name]) => name === key) as [string, string])[1];
+}
 
 /** The flow's settings for tools, which reach every generator of it. */
 let flowTools: Config = {};
@@ -156,12 +162,20 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     const schema = stateSchema(config[key]);
     if (schema) declarations.push({ scope, owner: `block "${block.name}"`, schema });
   }
+  for (const capability of capabilitiesOf(config)) {
+    for (const [key, schema] of statesOf(capability)) {
+      const owner = `capability "${capability.name}" of block "${block.name}"`;
+      declarations.push({ scope: scopeOf(key), owner, schema: stateSchema(schema) });
+    }
+  }
   const described: Config = {
     id,
+    uses: capabilitiesOf(config).map(capabilityId),
     name: block.name,
     kind: block.kind,
     description: block.description,
-    inputSchema: schemaId(block.inputSchema),
+    // The block that a tool wraps checks its input itself.
+    inputSchema: schemaId(block.tool ? config.inputSchema : block.inputSchema),
     outputSchema: schemaId(config.outputSchema),
     stateSchema: stateSchema(config.stateSchema),
     connectInput: functionId(config.connectInput),
@@ -173,13 +187,17 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     retry: retry(config.retry as Config | undefined),
     transient: config.transient === true,
     activeStatus: text(config.activeStatusMessage),
+    container: containerOf(config.container, `${block.kind} "${block.name}"`),
     resources: block.ownResources.map((declared) => resource(declared, `block "${block.name}"`)),
   };
   const child = (inner: Block) => describeBlock(inner, blocks, declarations);
   if (config.rescue) {
     described.rescue = handlersOf(config.rescue, block.name).map(({ when, block: inner }) => ({ when, block: child(inner) }));
   }
-  if (block instanceof Sequencer) {
+  if (block.tool) {
+    const { block: tool, ...identity } = config.asTool as Config & { block: Block };
+    Object.assign(described, { kind: 'tool', tool: child(tool), ...identity });
+  } else if (block instanceof Sequencer) {
     described.durable = config.durable !== false;
     described.steps = block.operations.map((operation) => ({
       op: operation.op,

@@ -1,6 +1,6 @@
-// The error classes flows can throw and catch, and errors on their way to and from the engine.
+// The error classes that flows can throw and catch (core-semantics §8).
 
-import { wire as toWire } from './host';
+type Options = Partial<FlowError> & { cause?: unknown };
 
 export class FlowError extends Error {
   code?: string;
@@ -10,7 +10,7 @@ export class FlowError extends Error {
   blockInstanceId?: string;
   scope?: string;
 
-  constructor(message: string, options: Partial<FlowError> & { cause?: unknown } = {}) {
+  constructor(message: string, options: Options = {}) {
     super(message);
     this.name = 'FlowError';
     this.retryable = options.retryable ?? false;
@@ -22,47 +22,89 @@ export class FlowError extends Error {
     if (options.scope !== undefined) this.scope = options.scope;
   }
 
+  /** Recognises a `FlowError` of another copy of this module too, by its class's name. */
   static isInstance(value: unknown): value is FlowError {
-    return value instanceof FlowError || (value instanceof Error && value.name === 'FlowError');
+    return value instanceof FlowError || (value instanceof Error && classNames(value).includes('FlowError'));
   }
 }
 
-export class ValidationError extends FlowError {
-  constructor(message: string, options: Partial<FlowError> = {}) {
-    super(message, { code: 'validation_error', ...options });
-    this.name = 'ValidationError';
-  }
+type FlowErrorClass = new (message: string, options?: Options) => FlowError;
+
+/** A class that differs from `FlowError` in its name, its code, and whether trying again can help. */
+function kind(name: string, code: string, retryable = false): FlowErrorClass {
+  const made = class extends FlowError {
+    constructor(message: string, options: Options = {}) {
+      super(message, { code, retryable, ...options });
+      this.name = name;
+    }
+  };
+  Object.defineProperty(made, 'name', { value: name });
+  return made;
+}
+
+export const ValidationError = kind('ValidationError', 'validation_error');
+export const OutputValidationError = kind('OutputValidationError', 'output_validation_error');
+export const SequencerOutputSchemaError = kind('SequencerOutputSchemaError', 'sequencer_output_schema_error');
+export const SequencerSchemaMismatchError = kind('SequencerSchemaMismatchError', 'sequencer_schema_mismatch_error');
+export const SchemaConflictError = kind('SchemaConflictError', 'schema_conflict');
+export const StrictSchemaError = kind('StrictSchemaError', 'strict_schema_error');
+export const AmbiguousBlockNameError = kind('AmbiguousBlockNameError', 'ambiguous_block_name');
+export const RouteUnavailableError = kind('RouteUnavailableError', 'route_unavailable');
+export const ReplayDriftError = kind('ReplayDriftError', 'replay_drift');
+export const NetworkError = kind('NetworkError', 'network_error', true);
+export const TimeoutError = kind('TimeoutError', 'timeout_error', true);
+export const RateLimitError = kind('RateLimitError', 'rate_limit_error', true);
+export const ModelError = kind('ModelError', 'model_error', true);
+export const ProviderUnavailableError = kind('ProviderUnavailableError', 'provider_unavailable_error', true);
+export const ContextLengthError = kind('ContextLengthError', 'context_length_error');
+export const ToolExecutionError = kind('ToolExecutionError', 'tool_execution_error');
+
+/** One of the details as a property of the error. */
+function detail(error: FlowError, name: string): void {
+  const value = (error.details as Record<string, unknown> | undefined)?.[name];
+  if (value !== undefined) Object.defineProperty(error, name, { value, enumerable: true, configurable: true });
 }
 
 export class ConcurrentModificationError extends FlowError {
-  constructor(message = 'State update failed due to concurrent modifications', options: Partial<FlowError> = {}) {
+  declare readonly attempts: number;
+
+  constructor(message = 'State update failed due to concurrent modifications', options: Options = {}) {
     super(message, { code: 'concurrent_modification', retryable: true, ...options });
     this.name = 'ConcurrentModificationError';
+    detail(this, 'attempts');
   }
 }
 
-export class SequencerOutputSchemaError extends FlowError {
-  constructor(message: string, options: Partial<FlowError> = {}) {
-    super(message, { code: 'sequencer_output_schema_error', ...options });
-    this.name = 'SequencerOutputSchemaError';
+function resourceError(name: string, code: string): FlowErrorClass {
+  const Base = kind(name, code);
+  const made = class extends Base {
+    constructor(message: string, options: Options = {}) {
+      super(message, options);
+      detail(this, 'resourceKey');
+    }
+  };
+  Object.defineProperty(made, 'name', { value: name });
+  return made;
+}
+
+export const ResourceAlreadyExistsError = resourceError('ResourceAlreadyExistsError', 'resource_already_exists');
+export const ResourceDeletedError = resourceError('ResourceDeletedError', 'resource_deleted');
+
+/** Not a `FlowError` (core-semantics §8). */
+export class ScopeMutationTimeoutError extends Error {
+  override name = 'ScopeMutationTimeoutError';
+  readonly code = 'SCOPE_MUTATION_TIMEOUT';
+  declare readonly details?: unknown;
+  declare readonly timeoutMs: number;
+
+  constructor(message: string, { details }: Options = {}) {
+    super(message);
+    if (details !== undefined) this.details = details;
+    detail(this as unknown as FlowError, 'timeoutMs');
   }
 }
 
-export class ResourceAlreadyExistsError extends FlowError {
-  constructor(message: string, options: Partial<FlowError> = {}) {
-    super(message, { code: 'resource_already_exists', ...options });
-    this.name = 'ResourceAlreadyExistsError';
-  }
-}
-
-export class ResourceDeletedError extends FlowError {
-  constructor(message: string, options: Partial<FlowError> = {}) {
-    super(message, { code: 'resource_deleted', ...options });
-    this.name = 'ResourceDeletedError';
-  }
-}
-
-class LimitError extends FlowError {
+export class LimitError extends FlowError {
   constructor(message: string) {
     super(message, { code: 'limit_exceeded' });
     this.name = 'LimitError';
@@ -73,98 +115,15 @@ export class SuspensionError extends Error {
   override name = 'SuspensionError';
 }
 
-const classes: Record<string, new (message: string, options: Partial<FlowError>) => Error> = {
-  FlowError,
-  ValidationError,
-  ConcurrentModificationError,
-  SequencerOutputSchemaError,
-  ResourceAlreadyExistsError,
-  ResourceDeletedError,
-};
-
-// Ten frames, the default, are used up by the promise machinery around an author's line.
-(Error as unknown as { stackTraceLimit: number }).stackTraceLimit = 40;
-
-/** Thrown objects that went to the engine, so that a rescue or hook gets the very same object. */
-const thrown = new Map<number, unknown>();
-let nextHandle = 1;
-
-interface Wire {
-  name: string;
-  message: string;
-  code?: string;
-  retryable?: boolean;
-  details?: unknown;
-  stack?: string;
-  classes: string[];
-  handle?: number;
-}
-
-/** What was thrown, as the engine records it (core-semantics §2.3, step 9). */
-export function encodeError(value: unknown): string {
-  const handle = nextHandle++;
-  let error: Error;
-  if (value instanceof Error) error = value;
-  else if (typeof value === 'string' && value !== '') error = new Error(value);
-  // QuickJS throws null when not even an error object can be made any more.
-  else if (value === null) error = new LimitError('used more memory than limits.memoryMb allows, or threw null itself');
-  else error = new Error('Unknown block execution error');
-  thrown.set(handle, error);
-  const flow = error as FlowError;
-  const wire: Wire = {
-    name: error.name !== 'Error' ? error.name : (error.constructor?.name ?? 'Error'),
-    message: String(error.message),
-    classes: classNames(error),
-    handle,
-  };
-  if (typeof flow.code === 'string') wire.code = flow.code;
-  if (flow.retryable === true) wire.retryable = true;
-  const details = detailsOf(error);
-  if (details !== undefined) wire.details = details;
-  if (typeof error.stack === 'string') wire.stack = error.stack;
-  try {
-    return toWire(wire);
-  } catch {
-    delete wire.details;
-    return toWire(wire);
-  }
-}
-
-/** An error of the engine, or one that was here before, as an object to throw or to hand over. */
-export function decodeError(json: string): Error {
-  return reviveError(JSON.parse(json) as Wire);
-}
-
-export function reviveError(wire: Wire): Error {
-  if (wire.handle !== undefined && thrown.has(wire.handle)) return thrown.get(wire.handle) as Error;
-  const known = wire.classes.map((name) => classes[name]).find((found) => found !== undefined);
-  const options: Partial<FlowError> = {};
-  if (wire.code !== undefined) options.code = wire.code;
-  if (wire.retryable !== undefined) options.retryable = wire.retryable;
-  if (wire.details !== undefined) options.details = wire.details;
-  const error = known ? new known(wire.message, options) : new Error(wire.message);
-  error.name = wire.name;
-  // Where it was made says nothing; who asked for what failed may put its own place here.
-  error.stack = '';
-  if (!known && wire.code !== undefined) (error as FlowError).code = wire.code;
-  return error;
-}
-
-function classNames(error: Error): string[] {
+/** Class names along the prototype chain, nearest first. */
+export function classNames(error: Error): string[] {
   const names: string[] = [];
   let prototype: object | null = Object.getPrototypeOf(error) as object | null;
   while (prototype && prototype !== Object.prototype) {
     const name = (prototype.constructor as { name?: string } | undefined)?.name;
-    if (name) names.push(name);
+    if (name && !names.includes(name)) names.push(name);
     prototype = Object.getPrototypeOf(prototype) as object | null;
   }
   if (error.name && !names.includes(error.name)) names.unshift(error.name);
   return names;
-}
-
-function detailsOf(error: Error): unknown {
-  const { details, cause } = error as FlowError & { cause?: unknown };
-  if (cause === undefined) return details;
-  const chain = cause instanceof Error ? { name: cause.name, message: cause.message } : { message: String(cause) };
-  return { ...(typeof details === 'object' && details !== null ? details : {}), cause: chain };
 }

@@ -4,6 +4,7 @@ import { isBlock, type Block, type Config } from './blocks';
 import { checkHooks } from './hooks';
 import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
+import { checkEntries, checkIdentity, mint } from './instances';
 import { declaredIn, type Declared } from './resources';
 import { isSchema } from './schema';
 
@@ -12,6 +13,10 @@ export class Flow {
 
   get kind(): string {
     return this.definition.kind as string;
+  }
+
+  get id(): string {
+    return (this.definition.id as string | undefined) ?? this.kind;
   }
 
   get actions(): Record<string, Config> {
@@ -51,7 +56,8 @@ export function defineFlow(definition: Config): FlowType {
   if (typeof actions !== 'object' || actions === null || Array.isArray(actions)) {
     throw new Error(`Flow "${definition.kind}": "actions" must be an object of actions`);
   }
-  for (const [name, action] of Object.entries(actions as Record<string, Config>)) rootOf(definition.kind, name, action);
+  const entries = [definition, definition.internal, definition.task] as ({ actions?: Record<string, Config> } | undefined)[];
+  for (const [name, action] of entries.flatMap((one) => Object.entries(one?.actions ?? {}))) rootOf(definition.kind, name, action);
   for (const scope of ['request', 'session', 'user', 'project', 'org']) {
     const schema = (definition[scope] as Config | undefined)?.stateSchema;
     if (schema !== undefined && !isSchema(schema)) {
@@ -62,8 +68,9 @@ export function defineFlow(definition: Config): FlowType {
   checkHooks(definition);
   checkPolicies(definition);
   needUser(definition);
-  const factory = (options: Config = {}): FlowType =>
-    defineFlow({ ...definition, ...options, actions: mergeActions(definition, options) });
+  checkEntries(definition);
+  checkIdentity(definition);
+  const factory = (options: Config = {}): FlowType => defineFlow(mint(definition, options));
   return Object.setPrototypeOf(Object.assign(factory, { definition }), Flow.prototype) as FlowType;
 }
 
@@ -99,12 +106,4 @@ export function rootOf(kind: string, name: string, action: Config): Block {
     throw new Error(`Flow "${kind}": action "${name}": inputSchema must be a zod schema`);
   }
   return root;
-}
-
-function mergeActions(definition: Config, options: Config): Record<string, Config> {
-  const merged = { ...(definition.actions as Record<string, Config>) };
-  for (const [name, action] of Object.entries((options.actions ?? {}) as Record<string, Config | undefined>)) {
-    if (action) merged[name] = { ...merged[name], ...action };
-  }
-  return merged;
 }

@@ -3,6 +3,7 @@
 // Must not: call a model. Rust asks models and runs tools.
 
 import { isBlock, needBlock, type Block, type Config } from './blocks';
+import { contextEntries, knownTools, laterTools } from './capabilities';
 import { functionId, retry, text } from './describe';
 import type { AnySchema } from './schema';
 
@@ -32,15 +33,15 @@ export function generatorSettings(config: Config, flowTools: Config, child: (blo
     model: instance ? undefined : text(config.model),
     instance,
     prompt: prompt.map(text).filter((part) => part !== undefined),
-    context: contextParts(config.context),
+    context: contextParts(contextEntries(config, resolved)),
     ...historyOf(config.history),
     user: text(config.user),
     structured: output !== undefined && kind !== 'ZodString' && kind !== 'string',
     agentType: config.agentType,
     itemVisibility: config.itemVisibility,
     agentName: config.agentName,
-    tools: Array.isArray(config.tools) ? config.tools.map((tool, at) => child(needBlock(tool, `generator "${String(config.name)}": tools[${at}]`))) : [],
-    toolsCall: functionId(config.tools),
+    tools: knownTools(config).map((tool, at) => child(needBlock(tool, `generator "${String(config.name)}": tools[${at}]`))),
+    toolsCall: functionId(laterTools(config)),
     describeTools: config.describeTools !== false,
     maxIterations: Number(loop.maxIterations ?? config.maxIterations ?? 8) || 1,
     runTools: loop.runTools !== false,

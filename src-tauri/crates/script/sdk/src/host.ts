@@ -82,11 +82,22 @@ function carrying(callback: unknown, token: number): unknown {
   return (value: unknown) => runAs(token, () => (callback as (v: unknown) => unknown)(value));
 }
 
+/** On a promise that `then` made: the token of the code that called it. */
+const owner = Symbol('owner');
+
+/** Whose a promise is: its maker's by `then`, else that of the code that runs now. */
+export function ownerOf(promise: object): number {
+  return (promise as { [owner]?: number })[owner] ?? current;
+}
+
 Promise.prototype.then = function (this: Promise<unknown>, onFulfilled?: unknown, onRejected?: unknown) {
-  const token = current;
-  return nativeThen.call(
+  // A promise that another one adopts is asked by no code of the flow; it goes on as its maker's.
+  const token = current === LOAD ? ownerOf(this) : current;
+  const made = nativeThen.call(
     this,
     carrying(onFulfilled, token) as never,
     carrying(onRejected, token) as never,
   );
+  (made as { [owner]?: number })[owner] = token;
+  return made;
 } as typeof Promise.prototype.then;

@@ -2,14 +2,30 @@
 
 export { handler, router, generator } from './blocks';
 export { sequencer } from './sequencer';
+export { defineCapability } from './capabilities';
 export { defineFlow } from './flow';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './resources';
 export { transientSlot } from './schema';
 export {
   FlowError,
   ValidationError,
-  ConcurrentModificationError,
+  OutputValidationError,
   SequencerOutputSchemaError,
+  SequencerSchemaMismatchError,
+  SchemaConflictError,
+  StrictSchemaError,
+  AmbiguousBlockNameError,
+  ConcurrentModificationError,
+  ScopeMutationTimeoutError,
+  RouteUnavailableError,
+  ReplayDriftError,
+  NetworkError,
+  TimeoutError,
+  RateLimitError,
+  ModelError,
+  ProviderUnavailableError,
+  ContextLengthError,
+  ToolExecutionError,
   ResourceAlreadyExistsError,
   ResourceDeletedError,
   SuspensionError,

@@ -1,4 +1,4 @@
-// What a zod schema says, in words the engine and a form understand; zod 3 and zod 4 alike.
+// What a zod schema says, read the same way from zod 3 and zod 4.
 //
 // Must not: import zod. The workspace may have its own copy, so schemas are read by their shape.
 
@@ -10,12 +10,13 @@ interface Parsed {
 
 export interface AnySchema {
   safeParse(value: unknown): Parsed;
+  safeParseAsync?(value: unknown): Promise<Parsed>;
   description?: string;
   _def?: Definition;
   _zod?: { def: Definition; bag?: Record<string, unknown> };
 }
 
-type Definition = Record<string, unknown> & { typeName?: string; type?: unknown };
+export type Definition = Record<string, unknown> & { typeName?: string; type?: unknown };
 
 export interface Field {
   name: string;
@@ -42,7 +43,15 @@ export interface Answer {
 }
 
 export function parse(schema: AnySchema, value: unknown): Answer {
-  const parsed = schema.safeParse(value);
+  return answered(schema.safeParse(value));
+}
+
+/** As `parse`, and refinements may wait. */
+export async function parseAsync(schema: AnySchema, value: unknown): Promise<Answer> {
+  return answered(await (schema.safeParseAsync?.(value) ?? schema.safeParse(value)));
+}
+
+function answered(parsed: Parsed): Answer {
   if (parsed.success) return { ok: true, data: parsed.data };
   const issues = parsed.error?.issues ?? [{ path: [], message: parsed.error?.message ?? 'invalid' }];
   return { ok: false, issues: issues.map((issue) => ({ path: dotted(issue.path), message: issue.message })) };
@@ -75,19 +84,19 @@ function dotted(path: (string | number)[]): string {
   return path.map(String).join('.');
 }
 
-function definition(schema: AnySchema): Definition {
+export function definition(schema: AnySchema): Definition {
   return schema._zod?.def ?? schema._def ?? {};
 }
 
 /** One name for both generations: `ZodString` and `string` are `string`. */
-function typeOf(schema: AnySchema): string {
+export function typeOf(schema: AnySchema): string {
   const def = definition(schema);
   if (typeof def.typeName === 'string') return def.typeName.slice(3).toLowerCase();
   return typeof def.type === 'string' ? def.type : 'unknown';
 }
 
 /** What a wrapper wraps. */
-function inside(schema: AnySchema): AnySchema | undefined {
+export function inside(schema: AnySchema): AnySchema | undefined {
   const def = definition(schema);
   switch (typeOf(schema)) {
     case 'optional':
@@ -112,7 +121,7 @@ function inside(schema: AnySchema): AnySchema | undefined {
   }
 }
 
-function shapeOf(schema: AnySchema): Record<string, AnySchema> | undefined {
+export function shapeOf(schema: AnySchema): Record<string, AnySchema> | undefined {
   let at: AnySchema | undefined = schema;
   for (let depth = 0; at && depth < 20; depth++) {
     if (typeOf(at) === 'object') {
@@ -124,124 +133,10 @@ function shapeOf(schema: AnySchema): Record<string, AnySchema> | undefined {
   return undefined;
 }
 
-type JsonSchema = Record<string, unknown>;
-
-/** JSON Schema (draft 7) of what may be put in: for forms, models, and telling declarations apart. */
-export function describe(schema: AnySchema, depth = 0): JsonSchema {
-  // A schema that contains itself ends here; a form shows raw JSON from that level on.
-  if (depth > 24) return {};
-  const described = shapeFor(schema, depth);
-  const words = schema.description;
-  return words && described.description === undefined ? { ...described, description: words } : described;
-}
-
-function shapeFor(schema: AnySchema, depth: number): JsonSchema {
-  const def = definition(schema);
-  const go = (inner: unknown): JsonSchema => describe(inner as AnySchema, depth + 1);
-  switch (typeOf(schema)) {
-    case 'string':
-      return { type: 'string', ...limits(schema, 'minLength', 'maxLength') };
-    case 'number':
-    case 'int':
-      return { type: isInteger(schema) ? 'integer' : 'number', ...limits(schema, 'minimum', 'maximum') };
-    case 'boolean':
-      return { type: 'boolean' };
-    case 'date':
-      return { type: 'string', format: 'date-time' };
-    case 'null':
-      return { type: 'null' };
-    case 'literal': {
-      const values = (def.values as unknown[] | undefined) ?? [def.value];
-      return values.length === 1 ? { const: values[0] } : { enum: values };
-    }
-    case 'enum':
-    case 'nativeenum':
-      return { type: 'string', enum: enumValues(def) };
-    case 'array':
-      return { type: 'array', items: go(def.element ?? def.type), ...limits(schema, 'minItems', 'maxItems') };
-    case 'tuple':
-      return { type: 'array', items: (def.items as unknown[]).map(go) };
-    case 'set':
-      return { type: 'array', uniqueItems: true };
-    case 'object':
-      return objectShape(schema, go);
-    case 'record':
-      return { type: 'object', additionalProperties: go(def.valueType) };
-    case 'union':
-    case 'discriminatedunion': {
-      const options = def.options as unknown[] | Map<string, unknown>;
-      return { anyOf: [...options.values()].map(go) };
-    }
-    case 'intersection':
-      return { allOf: [go(def.left), go(def.right)] };
-    case 'nullable':
-      return { anyOf: [go(def.innerType), { type: 'null' }] };
-    case 'default':
-    case 'prefault': {
-      const given = def.defaultValue;
-      const value: unknown = typeof given === 'function' ? (given as () => unknown)() : given;
-      return { ...go(def.innerType), default: value };
-    }
-    default: {
-      const inner = inside(schema);
-      return inner ? go(inner) : {};
-    }
-  }
-}
-
-function objectShape(schema: AnySchema, go: (inner: unknown) => JsonSchema): JsonSchema {
-  const shape = shapeOf(schema) ?? {};
-  const properties: Record<string, JsonSchema> = {};
-  const required: string[] = [];
-  for (const name of Object.keys(shape)) {
-    properties[name] = go(shape[name]);
-    if (!(shape[name] as AnySchema).safeParse(undefined).success) required.push(name);
-  }
-  const described: JsonSchema = { type: 'object', properties };
-  if (required.length > 0) described.required = required;
-  return described;
-}
-
-function enumValues(def: Definition): unknown[] {
-  if (Array.isArray(def.values)) return def.values as unknown[];
-  const entries = (def.entries ?? def.values ?? {}) as Record<string, unknown>;
-  // A numeric TypeScript enum also maps its numbers back to names; those keys are not values.
-  return Object.keys(entries).filter((key) => Number.isNaN(Number(key))).map((key) => entries[key]);
-}
-
-interface Check {
-  kind?: string;
-  value?: unknown;
-}
-
-function isInteger(schema: AnySchema): boolean {
-  const def = definition(schema);
-  const checks = (def.checks ?? []) as (Check & { _zod?: { def?: { format?: string } } })[];
-  if (typeOf(schema) === 'int' || String(def.format ?? '').includes('int')) return true;
-  return checks.some((check) => check.kind === 'int' || String(check._zod?.def?.format ?? '').includes('int'));
-}
-
-function limits(schema: AnySchema, low: string, high: string): JsonSchema {
-  const found: JsonSchema = {};
-  const def = definition(schema);
-  const bag = schema._zod?.bag ?? {};
-  for (const check of (def.checks ?? []) as Check[]) {
-    if (check.kind === 'min') found[low] = check.value;
-    if (check.kind === 'max') found[high] = check.value;
-    if (check.kind === 'email' || check.kind === 'url' || check.kind === 'uuid' || check.kind === 'datetime') {
-      found.format = { email: 'email', url: 'uri', uuid: 'uuid', datetime: 'date-time' }[check.kind];
-    }
-  }
-  const bounds = def as { minLength?: { value: number } | null; maxLength?: { value: number } | null };
-  if (bounds.minLength && typeof bounds.minLength === 'object') found[low] = bounds.minLength.value;
-  if (bounds.maxLength && typeof bounds.maxLength === 'object') found[high] = bounds.maxLength.value;
-  if (typeof bag.minimum === 'number' && Number.isSafeInteger(bag.minimum)) found[low] ??= bag.minimum;
-  if (typeof bag.maximum === 'number' && Number.isSafeInteger(bag.maximum)) found[high] ??= bag.maximum;
-  for (const bound of [found[low], found[high]]) {
-    if (bound !== undefined && Math.abs(bound as number) === Number.MAX_SAFE_INTEGER) {
-      delete found[low];
-      delete found[high];
-    }
-  }
-  return found;
+/** Two object schemas as one, or the name of the field that both declare differently. */
+export function extend(own: AnySchema, more: AnySchema): AnySchema | string {
+  const [one, two] = [shapeOf(own), shapeOf(more)];
+  const join = (own as AnySchema & { extend?: (shape: object) => AnySchema }).extend;
+  if (!one || !two || typeof join !== 'function') return '';
+  return Object.keys(two).find((field) => field in one && one[field] !== two[field]) ?? join.call(own, two);
 }

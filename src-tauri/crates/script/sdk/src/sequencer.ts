@@ -13,7 +13,9 @@ import {
   type Fn,
   type Operation,
 } from './blocks';
-import { isSchema } from './schema';
+import { withCapabilities } from './capabilities';
+import { isSchema, type AnySchema } from './schema';
+import { after, compare } from './tracked';
 
 /** Wraps a sequencer while it passes through promise machinery that would call its `then`. */
 export class Boxed {
@@ -124,6 +126,20 @@ export class Sequencer extends Block {
     const own = super.inputSchema;
     const first = this.operations[0];
     return own ?? (first?.op === 'step' && !first.connector ? first.block?.inputSchema : undefined);
+  }
+
+  /** What its last operation makes; only the declared schema is checked while it runs. */
+  override get outputSchema() {
+    return this.config.connectOutput ? undefined : (this.#made() ?? super.outputSchema);
+  }
+
+  #made() {
+    return this.operations.reduce((before, operation) => after(operation, before), undefined as AnySchema | undefined);
+  }
+
+  /** Throws when the chain cannot make the declared output, as far as its schemas tell. */
+  validate(): void {
+    compare(this.name, super.outputSchema, this.#made());
   }
 
   step(...args: unknown[]): Sequencer {
@@ -315,7 +331,7 @@ export class Sequencer extends Block {
   /** On a sequencer the mapper is one more operation at the front, so that it composes. */
   override connectInput(mapper: Fn): Sequencer {
     const { inputSchema: _schema, ...config } = this.config;
-    const operation = { op: 'map', call: needFunction(mapper, 'connectInput') };
+    const operation = { op: 'connectInput', call: needFunction(mapper, 'connectInput') };
     return new Sequencer(config, [operation, ...this.operations]);
   }
 
@@ -326,5 +342,5 @@ export class Sequencer extends Block {
 }
 
 export function sequencer(config: Config): Sequencer {
-  return new Sequencer(config);
+  return new Sequencer(withCapabilities('sequencer', config));
 }

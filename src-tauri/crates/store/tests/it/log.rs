@@ -153,7 +153,7 @@ fn earlier_requests_of_a_session_count_when_they_completed() {
             request.commit(finished(status)).unwrap();
         }
     }
-    let earlier = bed.session_events("ses", "six").unwrap();
+    let earlier = bed.session_events("ses", "six", 50).unwrap();
     assert_eq!(earlier.iter().map(|(id, _)| &**id).collect::<Vec<_>>(), ["one", "five"]);
     assert_eq!(earlier[0].1, bed.events("one", &EventQuery::default()).unwrap());
 }

@@ -20,6 +20,7 @@ fn item(transient: bool) -> EventKind {
             agent_type: None,
             agent_name: None,
             item_visibility: None,
+            owned_by: None,
             payload: object(json!({"text": "hello"})),
         },
     }

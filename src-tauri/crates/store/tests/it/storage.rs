@@ -27,6 +27,7 @@ fn step(request: &mut Request<'_>, n: u64, version: u64) {
         agent_type: None,
         agent_name: None,
         item_visibility: None,
+        owned_by: None,
         payload: object(json!({"role": "user", "content": format!("page {n}")})),
     };
     let increment = Operation::Increment { by: object(json!({"pages": 1})) };

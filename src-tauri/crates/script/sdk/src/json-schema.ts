@@ -1,0 +1,89 @@
+// A zod schema as JSON Schema: for forms, for models, and for telling declarations apart.
+
+import { definition, inside, shapeOf, typeOf, type AnySchema, type Definition } from './schema';
+import { isInteger, lengthKeywords, numberKeywords } from './schema-checks';
+
+type JsonSchema = Record<string, unknown>;
+
+/** JSON Schema (draft 7) of what may be put in: for forms, models, and telling declarations apart. */
+export function describe(schema: AnySchema, depth = 0): JsonSchema {
+  // A schema that contains itself ends here; a form shows raw JSON from that level on.
+  if (depth > 24) return {};
+  const described = shapeFor(schema, depth);
+  const words = schema.description;
+  return words && described.description === undefined ? { ...described, description: words } : described;
+}
+
+function shapeFor(schema: AnySchema, depth: number): JsonSchema {
+  const def = definition(schema);
+  const go = (inner: unknown): JsonSchema => describe(inner as AnySchema, depth + 1);
+  switch (typeOf(schema)) {
+    case 'string':
+      return { type: 'string', ...lengthKeywords(schema, 'minLength', 'maxLength') };
+    case 'number':
+    case 'int':
+      return { type: isInteger(schema) ? 'integer' : 'number', ...numberKeywords(schema) };
+    case 'boolean':
+      return { type: 'boolean' };
+    case 'date':
+      return { type: 'string', format: 'date-time' };
+    case 'null':
+      return { type: 'null' };
+    case 'literal': {
+      const values = (def.values as unknown[] | undefined) ?? [def.value];
+      return values.length === 1 ? { const: values[0] } : { enum: values };
+    }
+    case 'enum':
+    case 'nativeenum':
+      return { type: 'string', enum: enumValues(def) };
+    case 'array':
+      return { type: 'array', items: go(def.element ?? def.type), ...lengthKeywords(schema, 'minItems', 'maxItems') };
+    case 'tuple':
+      return { type: 'array', items: (def.items as unknown[]).map(go) };
+    case 'set':
+      return { type: 'array', uniqueItems: true };
+    case 'object':
+      return objectShape(schema, go);
+    case 'record':
+      return { type: 'object', additionalProperties: go(def.valueType) };
+    case 'union':
+    case 'discriminatedunion': {
+      const options = def.options as unknown[] | Map<string, unknown>;
+      return { anyOf: [...options.values()].map(go) };
+    }
+    case 'intersection':
+      return { allOf: [go(def.left), go(def.right)] };
+    case 'nullable':
+      return { anyOf: [go(def.innerType), { type: 'null' }] };
+    case 'default':
+    case 'prefault': {
+      const given = def.defaultValue;
+      const value: unknown = typeof given === 'function' ? (given as () => unknown)() : given;
+      return { ...go(def.innerType), default: value };
+    }
+    default: {
+      const inner = inside(schema);
+      return inner ? go(inner) : {};
+    }
+  }
+}
+
+function objectShape(schema: AnySchema, go: (inner: unknown) => JsonSchema): JsonSchema {
+  const shape = shapeOf(schema) ?? {};
+  const properties: Record<string, JsonSchema> = {};
+  const required: string[] = [];
+  for (const name of Object.keys(shape)) {
+    properties[name] = go(shape[name]);
+    if (!(shape[name] as AnySchema).safeParse(undefined).success) required.push(name);
+  }
+  const described: JsonSchema = { type: 'object', properties };
+  if (required.length > 0) described.required = required;
+  return described;
+}
+
+function enumValues(def: Definition): unknown[] {
+  if (Array.isArray(def.values)) return def.values as unknown[];
+  const entries = (def.entries ?? def.values ?? {}) as Record<string, unknown>;
+  // A numeric TypeScript enum also maps its numbers back to names; those keys are not values.
+  return Object.keys(entries).filter((key) => Number.isNaN(Number(key))).map((key) => entries[key]);
+}

@@ -1,0 +1,135 @@
+// Errors on their way to the engine and back: what was thrown stays the very same object.
+
+import * as known from './errors';
+import { classNames, FlowError, LimitError } from './errors';
+import { wire as toWire } from './host';
+
+type ErrorClass = new (message: string, options: Partial<FlowError>) => Error;
+
+/** The classes an engine's error can be an instance of. */
+const { SuspensionError: _suspension, LimitError: _limit, ...others } = known;
+const classes = Object.fromEntries(
+  Object.entries(others).filter(([name]) => name.endsWith('Error')),
+) as Record<string, ErrorClass>;
+const builtIn: Record<string, ErrorConstructor> = { TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError };
+
+// Ten frames, the default, are used up by the promise machinery around an author's line.
+(Error as unknown as { stackTraceLimit: number }).stackTraceLimit = 40;
+
+/** Thrown objects that went to the engine, so that a rescue or hook gets the very same object. */
+const thrown = new Map<number, unknown>();
+let nextHandle = 1;
+
+interface Wire {
+  name: string;
+  message: string;
+  code?: string;
+  retryable?: boolean;
+  details?: unknown;
+  stack?: string;
+  classes: string[];
+  handle?: number;
+}
+
+/** What was thrown, as the engine records it (core-semantics §2.3, step 9). */
+export function encodeError(value: unknown): string {
+  const handle = nextHandle++;
+  let error: Error;
+  if (value instanceof Error) error = value;
+  else if (typeof value === 'string' && value !== '') error = new Error(value);
+  // QuickJS throws null when not even an error object can be made any more.
+  else if (value === null) error = new LimitError('used more memory than limits.memoryMb allows, or threw null itself');
+  else error = new Error('Unknown block execution error');
+  thrown.set(handle, error);
+  const flow = error as FlowError;
+  const wire: Wire = {
+    name: error.name !== 'Error' ? error.name : (error.constructor?.name ?? 'Error'),
+    message: String(error.message),
+    classes: classNames(error),
+    handle,
+  };
+  if (typeof flow.code === 'string') wire.code = flow.code;
+  if (flow.retryable === true) wire.retryable = true;
+  const details = detailsOf(error);
+  if (details !== undefined) wire.details = details;
+  if (typeof error.stack === 'string') wire.stack = error.stack;
+  try {
+    return toWire(wire);
+  } catch {
+    delete wire.details;
+    return toWire(wire);
+  }
+}
+
+/** An error of the engine, or one that was here before, as an object to throw or to hand over. */
+export function decodeError(json: string): Error {
+  return reviveError(JSON.parse(json) as Wire);
+}
+
+export function reviveError(wire: Wire): Error {
+  if (wire.handle !== undefined && thrown.has(wire.handle)) return thrown.get(wire.handle) as Error;
+  const options: Partial<FlowError> = {};
+  if (wire.code !== undefined) options.code = wire.code;
+  if (wire.retryable !== undefined) options.retryable = wire.retryable;
+  if (wire.details !== undefined) options.details = wire.details;
+  const error = make(wire, options);
+  error.name = wire.name;
+  // Where it was made says nothing; who asked for what failed may put its own place here.
+  error.stack = '';
+  const flow = error as FlowError;
+  if (wire.code !== undefined && flow.code === undefined) flow.code = wire.code;
+  if (wire.details !== undefined && flow.details === undefined) flow.details = wire.details;
+  const cause = causeFrom((wire.details as { cause?: unknown } | undefined)?.cause);
+  if (cause && error.cause === undefined) error.cause = cause;
+  return error;
+}
+
+/** An object of the nearest class that is known here. */
+function make(wire: Wire, options: Partial<FlowError>): Error {
+  if (wire.classes.includes('AggregateError')) {
+    const { errors } = (wire.details ?? {}) as { errors?: Wire[] };
+    return new AggregateError((errors ?? []).map((one) => reviveError({ ...one, classes: one.classes ?? [one.name] })), wire.message);
+  }
+  const known = wire.classes.map((name) => classes[name]).find((found) => found !== undefined);
+  if (known) return new known(wire.message, options);
+  const own = wire.classes.map((name) => builtIn[name]).find((found) => found !== undefined);
+  return new (own ?? Error)(wire.message);
+}
+
+/** What was told beside the message; the causes, and what an AggregateError gathers, are part of it. */
+function detailsOf(error: Error): unknown {
+  const { details, cause } = error as FlowError & { cause?: unknown };
+  const more: Record<string, unknown> = {};
+  if (cause !== undefined) more.cause = causeOf(cause, 0);
+  const { errors } = error as { errors?: unknown };
+  if (error.name === 'AggregateError' && Array.isArray(errors)) more.errors = errors.map((one) => causeOf(one, 0));
+  if (Object.keys(more).length === 0) return details;
+  if (typeof details === 'object' && details !== null) return { ...details, ...more };
+  return details === undefined ? more : { details, ...more };
+}
+
+/** Longer chains end here; a cause can lead back to itself. */
+const LONGEST = 16;
+
+/** `{ name, message, code?, cause? }`, recursively. */
+function causeOf(cause: unknown, depth: number): Record<string, unknown> {
+  if (!(cause instanceof Error)) return { name: 'Error', message: String(cause) };
+  const told: Record<string, unknown> = { name: cause.name, message: String(cause.message) };
+  const { code, cause: deeper } = cause as FlowError;
+  if (typeof code === 'string') told.code = code;
+  if (deeper !== undefined && depth < LONGEST) told.cause = causeOf(deeper, depth + 1);
+  return told;
+}
+
+/** The way back: a cause that is known by its words only. */
+function causeFrom(told: unknown): Error | undefined {
+  if (typeof told !== 'object' || told === null) return undefined;
+  const { name, message, code, cause } = told as Partial<Wire> & { cause?: unknown };
+  if (typeof message !== 'string') return undefined;
+  const wire: Wire = { name: name ?? 'Error', message, classes: [name ?? 'Error'] };
+  if (code !== undefined) wire.code = code;
+  const deeper = causeFrom(cause);
+  const error = reviveError(wire);
+  if (deeper) error.cause = deeper;
+  return error;
+}

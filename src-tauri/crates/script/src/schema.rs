@@ -1,0 +1,109 @@
+//! A schema of the bundle, as the engine asks it.
+//!
+//! It must not decide what a refusal means: the engine does.
+
+use std::rc::Rc;
+
+use engine::callable::{Field, Issue, Schema};
+use engine::context::Context;
+use engine::data::{Data, from_json};
+use engine::error::FlowError;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use rquickjs::Function;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::bridge::{answer, thrown};
+use crate::vm::{Answer, Vm};
+
+/// A schema of the bundle.
+pub(crate) struct ScriptSchema {
+    pub(crate) vm: Rc<Vm>,
+    pub(crate) id: u32,
+    pub(crate) fields: Option<Vec<Field>>,
+}
+
+#[derive(Deserialize)]
+struct WireIssue {
+    path: String,
+    message: String,
+}
+
+fn issues(wire: Vec<WireIssue>) -> Vec<Issue> {
+    wire.into_iter().map(|issue| Issue { path: issue.path, message: issue.message }).collect()
+}
+
+fn failed(error: FlowError) -> Vec<Issue> {
+    vec![Issue { path: String::new(), message: error.message }]
+}
+
+/// What the bundle answers: parsed data, nothing for `undefined`, or what is wrong.
+fn parsed(answer: &str) -> Result<Data, Vec<Issue>> {
+    #[derive(Deserialize)]
+    struct Wire {
+        data: Option<Value>,
+        issues: Option<Vec<WireIssue>>,
+    }
+    let null = answer == r#"{"data":null}"#;
+    let wire: Wire = from_json(answer).map_err(|error| failed(FlowError::plain(error.to_string())))?;
+    match wire.issues {
+        Some(found) => Err(issues(found)),
+        None if null => Ok(Value::Null.into()),
+        None => Ok(wire.data.into()),
+    }
+}
+
+impl Schema for ScriptSchema {
+    fn parse(&self, data: &Data) -> Result<Data, Vec<Issue>> {
+        let json = data.as_value().map(Value::to_string);
+        let id = self.id;
+        self.vm
+            .enter(|_, host| host.get::<_, Function>("parse")?.call::<_, String>((id, json)))
+            .map_err(failed)
+            .and_then(|answer| parsed(&answer))
+    }
+
+    fn parse_async(&self, data: &Data, cx: Context) -> LocalBoxFuture<'static, Result<Data, Vec<Issue>>> {
+        let json = data.as_value().map(Value::to_string);
+        let (vm, id) = (self.vm.clone(), self.id);
+        async move {
+            let answer = answer(&vm, cx, |host, call, token| {
+                host.get::<_, Function>("parseAsync")?.call::<_, ()>((call, id, token, json))
+            });
+            match answer.await.map_err(failed)? {
+                Answer::Value(json) => parsed(&json),
+                Answer::Error(json) => Err(failed(thrown(&vm, &json))),
+                _ => Err(failed(FlowError::plain("the schema gave no answer"))),
+            }
+        }
+        .boxed_local()
+    }
+
+    fn check_field(&self, field: &str, value: &Value) -> Result<(), Vec<Issue>> {
+        let (id, json) = (self.id, value.to_string());
+        let answer = self
+            .vm
+            .enter(|_, host| host.get::<_, Function>("checkField")?.call::<_, String>((id, field, json)))
+            .map_err(failed)?;
+        if answer.is_empty() {
+            return Ok(());
+        }
+        Err(from_json::<Vec<WireIssue>>(&answer)
+            .map(issues)
+            .unwrap_or_else(|error| failed(FlowError::plain(error.to_string()))))
+    }
+
+    fn fields(&self) -> Option<&[Field]> {
+        self.fields.as_deref()
+    }
+
+    fn describe(&self) -> Value {
+        let id = self.id;
+        self.vm
+            .enter(|_, host| host.get::<_, Function>("describeSchema")?.call::<_, String>((id,)))
+            .ok()
+            .and_then(|json| from_json(&json).ok())
+            .unwrap_or(Value::Null)
+    }
+}
