@@ -1,8 +1,8 @@
 //! The facade: one method for each thing a person can ask of a workspace.
 
 mod abort;
-mod client;
 mod checkpoints;
+mod client;
 mod follow;
 mod items;
 mod journal;

@@ -11,8 +11,8 @@ use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
     Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, ContainerItem, Declaration, Each, Flow, Generator,
-    History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Settings,
-    Text, TokenBudget, ToolIdentity, ToolSettings, number_steps,
+    History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Settings, Text,
+    TokenBudget, ToolIdentity, ToolSettings, number_steps,
 };
 use engine::resource::Resources;
 use engine::scope::ScopeKind;
