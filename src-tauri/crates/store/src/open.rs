@@ -126,6 +126,9 @@ fn examine(path: &Path) -> Result<Found, OpenError> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            return Err(OpenError::Unwritable { path: path_buf(), message: error.to_string() });
+        }
         Err(error) => return Err(OpenError::io(path, error)),
     };
     let metadata = file.metadata().map_err(|error| OpenError::io(path, error))?;
