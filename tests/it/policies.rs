@@ -55,6 +55,9 @@ fn status_of(place: &Place, request: &str) -> Value {
     place.get(&format!("show {request}"))["request"]["status"].clone()
 }
 
+/// Command lines, and whether each may run beside what holds the key.
+type Tries = &'static [(&'static str, bool)];
+
 #[test]
 fn reject_refuses_what_has_the_same_key_and_writes_nothing() {
     const FREE: bool = true;
@@ -62,7 +65,7 @@ fn reject_refuses_what_has_the_same_key_and_writes_nothing() {
     let by = |key: &str| format!("{{ policy: 'reject', key: {key} }}");
     let custom = by("({ flowKind, actionName, sessionId, userId, projectId, orgId }) => \
          actionName && flowKind && sessionId !== 'none' && projectId === orgId ? `of ${userId} in ${projectId}` : undefined");
-    let rows: [(&str, &str, &str, &[(&str, bool)]); 5] = [
+    let rows: [(&str, &str, &str, Tries); 5] = [
         (
             "session",
             "'reject'",

@@ -248,18 +248,19 @@ async fn flush(run: Rc<Run>) {
 
 /// Stops the request when this process is told to, or finds another one's wish.
 async fn stop_when_told(told: &mut watch::Receiver<bool>, wish: &Wish, loaded: &Loaded, stop: Abort) {
+    let told = async {
+        // Where nobody can tell any more, the wish of another process still counts.
+        if told.wait_for(|stop| *stop).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
     let wished = async {
         while !wish.is_there() {
             tokio::time::sleep(LOOK).await;
         }
     };
     select_biased! {
-        told = Box::pin(told.wait_for(|stop| *stop).fuse()) => {
-            // Nobody can tell any more; the wish of another process still counts.
-            if told.is_err() {
-                std::future::pending::<()>().await;
-            }
-        }
+        () = Box::pin(told.fuse()) => {}
         () = Box::pin(wished.fuse()) => {}
     }
     loaded.abort();

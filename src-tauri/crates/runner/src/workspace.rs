@@ -91,10 +91,13 @@ pub enum At {
 
 /// How a request that this process runs is stopped.
 struct Stop {
-    /// Tells this run of the request from one that takes it up again at once.
-    token: u64,
+    request: String,
     sender: watch::Sender<bool>,
 }
+
+/// What this process runs, by a number for each run: a request may be taken up again before its last
+/// run has left, and a run that is refused must not take another's place.
+type Runs = HashMap<u64, Stop>;
 
 /// An open workspace. Shared by every window and thread of the process.
 pub struct Workspace {
@@ -105,7 +108,7 @@ pub struct Workspace {
     store: Arc<Store>,
     owner: Owner,
     catalogue: Mutex<Option<Catalogue>>,
-    running: Arc<Mutex<HashMap<String, Stop>>>,
+    running: Arc<Mutex<Runs>>,
     tokens: AtomicU64,
     notices: Notices,
     watching: Mutex<Option<Watch>>,
@@ -349,14 +352,9 @@ impl Workspace {
         let id = asked.request.to_string();
         let wish = self.owner.wish(&id);
         let token = self.tokens.fetch_add(1, Ordering::Relaxed);
-        lock(&self.running).insert(id.clone(), Stop { token, sender: stop });
+        lock(&self.running).insert(token, Stop { request: id, sender: stop });
         let running = self.running.clone();
-        let gone = move || {
-            let mut running = lock(&running);
-            if running.get(&id).is_some_and(|stop| stop.token == token) {
-                running.remove(&id);
-            }
-        };
+        let gone = move || drop(lock(&running).remove(&token));
         start(Job {
             workspace: self.dir.clone(),
             good,

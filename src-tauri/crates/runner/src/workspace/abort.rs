@@ -44,8 +44,15 @@ impl Workspace {
 
     /// Stops a request that this process runs, without waiting for its end. Answers whether it runs here.
     pub fn stop(&self, request: &str) -> bool {
+        let running = lock(&self.running);
+        let runs = running.values().filter(|stop| stop.request == request);
         // The thread that listens may have ended a moment ago; then there is nothing to stop.
-        lock(&self.running).get(request).is_some_and(|stop| stop.sender.send(true).is_ok())
+        runs.filter(|stop| stop.sender.send(true).is_ok()).count() > 0
+    }
+
+    /// Whether this process runs a request.
+    pub(super) fn runs_here(&self, request: &str) -> bool {
+        lock(&self.running).values().any(|stop| stop.request == request)
     }
 }
 

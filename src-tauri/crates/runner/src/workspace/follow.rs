@@ -3,7 +3,7 @@
 use engine::event::EventKind;
 use store::EventQuery;
 
-use super::{Workspace, lock};
+use super::Workspace;
 use crate::fault::Fault;
 use crate::notice::Notice;
 use crate::views::EventRow;
@@ -33,7 +33,7 @@ impl Workspace {
                 seen = event.seq;
                 each(EventRow::new(request, event));
             }
-            if ended || !lock(&self.running).contains_key(request) && events.is_empty() {
+            if ended || !self.runs_here(request) && events.is_empty() {
                 break Ok(());
             }
             // A lost notice costs a tenth of a second, never an event.
