@@ -150,7 +150,9 @@ mod tests {
     #[test]
     fn an_awaited_answer_can_move() {
         let awaited = Awaited::default();
-        let pause = awaited.count(tokio::time::sleep(std::time::Duration::from_millis(5)));
+        let pause = awaited.count(async {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        });
         assert_eq!(unblocked(pause, awaited, || ()), 0);
     }
 
