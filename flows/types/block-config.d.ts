@@ -3,7 +3,7 @@
  */
 
 import type { CacheConfig, ContainerConfig, RescueHandler, RetryPolicy } from "./blocks.js";
-import type { Brought, Capability, CapabilityMap, Use } from "./capabilities.js";
+import type { Brought, CapabilityMap, OwnState, Use } from "./capabilities.js";
 import type { BlockContext } from "./context.js";
 import type { ModelIdentity } from "./item.js";
 import type { PlacedIn } from "./resource-handles.js";
@@ -22,7 +22,7 @@ export interface Schemas<RS, SS, US, PS> {
 }
 
 /** Everything a block can declare of its surroundings, as `BlockConfig` is told it. */
-export interface Surroundings<RS, SS, US, PS, QS, Self, Parent, ParentIn, T, Res, SR, UR, PR, C extends Capability> {
+export interface Surroundings<RS, SS, US, PS, QS, Self, Parent, ParentIn, T, Res, SR, UR, PR, C extends Use> {
   request: RS;
   session: SS;
   user: US;
@@ -48,10 +48,10 @@ export type ContextOf<D extends AnySurroundings> = BlockContext<{
   user: D["user"] & Brought<D["capability"], "user">;
   project: D["project"] & Brought<D["capability"], "project">;
   sequencer: D["sequencer"];
-  self: D["self"];
+  self: OwnState<D["self"], D["capability"]>;
   parent: D["parent"];
   parentInput: D["parentInput"];
-  targets: D["targets"];
+  targets: D["targets"] & Brought<D["capability"], "targets">;
   resources: AllResources<D>;
   cap: CapabilityMap<D["capability"]>;
 }>;
@@ -95,7 +95,7 @@ export interface BlockConfig<I, RawI, Raw, OIn, O, D extends AnySurroundings, Ct
   projectResources?: D["projectResources"];
   orgResources?: D["projectResources"];
   /** What this block shares with others: functions in `ctx.cap`, state, resources, and for generators context and tools. */
-  uses?: readonly Use<D["capability"]>[];
+  uses?: readonly D["capability"][];
   /** Turns what the chain hands over into this block's input. Annotate `raw` to say what it may be. */
   connectInput?: (raw: Raw, ctx: Ctx) => MaybePromise<RawI>;
   /** Shown as a status when the block starts. */

@@ -19,6 +19,9 @@ export interface CapabilityTypes {
   session: unknown;
   user: unknown;
   project: unknown;
+  /** State of the block itself, or of the sequencer. */
+  self: unknown;
+  targets: unknown;
   resources: unknown;
 }
 
@@ -30,39 +33,42 @@ export interface Capability<T extends CapabilityTypes = any> {
   readonly name: T["name"];
 }
 
-/** A capability, or a function that decides when the block runs. Such a function may bring context and tools only. */
-export type Use<C extends Capability> = C | ((ctx: BlockContext) => readonly Capability[]);
+/**
+ * A capability, or a function that chooses some while a generator runs. What is chosen so may bring context and tools only.
+ * Annotate it as `(ctx: BlockContext) => …`, or TypeScript loses sight of the capabilities beside it.
+ */
+export type Use = Capability | ((ctx: BlockContext) => MaybePromise<readonly Capability[]>);
 
 /** State that nobody has declared is loose. */
 type OrLoose<S> = unknown extends S ? LooseState : S;
 
 /** What `fns` gets. */
-interface CapabilityContext<RS, SS, US, PS, Self, Res> extends ContextTypes {
+interface CapabilityContext<RS, SS, US, PS, Self, T, Res> extends ContextTypes {
   request: OrLoose<RS>;
   session: OrLoose<SS>;
   user: OrLoose<US>;
   project: OrLoose<PS>;
   sequencer: LooseState;
-  self: Self;
+  self: unknown extends Self ? never : Self;
   parent: never;
   parentInput: any;
-  targets: {};
+  targets: T;
   resources: Res;
   cap: {};
 }
 
-export interface CapabilityConfig<N extends string, F, RS, SS, US, PS, Self, Res>
+export interface CapabilityConfig<N extends string, F, RS, SS, US, PS, Self, T, Res>
   extends Schemas<RS, SS, US, PS> {
   /** What the block finds it by: `ctx.cap.<name>`. */
   name: N;
-  /** The block's own state. Two declarations of one field have to be the same schema object. */
+  /** Joins the block's own state. Two declarations of one field have to be the same schema object. */
   stateSchema?: Schema<Self, any>;
-  /** Allowed on sequencers only. */
-  sequencerStateSchema?: Schema;
-  targetStateSchemas?: Record<string, Schema>;
+  /** As `stateSchema`, for sequencers only. */
+  sequencerStateSchema?: Schema<Self, any>;
+  targetStateSchemas?: { [K in keyof T]: Schema<T[K], any> };
   resources?: Res;
-  /** Makes what `ctx.cap.<name>` is. Asked once for each run of a block. */
-  fns?: (ctx: BlockContext<CapabilityContext<RS, SS, US, PS, Self, Res>>) => F;
+  /** Makes what `ctx.cap.<name>` is, once for each run of a block, when the block first asks for it. */
+  fns?: (ctx: BlockContext<CapabilityContext<RS, SS, US, PS, Self, T, Res>>) => F;
 
   // The rest applies to generators only, and fails the load on any other kind of block.
 
@@ -90,20 +96,31 @@ export declare function defineCapability<
   SS = unknown,
   US = unknown,
   PS = unknown,
-  Self = never,
+  Self = unknown,
+  T = {},
   Res extends ResourceDefinitions = {},
   F = {},
 >(
-  config: CapabilityConfig<N, F, RS, SS, US, PS, Self, Res>,
-): Capability<{ name: N; fns: F; request: RS; session: SS; user: US; project: PS; resources: Res }>;
+  config: CapabilityConfig<N, F, RS, SS, US, PS, Self, T, Res>,
+): Capability<{ name: N; fns: F; request: RS; session: SS; user: US; project: PS; self: Self; targets: T; resources: Res }>;
 
 type Intersected<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void ? I : never;
 
-type BroughtBy<C> = C extends Capability<infer T> ? T : never;
+/** What each listed capability brings. Where TypeScript cannot tell the list, which is then any `Use`, it is nothing. */
+type BroughtBy<C> = [Use] extends [C] ? never : C extends Capability<infer T> ? T : never;
+
+/** Boxed, because a union with the `unknown` of a capability that brings nothing would be `unknown`. */
+type Boxed<T, K extends keyof CapabilityTypes> = T extends CapabilityTypes ? { brought: T[K] } : never;
 
 /** One part of what the capabilities `C` bring, all of them together. */
-export type Brought<C, K extends keyof CapabilityTypes> = [C] extends [never] ? unknown : Intersected<BroughtBy<C>[K]>;
+export type Brought<C, K extends keyof CapabilityTypes> = Intersected<Boxed<BroughtBy<C>, K>> extends { brought: infer B }
+  ? B
+  : unknown;
 
 /** `ctx.cap`: the listed capabilities by name. */
 export type CapabilityMap<C> = { readonly [T in BroughtBy<C> as T["name"]]: T["fns"] };
 
+/** A block's own state, joined with what its capabilities bring; `never` when neither declares any. */
+export type OwnState<Self, C> = [Self] extends [never]
+  ? unknown extends Brought<C, "self"> ? never : Brought<C, "self">
+  : Self & Brought<C, "self">;

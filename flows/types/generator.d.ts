@@ -4,7 +4,7 @@
 
 import type { AnySurroundings, BlockConfig, ContextOf, Surroundings } from "./block-config.js";
 import type { Block, Undeclared } from "./blocks.js";
-import type { Capability } from "./capabilities.js";
+import type { Use } from "./capabilities.js";
 import type { AgentType, ItemQuery, ItemVisibility, ModelMessage } from "./items.js";
 import type { ModelCaching, ModelChoice, ProviderOptions, ToolCall } from "./models.js";
 import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources.js";
@@ -146,7 +146,7 @@ export declare function generator<
   SR extends ScopedResourceDefinitions = {},
   UR extends ScopedResourceDefinitions = {},
   PR extends ScopedResourceDefinitions = {},
-  C extends Capability = never,
+  C extends Use = Use,
 >(
   config: GeneratorConfig<
     I, RawI, Raw, OIn, O, Surroundings<RS, SS, US, PS, QS, Self, Parent, ParentIn, T, Res, SR, UR, PR, C>

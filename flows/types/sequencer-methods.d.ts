@@ -26,14 +26,50 @@ export interface InlineHandlerConfig<V, OIn, R, O, Ctx>
   execute: Execute<V, Ctx, OIn, R>;
 }
 
-export interface StepMethod<In, V, Ctx, D, E> {
-  <O>(block: Block<V, O>): Sequencer<In, O, Ctx, D, E>;
-  <X, O>(connector: Callback<V, Ctx, X>, block: Block<X, O>): Sequencer<In, O, Ctx, D, E>;
+/** A router written in place. Its routes accept the value of the chain. */
+export interface InlineRouterConfig<V, B extends Block<any, any>, Ctx> {
+  name?: string;
+  description?: string;
+  routes: readonly B[];
+  /** Picks one of `routes`. It must not write anything, because a resume asks it again. */
+  execute: (input: V, ctx: Ctx) => MaybePromise<Block<any, BlockOutput<B>>>;
+}
+
+/** `This` is what the method may be called on; see `NotAwaited`. */
+export interface StepMethod<In, V, Ctx, D, E, This = unknown> {
+  <O>(this: This, block: Block<V, O>): Sequencer<In, O, Ctx, D, E>;
+  <X, O>(this: This, connector: Callback<V, Ctx, X>, block: Block<X, O>): Sequencer<In, O, Ctx, D, E>;
   <OIn = Undeclared, R = any, O = R>(
+    this: This,
     factory: typeof handler,
     config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
   ): Sequencer<In, O, Ctx, D, E>;
-  <O = string>(factory: typeof generator, config: InlineGeneratorConfig<V, O, Ctx>): Sequencer<In, O, Ctx, D, E>;
+  <O = string>(
+    this: This,
+    factory: typeof generator,
+    config: InlineGeneratorConfig<V, O, Ctx>,
+  ): Sequencer<In, O, Ctx, D, E>;
+  <B extends Block<V, any>>(
+    this: This,
+    factory: typeof router,
+    config: InlineRouterConfig<V, B, Ctx>,
+  ): Sequencer<In, BlockOutput<B>, Ctx, D, E>;
+}
+
+declare const awaited: unique symbol;
+
+/**
+ * Any sequencer, except to `await`. A method called `then` makes an object look like a promise, and TypeScript judges its
+ * forms by what they may be called on: a sequencer is assignable to this, but no subtype of it, which is what `await` asks.
+ */
+export interface NotAwaited {
+  readonly kind: "sequencer";
+  readonly [awaited]?: never;
+}
+
+/** What is left for `await`: an asynchronous function that returns a sequencer gives a block. */
+export interface AwaitedAsBlock<B> {
+  (onFulfilled: (block: B) => void, onRejected: (reason: unknown) => void): void;
 }
 
 export interface ConditionalStepMethod<In, V, Ctx, D, E> {
@@ -53,6 +89,11 @@ export interface ConditionalStepMethod<In, V, Ctx, D, E> {
     factory: typeof generator,
     config: InlineGeneratorConfig<V, O, Ctx>,
   ): Sequencer<In, V | O, Ctx, D, E>;
+  <B extends Block<V, any>>(
+    condition: Callback<V, Ctx, boolean>,
+    factory: typeof router,
+    config: InlineRouterConfig<V, B, Ctx>,
+  ): Sequencer<In, V | BlockOutput<B>, Ctx, D, E>;
 }
 
 export interface TapMethod<In, V, Ctx, D, E> {
@@ -64,6 +105,7 @@ export interface TapMethod<In, V, Ctx, D, E> {
     config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
   ): Sequencer<In, V, Ctx, D, E>;
   <O = string>(factory: typeof generator, config: InlineGeneratorConfig<V, O, Ctx>): Sequencer<In, V, Ctx, D, E>;
+  <B extends Block<V, any>>(factory: typeof router, config: InlineRouterConfig<V, B, Ctx>): Sequencer<In, V, Ctx, D, E>;
 }
 
 export interface TapIfMethod<In, V, Ctx, D, E> {
@@ -73,6 +115,16 @@ export interface TapIfMethod<In, V, Ctx, D, E> {
     condition: Callback<V, Ctx, boolean>,
     connector: Callback<V, Ctx, X>,
     block: Block<X, any>,
+  ): Sequencer<In, V, Ctx, D, E>;
+  <OIn = Undeclared, R = any, O = R>(
+    condition: Callback<V, Ctx, boolean>,
+    factory: typeof handler,
+    config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
+  ): Sequencer<In, V, Ctx, D, E>;
+  <O = string>(
+    condition: Callback<V, Ctx, boolean>,
+    factory: typeof generator,
+    config: InlineGeneratorConfig<V, O, Ctx>,
   ): Sequencer<In, V, Ctx, D, E>;
 }
 

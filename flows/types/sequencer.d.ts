@@ -6,14 +6,14 @@
  */
 
 import type { Block, BlockOutput, ContainerConfig, RescueHandler, Undeclared } from "./blocks.js";
-import type { Brought, Capability, CapabilityMap, Use } from "./capabilities.js";
+import type { Brought, Capability, CapabilityMap, OwnState } from "./capabilities.js";
 import type { BlockContext, SequencerContext } from "./context.js";
 import type { Item } from "./item.js";
 import type { Schemas } from "./block-config.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type {
-  BackgroundMethod, ConditionalBackgroundMethod, ConditionalStepMethod, ForEachBackgroundMethod, ForEachMethod,
-  LoopMethod, StepMethod, TapIfMethod, TapMethod,
+  AwaitedAsBlock, BackgroundMethod, ConditionalBackgroundMethod, ConditionalStepMethod, ForEachBackgroundMethod, ForEachMethod,
+  LoopMethod, NotAwaited, StepMethod, TapIfMethod, TapMethod,
 } from "./sequencer-methods.js";
 import type { ArmOutputs, BranchArms, BranchOutput, FanOutBranch, FanOutOptions } from "./sequencer-branches.js";
 
@@ -31,7 +31,7 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   /** Runs a block with the current value, which its output then replaces. */
   step: StepMethod<In, V, Ctx, D, E>;
   /** An older spelling of `step`. */
-  then: StepMethod<In, V, Ctx, D, E>;
+  then: StepMethod<In, V, Ctx, D, E, NotAwaited> & AwaitedAsBlock<Block<In, Produced<V, D, E>>>;
 
   /** As `step` when the condition holds. Otherwise nothing runs and the value stays. */
   stepIf: ConditionalStepMethod<In, V, Ctx, D, E>;
@@ -150,7 +150,7 @@ export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C extends Ca
   durable?: boolean;
   /** Keeps the sequencer's own execution record out of the session. */
   transient?: boolean;
-  uses?: readonly Use<C>[];
+  uses?: readonly C[];
   /** Shown as a status when the chain starts. */
   activeStatusMessage?: string | ((input: I, ctx: Ctx) => string);
   /** Groups what is emitted inside, for clients that show it together. */
@@ -165,14 +165,14 @@ export type ChainContext<RS, SS, US, PS, QS, S, C> = SequencerContext<
     user: US & Brought<C, "user">;
     project: PS & Brought<C, "project">;
     sequencer: QS;
-    self: S;
+    self: OwnState<S, C>;
     parent: never;
     parentInput: any;
-    targets: {};
+    targets: {} & Brought<C, "targets">;
     resources: {} & Brought<C, "resources">;
     cap: CapabilityMap<C>;
   },
-  S
+  OwnState<S, C>
 >;
 
 /**

@@ -53,7 +53,10 @@ const CASES: &[(&str, &[&str])] = &[
          export default /*!*/defineFlow({ kind: 'f', actions: { go: { block: sequencer({ name: 's' }).step(asks) } } });",
         &["handler \"asks\" has a flowConfigSchema", "no configSchema"],
     ),
-    ("export default /*!*/defineFlow({ kind: 'f', actions, id: 3 });", &["\"id\" must be a non-empty string", "number 3"]),
+    (
+        "export default /*!*/defineFlow({ kind: 'f', actions, id: 3 });",
+        &["\"id\" must be a non-empty string", "number 3"],
+    ),
     (
         "export default /*!*/defineFlow({ kind: 'f', actions, cardinality: 'many' });",
         &["\"singleton\" or \"collection\"", "\"many\""],
@@ -106,7 +109,10 @@ fn unlike(source: &str, says: &[&str], error: &Value) -> Option<String> {
     let says_all = says.iter().all(|part| message.contains(part));
     let is_there = error["line"] == line && error["column"].as_u64().is_some_and(|at| columns.contains(&at));
     (!says_all || !is_there).then(|| {
-        format!("- {source}\n  said {message:?} at {}:{}, not {says:?} at {line}:{columns:?}", error["line"], error["column"])
+        format!(
+            "- {source}\n  said {message:?} at {}:{}, not {says:?} at {line}:{columns:?}",
+            error["line"], error["column"]
+        )
     })
 }
 

@@ -29,8 +29,12 @@ impl Passes {
     /// What stands before the segment of a step: `loop[2]/`, or `loop~2[1]/loop[2]/` within two, or
     /// nothing. `segment` gives a loopBack's own segment.
     pub(crate) fn before<'s>(&self, step: usize, segment: impl Fn(usize) -> &'s str) -> String {
-        let mut around: Vec<(usize, &Pass)> =
-            self.0.iter().filter(|(at, pass)| (pass.target..**at).contains(&step)).map(|(at, pass)| (*at, pass)).collect();
+        let mut around: Vec<(usize, &Pass)> = self
+            .0
+            .iter()
+            .filter(|(at, pass)| (pass.target..**at).contains(&step))
+            .map(|(at, pass)| (*at, pass))
+            .collect();
         // The outer loop begins earlier, or ends later.
         around.sort_by_key(|(at, pass)| (pass.target, std::cmp::Reverse(*at)));
         around.iter().map(|(at, pass)| format!("{}[{}]/", segment(*at), pass.jumps)).collect()

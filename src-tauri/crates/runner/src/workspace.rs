@@ -168,7 +168,7 @@ impl Workspace {
         });
     }
 
-    /// What the window shows of the workspace itself.
+    /// What the window shows of the workspace.
     pub fn row(&self) -> Result<WorkspaceRow, Fault> {
         Ok(WorkspaceRow {
             dir: self.dir.display().to_string(),
@@ -460,8 +460,7 @@ impl Workspace {
     }
 }
 
-/// Where the processes that share a database keep their locks: beside it, under a name that
-/// nobody else's folder has.
+/// Where processes that share a database keep their locks: beside it, under a name of its own.
 fn lock_folder(data: &std::path::Path) -> PathBuf {
     match data.parent() {
         Some(folder) if folder.file_name().is_some_and(|name| name == ".flowglass") => folder.join("run"),
