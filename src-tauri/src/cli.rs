@@ -2,23 +2,20 @@
 //!
 //! Results go to stdout, everything else to stderr. With `--json` stdout is one JSON document.
 
-mod args;
+pub(crate) mod args;
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use engine::event::RequestStatus;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{
-    ErrorInfo, EventQuery, Fault, Json, Mock, OpenOptions, RequestQuery, RunOptions, Running, SessionQuery, Workspace,
-};
+use runner::{EventQuery, Fault, OpenOptions, RequestQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
-use crate::print;
-use args::{Cli, Command, Global, Run};
+use crate::{print, runs};
+use args::{Cli, Command, Global};
 
 /// Exit codes (`design/interface.md` §1).
 pub(crate) mod exit {
@@ -74,14 +71,14 @@ fn print(text: &str) {
 }
 
 /// A JSON document on a line of its own.
-fn say(document: &Value) {
+pub(crate) fn say(document: &Value) {
     print(&format!("{document}\n"));
 }
 
 /// Why a command ended early, and with which exit code.
-struct Stop {
-    fault: Fault,
-    code: u8,
+pub(crate) struct Stop {
+    pub(crate) fault: Fault,
+    pub(crate) code: u8,
 }
 
 impl From<Fault> for Stop {
@@ -168,12 +165,9 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             outcome.code = if failed { exit::FAILURE } else { exit::DONE };
             Ok(outcome)
         }
-        Command::Resume { request, mock } => {
-            let started = std::time::Instant::now();
-            let running = workspace.resume(&request, &mock_mode(mock.as_deref()))?;
-            wait(&workspace, running, started, false)
-        }
-        Command::Run(run) => run_action(&workspace, run, input),
+        Command::Resume { request, mock } => runs::resume(&workspace, &request, mock.as_deref()),
+        Command::Run(run) => runs::run(&workspace, run, input),
+        Command::Abort { request } => runs::abort(&workspace, &request),
         Command::Sessions { user, flow, project, status, search, page } => {
             let query = SessionQuery { user, flow, project, status, search, limit: page.limit, offset: page.offset };
             let sessions = workspace.sessions(query)?;
@@ -197,8 +191,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let limit = turns.map(Limit::Turns).or(tokens.map(Limit::Tokens));
             let mut items = workspace.items(session.as_deref(), request.as_deref(), view, limit)?;
             if let Some(wanted) = &item_type {
-                let wanted = engine::item::canonical_item_type(wanted);
-                items.retain(|item| item.item_type == wanted);
+                items.retain(|item| item.item_type == *wanted);
             }
             let items = page.cut(items);
             Ok(Outcome::done(json!(items), print::items(&items)))
@@ -250,61 +243,4 @@ fn read_input(given: &str) -> Result<Value, Fault> {
     };
     engine::data::from_json(&text)
         .map_err(|error| invalid(format!("{place} is not JSON: {error}; a text needs quotes, like '\"hello\"'")))
-}
-
-fn run_action(workspace: &Workspace, run: Run, input: Option<Value>) -> Result<Outcome, Stop> {
-    let started = std::time::Instant::now();
-    let running = workspace.run(RunOptions {
-        flow: run.flow,
-        action: run.action,
-        user: run.user,
-        session: run.session,
-        project: run.project,
-        request: run.request,
-        input,
-        mock: mock_mode(run.mock.as_deref()),
-    });
-    let running = running.map_err(|fault| match fault {
-        // A flow or an action that does not exist is bad input, like an argument that does not exist.
-        Fault::NotFound { .. } => Stop { fault, code: exit::USAGE },
-        _ => Stop::from(fault),
-    })?;
-    wait(workspace, running, started, run.events)
-}
-
-fn mock_mode(given: Option<&str>) -> Mock {
-    match given {
-        None => Mock::Off,
-        Some("") => Mock::Beside,
-        Some(file) => Mock::File(file.into()),
-    }
-}
-
-/// Waits for a request's end and says how it went.
-fn wait(workspace: &Workspace, running: Running, started: std::time::Instant, events: bool) -> Result<Outcome, Stop> {
-    let (request_id, session_id) = (running.request_id.clone(), running.session_id.clone());
-    if events {
-        workspace.follow(&request_id, |event| say(&json!(event)))?;
-    }
-    let ended = running.wait()?;
-    let mut result = json!({ "requestId": request_id, "sessionId": session_id, "status": ended.status });
-    if let Some(output) = ended.output.as_value() {
-        result["output"] = output.clone();
-    }
-    let error = ended.error.as_ref().map(ErrorInfo::from);
-    if let Some(error) = &error {
-        result["error"] = json!(error);
-    }
-    result["durationMs"] = json!(started.elapsed().as_millis() as u64);
-    if let Some(error) = &error {
-        print::flow_error(error);
-    }
-    let text = if events { format!("{result}\n") } else { print::result(&Json(result.clone())) };
-    let code = match ended.status {
-        RequestStatus::Completed => exit::DONE,
-        RequestStatus::Suspended => exit::SUSPENDED,
-        RequestStatus::Interrupted | RequestStatus::Aborted => exit::INTERRUPTED,
-        _ => exit::FLOW_FAILED,
-    };
-    Ok(Outcome { json: result, text, code })
 }

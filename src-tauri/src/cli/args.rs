@@ -72,6 +72,8 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
         mock: Option<String>,
     },
+    /// Abort a request that is queued or runs, in whatever process
+    Abort { request: String },
     /// List sessions, newest first
     Sessions {
         #[arg(long)]
@@ -106,7 +108,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "SEQ")]
         from: Option<u64>,
         /// Only this kind
-        #[arg(long)]
+        #[arg(long, value_parser = kind)]
         kind: Option<String>,
         #[command(flatten)]
         page: Page,
@@ -120,7 +122,7 @@ pub(crate) enum Command {
         #[arg(long, default_value = "all", value_parser = audience)]
         view: Audience,
         /// Only this type
-        #[arg(long = "type", value_name = "TYPE")]
+        #[arg(long = "type", value_name = "TYPE", value_parser = item_type)]
         item_type: Option<String>,
         /// Only the newest requests
         #[arg(long, value_name = "N", conflicts_with = "tokens")]
@@ -224,6 +226,22 @@ fn durability(text: &str) -> Result<Durability, String> {
 
 fn audience(text: &str) -> Result<Audience, String> {
     Audience::parse(text).ok_or_else(|| "one of all, client, history, trace".to_owned())
+}
+
+fn kind(text: &str) -> Result<String, String> {
+    match engine::event::KINDS.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("one of {}", engine::event::KINDS.join(", "))),
+    }
+}
+
+/// A type of items in its canonical spelling.
+fn item_type(text: &str) -> Result<String, String> {
+    let canonical = engine::item::canonical_item_type(text);
+    match engine::item::ITEM_TYPES.contains(&canonical) {
+        true => Ok(canonical.to_owned()),
+        false => Err(format!("one of {}", engine::item::ITEM_TYPES.join(", "))),
+    }
 }
 
 fn at(text: &str) -> Result<At, String> {

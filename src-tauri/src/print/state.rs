@@ -6,24 +6,24 @@ use engine::views::diff::DifferenceKind;
 use runner::{Change, CheckpointRow, Json, StateView};
 use serde_json::Value;
 
-use super::{short, table};
+use super::{cut, short, table, time};
 
+/// A session's journal, one entry a line.
 pub(crate) fn journal(entries: &[Json]) -> String {
-    if entries.is_empty() {
-        return "no entries\n".to_owned();
-    }
     let rows: Vec<_> = entries
         .iter()
         .map(|Json(entry)| {
+            let word = |key: &str| entry[key].as_str().unwrap_or_default();
             let tags: Vec<&str> = entry["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             vec![
-                entry["source"].as_str().unwrap_or_default().to_owned(),
+                time(entry["ts"].as_i64().unwrap_or_default()),
+                word("source").to_owned(),
                 tags.join(" "),
-                entry["text"].as_str().unwrap_or_default().to_owned(),
+                cut(word("text")),
             ]
         })
         .collect();
-    table(&["SOURCE", "TAGS", "TEXT"], &rows)
+    table(&["NOTED (UTC)", "SOURCE", "TAGS", "TEXT"], &rows)
 }
 
 pub(crate) fn checkpoints(checkpoints: &[CheckpointRow]) -> String {

@@ -11,9 +11,11 @@
 pub mod abort;
 mod answers;
 mod background;
+mod beginning;
 pub mod block;
 mod boundary;
 pub mod callable;
+pub mod concurrency;
 mod container;
 pub mod context;
 pub mod data;

@@ -55,6 +55,24 @@ pub struct Recorder {
     waiting: RefCell<Vec<Event>>,
     items: RefCell<Vec<Event>>,
     listeners: RefCell<Vec<mpsc::UnboundedSender<News>>>,
+    /// Step boundaries that the log has not answered yet.
+    unanswered: Cell<u32>,
+}
+
+/// Counts a step boundary until it is answered, or nobody waits for the answer any more.
+struct Unanswered<'a>(&'a Cell<u32>);
+
+impl<'a> Unanswered<'a> {
+    fn new(count: &'a Cell<u32>) -> Self {
+        count.set(count.get() + 1);
+        Unanswered(count)
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
 }
 
 impl Recorder {
@@ -69,6 +87,7 @@ impl Recorder {
             waiting: RefCell::default(),
             items: RefCell::new(events.iter().filter(|event| concerns_items(&event.kind)).cloned().collect()),
             listeners: RefCell::default(),
+            unanswered: Cell::default(),
         }
     }
 
@@ -118,8 +137,24 @@ impl Recorder {
         let seq = self.push(path, attempt, kind);
         let events = self.waiting.take();
         let answer = self.log.append(&self.request, events, Durability::Committed);
+        let _unanswered = Unanswered::new(&self.unanswered);
         answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())))?;
         Ok(seq)
+    }
+
+    /// Commits an event that the log may refuse with [`AppendError::Busy`]; a refused one has no number.
+    /// Nothing else may wait to be recorded.
+    pub(crate) async fn claim(&self, kind: EventKind) -> Result<Seq, AppendError> {
+        let answer = self.commit(None, 0, kind).await;
+        if let Err(AppendError::Busy { .. }) = &answer {
+            self.last.set(self.last.get() - 1);
+        }
+        answer
+    }
+
+    /// Whether a step boundary is on its way to the log.
+    pub fn is_committing(&self) -> bool {
+        self.unanswered.get() > 0
     }
 
     /// Sends waiting evidence to the log.

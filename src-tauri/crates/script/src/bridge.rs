@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::registry::Registry;
-use crate::vm::{Answer, Question, Shared, Vm};
+use crate::vm::{Answer, Call, LOAD, Question, Shared, Vm};
 
 /// A function of the bundle.
 pub(crate) struct ScriptFunction {
@@ -52,7 +52,7 @@ pub(crate) async fn answer(
     let call = vm.next_number();
     let token = vm.next_number();
     let (sender, receiver) = oneshot::channel();
-    vm.shared.calls.borrow_mut().insert(call, sender);
+    vm.shared.calls.borrow_mut().insert(call, Call { token, answer: sender });
     vm.shared.contexts.borrow_mut().insert(token, cx);
     let _context = Registered { vm: vm.clone(), token };
     vm.enter(|_, host| start(host, call, token))?;
@@ -130,6 +130,7 @@ fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Return
             Ok(Returned::Model(registry.instance(vm, wire)))
         }
         Answer::Error(json) => Err(thrown(vm, &json)),
+        Answer::Never(error) => Err(error),
     }
 }
 
@@ -159,7 +160,7 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
 pub(crate) fn client_data(vm: &Rc<Vm>, registry: &Rc<Registry>, states: &Value) -> Result<Value, FlowError> {
     let call = vm.next_number();
     let (sender, mut receiver) = oneshot::channel();
-    vm.shared.calls.borrow_mut().insert(call, sender);
+    vm.shared.calls.borrow_mut().insert(call, Call { token: LOAD, answer: sender });
     let states = states.to_string();
     vm.enter(|_, host| host.get::<_, Function>("clientData")?.call::<_, ()>((call, states)))?;
     match receiver.try_recv() {

@@ -86,6 +86,12 @@ impl Loaded {
         drive(self.vm.clone(), self.registry.clone())
     }
 
+    /// Fails the functions that wait for something that never comes: the caller has seen that nothing
+    /// of the request can go on by itself. Answers whether there were any.
+    pub fn give_up(&self) -> bool {
+        self.vm.give_up()
+    }
+
     /// Fires `ctx.signal`. What listens runs now; the request stops after it.
     pub fn abort(&self) {
         // A runtime that is over has nobody who listens.

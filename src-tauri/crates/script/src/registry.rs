@@ -11,8 +11,8 @@ use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
     Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, ContainerItem, Declaration, Each, Flow, Generator,
-    History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Retention, Settings,
-    Text, TokenBudget, ToolIdentity, ToolSettings, number_steps,
+    History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Settings, Text,
+    TokenBudget, ToolIdentity, ToolSettings, number_steps,
 };
 use engine::resource::Resources;
 use engine::scope::ScopeKind;
@@ -87,6 +87,7 @@ impl Registry {
                         on_errored: self.optional(action.hooks.on_errored)?,
                     },
                     user_message: action.user_message.map(|id| self.function(vm, id)),
+                    concurrency: action.concurrency.map(|wire| wire.build(vm)),
                     token_budget: action.token_budget.map(|budget| TokenBudget {
                         max_total_tokens: budget.max_total_tokens,
                         warn_at: budget.warn_at,
@@ -115,7 +116,7 @@ impl Registry {
             mutation_timeout_ms: wire.settings.mutation_timeout_ms,
             cas: cas.collect(),
             history_turns: wire.settings.history_turns,
-            retention: Retention { max_items: wire.settings.max_items, max_age_ms: wire.settings.max_age_ms },
+            retention: wire.settings.retention,
         };
         let mut flow = Flow {
             kind: wire.kind.into(),

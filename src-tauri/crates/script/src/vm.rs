@@ -47,6 +47,15 @@ pub(crate) enum Answer {
     Blocks(String),
     Model(String),
     Error(String),
+    /// Nothing can settle it any more.
+    Never(FlowError),
+}
+
+/// A call of a function that has not come back.
+pub(crate) struct Call {
+    /// As which block it runs.
+    pub(crate) token: u32,
+    pub(crate) answer: oneshot::Sender<Answer>,
 }
 
 /// A question of a flow that takes time.
@@ -62,7 +71,7 @@ pub(crate) struct Question {
 /// What the host functions inside the runtime share with the code outside.
 pub(crate) struct Shared {
     pub(crate) contexts: RefCell<HashMap<u32, Cx>>,
-    pub(crate) calls: RefCell<HashMap<u32, oneshot::Sender<Answer>>>,
+    pub(crate) calls: RefCell<HashMap<u32, Call>>,
     pub(crate) questions: mpsc::UnboundedSender<Question>,
     /// State operations asked for and not answered yet, by token.
     pub(crate) open: RefCell<HashMap<u32, u32>>,
@@ -241,6 +250,21 @@ impl Vm {
         error
     }
 
+    /// Fails every call that has not come back, because nothing can settle its promise any more.
+    /// Answers whether there was one.
+    pub(crate) fn give_up(&self) -> bool {
+        let waiting = std::mem::take(&mut *self.shared.calls.borrow_mut());
+        let found = !waiting.is_empty();
+        for call in waiting.into_values() {
+            let contexts = self.shared.contexts.borrow();
+            let name = contexts.get(&call.token).map(|cx| cx.frame.block.name.clone()).unwrap_or_default();
+            drop(contexts);
+            // A caller that went away was aborted.
+            let _ = call.answer.send(Answer::Never(FlowError::never_settles(&name)));
+        }
+        found
+    }
+
     /// Why the runtime is over, if it is.
     pub(crate) fn cause_of_death(&self) -> Option<FlowError> {
         self.dead.borrow().clone()
@@ -310,7 +334,8 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
     native.set(
         "done",
         Function::new(ctx.clone(), move |call: u32, tag: String, payload: String| {
-            let Some(waiter) = seen.calls.borrow_mut().remove(&call) else { return };
+            // A call that was given up may come back all the same.
+            let Some(waiting) = seen.calls.borrow_mut().remove(&call) else { return };
             let answer = match tag.as_str() {
                 "undefined" => Answer::Undefined,
                 "value" => Answer::Value(payload),
@@ -320,7 +345,7 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
                 _ => Answer::Error(payload),
             };
             // A caller that went away was aborted.
-            let _ = waiter.send(answer);
+            let _ = waiting.answer.send(answer);
         })?,
     )?;
     ctx.globals().set("__flowglass", native)

@@ -7,10 +7,12 @@ use std::rc::Rc;
 use engine::callable::{Field, SchemaRef};
 use engine::flow::Retry;
 use engine::item::{AgentType, Visibility};
+use engine::views::retention::Retention;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::policies::WireConcurrency;
 use crate::registry::schema;
 use crate::resources::WireResource;
 use crate::vm::Vm;
@@ -33,8 +35,7 @@ pub(crate) struct WireSettings {
     pub(crate) mutation_timeout_ms: Option<u64>,
     pub(crate) cas: IndexMap<String, WireCas>,
     pub(crate) history_turns: usize,
-    pub(crate) max_items: Option<usize>,
-    pub(crate) max_age_ms: Option<i64>,
+    pub(crate) retention: Option<Retention>,
 }
 
 #[derive(Deserialize)]
@@ -52,6 +53,7 @@ pub(crate) struct WireAction {
     pub(crate) description: Option<String>,
     pub(crate) user_message: Option<u32>,
     pub(crate) token_budget: Option<WireBudget>,
+    pub(crate) concurrency: Option<WireConcurrency>,
     pub(crate) hooks: WireHooks,
 }
 

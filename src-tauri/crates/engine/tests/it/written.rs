@@ -126,6 +126,7 @@ pub(crate) fn flow(root: &Rc<Block>) -> Flow {
         block: root.clone(),
         user_message: None,
         token_budget: None,
+        concurrency: None,
         hooks: ActionHooks::default(),
     };
     Flow {
@@ -152,6 +153,7 @@ pub(crate) fn run_flow(log: &Arc<MemoryLog>, request: &str, flow: Flow, input: V
         mock: None,
         owner: "test".to_owned(),
         retry_of: None,
+        claim: None,
     };
     let run = Run::new(Rc::new(flow), asked, log.clone(), Rc::new(Counted::default()), Abort::default());
     let ended = futures_executor::block_on(async {

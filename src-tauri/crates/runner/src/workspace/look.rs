@@ -23,7 +23,7 @@ impl Workspace {
             return Ok(rows.into_iter().map(|row| self.session_row(row)).collect());
         };
         let (limit, offset) = (query.limit, query.offset);
-        let all = SessionQuery { status: Some(RequestStatus::InProgress), limit: None, offset: None, ..query };
+        let all = SessionQuery { limit: None, offset: None, ..query };
         let rows = self.store.sessions(&all).map_err(Fault::internal)?;
         let rows = rows.into_iter().map(|row| self.session_row(row)).filter(|row| row.last_status == wanted);
         Ok(page(rows, limit, offset))
@@ -39,7 +39,7 @@ impl Workspace {
             return Ok(rows.into_iter().map(|row| self.request_row(row)).collect());
         };
         let (limit, offset) = (query.limit, query.offset);
-        let all = RequestQuery { status: Some(RequestStatus::InProgress), limit: None, offset: None, ..query };
+        let all = RequestQuery { limit: None, offset: None, ..query };
         let rows = self.store.requests(&all).map_err(Fault::internal)?;
         let rows = rows.into_iter().map(|row| self.request_row(row)).filter(|row| row.status == wanted);
         Ok(page(rows, limit, offset))
@@ -333,7 +333,7 @@ impl Workspace {
 
 /// Whether a status depends on which processes live: the database alone cannot tell (decision 11).
 fn is_computed(status: RequestStatus) -> bool {
-    matches!(status, RequestStatus::InProgress | RequestStatus::Interrupted)
+    matches!(status, RequestStatus::Queued | RequestStatus::InProgress | RequestStatus::Interrupted)
 }
 
 fn page<T>(rows: impl Iterator<Item = T>, limit: Option<u64>, offset: Option<u64>) -> Vec<T> {

@@ -7,8 +7,9 @@ import { describeFlow, describeLate, functions, schemas } from './describe';
 import { decodeError, encodeError, reviveError } from './thrown';
 import { modelInstance } from './generator';
 import { isFlow, type Flow } from './flow';
-import { answer, currentToken, native, runAs } from './host';
+import { answer, currentToken, native, runAs, wire } from './host';
 import { describe } from './json-schema';
+import { keyOf } from './policies';
 import { checkField, parse, parseAsync, type Answer } from './schema';
 import { rejected, takeUnhandled } from './rejections';
 import { Boxed } from './sequencer';
@@ -99,6 +100,15 @@ const host = {
   },
 
   describeSchema: (schema: number): string => JSON.stringify(describe(schemas[schema] as never)),
+
+  /** The answer of a concurrency policy's key function, or what it threw. */
+  concurrencyKey(fn: number, request: string): string {
+    try {
+      return wire({ key: keyOf(functions[fn] as never, JSON.parse(request)) });
+    } catch (error) {
+      return `{"error":${encodeError(error)}}`;
+    }
+  },
 
   clientData(call: number, states: string): void {
     clientData(flows[0] as Flow, JSON.parse(states) as never).then(

@@ -2,6 +2,7 @@
 
 import { isBlock, type Block, type Config } from './blocks';
 import { checkHooks } from './hooks';
+import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
 import { checkEntries, checkIdentity, mint } from './instances';
 import { declaredIn, type Declared } from './resources';
@@ -65,6 +66,7 @@ export function defineFlow(definition: Config): FlowType {
     checkProjection(definition[scope] as Config | undefined, `Flow "${definition.kind}": ${scope}`);
   }
   checkHooks(definition);
+  checkPolicies(definition);
   needUser(definition);
   checkEntries(definition);
   checkIdentity(definition);
