@@ -26,6 +26,7 @@ const chain = (name: string) => sequencer({ name, inputSchema: z.any() });
 /** Each definition is a value of its own: going on from one does not change it. */
 const trunk = chain("trunk").step(add1);
 const longer = trunk.step(add2);
+const forked = trunk.step(add("add10", 10)).step(same);
 
 const mapped = handler({
   name: "mapped",
@@ -96,6 +97,7 @@ export default defineFlow({
     },
     trunk: { block: trunk },
     longer: { block: longer },
+    forked: { block: forked },
     empty: { block: chain("empty") },
     inputConnected: { block: chain("inputConnected").step(mapped.connectInput((value: number) => ({ n: value + 1 }))) },
     inputReplaced: {

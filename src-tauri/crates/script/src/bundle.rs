@@ -48,6 +48,9 @@ pub async fn bundle(workspace: &Path, file: &Path) -> Result<Bundle, LoadError> 
         format: Some(OutputFormat::Esm),
         platform: Some(Platform::Neutral),
         sourcemap: Some(SourceMapType::Hidden),
+        // Calls stay where the author wrote them: without this, what is used once moves into its use,
+        // and an error would stand at the wrong line.
+        minify: Some(rolldown_common::RawMinifyOptions::Bool(false)),
         // zod 4 sets its messages up as a side effect of a module that calls itself free of them.
         treeshake: TreeshakeOptions::Option(InnerOptions {
             module_side_effects: ModuleSideEffects::Boolean(true),

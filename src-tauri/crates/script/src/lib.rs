@@ -8,6 +8,7 @@
 mod address;
 mod bridge;
 mod bundle;
+mod callsite;
 mod descriptor;
 mod embedded;
 mod error;

@@ -52,7 +52,7 @@ impl Trace {
 }
 
 /// `    at name (file:line:column)` as QuickJS writes it.
-fn frame(line: &str) -> Option<(&str, (u32, u32))> {
+pub(crate) fn frame(line: &str) -> Option<(&str, (u32, u32))> {
     let rest = line.trim().strip_prefix("at ")?;
     let (name, place) = match rest.split_once(" (") {
         Some((name, place)) => (name, place.trim_end_matches(')')),

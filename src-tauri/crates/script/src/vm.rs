@@ -166,7 +166,7 @@ impl Vm {
                 "the file waits at its top level; a flow may await only inside its blocks",
             )),
             Err((message, stack)) => {
-                let (place, _) = self.trace.map_stack(&stack, &[]);
+                let place = crate::callsite::of_stack(&self.trace, &bundle.code, &stack);
                 Err(LoadError {
                     kind: LoadErrorKind::Thrown,
                     message,

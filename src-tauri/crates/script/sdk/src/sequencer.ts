@@ -106,11 +106,18 @@ function background(where: string, args: unknown[]): Chained & { target?: string
 }
 
 export class Sequencer extends Block {
-  readonly operations: readonly Operation[];
+  /** The chain, and what longer chains made of it have added behind `#length`. */
+  readonly #shared: Operation[];
+  readonly #length: number;
 
-  constructor(config: Config, operations: readonly Operation[] = []) {
+  constructor(config: Config, operations: Operation[] = []) {
     super('sequencer', config);
-    this.operations = operations;
+    this.#shared = operations;
+    this.#length = operations.length;
+  }
+
+  get operations(): Operation[] {
+    return this.#shared.slice(0, this.#length);
   }
 
   override get children(): readonly Block[] {
@@ -119,7 +126,10 @@ export class Sequencer extends Block {
   }
 
   #with(operation: Operation): Sequencer {
-    return new Sequencer(this.config, [...this.operations, operation]);
+    // Only the first to go on from here may use the list itself; building a chain stays linear that way.
+    const list = this.#shared.length === this.#length ? this.#shared : this.#shared.slice(0, this.#length);
+    list.push(operation);
+    return new Sequencer(this.config, list);
   }
 
   override get inputSchema() {
