@@ -56,6 +56,7 @@ topics! {
     once: "once",
     own_models: "own-models",
     own_state: "own-state",
+    rejections: "rejections",
     rescue: "rescue",
     resources: "resources",
     routes: "routes",

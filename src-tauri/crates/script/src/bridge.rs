@@ -55,7 +55,7 @@ pub(crate) async fn answer(
     let token = vm.next_number();
     let (sender, receiver) = oneshot::channel();
     vm.shared.calls.borrow_mut().insert(call, sender);
-    vm.shared.contexts.borrow_mut().insert(token, cx);
+    vm.shared.contexts.borrow_mut().insert(token, cx.clone());
     let _context = Registered { vm: vm.clone(), token };
     vm.enter(|_, host| start(host, call, token))?;
     let answer = match receiver.await {
@@ -69,6 +69,7 @@ pub(crate) async fn answer(
         vm.shared.settled.borrow_mut().push((token, sender));
         let _ = receiver.await;
     }
+    crate::rejections::report(vm, token, &cx);
     Ok(answer)
 }
 
@@ -184,7 +185,7 @@ pub(crate) async fn drive(vm: Rc<Vm>, registry: Rc<Registry>) {
 
 async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
     let cx = vm.shared.contexts.borrow().get(&question.token).cloned();
-    let result = match (cx, question.op.as_str()) {
+    let result = match (cx.clone(), question.op.as_str()) {
         (Some(cx), "apply") => apply(&vm, &registry, &cx, &question.payload).await,
         (Some(cx), "sleep") => {
             let ms = question.payload.parse::<f64>().unwrap_or(0.0);
@@ -206,6 +207,10 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
     let _ = vm.enter(|_, host| host.get::<_, Function>("answer")?.call::<_, ()>((question.id, ok, payload)));
     if question.op == "apply" {
         settle(&vm.shared, question.token);
+    }
+    // What goes on behind a call that is over has nobody else to tell of its failure.
+    if let Some(cx) = cx.filter(|_| !vm.shared.contexts.borrow().contains_key(&question.token)) {
+        crate::rejections::report(&vm, question.token, &cx);
     }
 }
 

@@ -12,6 +12,7 @@ mod descriptor;
 mod embedded;
 mod error;
 mod fetch;
+mod rejections;
 mod resources;
 mod schema;
 mod trace;

@@ -69,6 +69,8 @@ pub(crate) struct Shared {
     pub(crate) settled: RefCell<Vec<(u32, oneshot::Sender<()>)>>,
     /// Stops a question that is under way, by its id.
     pub(crate) stops: RefCell<HashMap<u64, oneshot::Sender<()>>>,
+    /// Whether a promise was ever rejected with nobody waiting for it.
+    pub(crate) rejected: Cell<bool>,
 }
 
 /// A loaded bundle.
@@ -112,7 +114,9 @@ impl Vm {
             open: RefCell::default(),
             settled: RefCell::default(),
             stops: RefCell::default(),
+            rejected: Cell::default(),
         });
+        crate::rejections::watch(&runtime, &shared);
         let vm = Rc::new(Vm {
             context,
             runtime,

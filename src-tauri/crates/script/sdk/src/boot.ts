@@ -3,12 +3,14 @@
 import { isBlock, type Block } from './blocks';
 import { clientData } from './client-data';
 import { contextFor, forget } from './context';
-import { describeFlow, describeLate, functions, schemas } from './describe';
+import { describeFlow, describeLate } from './describe';
+import { functions, schemas } from './tables';
 import { decodeError, encodeError, reviveError } from './thrown';
 import { modelInstance } from './generator';
 import { isFlow, type Flow } from './flow';
 import { answer, currentToken, native, runAs } from './host';
 import { describe } from './json-schema';
+import { rejection, unhandled } from './rejections';
 import { checkField, parse, parseAsync, type Answer } from './schema';
 import { Boxed } from './sequencer';
 import { toJson } from './values';
@@ -107,6 +109,10 @@ const host = {
   },
 
   abort: abortRequest,
+
+  rejection,
+
+  unhandled,
 
   forget,
 

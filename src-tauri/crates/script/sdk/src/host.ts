@@ -19,6 +19,7 @@ export const native: Native = __flowglass;
 export const LOAD = 0;
 
 let current = LOAD;
+let last = LOAD;
 
 export function currentToken(): number {
   return current;
@@ -31,8 +32,14 @@ export function runAs<T>(token: number, body: () => T): T {
   try {
     return body();
   } finally {
+    last = token;
     current = before;
   }
+}
+
+/** Whose code runs, or ran just now: a promise that a callback's error rejects is the callback's. */
+export function recentToken(): number {
+  return current === LOAD ? last : current;
 }
 
 type Settle = { resolve(payload: string): void; reject(error: unknown): void };
@@ -74,6 +81,11 @@ export function answer(id: number, ok: boolean, payload: string, toError: (json:
   else settle?.reject(toError(payload));
 }
 
+/** Hands a rejection on, as a promise does by itself, but as the block that waits. */
+function pass(error: unknown): never {
+  throw error;
+}
+
 const nativeThen = Promise.prototype.then;
 
 /** Continuations run as the block that registered them. */
@@ -87,6 +99,6 @@ Promise.prototype.then = function (this: Promise<unknown>, onFulfilled?: unknown
   return nativeThen.call(
     this,
     carrying(onFulfilled, token) as never,
-    carrying(onRejected, token) as never,
+    carrying(typeof onRejected === 'function' ? onRejected : pass, token) as never,
   );
 } as typeof Promise.prototype.then;
