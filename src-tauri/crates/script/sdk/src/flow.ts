@@ -1,7 +1,9 @@
 // defineFlow: checks what can be checked when a file loads, and keeps the definition.
 
+import { describeValue } from './arguments';
 import { isBlock, type Block, type Config } from './blocks';
 import { checkHooks } from './hooks';
+import { checkDefinition, minted } from './instances';
 import { checkProjection } from './projections';
 import { declaredIn, type Declared } from './resources';
 import { isSchema } from './schema';
@@ -41,27 +43,27 @@ type FlowType = Flow & ((options?: Config) => FlowType);
 /** `defineFlow(definition)`: the flow itself, and a factory of instances of it (core-semantics §1.1). */
 export function defineFlow(definition: Config): FlowType {
   if (typeof definition !== 'object' || definition === null) {
-    throw new Error('defineFlow needs a definition object, like defineFlow({ kind: "…", actions: { … } })');
+    throw new Error(`defineFlow needs a definition object, like defineFlow({ kind: "…", actions: { … } }), got ${describeValue(definition)}`);
   }
   if (typeof definition.kind !== 'string' || definition.kind.trim() === '') {
-    throw new Error('defineFlow: "kind" must be a non-empty string');
+    throw new Error(`defineFlow: "kind" must be a non-empty string, got ${describeValue(definition.kind)}`);
   }
   const actions = definition.actions ?? {};
   if (typeof actions !== 'object' || actions === null || Array.isArray(actions)) {
-    throw new Error(`Flow "${definition.kind}": "actions" must be an object of actions`);
+    throw new Error(`Flow "${definition.kind}": "actions" must be an object of actions, got ${describeValue(actions)}`);
   }
   for (const [name, action] of Object.entries(actions as Record<string, Config>)) rootOf(definition.kind, name, action);
   for (const scope of ['request', 'session', 'user', 'project', 'org']) {
     const schema = (definition[scope] as Config | undefined)?.stateSchema;
     if (schema !== undefined && !isSchema(schema)) {
-      throw new Error(`Flow "${definition.kind}": ${scope}.stateSchema must be a zod schema`);
+      throw new Error(`Flow "${definition.kind}": ${scope}.stateSchema must be a zod schema, got ${describeValue(schema)}`);
     }
     checkProjection(definition[scope] as Config | undefined, `Flow "${definition.kind}": ${scope}`);
   }
   checkHooks(definition);
   needUser(definition);
-  const factory = (options: Config = {}): FlowType =>
-    defineFlow({ ...definition, ...options, actions: mergeActions(definition, options) });
+  checkDefinition(definition);
+  const factory = (options: Config = {}): FlowType => defineFlow(minted(definition, options));
   return Object.setPrototypeOf(Object.assign(factory, { definition }), Flow.prototype) as FlowType;
 }
 
@@ -91,18 +93,10 @@ export function isFlow(value: unknown): value is Flow {
 export function rootOf(kind: string, name: string, action: Config): Block {
   const root = action?.block ?? action?.steps;
   if (!isBlock(root)) {
-    throw new Error(`Flow "${kind}": action "${name}" needs a block (\`block\` or \`steps\`)`);
+    throw new Error(`Flow "${kind}": action "${name}" needs a block (\`block\` or \`steps\`), got ${describeValue(root ?? action)}`);
   }
   if (action.inputSchema !== undefined && !isSchema(action.inputSchema)) {
-    throw new Error(`Flow "${kind}": action "${name}": inputSchema must be a zod schema`);
+    throw new Error(`Flow "${kind}": action "${name}": inputSchema must be a zod schema, got ${describeValue(action.inputSchema)}`);
   }
   return root;
-}
-
-function mergeActions(definition: Config, options: Config): Record<string, Config> {
-  const merged = { ...(definition.actions as Record<string, Config>) };
-  for (const [name, action] of Object.entries((options.actions ?? {}) as Record<string, Config | undefined>)) {
-    if (action) merged[name] = { ...merged[name], ...action };
-  }
-  return merged;
 }

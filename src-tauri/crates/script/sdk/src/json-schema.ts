@@ -90,36 +90,56 @@ function enumValues(def: Definition): unknown[] {
 interface Check {
   kind?: string;
   value?: unknown;
+  inclusive?: boolean;
+  regex?: RegExp;
+  /** Where zod 4 keeps it. */
+  _zod?: { def?: { check?: string; format?: string; pattern?: RegExp } };
 }
+
+const FORMATS: Record<string, string> = { email: 'email', url: 'uri', uuid: 'uuid', guid: 'uuid', datetime: 'date-time', date: 'date' };
 
 function isInteger(schema: AnySchema): boolean {
   const def = definition(schema);
-  const checks = (def.checks ?? []) as (Check & { _zod?: { def?: { format?: string } } })[];
+  const checks = (def.checks ?? []) as Check[];
   if (typeOf(schema) === 'int' || String(def.format ?? '').includes('int')) return true;
   return checks.some((check) => check.kind === 'int' || String(check._zod?.def?.format ?? '').includes('int'));
 }
 
+/** What zod 3 and 4 check of a size, a number or a text, in JSON Schema's words. */
 function limits(schema: AnySchema, low: string, high: string): JsonSchema {
   const found: JsonSchema = {};
   const def = definition(schema);
-  const bag = schema._zod?.bag ?? {};
+  const isNumber = low === 'minimum';
+  const bound = (name: string, value: unknown, inclusive = true): void => {
+    // Integers carry the largest and the least as limits, which say nothing.
+    if (typeof value === 'bigint' || Math.abs(value as number) === Number.MAX_SAFE_INTEGER) return;
+    found[inclusive ? name : name === low ? 'exclusiveMinimum' : 'exclusiveMaximum'] = value;
+  };
   for (const check of (def.checks ?? []) as Check[]) {
-    if (check.kind === 'min') found[low] = check.value;
-    if (check.kind === 'max') found[high] = check.value;
-    if (check.kind === 'email' || check.kind === 'url' || check.kind === 'uuid' || check.kind === 'datetime') {
-      found.format = { email: 'email', url: 'uri', uuid: 'uuid', datetime: 'date-time' }[check.kind];
-    }
+    const { kind, value, inclusive, regex } = check;
+    if (kind === 'min') bound(low, value, inclusive !== false);
+    if (kind === 'max') bound(high, value, inclusive !== false);
+    if (kind === 'length') Object.assign(found, { [low]: value, [high]: value });
+    if (kind === 'multipleOf') found.multipleOf = value;
+    if (kind === 'regex' && regex) found.pattern = regex.source;
+    const format = kind && FORMATS[kind];
+    if (format) found.format = format;
+    const newer = check._zod?.def;
+    if (newer?.check === 'string_format' && newer.format === 'regex' && newer.pattern) found.pattern = newer.pattern.source;
+    if (newer?.format && FORMATS[newer.format]) found.format = FORMATS[newer.format];
   }
-  const bounds = def as { minLength?: { value: number } | null; maxLength?: { value: number } | null };
-  if (bounds.minLength && typeof bounds.minLength === 'object') found[low] = bounds.minLength.value;
-  if (bounds.maxLength && typeof bounds.maxLength === 'object') found[high] = bounds.maxLength.value;
-  if (typeof bag.minimum === 'number' && Number.isSafeInteger(bag.minimum)) found[low] ??= bag.minimum;
-  if (typeof bag.maximum === 'number' && Number.isSafeInteger(bag.maximum)) found[high] ??= bag.maximum;
-  for (const bound of [found[low], found[high]]) {
-    if (bound !== undefined && Math.abs(bound as number) === Number.MAX_SAFE_INTEGER) {
-      delete found[low];
-      delete found[high];
-    }
-  }
+  const sizes = def as Record<'minLength' | 'maxLength' | 'exactLength', { value: number } | null | undefined>;
+  const { minLength, maxLength, exactLength } = sizes;
+  if (typeof minLength === 'object' && minLength) found[low] = minLength.value;
+  if (typeof maxLength === 'object' && maxLength) found[high] = maxLength.value;
+  if (typeof exactLength === 'object' && exactLength) Object.assign(found, { [low]: exactLength.value, [high]: exactLength.value });
+  // A format's own schema, like z.email(), keeps its name where the checks would be.
+  if (typeof def.format === 'string' && FORMATS[def.format]) found.format = FORMATS[def.format];
+  const bag = schema._zod?.bag ?? {};
+  if (bag.minimum !== undefined) bound(low, bag.minimum);
+  if (bag.maximum !== undefined) bound(high, bag.maximum);
+  if (isNumber && bag.exclusiveMinimum !== undefined) bound(low, bag.exclusiveMinimum, false);
+  if (isNumber && bag.exclusiveMaximum !== undefined) bound(high, bag.exclusiveMaximum, false);
+  if (bag.multipleOf !== undefined) found.multipleOf = bag.multipleOf;
   return found;
 }
