@@ -26,6 +26,8 @@ APT_TEST := xvfb webkit2gtk-driver fonts-dejavu-core
 UI_SOURCES := $(shell find ui/src ui/index.html ui/package.json ui/tsconfig.json ui/vite.config.ts ui/svelte.config.js -type f)
 FLOW_SOURCES := $(shell find flows -name node_modules -prune -o -name .flowglass -prune -o -type f \( -name '*.ts' -o -name '*.json' \) -print)
 
+BEHAVIOUR_FLOWS := $(wildcard tests/flows/*.ts) tests/tsconfig.json
+
 SDK_SOURCES := $(wildcard src-tauri/crates/script/sdk/src/*.ts) src-tauri/crates/script/sdk/tsconfig.json
 
 help:
@@ -93,9 +95,10 @@ $(STAMPS)/check-ui: $(UI_SOURCES) ui/node_modules/.package-lock.json
 	@cd ui && npm run --silent check
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/check-flows: $(FLOW_SOURCES) $(SDK_SOURCES) flows/node_modules/.package-lock.json
-	@echo "Checking the types of the example flows and of what they import"
+$(STAMPS)/check-flows: $(FLOW_SOURCES) $(BEHAVIOUR_FLOWS) $(SDK_SOURCES) flows/node_modules/.package-lock.json
+	@echo "Checking the types of the example flows, of those of the tests, and of what they import"
 	@cd flows && npm run --silent check
+	@flows/node_modules/.bin/tsc -p tests
 	@flows/node_modules/.bin/tsc -p src-tauri/crates/script/sdk
 	@mkdir -p $(@D) && touch $@
 

@@ -7,10 +7,8 @@
 import { defineFlow, FlowError, generator, handler, sequencer } from "@flow-state-dev/core";
 import type { Block, BlockInput, BlockOutput, TargetHandle } from "@flow-state-dev/core";
 import { z } from "zod";
-
-type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false;
-declare function is<T extends true>(): T;
-declare function typed<A>(value: A): { as<B>(ok: Equal<A, B>): void };
+import { is, typed } from "./expect.js";
+import type { Equal } from "./expect.js";
 
 const size = handler({ name: "size", inputSchema: z.string(), outputSchema: z.number(), execute: (input) => input.length });
 const double = handler({ name: "double", inputSchema: z.number(), execute: (input) => input * 2 });

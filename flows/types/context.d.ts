@@ -3,14 +3,16 @@
  */
 
 import type { Block } from "./blocks.js";
+import type { Item } from "./item.js";
 import type { ComponentOptions, Content, EmitNamespace, MessageOptions, StatusOptions } from "./items.js";
-import type { ResourceMap } from "./resources.js";
+import type { ModelResolver } from "./models.js";
+import type { InScope, ResourceMap } from "./resource-handles.js";
 import type { LooseState } from "./schema.js";
 import type { ProjectScopeHandle, RequestScopeHandle, SessionScopeHandle, UserScopeHandle } from "./scopes.js";
 import type { StateHandle, TargetHandle } from "./state.js";
-import type { SuspendOptions } from "./errors.js";
+import type { SuspendOptions } from "./suspension.js";
 
-/** The state each scope is declared with. A block that declares nothing gets loose records. */
+/** What a block has declared of its surroundings. Whatever it has not is loose; `never` stands for "not declared". */
 export interface ContextTypes {
   request: unknown;
   session: unknown;
@@ -22,6 +24,7 @@ export interface ContextTypes {
   parentInput: any;
   targets: unknown;
   resources: unknown;
+  cap: unknown;
 }
 
 export interface LooseTypes {
@@ -30,15 +33,22 @@ export interface LooseTypes {
   user: LooseState;
   project: LooseState;
   sequencer: LooseState;
-  self: LooseState;
-  parent: LooseState;
+  self: never;
+  parent: never;
   parentInput: any;
   targets: {};
   resources: {};
+  cap: {};
 }
 
-/** The block that dispatched this one. Its state members exist only if it declares a `stateSchema`. */
-export type ParentHandle<S = LooseState, I = any> = Partial<StateHandle<S>> & {
+/** A state that is certainly there when its schema is declared, and otherwise perhaps. */
+type Certain<S> = [S] extends [never] ? TargetHandle | undefined : TargetHandle<S>;
+
+/**
+ * The block that dispatched this one. Its state is there if it declares a `stateSchema`; with a `parentStateSchema` of
+ * your own you say that it does.
+ */
+export type ParentHandle<S = never, I = any> = ([S] extends [never] ? Partial<StateHandle> : StateHandle<S>) & {
   readonly name: string;
   readonly kind: string;
   readonly input: I;
@@ -55,42 +65,51 @@ export interface RequestRuntime {
   readonly actionName: string;
   readonly status: string;
   readonly startedAtMs: number;
-  readonly metadata?: Record<string, unknown>;
+  readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
 /** What handlers and the callbacks of a sequencer have in common. */
 export interface ContextBase<T extends ContextTypes = LooseTypes> {
+  /** One execution of one action: scratch that is gone when it ends. */
   readonly request: RequestScopeHandle<T["request"]>;
-  readonly session: SessionScopeHandle<T["session"]>;
-  readonly user: UserScopeHandle<T["user"]>;
+  /** One conversation: what its next request should still know. */
+  readonly session: SessionScopeHandle<T["session"], InScope<T["resources"], "session">>;
+  /** One person, in all their conversations. */
+  readonly user: UserScopeHandle<T["user"], InScope<T["resources"], "user">>;
   /** Undefined when the run was started without a project, so read it with `?.` and have a fallback. */
-  readonly project: ProjectScopeHandle<T["project"]> | undefined;
+  readonly project: ProjectScopeHandle<T["project"], InScope<T["resources"], "project" | "org">> | undefined;
   /** The same scope as `project`, under its other name. */
-  readonly org: ProjectScopeHandle<T["project"]> | undefined;
+  readonly org: ProjectScopeHandle<T["project"], InScope<T["resources"], "project" | "org">> | undefined;
 
-  /** This block's own state, if it declares a `stateSchema`. */
-  readonly self: TargetHandle<T["self"]> | undefined;
+  /** This block's own state, if it declares a `stateSchema`. Each execution starts afresh. */
+  readonly self: Certain<T["self"]>;
+  /** Undefined in the root block. */
   readonly parent: ParentHandle<T["parent"], T["parentInput"]> | undefined;
+  /** `getTarget` by property. The names in `targetStateSchemas` are typed. */
   readonly targets: { readonly [K in keyof T["targets"]]: TargetHandle<T["targets"][K]> | undefined } & {
     readonly [name: string]: TargetHandle<any> | undefined;
   };
   /** Finds a block that ran before this one, or one that encloses it. Fails if two enclosing blocks share the name. */
   getTarget<S = LooseState>(name: string): TargetHandle<S> | undefined;
+  /** What a block that ran before this one, beside it, has produced. The newest run counts. */
   getBlockOutput<O>(block: Block<any, O>): O | undefined;
   getBlockResult<O>(block: Block<any, O>): BlockResult<O>;
   wasRescued(block: string | Block<any, any>): boolean;
 
+  /** The resources of all scopes, by the name they are declared under. */
   readonly resources: ResourceMap<T["resources"]>;
-  /** What each capability in `uses` offers, by its name. */
-  readonly cap: Record<string, any>;
+  /** What each capability in `uses` offers, by its name. Those of the blocks around are here, too. */
+  readonly cap: T["cap"] & Readonly<Record<string, any>>;
   readonly settings: Readonly<Record<string, any>>;
 
+  /** Leaves something for somebody to see. */
   readonly emit: EmitNamespace;
-  /** What the request has shown so far. */
-  readonly response: { getItems(): readonly any[]; getItemCount(): number };
   emitMessage(content: string | Content[], options?: MessageOptions): void;
   emitComponent(name: string, data: unknown, options?: ComponentOptions): void;
+  /** A progress line. Without a text it only sends the signals in `options`. */
   emitStatus(message?: string, options?: StatusOptions): void;
+  /** What the request has shown so far. */
+  readonly response: { getItems(): readonly Item[]; getItemCount(): number };
 
   /** Aborts when the request is cancelled. Pass it to `fetch`, and check it in long loops. */
   readonly signal: AbortSignal;
@@ -99,6 +118,8 @@ export interface ContextBase<T extends ContextTypes = LooseTypes> {
   /** `requestId:path`, the same for every attempt and after a resume. Give it to services that accept such a key. */
   readonly idempotencyKey: string;
   readonly requestRuntime: RequestRuntime;
+  /** Asks a model without a generator. The call is recorded with this block. */
+  readonly resolveModel: ModelResolver;
   /** Runs `fn` once per request and key. A resume answers with the recorded result, which therefore must be JSON. */
   runOnce<R>(key: string, fn: () => R | Promise<R>): Promise<R>;
   /** Stops here until somebody answers. The call returns the answer once the run is resumed. */

@@ -5,14 +5,26 @@
  * type-checks as it stands.
  */
 
+export * from "./actions.js";
+export * from "./block-config.js";
 export * from "./blocks.js";
+export * from "./capabilities.js";
 export * from "./context.js";
 export * from "./errors.js";
+export * from "./failures.js";
 export * from "./flow.js";
 export * from "./generator.js";
+export * from "./handler.js";
+export * from "./item.js";
 export * from "./items.js";
+export * from "./models.js";
+export * from "./refusals.js";
+export * from "./resource-handles.js";
 export * from "./resources.js";
+export * from "./router.js";
 export * from "./schema.js";
 export * from "./scopes.js";
 export * from "./sequencer.js";
 export * from "./state.js";
+export * from "./suspension.js";
+export * from "./tools.js";

@@ -2,9 +2,8 @@
  * The errors a flow can throw, catch with `rescue`, or find at the end of a failed run.
  *
  * `when: [SomeError]` compares class names along the prototype chain, so a recorded failure still matches after a resume.
+ * Failures of models, tools and stores are in `failures.d.ts`, refusals before a run in `refusals.d.ts`.
  */
-
-import type { JsonValue, Schema } from "./schema.js";
 
 export type FlowErrorScope = "request" | "work" | "sideChain" | "resource" | "block";
 
@@ -35,17 +34,30 @@ export declare class FlowError extends Error {
   static isInstance(error: unknown): error is FlowError;
 }
 
+/** One thing that a schema has against a value. */
+export interface SchemaIssue {
+  /** Such as `facts.0.text`; empty for the value as a whole. */
+  path: string;
+  message: string;
+}
+
 /** A value broke the schema it is declared with: an action's input, or a write to a scope or resource. */
 export declare class ValidationError extends FlowError {}
 
 /** A generator's reply does not fit its `outputSchema`, after repair. */
-export declare class OutputValidationError extends FlowError {}
+export declare class OutputValidationError extends FlowError {
+  readonly details?: { rawOutput: unknown; issues: SchemaIssue[]; phase: "stream" | "final" };
+}
 
-/** A sequencer's last value does not fit its declared `outputSchema`. */
-export declare class SequencerOutputSchemaError extends FlowError {}
+/** A sequencer's last value does not fit its declared `outputSchema`. The sequencer's own `rescue` comes before this. */
+export declare class SequencerOutputSchemaError extends FlowError {
+  readonly details?: { sequencerName: string; lastStepName: string; rawOutput: unknown; issues: SchemaIssue[] };
+}
 
 /** `.validate()` found that the chain cannot produce the declared output. */
-export declare class SequencerSchemaMismatchError extends FlowError {}
+export declare class SequencerSchemaMismatchError extends FlowError {
+  readonly details?: { sequencerName: string; declaredKind: string; inferredKind: string; reason: string };
+}
 
 /** Two declarations of one state field, or of one resource, cannot both hold. Raised when the flow loads. */
 export declare class SchemaConflictError extends FlowError {}
@@ -55,66 +67,3 @@ export declare class StrictSchemaError extends FlowError {}
 
 /** Two enclosing blocks share the name that `getTarget` was asked for. */
 export declare class AmbiguousBlockNameError extends FlowError {}
-
-/** Other requests kept winning the race for a session, user or project record. */
-export declare class ConcurrentModificationError extends FlowError {
-  readonly attempts: number;
-}
-
-/** A write waited longer for its turn than `request.mutationTimeoutMs` allows. */
-export declare class ScopeMutationTimeoutError extends Error {
-  readonly code: string;
-  readonly timeoutMs: number;
-}
-
-/** A resumed router picks another route than the recorded one. */
-export declare class RouteUnavailableError extends FlowError {}
-
-/** A resumed run finds another block at a recorded path. */
-export declare class ReplayDriftError extends FlowError {}
-
-export declare class NetworkError extends FlowError {}
-export declare class TimeoutError extends FlowError {}
-export declare class RateLimitError extends FlowError {}
-export declare class ModelError extends FlowError {}
-export declare class ProviderUnavailableError extends FlowError {}
-export declare class ContextLengthError extends FlowError {}
-export declare class ToolExecutionError extends FlowError {}
-export declare class ResourceDeletedError extends FlowError {}
-export declare class ResourceAlreadyExistsError extends FlowError {}
-
-export interface SuspendOptions<T = any> {
-  /** Why the run waits, for example `approval`. */
-  reason: string;
-  message?: string;
-  data?: Record<string, unknown>;
-  /** The shape of the answer. The debugger makes a form from it. */
-  resumeSchema?: Schema<T, any> | { [key: string]: JsonValue };
-  timeoutMs?: number;
-  render?: { component: string; props?: Record<string, unknown> };
-}
-
-/** How a run stops to wait for somebody. It is control flow, not a failure, and no `rescue` ever sees it. */
-export declare class SuspensionError extends Error {
-  constructor(options: SuspendOptions & { suspensionId: string });
-  readonly suspensionId: string;
-  readonly reason: string;
-  readonly data?: Record<string, unknown>;
-  readonly resumeSchema?: Record<string, unknown>;
-  readonly render?: { component: string; props?: Record<string, unknown> };
-  readonly timeoutMs?: number;
-}
-
-/** Somebody answered a suspension with no. Unlike `SuspensionError`, a `rescue` can handle it. */
-export declare class SuspensionRejectedError extends Error {
-  constructor(suspensionId: string, rejectedBy?: string, rejectionData?: unknown);
-  readonly suspensionId: string;
-  readonly rejectedBy?: string;
-  readonly rejectionData?: unknown;
-}
-
-/** Nobody answered a suspension in time. */
-export declare class SuspensionTimeoutError extends Error {
-  constructor(suspensionId: string);
-  readonly suspensionId: string;
-}

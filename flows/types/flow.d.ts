@@ -2,24 +2,31 @@
  * `defineFlow`: the default export of a flow file.
  */
 
-import type { Block } from "./blocks.js";
-import type { BlockContext } from "./context.js";
+import type { ActionConfig, ActionOverride, Concurrency, FlowHook } from "./actions.js";
 import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
+import type { ToolsConfig } from "./tools.js";
+
+/** What a projection computes from: the state, and the resources that the flow itself declares. */
+export interface ProjectionSource<S> {
+  state: S;
+  /** As `resources.<name>.state`. */
+  resources: Readonly<Record<string, any>>;
+}
 
 /** What clients may see of a scope. Nothing is visible unless it is named here. */
 export interface ClientProjection<S> {
   /** Top-level fields, as they are. */
   expose?: readonly (keyof S & string)[];
   /** Values computed from the state. */
-  derived?: Record<string, (source: { state: S; resources: any }) => unknown>;
+  derived?: Record<string, (source: ProjectionSource<S>) => unknown>;
 }
 
 export interface ScopeConfig<S> {
   stateSchema?: Schema<S, any>;
   client?: ClientProjection<S>;
   /** An older spelling of `client.derived`. Give one of the two. */
-  clientData?: Record<string, (source: { state: S; resources: any }) => unknown>;
+  clientData?: Record<string, (source: ProjectionSource<S>) => unknown>;
   /** An older place for resources; `resources` of the flow is the newer one. */
   resources?: ScopedResourceDefinitions;
   /** How often a write is tried again when another request was faster. */
@@ -34,9 +41,7 @@ export interface SessionConfig<S> extends ScopeConfig<S> {
   historyWindow?: { turns: number };
 }
 
-/** A block, or a function that becomes a handler. */
-type FlowHook = Block<any, any> | ((value: any, ctx: BlockContext) => unknown);
-
+/** Blocks, or functions, that run around the root block of every action. */
 export interface RequestConfig<S> extends Omit<ScopeConfig<S>, "resources"> {
   onStarted?: FlowHook;
   onCompleted?: FlowHook;
@@ -52,116 +57,105 @@ export interface RequestConfig<S> extends Omit<ScopeConfig<S>, "resources"> {
   concurrency?: Concurrency;
 }
 
-export type ConcurrencyPolicy = "allow" | "queue" | "reject";
-
-/** What happens when an action is started while another one runs, by default in the same session. */
-export type Concurrency =
-  | ConcurrencyPolicy
-  | {
-      policy: ConcurrencyPolicy;
-      key?: "session" | "user" | "none" | ((request: ConcurrencyRequest) => string | undefined);
-    };
-
-export interface ConcurrencyRequest {
-  flowKind: string;
-  actionName: string;
-  sessionId?: string;
-  userId: string;
-  projectId?: string;
-  orgId?: string;
-  metadata?: Record<string, unknown>;
+interface Authentication {
+  /** For hosts that know who asks. The command line and the window name the user themselves. */
+  resolvePrincipal?: (request: any) => unknown;
+  defaultUserId?: string;
+  requireUser?: boolean;
+  requireOrg?: boolean;
 }
 
-type ActionRoot<I> =
-  | { block: Block<I, any>; steps?: undefined }
-  /** An older spelling of `block`. */
-  | { steps: Block<I, any>; block?: undefined };
-
-/** One thing a caller can run. */
-export type ActionConfig<I = any> = ActionRoot<I> & {
-  /** What a caller must give. Without it, the input schema of the root block. The run form is made from it. */
-  inputSchema?: Schema<I, any>;
-  description?: string;
-  onCompleted?: FlowHook;
-  onErrored?: FlowHook;
-  /** The text of a user message that is emitted before the root block runs. */
-  userMessage?: (input: I) => string;
-  concurrency?: Concurrency;
-  durable?: boolean;
-  tokenBudget?: { maxTotalTokens: number; warnAt?: number; onExceeded?: "error" | "stop" | "warn" };
-  mcp?: { enabled?: true; name?: string; session?: unknown };
-};
-
-export interface ToolEvent {
-  toolName: string;
-  input: any;
-  output?: any;
-  error?: Error;
-  cached?: boolean;
-}
-
-type ToolHook = Block | ((event: ToolEvent, ctx: BlockContext) => unknown);
-
-/** How the tools of generators are run. Settings of the flow reach every generator in it. */
-export interface ToolsConfig {
-  defaults?: {
-    timeoutMs?: number;
-    concurrency?: "parallel" | "serial";
-    retry?: { maxAttempts?: number; baseDelayMs?: number; maxDelayMs?: number };
-  };
-  onToolStarted?: ToolHook;
-  onToolCompleted?: ToolHook;
-  onToolErrored?: ToolHook;
+/** One model call's tokens. */
+export interface UsageEntry {
+  promptTokens: number;
+  completionTokens: number;
+  totalTokens: number;
+  cacheReadTokens?: number;
+  cacheCreationTokens?: number;
 }
 
 export interface FlowDefinition<RS, SS, US, PS, A> {
   /** The name of the flow, as the command line and the flow list show it. */
   kind: string;
   description?: string;
-  /** A flow without actions loads, but there is nothing in it to run. */
+  /** What can be run. A flow without actions loads, but there is nothing in it to run. */
   actions?: { [K in keyof A]: ActionConfig<A[K]> };
+  /** One execution of one action. */
   request?: RequestConfig<RS>;
+  /** One conversation. */
   session?: SessionConfig<SS>;
+  /** One person, across their conversations and across flows. */
   user?: ScopeConfig<US>;
-  /** `org` and `project` name the same scope; give one of them. */
+  /** One team. `org` and `project` name the same scope; give one of them. */
   project?: ScopeConfig<PS>;
   org?: ScopeConfig<PS>;
+  /** Resources that every block of the flow may reach. They win over those that blocks declare under the same name. */
   resources?: ResourceDefinitions;
+  /** How tools are run, for every generator of the flow. */
   tools?: ToolsConfig;
+  /** Whether a run needs a user. It does unless this is false, and then nothing may belong to one. */
   requireUser?: boolean;
-  authentication?: {
-    resolvePrincipal?: (request: any) => unknown;
-    defaultUserId?: string;
-    requireUser?: boolean;
-    requireOrg?: boolean;
-  };
+  authentication?: Authentication;
   middleware?: readonly unknown[];
+  /** How long a text is for a model. A quarter of its characters, unless you know better. */
   tokenCounter?: {
     count(text: string, model: string): MaybePromise<number>;
     countMessages(messages: unknown[], model: string): MaybePromise<number>;
   };
-  costEstimator?: { estimate(usage: any, model: string): number };
+  /** What tokens cost, in US dollars. */
+  costEstimator?: { estimate(usage: UsageEntry, model: string): number };
   /** Keeps this flow's user or project state apart from that of other flows. */
   isolateUserState?: boolean;
   isolateProjectState?: boolean;
+  /** The same as `isolateProjectState`, under its other name. */
   isolateOrgState?: boolean;
+
+  // The rest is for hosts that serve a flow in other ways. It is accepted here and has no effect.
+
+  voice?: unknown;
+  mcp?: unknown;
+  chat?: unknown;
+  webhooks?: unknown;
+  schedules?: unknown;
+  work?: { onStarted?: FlowHook; onCompleted?: FlowHook; onErrored?: FlowHook; onFinished?: FlowHook };
+  defaultBlockRenderer?: unknown;
 }
 
-export interface FlowInstance {
+/** Settings over those of a definition. Actions are merged one by one; resources replace those there were. */
+export interface FlowOptions<A>
+  extends Partial<Omit<FlowDefinition<any, any, any, any, any>, "kind" | "description" | "actions">> {
+  /** Tells instances of one flow apart. Its `kind`, unless you say otherwise. */
+  id?: string;
+  /** Settings of actions that are there, and whole new ones. */
+  actions?: { [K in keyof A]?: ActionOverride } & { [name: string]: ActionOverride | undefined };
+}
+
+export interface FlowInstance<A = any> {
   readonly id: string;
   readonly kind: string;
-  readonly actions: Readonly<Record<string, ActionConfig<any>>>;
+  readonly actions: { readonly [K in keyof A]: ActionConfig<A[K]> };
 }
 
 /** A flow. Calling it makes another instance with some settings replaced. */
-export interface FlowType extends FlowInstance {
-  (options?: { id?: string } & Partial<FlowDefinition<any, any, any, any, Record<string, any>>>): FlowInstance;
+export interface FlowType<A = any> extends FlowInstance<A> {
+  (options?: FlowOptions<A>): FlowType<A>;
 }
 
+/**
+ * Defines a flow. A file's default export should be one.
+ *
+ * ```ts
+ * export default defineFlow({
+ *   kind: "chat",
+ *   session: { stateSchema: z.object({ turns: z.number().default(0) }) },
+ *   actions: { say: { inputSchema: z.object({ message: z.string() }), block: turn } },
+ * });
+ * ```
+ */
 export declare function defineFlow<
   RS extends object = LooseState,
   SS extends object = LooseState,
   US extends object = LooseState,
   PS extends object = LooseState,
   A extends Record<string, any> = Record<string, any>,
->(definition: FlowDefinition<RS, SS, US, PS, A>): FlowType;
+>(definition: FlowDefinition<RS, SS, US, PS, A>): FlowType<A>;

@@ -2,18 +2,17 @@
  * Generators: blocks that ask a model.
  */
 
-import type { Block, BlockConfig, TypesOf, Undeclared } from "./blocks.js";
-import type { BlockContext } from "./context.js";
+import type { AnySurroundings, BlockConfig, ContextOf, Surroundings } from "./block-config.js";
+import type { Block, Undeclared } from "./blocks.js";
+import type { Use } from "./capabilities.js";
 import type { AgentType, ItemQuery, ItemVisibility, ModelMessage } from "./items.js";
-import type { ResourceDefinitions } from "./resources.js";
+import type { ModelCaching, ModelChoice, ProviderOptions, ToolCall } from "./models.js";
+import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
-import type { ToolsConfig } from "./flow.js";
+import type { ToolsConfig } from "./tools.js";
 
 /** A value, or a function that makes it from the generator's input. */
 export type Dynamic<T, I, Ctx> = T | ((input: I, ctx: Ctx) => MaybePromise<T>);
-
-/** A model by name, or several names to try in order. Names are looked up in `flowglass.json` and among the providers. */
-export type ModelChoice = string | readonly string[] | { modelId: string; generate: (options: any) => Promise<any> };
 
 /** Context for the system message. Keys of an object become tags, and functions are asked before every model call. */
 export type ContextSlot<I, Ctx> =
@@ -36,52 +35,98 @@ export interface ContextTags<I, Ctx> {
     | ContextTags<I, Ctx>;
 }
 
+/** One model call of a generator, as `loop.stopWhen` sees it. */
+export interface GeneratorStep {
+  stepNumber: number;
+  text?: string | null;
+  toolCalls: Pick<ToolCall, "toolCallId" | "toolName" | "args">[];
+}
+
+export interface LoopConfig<Ctx> {
+  maxIterations?: number;
+  /** False ends the loop with the model's first answer, whichever tools it wanted. */
+  runTools?: boolean;
+  /** Asked after each model call. `steps` has all of them so far. */
+  stopWhen?: (step: GeneratorStep & { steps: GeneratorStep[] }, ctx: Ctx) => MaybePromise<boolean>;
+}
+
+/** What happens to a reply that does not fit the `outputSchema`. */
+export interface RepairConfig {
+  /** `auto` mends it, `fail` and `rescue` fail at once; the latter says that a `rescue` is meant to catch it. */
+  mode?: "auto" | "fail" | "rescue";
+  maxAttempts?: number;
+  /** Whether a model may be asked, at last, to put the reply into shape, and which one. */
+  coerce?: boolean | { model?: string };
+}
+
+/** Searching the web, where the model's provider offers it. */
+export interface SearchConfig {
+  maxUses?: number;
+  allowedDomains?: readonly string[];
+  blockedDomains?: readonly string[];
+  userLocation?: unknown;
+  searchDepth?: unknown;
+}
+
 /** The part of a generator's configuration that only generators have. */
 export interface ModelConfig<I, Ctx> {
   /** Required, unless a capability in `uses` brings one. */
   model?: Dynamic<ModelChoice, I, Ctx>;
   /** The instructions. Parts of an array are joined by newlines, and null leaves a part out. */
   prompt: Dynamic<string | null, I, Ctx> | readonly Dynamic<string | null, I, Ctx>[];
+  /** What the model should know. It stands after the instructions. */
   context?: ContextSlot<I, Ctx>;
   /** `true` for the whole conversation, a query for part of it. Without it the model sees no earlier turns. */
-  history?: boolean | ItemQuery | readonly ModelMessage[] | ((input: I, ctx: Ctx) => MaybePromise<readonly ModelMessage[]>);
+  history?: boolean | ItemQuery | Dynamic<ModelMessage | readonly ModelMessage[], I, Ctx>;
   /** The user's message. It is left out when the history already ends with it. */
-  user?: Dynamic<string | readonly ModelMessage[], I, Ctx>;
+  user?: Dynamic<string | ModelMessage | readonly ModelMessage[], I, Ctx>;
   /** Blocks the model may call. Their descriptions and input schemas are what the model sees. */
-  tools?: readonly Block[] | ((input: I, ctx: Ctx) => MaybePromise<readonly Block[]>);
+  tools?: Dynamic<readonly Block[], I, Ctx>;
+  /** Tools that a provider runs itself. */
   providerTools?: readonly unknown[];
-  search?: boolean | {
-    maxUses?: number;
-    allowedDomains?: string[];
-    blockedDomains?: string[];
-    userLocation?: unknown;
-    searchDepth?: unknown;
-  };
+  search?: boolean | SearchConfig;
   /** Who the generator speaks as. Without an identity it emits nothing, and its output only flows on in the chain. */
   agentType?: AgentType;
+  /** The newer spelling of `agentType`. */
   itemVisibility?: ItemVisibility;
+  /** Groups what several generators say. The block's name, unless you say otherwise. */
   agentName?: string;
-  loop?: { maxIterations?: number; runTools?: boolean; stopWhen?: (step: any, ctx: Ctx) => MaybePromise<boolean> };
+  loop?: LoopConfig<Ctx>;
   /** How many model calls one run may take. 8 unless you say otherwise. */
   maxIterations?: number;
+  /** The longest answer, in tokens. */
   maxTokens?: number;
-  temperature?: number;
-  repair?: { mode?: "auto" | "fail" | "rescue"; maxAttempts?: number; coerce?: boolean | { model?: string } };
-  repairOutput?: (candidate: unknown, error: Error, state: any, ctx: Ctx) => unknown;
+  repair?: RepairConfig;
+  /** Mends a reply in place of the built-in way. `state` is the generator's own. */
+  repairOutput?: (candidate: any, error: Error, state: any, ctx: Ctx) => unknown;
+  /** How tools are run, over what the flow says in `tools`. */
   flowTools?: ToolsConfig;
-  caching?: { enabled?: boolean; breakpoints?: "auto" | unknown; ttl?: string };
+  caching?: ModelCaching;
+  /** Lists the tools in the system message, too. It does unless this is false. */
   describeTools?: boolean;
-  providerOptions?: Dynamic<Record<string, unknown>, I, Ctx>;
+  providerOptions?: Dynamic<ProviderOptions, I, Ctx>;
+  /** Looks at each piece of a streamed answer. */
+  validateChunk?: (chunk: any, ctx: Ctx) => unknown;
 }
 
-export type GeneratorConfig<I, RawI, Raw, OIn, O, RS, SS, US, PS, QS, Self, T, Res> =
-  & BlockConfig<
-    I, RawI, Raw, OIn, O, RS, SS, US, PS, QS, Self, T, Res,
-    BlockContext<TypesOf<RS, SS, US, PS, QS, Self, T, Res>>
-  >
-  & ModelConfig<I, BlockContext<TypesOf<RS, SS, US, PS, QS, Self, T, Res>>>;
+export type GeneratorConfig<I, RawI, Raw, OIn, O, D extends AnySurroundings> =
+  & BlockConfig<I, RawI, Raw, OIn, O, D, ContextOf<D>>
+  & ModelConfig<I, ContextOf<D>>;
 
-/** A block that asks a model. With an `outputSchema` the reply is structured, otherwise it is text. */
+/**
+ * A block that asks a model. With an `outputSchema` the reply is structured, otherwise it is text.
+ *
+ * ```ts
+ * const chatbot = generator({
+ *   name: "chatbot",
+ *   agentType: "primary",
+ *   model: "gpt-5-mini",
+ *   prompt: "You are a friendly companion.",
+ *   history: true,
+ *   user: (input) => input.message,
+ * });
+ * ```
+ */
 export declare function generator<
   I = any,
   RawI = I,
@@ -93,10 +138,20 @@ export declare function generator<
   US extends object = LooseState,
   PS extends object = LooseState,
   QS extends object = LooseState,
-  Self extends object = LooseState,
+  Self extends object = never,
+  Parent extends object = never,
+  ParentIn = any,
   T extends object = {},
   Res extends ResourceDefinitions = {},
->(config: GeneratorConfig<I, RawI, Raw, OIn, O, RS, SS, US, PS, QS, Self, T, Res>): Block<Raw, O>;
+  SR extends ScopedResourceDefinitions = {},
+  UR extends ScopedResourceDefinitions = {},
+  PR extends ScopedResourceDefinitions = {},
+  C extends Use = Use,
+>(
+  config: GeneratorConfig<
+    I, RawI, Raw, OIn, O, Surroundings<RS, SS, US, PS, QS, Self, Parent, ParentIn, T, Res, SR, UR, PR, C>
+  >,
+): Block<Raw, O>;
 
 /** A generator written in the middle of a chain. Its input is the value of the chain at that point. */
 export type InlineGeneratorConfig<V, O, Ctx> = ModelConfig<V, Ctx> & {

@@ -11,6 +11,7 @@ interface Console {
   error(...values: unknown[]): void;
   info(...values: unknown[]): void;
   log(...values: unknown[]): void;
+  trace(...values: unknown[]): void;
   warn(...values: unknown[]): void;
 }
 declare var console: Console;
@@ -77,9 +78,10 @@ declare var Response: {
 /** Reaches only the hosts that `fetch.allow` in `flowglass.json` names. It cannot be used while a file loads. */
 declare function fetch(resource: string | URL | Request, init?: RequestInit): Promise<Response>;
 
-declare function setTimeout<A extends unknown[]>(callback: (...args: A) => void, ms?: number, ...args: A): number;
+/** Waiting is an effect like any other, and recorded with the block that waits. */
+declare function setTimeout(callback: (...args: any[]) => void, ms?: number, ...args: any[]): number;
 declare function clearTimeout(id: number | undefined): void;
-declare function setInterval<A extends unknown[]>(callback: (...args: A) => void, ms?: number, ...args: A): number;
+declare function setInterval(callback: (...args: any[]) => void, ms?: number, ...args: any[]): number;
 declare function clearInterval(id: number | undefined): void;
 declare function queueMicrotask(callback: () => void): void;
 

@@ -1,28 +1,8 @@
 /**
- * Items: everything a run leaves for somebody to see, and the views that decide who sees what.
+ * How items are emitted, and the views that decide who sees which. What an item of each type holds is in `item.d.ts`.
  */
 
-export type ItemType =
-  | "message"
-  | "reasoning"
-  | "block_tool_output"
-  | "component"
-  | "container"
-  | "source"
-  | "status"
-  | "state_change"
-  | "resource_change"
-  | "step_error"
-  | "error"
-  | "block_output"
-  | "router_decision"
-  | "state_snapshot"
-  | "suspension"
-  | "suspension_resume"
-  | "continuation"
-  /** Newer spellings, accepted wherever items are selected by type. */
-  | "tool_output"
-  | "block_trace";
+import type { ItemOf, ItemType } from "./item.js";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete" | "failed";
 
@@ -38,7 +18,7 @@ export interface ItemVisibility {
   history: boolean;
 }
 
-/** Says who an item belongs to. `agentType` and `itemVisibility` are two spellings; give one of them. */
+/** Says who an item belongs to. Where both are given, `itemVisibility` counts, unless the agent type is `trace`. */
 export interface ItemIdentity {
   agentType?: AgentType;
   itemVisibility?: ItemVisibility;
@@ -74,31 +54,18 @@ export interface EmitNamespace {
   status(message?: string, options?: StatusOptions): void;
 }
 
-export interface SessionItem {
-  id: string;
-  type: ItemType;
-  status: ItemStatus;
-  transient?: boolean;
-  requestId: string;
-  itemIndex: number;
-  ts?: number;
-  agentType?: AgentType;
-  itemVisibility?: ItemVisibility;
-  agentName?: string;
-  /** The text of a message, the output of a tool, or the item itself. */
-  payload: any;
-}
-
 /** How much to take. A plain number counts from the newest item; `turns` and `tokens` count whole earlier requests. */
 export type ItemLimit = number | { turns: number } | { tokens: number };
 
-export interface ItemQuery {
+export interface ItemQuery<K extends ItemType = ItemType> {
   limit?: ItemLimit;
+  /** Also what only streams by, such as statuses. */
   includeTransient?: boolean;
-  itemTypes?: ItemType[];
-  roles?: MessageRole[];
-  agentName?: string | string[];
-  agentType?: AgentType | AgentType[];
+  itemTypes?: readonly K[];
+  roles?: readonly MessageRole[];
+  agentName?: string | readonly string[];
+  agentType?: AgentType | readonly AgentType[];
+  /** Items with exactly this visibility. */
   itemVisibility?: ItemVisibility;
   /** Whether `history` also contains what the current request has emitted so far. It does unless this is false. */
   includeInFlight?: boolean;
@@ -112,18 +79,26 @@ export interface ModelMessage {
   content: any;
 }
 
+/** The items of a session: those of its completed requests, and what the current request has emitted so far. */
 export interface SessionItems {
-  /** Every item of the session, with those of the current request. */
-  all(query?: ItemQuery): SessionItem[];
+  /** Every item. With `itemTypes`, TypeScript knows which fields the found items have. */
+  all<K extends ItemType = ItemType>(query?: ItemQuery<K>): ItemOf<K>[];
   /** What the user's client shows. */
-  client(query?: ItemQuery): SessionItem[];
+  client<K extends ItemType = ItemType>(query?: ItemQuery<K>): ItemOf<K>[];
   /** Items without any visibility filter, to build a context by hand. */
-  selectForContext(query?: ItemQuery): SessionItem[];
-  /** The conversation as a model should see it. */
-  history(query?: ItemQuery): Promise<ModelMessage[]>;
+  selectForContext<K extends ItemType = ItemType>(query?: ItemQuery<K>): ItemOf<K>[];
+  /** The conversation as a model should see it. It is there at once; awaiting it is allowed, too. */
+  history(query?: ItemQuery): ModelMessage[];
   /** An older spelling of `history`. */
-  llm(query?: ItemQuery): Promise<ModelMessage[]>;
+  llm(query?: ItemQuery): ModelMessage[];
 }
 
-/** Decides which audiences see an item. It looks only at the item's type and identity. */
+/**
+ * Decides which audiences see an item. It looks only at the item's type and identity:
+ *
+ * - `agentType: "trace"` hides an item of any type from both;
+ * - messages, reasoning and tool outputs follow `itemVisibility` or else `agentType`, and are seen by both without either;
+ * - records of execution (`block_output`, `router_decision`, `state_snapshot`) are for developers only;
+ * - everything else is for the client, and never part of the history.
+ */
 export declare function resolveItemVisibility(item: ItemIdentity & { type: ItemType }): ItemVisibility;

@@ -1,140 +1,109 @@
 /**
  * Resources: named, typed containers that belong to a scope but are kept apart from its state, with content of their own.
+ * What a block gets of them is in `resource-handles.d.ts`.
  */
 
+import type { BlockContext } from "./context.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
-import type { StateHandle } from "./state.js";
 
+/** `org` and `project` name the same scope. */
 export type ResourceScope = "session" | "user" | "project" | "org";
 
-/** The operations of every state, and a text. `writable: false` makes every write fail. */
-export interface ResourceHandle<S = any> extends StateHandle<S> {
-  readonly state: S;
-  readonly path: string;
-  readonly scope: ResourceScope;
-  /** `<scope>/<path>`. */
-  readonly uri: string;
-  /** Of an instance of a collection. */
-  readonly key?: string;
-  readonly extension?: string;
-  /** What it was defined with. */
-  readonly config: Readonly<Record<string, any>>;
-  readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Unlike `atomicState`, the function returns the whole next state, and may be asynchronous. */
-  updateState(updater: (state: S) => MaybePromise<S>): Promise<boolean>;
-  /** The rendered content, or null when the resource has none. */
-  readContent(): Promise<string | null>;
-  readContentRaw(): Promise<string | null>;
-  writeContent(text: string): Promise<boolean>;
-}
-
-export type CollectionKey = string | Record<string, string>;
-
-export interface ResourceCollectionHandle<S = any> {
-  readonly pattern: string;
-  readonly scope: ResourceScope;
-  readonly config: Readonly<Record<string, any>>;
-  readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Fails when there is no such entry; `getOptional` answers undefined instead. */
-  get(key: CollectionKey): Promise<ResourceHandle<S>>;
-  getOptional(key: CollectionKey): Promise<ResourceHandle<S> | undefined>;
-  create(key: CollectionKey, initial?: Partial<S>, options?: { replace?: boolean }): Promise<ResourceHandle<S>>;
-  getOrCreate(key: CollectionKey, initial?: Partial<S>): Promise<ResourceHandle<S>>;
-  /** Patches an entry, or creates it from `update` and the fields that only a new entry needs. */
-  upsert(key: CollectionKey, update: Partial<S>, createOnly?: Partial<S>): Promise<ResourceHandle<S>>;
-  list(prefix?: string): Promise<ResourceHandle<S>[]>;
-  delete(key: CollectionKey): Promise<void>;
-  count(): Promise<number>;
-}
+/** Which part of the state a client sees: one of the three, or all of it without any. */
+type Shown<S> =
+  | { expose?: readonly (keyof S & string)[]; exclude?: undefined; data?: undefined }
+  | { exclude: readonly (keyof S & string)[]; expose?: undefined; data?: undefined }
+  | { data: (state: S) => unknown; expose?: undefined; exclude?: undefined };
 
 /** What a client may see of a resource. Leave it out, and the resource is invisible to clients. */
-export interface ResourceClientConfig {
-  expose?: string[];
-  exclude?: string[];
-  data?: (state: any) => unknown;
+export type ResourceClientConfig<S = any> = Shown<S> & {
   content?: { read?: boolean; prefetch?: boolean; create?: boolean; update?: boolean; delete?: boolean };
   state?: { read?: boolean };
   live?: boolean;
-}
+};
 
-export interface ResourceConfig<S> {
-  ref?: string;
-  /** Required here; the older form that declares resources under a scope of the flow takes it from there. */
-  scope: ResourceScope;
+/** What single resources and collections have in common. */
+interface CommonResourceConfig<S, P> {
+  /** Who shares it: one session, one user, or one project. */
+  scope: P;
+  /** Keeps it apart from that of other flows. Has no meaning in a session, which belongs to one flow. */
   flowIsolation?: boolean;
+  /** Its defaults are what a resource starts as. */
   stateSchema?: Schema<S, any>;
-  default?: Partial<NoInfer<S>>;
-  content?: string;
-  /** Refused: a flow has no file system. Import the text, and give it as `content`. */
-  contentFile?: string;
-  /** With `{{field}}` placeholders that the state fills. */
+  /** A text with `{{field}}` placeholders that the state fills. */
   contentTemplate?: string;
-  /** Refused, like `contentFile`. */
+  /** Refused: a flow has no file system. Import the text, and give it as `contentTemplate`. */
   contentTemplateRef?: string;
-  render?: (content: string, state: S) => string;
   llmReadable?: boolean;
   llmWritable?: boolean;
-  dynamic?: boolean;
   /** False makes every write fail. */
   writable?: boolean;
-  allowedExtensions?: string[];
+  allowedExtensions?: readonly string[];
   metadata?: Record<string, unknown>;
+  /** When it is loaded. A lazy one has to be declared on a block. */
   prefetchMode?: "eager" | "lazy";
-  client?: ResourceClientConfig;
+  client?: ResourceClientConfig<NoInfer<S>>;
 }
 
-export interface ResourceCollectionConfig<S> {
+export interface ResourceConfig<S, P extends ResourceScope = ResourceScope> extends CommonResourceConfig<S, P> {
+  /** Where it lies. Without it, the name it is declared under. Two flows that agree on it share the resource. */
+  ref?: string;
+  /** Fields to start with, over the schema's defaults. */
+  default?: Partial<NoInfer<S>>;
+  /** A text it starts with. */
+  content?: string;
+  /** Refused, like `contentTemplateRef`; the text goes into `content`. */
+  contentFile?: string;
+  /** What `readContent` gives. Not with a template, which renders itself. */
+  render?: (content: string, state: NoInfer<S>) => string;
+  dynamic?: boolean;
+}
+
+export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceScope> extends CommonResourceConfig<S, P> {
   /** `files/*` for one level, `files/**` for any depth, `[topic]/notes` for named parts. */
   pattern: string;
-  scope: ResourceScope;
-  flowIsolation?: boolean;
-  stateSchema?: Schema<S, any>;
+  /** How many entries there may be. Without `eviction`, creating one more fails. */
   maxInstances?: number;
+  /** Which entry makes room: the one longest unused, or the oldest. */
   eviction?: "none" | "lru" | "oldest";
-  prefetchMode?: "eager" | "lazy";
   prefetchWindow?: number;
-  contentTemplate?: string;
-  contentTemplateRef?: string;
-  client?: ResourceClientConfig;
-  onInstanceCreated?: (key: string, state: S, ctx: any) => MaybePromise<void>;
-  onInstanceUpdated?: (key: string, state: S, previous: S, ctx: any) => MaybePromise<void>;
-  onInstanceDeleted?: (key: string, ctx: any) => MaybePromise<void>;
+  onInstanceCreated?: (key: string, state: NoInfer<S>, ctx: BlockContext) => MaybePromise<void>;
+  onInstanceUpdated?: (key: string, state: NoInfer<S>, previous: NoInfer<S>, ctx: BlockContext) => MaybePromise<void>;
+  onInstanceDeleted?: (key: string, ctx: BlockContext) => MaybePromise<void>;
 }
 
-export interface DefinedResource<S = any> extends ResourceConfig<S> {
+export interface DefinedResource<S = any, P extends ResourceScope = any> extends ResourceConfig<S, P> {
   readonly kind: "resource";
 }
 
-export interface DefinedResourceCollection<S = any> extends ResourceCollectionConfig<S> {
+export interface DefinedResourceCollection<S = any, P extends ResourceScope = any> extends ResourceCollectionConfig<S, P> {
   readonly kind: "resource-collection";
 }
 
-export type ResourceDefinitions = Record<string, DefinedResource<any> | DefinedResourceCollection<any>>;
+/** Resources by the name they have in `ctx.resources`. */
+export type ResourceDefinitions = Record<string, DefinedResource | DefinedResourceCollection>;
 
-/** Resources declared in the older place, under a scope of the flow. They may be plain configurations without a scope. */
+/** Resources in the older places, whose name says the scope. They may be plain configurations. */
 export type ScopedResourceDefinitions = Record<
   string,
-  DefinedResource<any> | DefinedResourceCollection<any> | Omit<ResourceConfig<any>, "scope">
+  | DefinedResource
+  | DefinedResourceCollection
+  | Omit<ResourceConfig<any>, "scope">
+  | Omit<ResourceCollectionConfig<any>, "scope">
 >;
 
-type HandleOf<D> =
-  D extends DefinedResourceCollection<infer S> ? ResourceCollectionHandle<S>
-  : D extends DefinedResource<infer S> ? ResourceHandle<S>
-  : never;
+/**
+ * Defines one container. List it in `resources` of the blocks that use it, or of the flow, under the name it has there.
+ */
+export declare function defineResource<S extends object = LooseState, const P extends ResourceScope = ResourceScope>(
+  config: ResourceConfig<S, P>,
+): DefinedResource<S, P>;
 
-/** `ctx.resources`: declared names are typed, and every other name is reachable through `get`. */
-export type ResourceMap<R = {}> = { readonly [K in keyof R]: HandleOf<R[K]> } & {
-  /** Fails with `Resource "<name>" is not registered` for a name nobody has declared. */
-  get<K extends keyof R>(name: K): HandleOf<R[K]>;
-  get<S = any>(name: string): ResourceHandle<S>;
-  list(): string[];
-};
-
-export declare function defineResource<S extends object = LooseState>(config: ResourceConfig<S>): DefinedResource<S>;
-
-export declare function defineResourceCollection<S extends object = LooseState>(
-  config: ResourceCollectionConfig<S>,
-): DefinedResourceCollection<S>;
+/** Defines containers that a flow makes as it goes, found by key. */
+export declare function defineResourceCollection<
+  S extends object = LooseState,
+  const P extends ResourceScope = ResourceScope,
+>(config: ResourceCollectionConfig<S, P>): DefinedResourceCollection<S, P>;
 
 /** An older spelling of `defineResourceCollection`. */
 export declare const defineResourceNamespace: typeof defineResourceCollection;

@@ -3,7 +3,7 @@
  */
 
 import type { SessionItems } from "./items.js";
-import type { ResourceMap } from "./resources.js";
+import type { ResourceMap } from "./resource-handles.js";
 import type { LooseState } from "./schema.js";
 import type { StateHandle } from "./state.js";
 
@@ -30,7 +30,9 @@ export interface TokenUsage {
 /** One execution of one action. What is written here is gone when the request ends. */
 export interface RequestScopeHandle<S = LooseState> extends StateHandle<S> {
   readonly identity: ScopeIdentity;
+  /** What the models of this request have used so far. */
   readonly tokenUsage: TokenUsage;
+  /** By the flow's `costEstimator`. Zero without one. */
   readonly costEstimate: { totalUSD: number; byModel: Record<string, number> };
 }
 
@@ -51,28 +53,33 @@ export interface SessionMetadata {
 }
 
 /** One conversation. */
-export interface SessionScopeHandle<S = LooseState> extends StateHandle<S> {
+export interface SessionScopeHandle<S = LooseState, R = {}> extends StateHandle<S> {
   readonly identity: ScopeIdentity;
   readonly metadata: SessionMetadata;
   readonly items: SessionItems;
-  readonly resources: ResourceMap;
+  /** The resources of this scope. `ctx.resources` has those of all scopes. */
+  readonly resources: ResourceMap<R>;
+  /** Notes something. The journal only grows, and belongs to the session, not to its state. */
   appendJournal(entry: Pick<JournalEntry, "text" | "source" | "tags" | "metadata">): Promise<void>;
   /** The newest entries, oldest first among them. `offset` counts back from the newest. */
   getJournal(query?: { limit?: number; offset?: number }): Promise<JournalEntry[]>;
+  /** Sets the given fields and leaves the others. The `metadata` bag is merged, one level deep. */
   setMetadata(metadata: SessionMetadata): Promise<void>;
 }
 
 /** One person, across all their sessions. */
-export interface UserScopeHandle<S = LooseState> extends StateHandle<S> {
+export interface UserScopeHandle<S = LooseState, R = {}> extends StateHandle<S> {
   readonly identity: ScopeIdentity;
-  readonly resources: ResourceMap;
+  /** The resources of this scope. `ctx.resources` has those of all scopes. */
+  readonly resources: ResourceMap<R>;
 }
 
 /** One team, across its users. Also known as an organisation. */
-export interface ProjectScopeHandle<S = LooseState> extends StateHandle<S> {
+export interface ProjectScopeHandle<S = LooseState, R = {}> extends StateHandle<S> {
   readonly identity: ScopeIdentity;
-  readonly resources: ResourceMap;
+  /** The resources of this scope. `ctx.resources` has those of all scopes. */
+  readonly resources: ResourceMap<R>;
 }
 
 /** The newer name of `ProjectScopeHandle`. */
-export type OrgScopeHandle<S = LooseState> = ProjectScopeHandle<S>;
+export type OrgScopeHandle<S = LooseState, R = {}> = ProjectScopeHandle<S, R>;

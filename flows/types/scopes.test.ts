@@ -1,78 +1,92 @@
 /**
- * The code of the documents this API follows, as it is written there, so that it keeps type-checking as it stands: scopes.
+ * The code of the page on scopes, as it is written there, so that it keeps type-checking as it stands.
  *
- * Only what those pages leave open is declared here: a client, a context and some placeholders.
- * There is nothing to run; `npm run check` is the test. It is not a flow, because it has no default export.
+ * Only what that page leaves open is declared here: a client, a context and some placeholders. A lone `execute` stands in a
+ * handler, and a lone scope in a flow. There is nothing to run; `npm run check` is the test. It is not a flow, because it has
+ * no default export.
  */
 
 import { defineFlow, handler } from "@flow-state-dev/core";
-import type { Block, BlockContext, ScopeIdentity } from "@flow-state-dev/core";
+import type { BlockContext, ScopeIdentity as Identity } from "@flow-state-dev/core";
 import { z } from "zod";
+import { is } from "./expect.js";
+import type { Equal } from "./expect.js";
 
 declare const client: { executeAction(flow: string, action: string, request: object): Promise<void> };
 declare const ctx: BlockContext;
 declare const learnedSomethingNew: boolean;
-declare const chatPipeline: Block;
 
-// Scopes: identity.
+// Identity. `orgId` is the other name of `projectId`.
 
-export const identities = handler({
+type ScopeIdentity = {
+type: "request" | "session" | "user" | "project";
+id: string;
+userId?: string;
+projectId?: string;
+};
+is<Equal<Omit<Identity, "orgId">, ScopeIdentity>>();
+
+handler({
   name: "identities",
   execute: async (input, ctx) => {
     const sessionId = ctx.session.identity.id;
     const userId = ctx.user.identity.id;
     const projectId = ctx.project?.identity.id;
-    const identity: ScopeIdentity = ctx.session.identity;
-    return { sessionId, userId, projectId, identity };
-  },
+  }
 });
 
-export async function calls() {
-  await client.executeAction("my-flow", "chat", {
-    userId: "user_abc",
-    sessionId: "sess_123",
-    projectId: "proj_team-a",
-    input: { message: "Hello" },
-  });
-}
+// Client-side action call
+await client.executeAction("my-flow", "chat", {
+  userId: "user_abc", // Required — who is executing
+  sessionId: "sess_123", // Optional — which conversation
+  projectId: "proj_team-a", // Optional — which project
+  input: { message: "Hello" },
+});
 
-// Scopes: the session's items, journal and resources.
+// A session's items, journal and resources.
 
-export async function session() {
-  const allItems = ctx.session.items.all();
-  const clientItems = ctx.session.items.client();
-  const llmMessages = await ctx.session.items.llm({ limit: { tokens: 20_000 } });
+// Everything in the session
+const allItems = ctx.session.items.all();
 
-  await ctx.session.appendJournal({
-    text: "User switched to agent mode",
-    source: "mode-router",
-    tags: ["mode-change"],
-  });
+// Items for the client UI (messages, status, errors — not internal block outputs)
+const clientItems = ctx.session.items.client();
 
-  const recentEntries = await ctx.session.getJournal({ limit: 10 });
+// Messages formatted for LLM context (async, supports token limiting)
+const llmMessages = await ctx.session.items.llm({ limit: { tokens: 20_000 } });
 
-  const artifacts = ctx.session.resources.get("artifacts");
-  const doc = artifacts.state.byId["design-doc"];
-  return { allItems, clientItems, llmMessages, recentEntries, doc };
-}
+await ctx.session.appendJournal({
+  text: "User switched to agent mode",
+  source: "mode-router",
+  tags: ["mode-change"],
+});
 
-// Scopes: request state.
+const recentEntries = await ctx.session.getJournal({ limit: 10 });
 
-export const processor = handler({
+const artifacts = ctx.session.resources.get("artifacts");
+const doc = artifacts.state.byId["design-doc"];
+export { allItems, clientItems, llmMessages, recentEntries, doc };
+
+// Request state.
+
+const processor = handler({
   name: "processor",
   requestStateSchema: z.object({
     retryCount: z.number().default(0),
     intermediateResult: z.string().optional(),
   }),
   execute: async (input, ctx) => {
+    // Scratch space for this execution only
     await ctx.request.patchState({ intermediateResult: "step-1-done" });
+
+    // This state won't exist in the next request
     return { result: ctx.request.state.intermediateResult };
   },
 });
+export { processor };
 
-// Scopes: user state.
+// User state.
 
-export const assistant = defineFlow({
+const myFlow = defineFlow({
   kind: "assistant",
   user: {
     stateSchema: z.object({
@@ -88,10 +102,33 @@ export const assistant = defineFlow({
   },
 });
 
-export const remember = handler({
-  name: "remember",
+handler({
+  name: "reads-preferences",
+  // In a block — reads preferences regardless of which session:
   execute: async (input, ctx) => {
     const style = ctx.user.state.preferences.responseStyle;
+    // Use this to configure model behavior, response formatting, etc.
+  }
+});
+
+defineFlow({
+  kind: "facts",
+  user: {
+    stateSchema: z.object({
+      facts: z.array(z.object({
+        text: z.string(),
+        source: z.string(),
+        addedAt: z.number(),
+      })).default([]),
+      expertise: z.array(z.string()).default([]),
+    }),
+  }
+});
+
+handler({
+  name: "accumulates-facts",
+  // In a block — accumulate facts across conversations:
+  execute: async (input, ctx) => {
     if (learnedSomethingNew) {
       await ctx.user.pushState("facts", {
         text: "User prefers functional patterns over OOP",
@@ -99,13 +136,14 @@ export const remember = handler({
         addedAt: Date.now(),
       });
     }
+
+    // In any future session, these facts are available:
     const knownFacts = ctx.user.state.facts;
-    return { style, knownFacts };
-  },
+  }
 });
 
-export const library = defineFlow({
-  kind: "library",
+defineFlow({
+  kind: "snippets",
   user: {
     resources: {
       snippets: {
@@ -120,108 +158,20 @@ export const library = defineFlow({
         writable: true,
       },
     },
-  },
-});
-
-export async function saveSnippet() {
-  const snippets = ctx.user.resources.get("snippets");
-  await snippets.patchState({
-    byId: {
-      ...snippets.state.byId,
-      "auth-helper": {
-        title: "JWT Auth Middleware",
-        code: "export function authMiddleware...",
-        language: "typescript",
-        savedAt: Date.now(),
-      },
-    },
-  });
-}
-
-// Scopes: project state and resources.
-
-export const configured = handler({
-  name: "configured",
-  execute: async (input, ctx) => {
-    const teamConfig = ctx.project?.state.config;
-    if (!teamConfig) {
-      return undefined;
-    }
-    const budget = ctx.project?.state.config.maxTokenBudget ?? 100_000;
-    const instructions = ctx.project?.state.config.customInstructions ?? "";
-    const model = ctx.project?.state.config.allowedModels?.[0]
-      ?? ctx.user.state.preferences.preferredModel
-      ?? "gpt-5-mini";
-    return { budget, instructions, model };
-  },
-});
-
-export async function contribute() {
-  const kb = ctx.project?.resources?.get("knowledgeBase");
-  if (kb) {
-    await kb.patchState({
-      articles: {
-        ...kb.state.articles,
-        "api-conventions": {
-          title: "API Naming Conventions",
-          content: "All endpoints follow REST conventions...",
-          author: ctx.user.identity.id,
-          updatedAt: Date.now(),
-          tags: ["api", "conventions"],
-        },
-      },
-      index: [...kb.state.index, "api-conventions"],
-    });
   }
-}
-
-// Resolution across scopes, and all four together.
-
-export const resolver = handler({
-  name: "resolver",
-  execute: async (input, ctx) => {
-    const model =
-      ctx.request.state.modelOverride ??
-      ctx.session.state.currentModel ??
-      ctx.user.state.preferences.preferredModel ??
-      ctx.project?.state.config.defaultModel ??
-      "gpt-5-mini";
-    return model;
-  },
 });
 
-export const teamAssistant = defineFlow({
-  kind: "team-assistant",
-  request: {
-    stateSchema: z.object({
-      processingStage: z.string().optional(),
-    }),
-  },
-  session: {
-    stateSchema: z.object({
-      mode: z.enum(["chat", "agent", "review"]).default("chat"),
-      messageCount: z.number().default(0),
-    }),
-  },
-  user: {
-    stateSchema: z.object({
-      preferences: z.object({
-        responseStyle: z.enum(["concise", "detailed"]).default("detailed"),
-      }).default({}),
-      recentTopics: z.array(z.string()).default([]),
-    }),
-  },
-  project: {
-    stateSchema: z.object({
-      config: z.object({
-        systemPrompt: z.string().default("You are a helpful assistant."),
-        maxTokens: z.number().default(4096),
-      }).default({}),
-    }),
-  },
-  actions: {
-    chat: {
-      steps: chatPipeline, // sequencer that uses all four scopes
+// User saves a snippet in one session, uses it in another:
+const snippets = ctx.user.resources.get("snippets");
+await snippets.patchState({
+  byId: {
+    ...snippets.state.byId,
+    "auth-helper": {
+      title: "JWT Auth Middleware",
+      code: "export function authMiddleware...",
+      language: "typescript",
+      savedAt: Date.now(),
     },
   },
 });
+export { myFlow };

@@ -3,8 +3,11 @@
  * and a configuration written in place.
  */
 
-import type { Block, BlockConfig, Execute, handler, Undeclared } from "./blocks.js";
+import type { AnySurroundings, BlockConfig } from "./block-config.js";
+import type { Block, BlockOutput, Undeclared } from "./blocks.js";
 import type { generator, InlineGeneratorConfig } from "./generator.js";
+import type { Execute, handler } from "./handler.js";
+import type { router } from "./router.js";
 import type { MaybePromise, Schema } from "./schema.js";
 import type { Sequencer } from "./sequencer.js";
 import type { FanOutOptions } from "./sequencer-branches.js";
@@ -14,7 +17,7 @@ type Callback<V, Ctx, R> = (value: V, ctx: Ctx) => MaybePromise<R>;
 /** A handler written in place. Its input is the value of the chain, and it sees the sequencer's state. */
 export interface InlineHandlerConfig<V, OIn, R, O, Ctx>
   extends Omit<
-    BlockConfig<V, V, V, OIn, O, any, any, any, any, any, any, {}, {}, Ctx>,
+    BlockConfig<V, V, V, OIn, O, AnySurroundings, Ctx>,
     "name" | "inputSchema" | "outputSchema"
   > {
   /** Give a name to a block whose path should stay the same when the chain changes. */
@@ -23,14 +26,50 @@ export interface InlineHandlerConfig<V, OIn, R, O, Ctx>
   execute: Execute<V, Ctx, OIn, R>;
 }
 
-export interface StepMethod<In, V, Ctx, D, E> {
-  <O>(block: Block<V, O>): Sequencer<In, O, Ctx, D, E>;
-  <X, O>(connector: Callback<V, Ctx, X>, block: Block<X, O>): Sequencer<In, O, Ctx, D, E>;
+/** A router written in place. Its routes accept the value of the chain. */
+export interface InlineRouterConfig<V, B extends Block<any, any>, Ctx> {
+  name?: string;
+  description?: string;
+  routes: readonly B[];
+  /** Picks one of `routes`. It must not write anything, because a resume asks it again. */
+  execute: (input: V, ctx: Ctx) => MaybePromise<Block<any, BlockOutput<B>>>;
+}
+
+/** `This` is what the method may be called on; see `NotAwaited`. */
+export interface StepMethod<In, V, Ctx, D, E, This = unknown> {
+  <O>(this: This, block: Block<V, O>): Sequencer<In, O, Ctx, D, E>;
+  <X, O>(this: This, connector: Callback<V, Ctx, X>, block: Block<X, O>): Sequencer<In, O, Ctx, D, E>;
   <OIn = Undeclared, R = any, O = R>(
+    this: This,
     factory: typeof handler,
     config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
   ): Sequencer<In, O, Ctx, D, E>;
-  <O = string>(factory: typeof generator, config: InlineGeneratorConfig<V, O, Ctx>): Sequencer<In, O, Ctx, D, E>;
+  <O = string>(
+    this: This,
+    factory: typeof generator,
+    config: InlineGeneratorConfig<V, O, Ctx>,
+  ): Sequencer<In, O, Ctx, D, E>;
+  <B extends Block<V, any>>(
+    this: This,
+    factory: typeof router,
+    config: InlineRouterConfig<V, B, Ctx>,
+  ): Sequencer<In, BlockOutput<B>, Ctx, D, E>;
+}
+
+declare const awaited: unique symbol;
+
+/**
+ * Any sequencer, except to `await`. A method called `then` makes an object look like a promise, and TypeScript judges its
+ * forms by what they may be called on: a sequencer is assignable to this, but no subtype of it, which is what `await` asks.
+ */
+export interface NotAwaited {
+  readonly kind: "sequencer";
+  readonly [awaited]?: never;
+}
+
+/** What is left for `await`: an asynchronous function that returns a sequencer gives a block. */
+export interface AwaitedAsBlock<B> {
+  (onFulfilled: (block: B) => void, onRejected: (reason: unknown) => void): void;
 }
 
 export interface ConditionalStepMethod<In, V, Ctx, D, E> {
@@ -50,6 +89,11 @@ export interface ConditionalStepMethod<In, V, Ctx, D, E> {
     factory: typeof generator,
     config: InlineGeneratorConfig<V, O, Ctx>,
   ): Sequencer<In, V | O, Ctx, D, E>;
+  <B extends Block<V, any>>(
+    condition: Callback<V, Ctx, boolean>,
+    factory: typeof router,
+    config: InlineRouterConfig<V, B, Ctx>,
+  ): Sequencer<In, V | BlockOutput<B>, Ctx, D, E>;
 }
 
 export interface TapMethod<In, V, Ctx, D, E> {
@@ -61,6 +105,7 @@ export interface TapMethod<In, V, Ctx, D, E> {
     config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
   ): Sequencer<In, V, Ctx, D, E>;
   <O = string>(factory: typeof generator, config: InlineGeneratorConfig<V, O, Ctx>): Sequencer<In, V, Ctx, D, E>;
+  <B extends Block<V, any>>(factory: typeof router, config: InlineRouterConfig<V, B, Ctx>): Sequencer<In, V, Ctx, D, E>;
 }
 
 export interface TapIfMethod<In, V, Ctx, D, E> {
@@ -70,6 +115,16 @@ export interface TapIfMethod<In, V, Ctx, D, E> {
     condition: Callback<V, Ctx, boolean>,
     connector: Callback<V, Ctx, X>,
     block: Block<X, any>,
+  ): Sequencer<In, V, Ctx, D, E>;
+  <OIn = Undeclared, R = any, O = R>(
+    condition: Callback<V, Ctx, boolean>,
+    factory: typeof handler,
+    config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
+  ): Sequencer<In, V, Ctx, D, E>;
+  <O = string>(
+    condition: Callback<V, Ctx, boolean>,
+    factory: typeof generator,
+    config: InlineGeneratorConfig<V, O, Ctx>,
   ): Sequencer<In, V, Ctx, D, E>;
 }
 

@@ -5,12 +5,15 @@
  * kept and continued in two ways.
  */
 
-import type { Block, BlockOutput, Capability, ContainerConfig, RescueHandler, StateSchemas, TypesOf, Undeclared } from "./blocks.js";
+import type { Block, BlockOutput, ContainerConfig, RescueHandler, Undeclared } from "./blocks.js";
+import type { Brought, Capability, CapabilityMap, OwnState } from "./capabilities.js";
 import type { BlockContext, SequencerContext } from "./context.js";
+import type { Item } from "./item.js";
+import type { Schemas } from "./block-config.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type {
-  BackgroundMethod, ConditionalBackgroundMethod, ConditionalStepMethod, ForEachBackgroundMethod, ForEachMethod,
-  LoopMethod, StepMethod, TapIfMethod, TapMethod,
+  AwaitedAsBlock, BackgroundMethod, ConditionalBackgroundMethod, ConditionalStepMethod, ForEachBackgroundMethod, ForEachMethod,
+  LoopMethod, NotAwaited, StepMethod, TapIfMethod, TapMethod,
 } from "./sequencer-methods.js";
 import type { ArmOutputs, BranchArms, BranchOutput, FanOutBranch, FanOutOptions } from "./sequencer-branches.js";
 
@@ -28,7 +31,7 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   /** Runs a block with the current value, which its output then replaces. */
   step: StepMethod<In, V, Ctx, D, E>;
   /** An older spelling of `step`. */
-  then: StepMethod<In, V, Ctx, D, E>;
+  then: StepMethod<In, V, Ctx, D, E, NotAwaited> & AwaitedAsBlock<Block<In, Produced<V, D, E>>>;
 
   /** As `step` when the condition holds. Otherwise nothing runs and the value stays. */
   stepIf: ConditionalStepMethod<In, V, Ctx, D, E>;
@@ -40,6 +43,7 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
 
   /** Runs a block or a function for its effects. The value stays; a failure still fails the chain. */
   tap: TapMethod<In, V, Ctx, D, E>;
+  /** As `tap` when the condition holds. */
   tapIf: TapIfMethod<In, V, Ctx, D, E>;
 
   /** Gives every branch the same value and collects their outputs under the same keys. */
@@ -61,7 +65,7 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   /** An older spelling of `stepAny`. */
   thenAny: Sequencer<In, V, Ctx, D, E>["stepAny"];
 
-  /** Starts all blocks at once; the first success wins. */
+  /** Starts all blocks at once; the first success wins. Fails with an `AggregateError` when all have failed. */
   race<B extends Block<V, any>>(blocks: readonly B[], options?: FanOutOptions): Sequencer<In, BlockOutput<B>, Ctx, D, E>;
 
   /** Runs a block for each element of an array and collects the outputs in the same order. */
@@ -82,21 +86,23 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   work: BackgroundMethod<In, V, Ctx, D, E>;
   /** A newer spelling of `work`. */
   sideChain: BackgroundMethod<In, V, Ctx, D, E>;
+  /** As `work` when the condition holds. It is asked once. */
   workIf: ConditionalBackgroundMethod<In, V, Ctx, D, E>;
   /** A newer spelling of `workIf`. */
   sideChainIf: ConditionalBackgroundMethod<In, V, Ctx, D, E>;
+  /** Starts a block for each element of an array, in the background. One failure does not stop the others. */
   forEachBackground: ForEachBackgroundMethod<In, V, Ctx, D, E>;
   /** A newer spelling of `forEachBackground`. */
   forEachSideChain: ForEachBackgroundMethod<In, V, Ctx, D, E>;
-  /** Waits for the background work of this sequencer. */
+  /** Waits for the background work of this sequencer. Its failures count only with `failOnError`. */
   waitForWork(options?: { failOnError?: boolean; timeoutMs?: number }): Sequencer<In, V, Ctx, D, E>;
   /** A newer spelling of `waitForWork`. */
   waitForSideChain(options?: { failOnError?: boolean; timeoutMs?: number }): Sequencer<In, V, Ctx, D, E>;
 
   /** Waits until the items of the request satisfy a predicate, or the time is up. */
   waitForCondition(
-    predicate: (items: readonly any[]) => boolean,
-    options: { timeoutMs: number; wakeOn?: (item: any, kind: "added" | "updated" | "done") => boolean },
+    predicate: (items: readonly Item[]) => boolean,
+    options: { timeoutMs: number; wakeOn?: (item: Item, kind: "added" | "updated" | "done") => boolean },
   ): Sequencer<In, { timedOut: boolean }, Ctx, D, E>;
 
   /** Ends the chain early with the current value. */
@@ -127,7 +133,9 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   validate(): void;
 }
 
-export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS> extends StateSchemas<RS, SS, US, PS> {
+export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C extends Capability, Ctx>
+  extends Schemas<RS, SS, US, PS> {
+  /** Becomes part of the logical path of everything inside. */
   name: string;
   description?: string;
   /** What the chain starts with. Callers give its input side, and the first operation sees its output side. */
@@ -140,13 +148,47 @@ export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS> extends Stat
   sequencerStateSchema?: Schema<QS, any>;
   /** False leaves out the checkpoints. The run can then not resume inside this sequencer. */
   durable?: boolean;
+  /** Keeps the sequencer's own execution record out of the session. */
   transient?: boolean;
-  uses?: readonly Capability[];
-  activeStatusMessage?: string | ((input: I, ctx: any) => string);
+  uses?: readonly C[];
+  /** Shown as a status when the chain starts. */
+  activeStatusMessage?: string | ((input: I, ctx: Ctx) => string);
   /** Groups what is emitted inside, for clients that show it together. */
   container?: ContainerConfig<I>;
 }
 
+/** `ctx` of the callbacks in a chain. */
+export type ChainContext<RS, SS, US, PS, QS, S, C> = SequencerContext<
+  {
+    request: RS & Brought<C, "request">;
+    session: SS & Brought<C, "session">;
+    user: US & Brought<C, "user">;
+    project: PS & Brought<C, "project">;
+    sequencer: QS;
+    self: OwnState<S, C>;
+    parent: never;
+    parentInput: any;
+    targets: {} & Brought<C, "targets">;
+    resources: {} & Brought<C, "resources">;
+    cap: CapabilityMap<C>;
+  },
+  OwnState<S, C>
+>;
+
+/**
+ * A block that runs other blocks in order.
+ *
+ * ```ts
+ * const pipeline = sequencer({
+ *   name: "pipeline",
+ *   inputSchema: z.string(),
+ *   stateSchema: z.object({ currentStep: z.number().default(0) }),
+ * })
+ *   .tap(planner)
+ *   .stepIf((_, ctx) => ctx.sequencer.state.currentStep < 3, execute)
+ *   .map((value) => ({ answer: value }));
+ * ```
+ */
 export declare function sequencer<
   I = any,
   RawI = I,
@@ -157,6 +199,7 @@ export declare function sequencer<
   US extends object = LooseState,
   PS extends object = LooseState,
   QS extends object = LooseState,
+  C extends Capability = never,
 >(
-  config: SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS>,
-): Sequencer<RawI, I, SequencerContext<TypesOf<RS, SS, US, PS, QS, LooseState, {}, {}>, S>, D>;
+  config: SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C, ChainContext<RS, SS, US, PS, QS, S, C>>,
+): Sequencer<RawI, I, ChainContext<RS, SS, US, PS, QS, S, C>, D>;

@@ -10,8 +10,17 @@ import type { LooseState } from "./schema.js";
 /** The keys of `S` whose values are of type `T`. A loosely typed value counts as any type. */
 type KeysOfType<S, T> = { [K in keyof S]-?: NonNullable<S[K]> extends T ? K : never }[keyof S];
 
+/** The keys of `S` whose values are objects but not arrays: records, and objects with known fields. */
+type RecordKeys<S> = {
+  [K in keyof S]-?: IsAny<S[K]> extends true ? K
+    : NonNullable<S[K]> extends readonly any[] ? never
+    : NonNullable<S[K]> extends object ? K
+    : never;
+}[keyof S];
+
+type IsAny<T> = 0 extends 1 & T ? true : false;
 type ElementOfField<V> = NonNullable<V> extends readonly (infer E)[] ? E : never;
-type EntryOfField<V> = NonNullable<V> extends Record<string, infer E> ? E : never;
+type EntryKey<V> = keyof NonNullable<V> & string;
 
 export interface StateHandle<S = LooseState> {
   /** A live, read-only view. Writes made earlier in the same block are already in it. */
@@ -32,15 +41,15 @@ export interface StateHandle<S = LooseState> {
   /** Appends one element to an array field. */
   pushState<K extends KeysOfType<S, readonly any[]>>(field: K, value: ElementOfField<S[K]>): Promise<boolean>;
 
-  /** Sets one entry of a record field and leaves its other entries alone. */
-  setStateRecord<K extends KeysOfType<S, Record<string, any>>>(
+  /** Sets one entry of a record field and leaves its other entries alone. A missing record starts empty. */
+  setStateRecord<K extends RecordKeys<S>, E extends EntryKey<S[K]>>(
     field: K,
-    key: string,
-    value: EntryOfField<S[K]>,
+    key: E,
+    value: NonNullable<S[K]>[E],
   ): Promise<boolean>;
 
   /** Removes one entry of a record field. */
-  deleteStateRecord<K extends KeysOfType<S, Record<string, any>>>(field: K, key: string): Promise<boolean>;
+  deleteStateRecord<K extends RecordKeys<S>>(field: K, key: EntryKey<S[K]>): Promise<boolean>;
 
   /** Computes several fields from one consistent state. The function must be synchronous and may run several times. */
   atomicState(mutator: (state: Readonly<S>) => Partial<S>): Promise<boolean>;
@@ -51,6 +60,6 @@ export interface TargetHandle<S = LooseState> extends StateHandle<S> {
   readonly name: string;
   /** `requestId:path:attempt` of the execution this state belongs to. */
   readonly instanceId: string;
-  /** The value the block was called with. */
+  /** The value the block was called with. Annotate or check it, because any block may have the name. */
   readonly input: any;
 }

@@ -2,21 +2,21 @@
 //!
 //! Results go to stdout, everything else to stderr. With `--json` stdout is one JSON document.
 
+pub(crate) mod args;
+
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::Parser;
 use engine::event::RequestStatus;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{
-    At, Audience, Durability, ErrorInfo, EventQuery, Fault, Json, Mock, OpenOptions, RequestQuery, RunOptions, Running,
-    SessionQuery, Workspace,
-};
+use runner::{EventQuery, Fault, OpenOptions, RequestQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
-use crate::print;
+use crate::{print, runs};
+use args::{Cli, Command, Global};
 
 /// Exit codes (`design/interface.md` §1).
 pub(crate) mod exit {
@@ -28,234 +28,6 @@ pub(crate) mod exit {
     pub(crate) const INTERRUPTED: u8 = 5;
     pub(crate) const NOT_FOUND: u8 = 6;
     pub(crate) const REFUSED: u8 = 7;
-}
-
-#[derive(Parser)]
-#[command(
-    name = "flowglass",
-    version,
-    about = "A desktop debugger for AI flows",
-    args_conflicts_with_subcommands = false
-)]
-struct Cli {
-    #[command(flatten)]
-    global: Global,
-    #[command(subcommand)]
-    command: Option<Command>,
-}
-
-#[derive(Args)]
-struct Global {
-    /// The workspace: the folder with the flows
-    #[arg(long, global = true, value_name = "DIR")]
-    dir: Option<PathBuf>,
-    /// The database (default: DIR/.flowglass/flowglass.db)
-    #[arg(long, global = true, value_name = "FILE")]
-    data: Option<PathBuf>,
-    /// One JSON document on stdout
-    #[arg(long, global = true)]
-    json: bool,
-    /// What a commit survives: a killed process, or a lost power supply
-    #[arg(long, global = true, value_name = "process|power", value_parser = durability)]
-    durability: Option<Durability>,
-    /// Let keys go to the addresses that flowglass.json names
-    #[arg(long, global = true)]
-    trust: bool,
-}
-
-#[derive(Args)]
-struct Page {
-    /// At most this many
-    #[arg(long)]
-    limit: Option<u64>,
-    /// Leave out this many first
-    #[arg(long)]
-    offset: Option<u64>,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Open the window
-    Open {
-        /// The workspace
-        dir: Option<PathBuf>,
-    },
-    /// List the flows, their actions and input schemas
-    Flows {
-        #[command(flatten)]
-        page: Page,
-    },
-    /// Load every flow and print what is wrong; exit 1 if any fails
-    Check,
-    /// Run an action
-    Run(Run),
-    /// Go on with an interrupted, aborted or failed request; what it finished is not run again
-    Resume {
-        request: String,
-        /// Mock models, by the script beside the flow or by this one
-        #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-        mock: Option<String>,
-    },
-    /// List sessions, newest first
-    Sessions {
-        #[arg(long)]
-        user: Option<String>,
-        #[arg(long)]
-        flow: Option<String>,
-        #[arg(long)]
-        project: Option<String>,
-        #[arg(long, value_parser = status)]
-        status: Option<RequestStatus>,
-        /// Part of an id, a title or a flow's name
-        #[arg(long)]
-        search: Option<String>,
-        #[command(flatten)]
-        page: Page,
-    },
-    /// List requests, newest first
-    Requests {
-        #[arg(long)]
-        session: Option<String>,
-        #[arg(long, value_parser = status)]
-        status: Option<RequestStatus>,
-        #[command(flatten)]
-        page: Page,
-    },
-    /// Show one request with every block's input and output
-    Show { request: String },
-    /// The raw events of a request
-    Events {
-        request: String,
-        /// The first event to show
-        #[arg(long, value_name = "SEQ")]
-        from: Option<u64>,
-        /// Only this kind
-        #[arg(long)]
-        kind: Option<String>,
-        #[command(flatten)]
-        page: Page,
-    },
-    /// The items of a session or a request, oldest first
-    Items {
-        #[arg(long, conflicts_with = "request", required_unless_present = "request")]
-        session: Option<String>,
-        #[arg(long)]
-        request: Option<String>,
-        #[arg(long, default_value = "all", value_parser = audience)]
-        view: Audience,
-        /// Only this type
-        #[arg(long = "type", value_name = "TYPE")]
-        item_type: Option<String>,
-        /// Only the newest requests
-        #[arg(long, value_name = "N", conflicts_with = "tokens")]
-        turns: Option<usize>,
-        /// Only the newest that fit, at four characters a token
-        #[arg(long, value_name = "N")]
-        tokens: Option<usize>,
-        #[command(flatten)]
-        page: Page,
-    },
-    /// The journal of a session, oldest first
-    Journal {
-        #[arg(long)]
-        session: String,
-        /// Only entries with this tag
-        #[arg(long)]
-        tag: Option<String>,
-        #[command(flatten)]
-        page: Page,
-    },
-    /// The checkpoints of a request: the latest state of every durable sequencer
-    Checkpoints {
-        request: String,
-        #[command(flatten)]
-        page: Page,
-    },
-    /// The state of a session, a user, a project, or of every scope at an instant of a request
-    #[command(group = clap::ArgGroup::new("whose").required(true))]
-    State {
-        #[arg(long, group = "whose")]
-        session: Option<String>,
-        #[arg(long, group = "whose")]
-        user: Option<String>,
-        #[arg(long, group = "whose")]
-        project: Option<String>,
-        #[arg(long, group = "whose")]
-        request: Option<String>,
-        /// An event's number, or a block's path: just after that block finished
-        #[arg(long, value_name = "SEQ|PATH", conflicts_with_all = ["session", "user", "project"], value_parser = at)]
-        at: Option<At>,
-    },
-    /// What differs between two instants of a request, or between two requests
-    Diff {
-        request: String,
-        #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
-        from: Option<At>,
-        #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
-        to: Option<At>,
-        /// Compare with this request
-        #[arg(long, value_name = "REQUEST2")]
-        with: Option<String>,
-        #[command(flatten)]
-        page: Page,
-    },
-    /// Sizes and counts of the database
-    Stats,
-    /// Run an example, look into it, and print what a window would show
-    Demo,
-}
-
-#[derive(Args)]
-struct Run {
-    flow: String,
-    action: String,
-    /// Who asks
-    #[arg(long)]
-    user: String,
-    /// The conversation (default: a new one)
-    #[arg(long)]
-    session: Option<String>,
-    /// The team
-    #[arg(long)]
-    project: Option<String>,
-    /// The request's id (default: a new one)
-    #[arg(long)]
-    request: Option<String>,
-    /// JSON, @FILE, or - for standard input
-    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
-    input: Option<String>,
-    /// Mock models, by the script beside the flow or by this one
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    mock: Option<String>,
-    /// One event a line as it happens, the result last
-    #[arg(long)]
-    events: bool,
-}
-
-fn status(text: &str) -> Result<RequestStatus, String> {
-    RequestStatus::parse(text).ok_or_else(|| {
-        "one of queued, in_progress, completed, incomplete, failed, suspended, interrupted, aborted".to_owned()
-    })
-}
-
-fn durability(text: &str) -> Result<Durability, String> {
-    match text {
-        "process" => Ok(Durability::Process),
-        "power" => Ok(Durability::Power),
-        _ => Err("one of process, power".to_owned()),
-    }
-}
-
-fn audience(text: &str) -> Result<Audience, String> {
-    Audience::parse(text).ok_or_else(|| "one of all, client, history, trace".to_owned())
-}
-
-fn at(text: &str) -> Result<At, String> {
-    match text.parse() {
-        Ok(seq) => Ok(At::Seq(seq)),
-        Err(_) if text.starts_with("root") => Ok(At::Path(text.to_owned())),
-        Err(_) => Err("an event's number, or a path that begins with root".to_owned()),
-    }
 }
 
 /// What a command came to: a JSON document, its text for people, and the exit code.
@@ -300,14 +72,14 @@ fn print(text: &str) {
 }
 
 /// A JSON document on a line of its own.
-fn say(document: &Value) {
+pub(crate) fn say(document: &Value) {
     print(&format!("{document}\n"));
 }
 
 /// Why a command ended early, and with which exit code.
-struct Stop {
-    fault: Fault,
-    code: u8,
+pub(crate) struct Stop {
+    pub(crate) fault: Fault,
+    pub(crate) code: u8,
 }
 
 impl From<Fault> for Stop {
@@ -394,12 +166,9 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             outcome.code = if failed { exit::FAILURE } else { exit::DONE };
             Ok(outcome)
         }
-        Command::Resume { request, mock } => {
-            let started = std::time::Instant::now();
-            let running = workspace.resume(&request, &mock_mode(mock.as_deref()))?;
-            wait(&workspace, running, started, false)
-        }
-        Command::Run(run) => run_action(&workspace, run, input),
+        Command::Resume { request, mock } => runs::resume(&workspace, &request, mock.as_deref()),
+        Command::Run(run) => runs::run(&workspace, run, input),
+        Command::Abort { request } => runs::abort(&workspace, &request),
         Command::Sessions { user, flow, project, status, search, page } => {
             let query = SessionQuery { user, flow, project, status, search, limit: page.limit, offset: page.offset };
             let sessions = workspace.sessions(query)?;
@@ -423,8 +192,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let limit = turns.map(Limit::Turns).or(tokens.map(Limit::Tokens));
             let mut items = workspace.items(session.as_deref(), request.as_deref(), view, limit)?;
             if let Some(wanted) = &item_type {
-                let wanted = engine::item::canonical_item_type(wanted);
-                items.retain(|item| item.item_type == wanted);
+                items.retain(|item| item.item_type == *wanted);
             }
             let items = page.cut(items);
             Ok(Outcome::done(json!(items), print::items(&items)))
@@ -460,14 +228,6 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
     }
 }
 
-impl Page {
-    fn cut<T>(&self, all: Vec<T>) -> Vec<T> {
-        let skip = self.offset.unwrap_or(0) as usize;
-        let take = self.limit.map_or(usize::MAX, |limit| limit as usize);
-        all.into_iter().skip(skip).take(take).collect()
-    }
-}
-
 fn read_input(given: &str) -> Result<Value, Fault> {
     let invalid = |message: String| Fault::Invalid { message, details: Vec::new() };
     let (text, place) = match given.strip_prefix('@') {
@@ -484,61 +244,4 @@ fn read_input(given: &str) -> Result<Value, Fault> {
     };
     engine::data::from_json(&text)
         .map_err(|error| invalid(format!("{place} is not JSON: {error}; a text needs quotes, like '\"hello\"'")))
-}
-
-fn run_action(workspace: &Workspace, run: Run, input: Option<Value>) -> Result<Outcome, Stop> {
-    let started = std::time::Instant::now();
-    let running = workspace.run(RunOptions {
-        flow: run.flow,
-        action: run.action,
-        user: run.user,
-        session: run.session,
-        project: run.project,
-        request: run.request,
-        input,
-        mock: mock_mode(run.mock.as_deref()),
-    });
-    let running = running.map_err(|fault| match fault {
-        // A flow or an action that does not exist is bad input, like an argument that does not exist.
-        Fault::NotFound { .. } => Stop { fault, code: exit::USAGE },
-        _ => Stop::from(fault),
-    })?;
-    wait(workspace, running, started, run.events)
-}
-
-fn mock_mode(given: Option<&str>) -> Mock {
-    match given {
-        None => Mock::Off,
-        Some("") => Mock::Beside,
-        Some(file) => Mock::File(file.into()),
-    }
-}
-
-/// Waits for a request's end and says how it went.
-fn wait(workspace: &Workspace, running: Running, started: std::time::Instant, events: bool) -> Result<Outcome, Stop> {
-    let (request_id, session_id) = (running.request_id.clone(), running.session_id.clone());
-    if events {
-        workspace.follow(&request_id, |event| say(&json!(event)))?;
-    }
-    let ended = running.wait()?;
-    let mut result = json!({ "requestId": request_id, "sessionId": session_id, "status": ended.status });
-    if let Some(output) = ended.output.as_value() {
-        result["output"] = output.clone();
-    }
-    let error = ended.error.as_ref().map(ErrorInfo::from);
-    if let Some(error) = &error {
-        result["error"] = json!(error);
-    }
-    result["durationMs"] = json!(started.elapsed().as_millis() as u64);
-    if let Some(error) = &error {
-        print::flow_error(error);
-    }
-    let text = if events { format!("{result}\n") } else { print::result(&Json(result.clone())) };
-    let code = match ended.status {
-        RequestStatus::Completed => exit::DONE,
-        RequestStatus::Suspended => exit::SUSPENDED,
-        RequestStatus::Interrupted | RequestStatus::Aborted => exit::INTERRUPTED,
-        _ => exit::FLOW_FAILED,
-    };
-    Ok(Outcome { json: result, text, code })
 }

@@ -6,4 +6,6 @@ pub mod cli;
 mod demo;
 mod ipc;
 mod print;
+mod runs;
+mod signals;
 mod window;

@@ -1,12 +1,14 @@
 //! Results as text for people. Plain, aligned, short; nothing a program should parse.
 
+mod state;
+mod timeline;
+
+pub(crate) use state::{changes, checkpoints, journal, state};
+pub(crate) use timeline::shown;
+
 use std::fmt::Write as _;
 
-use engine::views::blocks::BlockStatus;
-use engine::views::diff::DifferenceKind;
-use runner::{
-    Change, CheckpointRow, ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, Shown, StateView, Stats,
-};
+use runner::{ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, Stats};
 use serde_json::Value;
 
 /// Longer values are cut where a line shows them.
@@ -150,66 +152,6 @@ pub(crate) fn requests(requests: &[RequestRow]) -> String {
     table(&["REQUEST", "SESSION", "ACTION", "STATUS", "TOOK", "STARTED (UTC)", "ERROR"], &rows)
 }
 
-pub(crate) fn shown(shown: &Shown) -> String {
-    let request = &shown.request;
-    let mut text = format!(
-        "{} · {}.{} · {} · {}\nsession {} · user {}\n",
-        request.id,
-        request.flow,
-        request.action,
-        request.status.as_str(),
-        duration(request.duration_ms),
-        request.session_id,
-        request.user_id
-    );
-    if let Some(input) = &shown.input {
-        let _ = writeln!(text, "input   {}", short(&input.0));
-    }
-    if let Some(output) = &shown.output {
-        let _ = writeln!(text, "output  {}", short(&output.0));
-    }
-    text.push('\n');
-    text.push_str(&timeline(shown));
-    text
-}
-
-/// The timeline as a tree with bars.
-pub(crate) fn timeline(shown: &Shown) -> String {
-    const WIDTH: i64 = 32;
-    let start = shown.request.started_at;
-    let ends = shown.blocks.iter().map(|block| block.row.started_at + block.row.duration_ms.unwrap_or(0));
-    let span = (ends.max().unwrap_or(start) - start).max(1);
-    let rows: Vec<_> = shown
-        .blocks
-        .iter()
-        .map(|block| {
-            let row = &block.row;
-            let depth = row.path.matches('/').count();
-            let from = (row.started_at - start) * (WIDTH - 1) / span;
-            let length =
-                (row.duration_ms.unwrap_or(span - (row.started_at - start)) * WIDTH / span).clamp(1, WIDTH - from);
-            let bar: String = " ".repeat(from as usize) + &"█".repeat(length as usize);
-            let status = match row.status {
-                BlockStatus::Running => "▶ running",
-                BlockStatus::Completed if row.memoized => "= memoized",
-                BlockStatus::Completed => "✓ completed",
-                BlockStatus::Failed => "✗ failed",
-                BlockStatus::Suspended => "⏸ suspended",
-                BlockStatus::Abandoned => "~ abandoned",
-            };
-            let segment = row.path.rsplit('/').next().unwrap_or(&row.path);
-            vec![
-                format!("{}{segment}", "  ".repeat(depth)),
-                format!("{bar:<32}"),
-                duration(row.duration_ms),
-                status.to_owned(),
-                block.row.error.as_ref().map(|error| cut(&error.message)).unwrap_or_default(),
-            ]
-        })
-        .collect();
-    table(&["BLOCK", "TIME", "TOOK", "STATUS", ""], &rows)
-}
-
 pub(crate) fn events(events: &[EventRow]) -> String {
     let rows: Vec<_> = events
         .iter()
@@ -277,107 +219,6 @@ fn gist(item: &ItemRow) -> String {
         "router_decision" => text("selectedRoute"),
         _ => cut(&Value::Object(payload.clone()).to_string()),
     }
-}
-
-pub(crate) fn journal(entries: &[Json]) -> String {
-    if entries.is_empty() {
-        return "no entries\n".to_owned();
-    }
-    let rows: Vec<_> = entries
-        .iter()
-        .map(|Json(entry)| {
-            let tags: Vec<&str> = entry["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            vec![
-                entry["source"].as_str().unwrap_or_default().to_owned(),
-                tags.join(" "),
-                entry["text"].as_str().unwrap_or_default().to_owned(),
-            ]
-        })
-        .collect();
-    table(&["SOURCE", "TAGS", "TEXT"], &rows)
-}
-
-pub(crate) fn checkpoints(checkpoints: &[CheckpointRow]) -> String {
-    let mut text = String::new();
-    for one in checkpoints {
-        let stands = if one.terminal { "ended" } else { "goes on" };
-        let _ = writeln!(
-            text,
-            "{} (version {}, by {}, {stands})\n{}",
-            one.block_instance_id,
-            one.version,
-            one.step_name,
-            indented(&one.state.0)
-        );
-    }
-    if text.is_empty() { "no checkpoints: no durable sequencer with a stateSchema began\n".to_owned() } else { text }
-}
-
-pub(crate) fn state(state: &StateView) -> String {
-    let mut text = String::new();
-    if let Some(seq) = state.seq {
-        let _ = writeln!(text, "at event {seq}");
-    }
-    let scopes =
-        [("request", &state.request), ("session", &state.session), ("user", &state.user), ("project", &state.project)];
-    let version = |name: &str| state.versions.get(name).copied().unwrap_or(0);
-    for (name, value) in scopes {
-        if let Some(value) = value {
-            let _ = writeln!(text, "{name} (version {})\n{}", version(name), indented(&value.0));
-        }
-    }
-    for (instance, value) in &state.sequencers {
-        let _ = writeln!(text, "{instance} (version {})\n{}", version(instance), indented(&value.0));
-    }
-    for (resource, value) in &state.resources {
-        let _ = writeln!(text, "{resource} (version {})\n{}", version(resource), indented(&value.0));
-        if let Some(content) = state.contents.get(resource) {
-            let _ = writeln!(text, "  content {}", short(&Value::String(content.clone())));
-        }
-    }
-    if let Some(seen) = &state.client_data {
-        let _ = writeln!(text, "what a client sees\n{}", indented(&seen.0));
-    }
-    if let Some(problem) = &state.client_data_error {
-        let _ = writeln!(text, "what a client sees cannot be told: {problem}");
-    }
-    text
-}
-
-fn indented(value: &Value) -> String {
-    let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
-    pretty.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
-}
-
-pub(crate) fn changes(changes: &[Change]) -> String {
-    if changes.is_empty() {
-        return "no differences\n".to_owned();
-    }
-    let rows: Vec<_> = changes
-        .iter()
-        .map(|change| {
-            let sign = match change.kind {
-                DifferenceKind::Added => "+",
-                DifferenceKind::Removed => "-",
-                DifferenceKind::Changed => "~",
-                DifferenceKind::Moved => ">",
-            };
-            let side = |value: &Option<Json>| value.as_ref().map(|value| short(&value.0));
-            let values = match (side(&change.old), side(&change.new)) {
-                (Some(old), Some(new)) => format!("{old} → {new}"),
-                (old, new) => old.or(new).unwrap_or_default(),
-            };
-            // There is one session and one user; of resources there may be many.
-            let of = change.instance_id.as_ref().filter(|_| change.scope == "resource").unwrap_or(&change.scope);
-            vec![
-                sign.to_owned(),
-                format!("{of}.{}", change.path).trim_end_matches('.').to_owned(),
-                change.by.clone().unwrap_or_default(),
-                values,
-            ]
-        })
-        .collect();
-    table(&["", "PATH", "BY", "VALUE"], &rows)
 }
 
 pub(crate) fn stats(stats: &Stats) -> String {

@@ -22,7 +22,7 @@ export default defineFlow({
   actions: {
     doubles: { block: doubles },
     fails: { block: failing, onErrored: keep("action") },
-    stumbles: { block: sequencer({ name: "stumbles" }).work(failing).step(doubles) },
+    stumbles: { block: sequencer({ name: "stumbles" }).work(failing).waitForWork().step(doubles) },
     works: { block: doubles, onCompleted: sequencer({ name: "tail" }).work(late) },
     breaks: { block: handler({ name: "breaks", execute: async (names: any, ctx) => { await ctx.session.patchState({ broken: names }); } }) },
   },

@@ -17,6 +17,8 @@ const count = (name: string, field: string) =>
     },
   });
 
+const after = handler({ name: "after", execute: (value: number) => value });
+
 const chain = (name: string) => sequencer({ name, inputSchema: z.any() });
 const counting = (name: string) =>
   sequencer({ name, inputSchema: z.any(), stateSchema: z.object({ outer: z.number().default(0), inner: z.number().default(0) }) });
@@ -60,6 +62,11 @@ export default defineFlow({
         .loopBack("outer", { maxIterations: 2 })
         .map((_value, ctx) => ctx.sequencer.state),
     },
+    sideBySide: { block: chain("sideBySide").step(inc).loopBack("inc", { maxIterations: 1 }).loopBack("inc", { maxIterations: 1 }) },
+    around: {
+      block: chain("around").step(inc).step(dec).loopBack("dec", { maxIterations: 1 }).step(after).loopBack("inc", { maxIterations: 1 }),
+    },
+    connected: { block: chain("connected").map((value: number) => value + 1).loopBack("map", { maxIterations: 1 }).connectInput((value: number) => value * 10) },
     nestedChains: {
       block: counting("nestedChains")
         .step(count("outer", "outer"))

@@ -244,10 +244,13 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "defineFlow(any({ kind: \"k\", session: { stateSchema: {} } }))",
         &["Flow \"k\"", "session.stateSchema", "zod schema", "got an empty object"],
     ),
-    ("defineFlow(any({ kind: \"k\", id: \"other\" }))", &["Flow \"k\"", "singleton", "not \"other\""]),
+    (
+        "defineFlow(any({ kind: \"k\", cardinality: \"singleton\", id: \"other\" }))",
+        &["Flow \"k\"", "singleton", "not \"other\""],
+    ),
     (
         "defineFlow(any({ kind: \"k\", cardinality: \"many\" }))",
-        &["Flow \"k\"", "\"singleton\" or \"collection\"", "not \"many\""],
+        &["Flow \"k\"", "\"singleton\" or \"collection\"", "got \"many\""],
     ),
     (
         "any(defineFlow(any({ kind: \"k\", cardinality: \"collection\" })))({})",
@@ -256,7 +259,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("any(defineFlow(any({ kind: \"k\" })))(\"other\")", &["Flow \"k\"", "object of options", "got \"other\""]),
     (
         "defineFlow(any({ kind: \"k\", mcp: {}, actions: { a: { block: one } } }))",
-        &["Flow \"k\"", "action \"a\"", "mcp", "description"],
+        &["Flow \"k\"", "action \"a\"", "MCP", "description"],
     ),
     (
         "defineFlow(any({ kind: \"k\", actions: { a: { block: handler({ name: \"c\", flowConfigSchema: z.object({}), execute: () => 1 } as any) } } }))",

@@ -51,6 +51,7 @@ topics! {
     history_window: "history-window",
     hook_inputs: "hook-inputs",
     hooks: "hooks",
+    instances: "instances",
     items: "items",
     loops: "loops",
     once: "once",

@@ -91,6 +91,21 @@ impl FlowError {
         }
     }
 
+    /// A block waits for something that nothing can bring any more.
+    pub fn never_settles(block: &str) -> Self {
+        FlowError {
+            code: Some("never_settles".to_owned()),
+            classes: ["NeverSettlesError", "FlowError", "Error"].map(str::to_owned).to_vec(),
+            ..FlowError::new(
+                "NeverSettlesError",
+                format!(
+                    "block \"{block}\" awaits a promise that can never settle: no timer, model call, fetch or state \
+                     operation is under way, and no other block runs that could settle it"
+                ),
+            )
+        }
+    }
+
     /// What items and hooks tell of it: `{ name, message, code?, details? }`.
     pub fn told(&self) -> Value {
         let mut told = Map::new();

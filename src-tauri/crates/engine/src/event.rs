@@ -9,11 +9,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::concurrency::Claim;
 use crate::data::Data;
 use crate::error::FlowError;
 use crate::item::{ItemStatus, NewItem};
 use crate::operation::Operation;
 use crate::scope::ScopeKey;
+use crate::views::retention::Retention;
 
 /// The number of an event in its request; the first is 1.
 pub type Seq = u64;
@@ -225,6 +227,12 @@ pub enum EventKind {
         retry_of: Option<String>,
         /// The process that runs it, by the name of its lock file (decision 11).
         owner: String,
+        /// What no other request may hold while this one runs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        claim: Option<Claim>,
+        /// Which earlier requests its session keeps in sight from here on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retention: Option<Retention>,
     },
     /// Another process, or the same one later, took the request up again.
     RequestResumed {
@@ -330,35 +338,49 @@ pub enum EventKind {
     Noted { text: String },
 }
 
-impl EventKind {
-    /// The kind as stored and printed.
-    pub fn name(&self) -> &'static str {
-        match self {
-            EventKind::RequestStarted { .. } => "request_started",
-            EventKind::RequestResumed { .. } => "request_resumed",
-            EventKind::RequestStatus { .. } => "request_status",
-            EventKind::RequestFinished { .. } => "request_finished",
-            EventKind::BlockStarted { .. } => "block_started",
-            EventKind::BlockInput { .. } => "block_input",
-            EventKind::BlockFinished { .. } => "block_finished",
-            EventKind::Committed { .. } => "committed",
-            EventKind::CommitRefused { .. } => "commit_refused",
-            EventKind::StateInitialized { .. } => "state_initialized",
-            EventKind::RecordsSeen { .. } => "records_seen",
-            EventKind::StateChanged { .. } => "state_changed",
-            EventKind::ItemAdded { .. } => "item_added",
-            EventKind::ItemDelta { .. } => "item_delta",
-            EventKind::ItemUpdated { .. } => "item_updated",
-            EventKind::ItemDone { .. } => "item_done",
-            EventKind::RouteDecided { .. } => "route_decided",
-            EventKind::EffectRecorded { .. } => "effect_recorded",
-            EventKind::Logged { .. } => "logged",
-            EventKind::JournalAppended { .. } => "journal_appended",
-            EventKind::MetadataSet { .. } => "metadata_set",
-            EventKind::Noted { .. } => "noted",
-        }
-    }
+/// The names of the kinds, as stored and printed, and the list of them.
+macro_rules! kinds {
+    ($($kind:ident => $name:literal,)*) => {
+        /// Every kind's name.
+        pub const KINDS: &[&str] = &[$($name),*];
 
+        impl EventKind {
+            /// The kind as stored and printed.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(EventKind::$kind { .. } => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    RequestStarted => "request_started",
+    RequestResumed => "request_resumed",
+    RequestStatus => "request_status",
+    RequestFinished => "request_finished",
+    BlockStarted => "block_started",
+    BlockInput => "block_input",
+    BlockFinished => "block_finished",
+    Committed => "committed",
+    CommitRefused => "commit_refused",
+    StateInitialized => "state_initialized",
+    RecordsSeen => "records_seen",
+    StateChanged => "state_changed",
+    ItemAdded => "item_added",
+    ItemDelta => "item_delta",
+    ItemUpdated => "item_updated",
+    ItemDone => "item_done",
+    RouteDecided => "route_decided",
+    EffectRecorded => "effect_recorded",
+    Logged => "logged",
+    JournalAppended => "journal_appended",
+    MetadataSet => "metadata_set",
+    Noted => "noted",
+}
+
+impl EventKind {
     /// The durable records this event commits.
     pub fn commits(&self) -> &[ScopeCommit] {
         match self {

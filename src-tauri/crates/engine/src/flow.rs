@@ -13,10 +13,12 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::callable::{Fun, SchemaRef};
+use crate::concurrency::Concurrency;
 use crate::event::BlockKind;
 use crate::path::{Numbering, encode};
 use crate::resource::{Resource, Resources};
 use crate::scope::ScopeKind;
+use crate::views::retention::Retention;
 
 pub use declarations::check_declarations;
 pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, Text, ToolIdentity, ToolSettings};
@@ -34,32 +36,23 @@ pub struct Flow {
     pub resources: Resources,
     /// The hash of the bundle it came from.
     pub code_hash: String,
-    /// How its requests treat state.
+    /// How its requests treat state, and its sessions the past.
     pub settings: Settings,
     /// What runs around every request.
     pub hooks: RequestHooks,
 }
 
-/// How a flow's requests treat state.
+/// How a flow's requests treat state, and its sessions the past.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// How long a mutation may wait for its turn and run; `None` is for ever (core-semantics §4.4).
     pub mutation_timeout_ms: Option<u64>,
     /// The compare-and-set loop of each scope that does not keep the default.
     pub cas: Vec<(ScopeKind, Cas)>,
-    /// How many earlier requests a flow sees of its session's items.
+    /// How many completed requests of its session a request looks back on.
     pub history_turns: usize,
-    /// Which of them are too many or too old to be seen.
-    pub retention: Retention,
-}
-
-/// How much of a session's items lasts (core-semantics §1.5). The log keeps everything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Retention {
-    /// The oldest requests go when there are more items than this.
-    pub max_items: Option<usize>,
-    /// Requests older than this, in milliseconds, go.
-    pub max_age_ms: Option<i64>,
+    /// Which completed requests a session keeps in sight; all where it says nothing.
+    pub retention: Option<Retention>,
 }
 
 /// How often a block runs again because a record changed under it (core-semantics §4.3).
@@ -79,12 +72,7 @@ impl Default for Cas {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings {
-            mutation_timeout_ms: Some(30_000),
-            cas: Vec::new(),
-            history_turns: 50,
-            retention: Retention::default(),
-        }
+        Settings { mutation_timeout_ms: Some(30_000), cas: Vec::new(), history_turns: 50, retention: None }
     }
 }
 
@@ -118,6 +106,8 @@ pub struct Action {
     pub user_message: Option<Fun>,
     /// How many tokens its models may use.
     pub token_budget: Option<TokenBudget>,
+    /// What it must not run at the same time with.
+    pub concurrency: Option<Concurrency>,
     /// What runs after it.
     pub hooks: ActionHooks,
 }
@@ -251,6 +241,8 @@ pub enum Operation {
     StepIf { condition: Fun, child: Child },
     /// `map`: a function, no block.
     Map(Fun),
+    /// `connectInput` of a sequencer: the same, before all else; no loop goes back to it by `map`.
+    ConnectInput(Fun),
     /// `tap(block)`: a side effect; the value flows on.
     Tap(Child),
     /// `tap(fn)`.
@@ -322,6 +314,7 @@ impl Operation {
             Operation::Step(_) => "step",
             Operation::StepIf { .. } => "stepIf",
             Operation::Map(_) => "map",
+            Operation::ConnectInput(_) => "connectInput",
             Operation::Tap(_) | Operation::TapCall(_) => "tap",
             Operation::TapIf { .. } | Operation::TapCallIf { .. } => "tapIf",
             Operation::ExitIf(_) => "exitIf",
@@ -403,6 +396,7 @@ pub fn number_steps(operations: Vec<Operation>) -> Vec<Step> {
                 | Operation::StepAny { .. }
                 | Operation::Race { .. }
                 | Operation::Branch { .. } => Some(operation.name().to_owned()),
+                Operation::LoopBack { .. } => Some("loop".to_owned()),
                 _ => None,
             };
             let segment = segment.map(|segment| numbering.number(segment)).unwrap_or_default();

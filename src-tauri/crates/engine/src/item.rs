@@ -114,6 +114,27 @@ pub fn resolve_item_visibility(
     }
 }
 
+/// Every type of item, in canonical spelling.
+pub const ITEM_TYPES: &[&str] = &[
+    "message",
+    "reasoning",
+    "block_tool_output",
+    "component",
+    "container",
+    "source",
+    "status",
+    "state_change",
+    "resource_change",
+    "step_error",
+    "error",
+    "block_output",
+    "router_decision",
+    "state_snapshot",
+    "suspension",
+    "suspension_resume",
+    "continuation",
+];
+
 /// The canonical spelling of an item type: newer names are read as seed 003's
 /// (`design/authoring.md`, aliases).
 pub fn canonical_item_type(name: &str) -> &str {

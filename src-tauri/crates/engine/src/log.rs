@@ -14,6 +14,9 @@
 //! 4. **Durability.** When a [`Durability::Committed`] append answers, a killed process loses
 //!    nothing of it. [`Durability::Soon`] joins the next batch.
 //! 5. **Visibility.** Nothing is shown to any reader before its batch is committed.
+//! 6. **Turns.** An append that puts a request with a claim in progress is refused with
+//!    [`AppendError::Busy`], and nothing of it kept, while another request that is in progress holds the
+//!    key, or one that was accepted earlier waits for it. Of processes that died, none holds or waits.
 
 pub mod memory;
 
@@ -51,6 +54,12 @@ pub enum AppendError {
         last: u64,
         /// The first event of the append.
         found: u64,
+    },
+    /// The request's key is held, or waited for by an older one; see promise 6.
+    #[error("request \"{holder}\" runs, or waits for its turn, and this one may not run beside it")]
+    Busy {
+        /// The request in the way.
+        holder: String,
     },
     /// The storage failed (disk full, file gone, …); nothing of the append was kept.
     #[error("{0}")]
@@ -111,9 +120,12 @@ pub trait Log: Send + Sync {
     /// The newest committed state of a durable record.
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError>;
 
-    /// The committed events of a session's newest `turns` completed requests, oldest first: each with
+    /// Whether a queued request could go on now, as far as one can tell without trying.
+    fn is_turn_of(&self, request: &str) -> Result<bool, AppendError>;
+
+    /// The committed events of the `newest` completed requests of a session, oldest first: each with
     /// its request. `before` is left out.
-    fn session_events(&self, session: &str, before: &str, turns: usize) -> Result<Vec<RequestEvents>, AppendError>;
+    fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError>;
 
     /// What blocks that ended said of a session in all its requests but `before`, oldest first:
     /// its journal's entries, or what was set of its metadata.

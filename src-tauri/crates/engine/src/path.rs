@@ -16,7 +16,9 @@
 //! | `onStepErrored` | `onStepErrored:<b>` below what failed | | | |
 //!
 //! A segment that repeats within one chain gets `~2`, `~3` on its operation; indexes start at 0,
-//! the first loopBack pass is `loop[1]`. In names, `% / : [ ] ~` are percent-encoded.
+//! the first loopBack pass is `loop[1]`. A pass counts for the steps from its loopBack's target up to
+//! the loopBack itself; within several loopBacks the outer one comes first: `loop~2[1]/loop[3]/step:a`
+//! is the second pass of the chain's second loopBack. In names, `% / : [ ] ~` are percent-encoded.
 
 use std::collections::HashMap;
 

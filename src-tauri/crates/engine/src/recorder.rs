@@ -51,9 +51,28 @@ pub struct Recorder {
     effects: Rc<dyn Effects>,
     request: Arc<str>,
     last: Cell<Seq>,
+    began: Cell<Option<i64>>,
     waiting: RefCell<Vec<Event>>,
     items: RefCell<Vec<Event>>,
     listeners: RefCell<Vec<mpsc::UnboundedSender<News>>>,
+    /// Step boundaries that the log has not answered yet.
+    unanswered: Cell<u32>,
+}
+
+/// Counts a step boundary until it is answered, or nobody waits for the answer any more.
+struct Unanswered<'a>(&'a Cell<u32>);
+
+impl<'a> Unanswered<'a> {
+    fn new(count: &'a Cell<u32>) -> Self {
+        count.set(count.get() + 1);
+        Unanswered(count)
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
 }
 
 impl Recorder {
@@ -64,10 +83,17 @@ impl Recorder {
             effects,
             request,
             last: Cell::new(events.last().map_or(0, |event| event.seq)),
+            began: Cell::new(events.first().map(|event| event.at)),
             waiting: RefCell::default(),
             items: RefCell::new(events.iter().filter(|event| concerns_items(&event.kind)).cloned().collect()),
             listeners: RefCell::default(),
+            unanswered: Cell::default(),
         }
+    }
+
+    /// When the request's first event happened, milliseconds since the epoch; 0 before it.
+    pub fn began(&self) -> i64 {
+        self.began.get().unwrap_or_default()
     }
 
     /// The number of the newest event.
@@ -111,8 +137,24 @@ impl Recorder {
         let seq = self.push(path, attempt, kind);
         let events = self.waiting.take();
         let answer = self.log.append(&self.request, events, Durability::Committed);
+        let _unanswered = Unanswered::new(&self.unanswered);
         answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())))?;
         Ok(seq)
+    }
+
+    /// Commits an event that the log may refuse with [`AppendError::Busy`]; a refused one has no number.
+    /// Nothing else may wait to be recorded.
+    pub(crate) async fn claim(&self, kind: EventKind) -> Result<Seq, AppendError> {
+        let answer = self.commit(None, 0, kind).await;
+        if let Err(AppendError::Busy { .. }) = &answer {
+            self.last.set(self.last.get() - 1);
+        }
+        answer
+    }
+
+    /// Whether a step boundary is on its way to the log.
+    pub fn is_committing(&self) -> bool {
+        self.unanswered.get() > 0
     }
 
     /// Sends waiting evidence to the log.
@@ -139,6 +181,7 @@ impl Recorder {
         let seq = self.last.get() + 1;
         self.last.set(seq);
         let event = Event { seq, at: self.effects.now_ms(), path: path.cloned(), attempt, kind };
+        self.began.set(self.began.get().or(Some(event.at)));
         if concerns_items(&event.kind) {
             self.items.borrow_mut().push(event.clone());
         }

@@ -12,19 +12,22 @@ use serde_json::{Map, Value};
 
 use crate::abort::Abort;
 use crate::answers::ToolAnswers;
+use crate::beginning::is_begun;
 use crate::block::{Flowing, run_block};
 use crate::callable::{Arg, SchemaRef};
+use crate::concurrency::Claim;
 use crate::container;
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::effects::Effects;
 use crate::error::FlowError;
-use crate::event::{Event, EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
+use crate::event::{Event, EventKind, RequestStatus, ScopeCommit, Seq};
 use crate::flow::Flow;
 use crate::frame::Frame;
 use crate::hooks;
-use crate::log::{AppendError, Log, NoteKind, Record};
+use crate::log::{Log, Record};
 use crate::memo::Memo;
+use crate::note::Note;
 use crate::path::ROOT;
 use crate::recorder::Recorder;
 use crate::scope::{ScopeKey, ScopeKind};
@@ -55,6 +58,8 @@ pub struct Asked {
     pub owner: String,
     /// The request this one tries again.
     pub retry_of: Option<String>,
+    /// What must not run at the same time.
+    pub claim: Option<Claim>,
 }
 
 /// How a request ended.
@@ -96,6 +101,10 @@ pub struct Run {
     pub(crate) once: RefCell<HashMap<String, Value>>,
     /// Answers of tools that equal calls may use again.
     pub(crate) tool_answers: RefCell<ToolAnswers>,
+    /// When it began, milliseconds since the epoch.
+    pub(crate) began_at: i64,
+    /// Whether its scopes have their first state.
+    pub(crate) is_begun: bool,
     /// Work beside the root block.
     pub(crate) pool: crate::background::Pool,
     /// Commits of durable records, one at a time.
@@ -132,6 +141,8 @@ impl Run {
         let attempts = memo.attempts.clone();
         let notes = events.iter().flat_map(Note::of).collect();
         Rc::new(Run {
+            began_at: events.first().map_or_else(|| effects.now_ms(), |event| event.at),
+            is_begun: is_begun(events),
             recorder: Recorder::after(events, log.clone(), effects.clone(), request.clone()),
             request,
             flow,
@@ -163,6 +174,9 @@ impl Run {
             let error = FlowError::plain(format!("unknown action \"{}\"", self.asked.action));
             return self.close(RequestStatus::Completed, Err(error)).await;
         };
+        if let Err(error) = self.take_turn().await {
+            return self.close(RequestStatus::Completed, Err(error)).await;
+        }
         if let Some(make) = action.user_message.as_ref().filter(|_| self.memo.attempts.is_empty()) {
             let frame = self.frame(action.block.clone(), ROOT.into(), None, Data::UNDEFINED, 0);
             let cx = Context { run: self.clone(), frame };
@@ -184,61 +198,6 @@ impl Run {
     /// Hands waiting evidence to the log.
     pub fn flush(&self) {
         self.recorder.flush();
-    }
-
-    /// Records that the request exists, with its scopes' initial state: it is accepted from here.
-    /// Answers the event that holds the input.
-    pub async fn begin(self: &Rc<Self>) -> Result<Seq, AppendError> {
-        let asked = &self.asked;
-        let input_seq = self.recorder.record(
-            None,
-            0,
-            EventKind::RequestStarted {
-                flow: self.flow.kind.to_string(),
-                action: asked.action.clone(),
-                session: asked.session.clone(),
-                user: asked.user.clone(),
-                project: asked.project.clone(),
-                ephemeral: asked.ephemeral,
-                mock: asked.mock.clone(),
-                code_hash: self.flow.code_hash.clone(),
-                input: Recorded::inline(&asked.input),
-                retry_of: asked.retry_of.clone(),
-                owner: asked.owner.clone(),
-            },
-        );
-        let (_, state) = self.state.read();
-        if !state.is_empty() {
-            let scope = self.state.key.clone();
-            self.recorder.record(None, 0, EventKind::StateInitialized { scope, state: state.to_json(), durable: true });
-        }
-        // A record nobody wrote begins with its defaults; an older one gets missing defaults with
-        // its first write (decision 10).
-        let mut commits = Vec::new();
-        for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
-            let Some(scope) = self.durable_key(kind) else { continue };
-            let record = self.log.record(&scope)?;
-            let missing = self.missing(kind, &record.state);
-            if record.version == 0 && record.state.is_empty() && !missing.is_empty() {
-                let state = Value::Object(missing);
-                let seq = self.recorder.record(
-                    None,
-                    0,
-                    EventKind::StateInitialized { scope: scope.clone(), state, durable: true },
-                );
-                commits.push(ScopeCommit { scope, from: 0, version: 0, operations: vec![seq], rebased: Vec::new() });
-            }
-        }
-        let started = if commits.is_empty() {
-            EventKind::RequestStatus { status: RequestStatus::InProgress }
-        } else {
-            EventKind::Committed { commits }
-        };
-        match self.recorder.commit(None, 0, started).await {
-            // Another request wrote the records first: then they are not new, and need nothing.
-            Ok(_) | Err(AppendError::Conflict(_)) => Ok(input_seq),
-            Err(error) => Err(error),
-        }
     }
 
     /// A frame for the next execution of a path, with its own state where it declares one, seeing
@@ -333,16 +292,6 @@ impl Run {
         declared(&self.flow, kind)
     }
 
-    /// Keeps what a block says of the session.
-    pub(crate) fn note(&self, frame: &Frame, kind: NoteKind, value: Value) {
-        self.notes.borrow_mut().push(Note { kind, value, instance: frame.instance.clone() });
-    }
-
-    /// Forgets what an attempt said that came to nothing.
-    pub(crate) fn forget_notes(&self, frame: &Frame) {
-        self.notes.borrow_mut().retain(|note| note.instance != frame.instance);
-    }
-
     /// Records an event of a block.
     pub fn record(&self, frame: &Frame, mut kind: EventKind) -> Seq {
         if let EventKind::ItemAdded { item } = &mut kind {
@@ -362,26 +311,10 @@ impl Run {
         self.noted.borrow_mut().insert(subject)
     }
 
-    fn missing(&self, kind: ScopeKind, state: &State) -> Map<String, Value> {
+    pub(crate) fn missing(&self, kind: ScopeKind, state: &State) -> Map<String, Value> {
         let mut missing = defaults(&self.schemas(kind));
         missing.retain(|field, _| state.get(field).is_none());
         missing
-    }
-}
-
-/// What a block said of the session, until the block comes to nothing.
-pub(crate) struct Note {
-    pub(crate) kind: NoteKind,
-    pub(crate) value: Value,
-    /// Whose: `path:attempt`.
-    instance: Arc<str>,
-}
-
-impl Note {
-    fn of(event: &Event) -> Option<Note> {
-        let kind = [NoteKind::Journal, NoteKind::Metadata].into_iter().find(|kind| kind.read(&event.kind).is_some())?;
-        let instance = crate::path::instance(event.path.as_deref().unwrap_or_default(), event.attempt).into();
-        Some(Note { kind, value: kind.read(&event.kind)?.clone(), instance })
     }
 }
 

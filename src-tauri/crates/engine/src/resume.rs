@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::block::Flowing;
 use crate::error::FlowError;
-use crate::event::{EventKind, Outcome, Recorded, Seq};
+use crate::event::{EventKind, Outcome, Recorded, RequestStatus, Seq};
 use crate::flow::Block;
 use crate::frame::Frame;
 use crate::log::AppendError;
@@ -14,14 +14,19 @@ use crate::request::Run;
 
 impl Run {
     /// Records that the request goes on: it is taken over from here. Answers the event that holds
-    /// the input.
+    /// the input. One that queues waits for its turn again.
     pub async fn take_up(self: &Rc<Self>) -> Result<Seq, AppendError> {
         let resumed = EventKind::RequestResumed {
             owner: self.asked.owner.clone(),
             code_hash: self.flow.code_hash.clone(),
             mock: self.asked.mock.clone(),
         };
-        self.recorder.commit(None, 0, resumed).await?;
+        if self.queues() {
+            self.recorder.record(None, 0, resumed);
+            self.recorder.commit(None, 0, EventKind::RequestStatus { status: RequestStatus::Queued }).await?;
+        } else {
+            self.recorder.commit(None, 0, resumed).await?;
+        }
         // The first event of every log holds the input.
         Ok(1)
     }

@@ -4,8 +4,6 @@
 //! condition, tap, connector) that wrote durable records commits at its operation's boundary
 //! (decision 3). Several blocks at once are `fanout`'s, work beside the chain is `background`'s.
 
-use std::collections::HashMap;
-
 use crate::background;
 use crate::block::{Flowing, run_block};
 use crate::callable::{Arg, Fun, Returned};
@@ -14,7 +12,8 @@ use crate::data::Data;
 use crate::error::FlowError;
 use crate::fanout;
 use crate::flow::{Child, Operation, Step};
-use crate::path::{encode, join};
+use crate::passes::Passes;
+use crate::path::encode;
 use crate::unit;
 use crate::waiting::wait_for;
 
@@ -32,14 +31,14 @@ enum Next {
 pub(crate) struct Chain<'a> {
     pub(crate) cx: &'a Context,
     steps: &'a [Step],
-    /// The pass of the innermost loopBack that is active; 0 outside of one.
-    generation: u32,
-    jumps: HashMap<usize, u32>,
+    passes: Passes,
+    /// What the passes put before the segment of the step that runs.
+    pass: String,
 }
 
 /// Runs the steps on a value.
 pub async fn run_steps(cx: &Context, steps: &[Step], input: Flowing) -> Result<Flowing, FlowError> {
-    let mut chain = Chain { cx, steps, generation: 0, jumps: HashMap::new() };
+    let mut chain = Chain { cx, steps, passes: Passes::default(), pass: String::new() };
     let mut value = input;
     let mut at = 0;
     while let Some(step) = steps.get(at) {
@@ -68,12 +67,9 @@ pub async fn run_steps(cx: &Context, steps: &[Step], input: Flowing) -> Result<F
 }
 
 impl Chain<'_> {
-    /// The path of an operation's child; a loopBack pass stands before it.
+    /// The path of an operation's child; the loopBack passes it stands in come before it.
     pub(crate) fn path(&self, segment: &str) -> String {
-        match self.generation {
-            0 => join(&self.cx.frame.path, segment),
-            pass => format!("{}/loop[{pass}]/{segment}", self.cx.frame.path),
-        }
+        format!("{}/{}{segment}", self.cx.frame.path, self.pass)
     }
 
     /// Changes whenever the sequencer's own state does.
@@ -82,6 +78,7 @@ impl Chain<'_> {
     }
 
     async fn run_step(&mut self, at: usize, step: &Step, value: Flowing) -> Result<Next, FlowError> {
+        self.pass = self.passes.before(at, |at| &self.steps[at].segment);
         let path = self.path(&step.segment);
         let next = match &step.operation {
             Operation::Step(child) => self.run_child(path, child, value).await?,
@@ -89,7 +86,7 @@ impl Chain<'_> {
                 true => self.run_child(path, child, value).await?,
                 false => value,
             },
-            Operation::Map(map) => {
+            Operation::Map(map) | Operation::ConnectInput(map) => {
                 let mapped = self.call(map, &value).await?.into_data()?;
                 if mapped == value.data { value } else { Flowing::new(mapped) }
             }
@@ -206,19 +203,16 @@ impl Chain<'_> {
             Some(when) => self.holds(when, &value).await?,
             None => true,
         };
-        let jumps = self.jumps.entry(at).or_insert(0);
-        if !again || *jumps >= max_iterations {
-            self.generation = 0;
+        if !again || self.passes.jumps(at) >= max_iterations {
             return Ok(Next::Step(value));
         }
-        *jumps += 1;
         let Some(index) = self.steps.iter().position(|step| step.operation.target_name() == target) else {
             return Err(FlowError::plain(format!(
                 "loopBack target \"{target}\" was not found in sequencer \"{}\"",
                 self.cx.frame.block.name
             )));
         };
-        self.generation = *jumps;
+        self.passes.jump(at, index);
         Ok(Next::Jump(index, value))
     }
 

@@ -13,6 +13,7 @@ mod mock;
 mod models;
 mod notice;
 mod owner;
+mod progress;
 mod run;
 mod views;
 mod watch;

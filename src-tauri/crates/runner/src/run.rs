@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use engine::abort::Abort;
 use engine::callable::Issue;
+use engine::concurrency::Caller;
 use engine::data::Data;
 use engine::effects::ModelCall;
 use engine::error::FlowError;
@@ -24,10 +25,14 @@ use crate::catalogue::{Good, STACK};
 use crate::config::Config;
 use crate::fault::{Detail, Fault};
 use crate::mock::{MockModels, MockScript};
+use crate::owner::Wish;
+use crate::progress::run_to_end;
 use crate::world::World;
 
 /// How long evidence may wait for a step boundary before it is flushed (decision 13).
 const FLUSH: Duration = Duration::from_millis(16);
+/// How often a request looks for another process's wish to abort it.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A request that was accepted.
 #[derive(Debug)]
@@ -70,6 +75,8 @@ pub(crate) struct Job {
     pub(crate) before: Vec<Event>,
     pub(crate) log: Arc<dyn Log>,
     pub(crate) abort: watch::Receiver<bool>,
+    /// Where another process asks to abort it.
+    pub(crate) wish: Wish,
     /// Called when the thread is done with the request.
     pub(crate) gone: Box<dyn FnOnce() + Send>,
 }
@@ -90,7 +97,7 @@ pub(crate) fn start(job: Job) -> Result<Running, Fault> {
 }
 
 fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Sender<Ended>) {
-    let Job { workspace, good, mut asked, mock, config, trust, before, log, mut abort, gone } = job;
+    let Job { workspace, good, mut asked, mock, config, trust, before, log, mut abort, wish, gone } = job;
     let prepared = prepare(&workspace, &good, config.script_limits(), &mut asked, before.is_empty());
     let (loaded, flow) = match prepared {
         Ok(ready) => ready,
@@ -114,24 +121,26 @@ fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Send
         mock.skip(&recorded_calls(&before));
     }
     let effects = Rc::new(World::new(mock, &config, trust));
+    let awaited = effects.awaited();
     let stop = Abort::default();
     let run = Run::after(&before, flow, asked, log, effects, stop.clone());
     let result = runtime.block_on(async {
         let input = if before.is_empty() { run.begin().await? } else { run.take_up().await? };
         let _ = accepted.send(Ok(()));
-        let mut work = Box::pin(run.execute(input).fuse());
-        let mut drive = Box::pin(loaded.drive().fuse());
+        let work = Box::pin(with_script(run.execute(input), loaded.drive()));
+        let is_committing = || run.recorder.is_committing();
+        let mut work = Box::pin(run_to_end(work, awaited, is_committing, || loaded.give_up()).fuse());
         let mut tick = Box::pin(flush(run.clone()).fuse());
-        let mut watching = Box::pin(stop_when_told(&mut abort, &loaded, stop).fuse());
+        let mut watching = Box::pin(stop_when_told(&mut abort, &wish, &loaded, stop).fuse());
         loop {
             select_biased! {
                 ended = work => return Ok(ended),
-                () = drive => {}
                 () = tick => {}
                 () = watching => {}
             }
         }
     });
+    drop(wish);
     let ended = match result {
         Ok(ended) => Ended { status: ended.status, output: ended.output, error: ended.error },
         Err(error) => {
@@ -143,6 +152,7 @@ fn run(job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Send
                 engine::log::AppendError::OutOfOrder { .. } => {
                     Fault::refused(format!("request \"{}\" was just taken up by another process", run.request))
                 }
+                engine::log::AppendError::Busy { holder } => busy(&run.asked, &holder),
                 other => Fault::internal(other),
             };
             let _ = accepted.send(Err(fault));
@@ -168,6 +178,12 @@ fn prepare(
         .actions
         .get(&asked.action)
         .ok_or_else(|| Fault::not_found(format!("flow \"{}\" has no action \"{}\"", flow.kind, asked.action)))?;
+    // What an older request claims was decided when it was accepted.
+    if let Some(concurrency) = action.concurrency.as_ref().filter(|_| is_new) {
+        asked.claim = concurrency.claim(caller(&flow.kind, asked)).map_err(|error| {
+            Fault::refused(format!("the concurrency key of action \"{}\" could not be found: {error}", asked.action))
+        })?;
+    }
     // The recorded input of an older request was parsed when it was accepted.
     if let Some(schema) = action.input_schema.as_ref().filter(|_| is_new) {
         let given = asked.input != Data::UNDEFINED;
@@ -175,6 +191,17 @@ fn prepare(
             schema.parse(&asked.input).map_err(|issues| refused_input(&flow.kind, &asked.action, issues, given))?;
     }
     Ok((loaded, flow))
+}
+
+fn caller<'a>(flow: &'a str, asked: &'a Asked) -> Caller<'a> {
+    Caller {
+        flow,
+        action: &asked.action,
+        // A session made for this request alone is shared with no other.
+        session: (!asked.ephemeral).then_some(&*asked.session),
+        user: &asked.user,
+        project: asked.project.as_deref(),
+    }
 }
 
 /// The model calls that were answered before, in order.
@@ -208,6 +235,25 @@ fn refused_input(flow: &str, action: &str, issues: Vec<Issue>, given: bool) -> F
     }
 }
 
+fn busy(asked: &Asked, holder: &str) -> Fault {
+    Fault::refused(format!(
+        "request \"{holder}\" runs, and action \"{}\" does not run beside it (concurrency policy \"reject\"): wait for \
+         its end, or abort it with `flowglass abort {holder}`",
+        asked.action
+    ))
+}
+
+/// The engine's work, and the script's answers to it beside.
+async fn with_script<T>(work: impl Future<Output = T>, drive: impl Future<Output = ()>) -> T {
+    let (mut work, mut drive) = (Box::pin(work.fuse()), Box::pin(drive.fuse()));
+    loop {
+        select_biased! {
+            ended = work => return ended,
+            () = drive => {}
+        }
+    }
+}
+
 async fn flush(run: Rc<Run>) {
     loop {
         tokio::time::sleep(FLUSH).await;
@@ -215,9 +261,22 @@ async fn flush(run: Rc<Run>) {
     }
 }
 
-async fn stop_when_told(told: &mut watch::Receiver<bool>, loaded: &Loaded, stop: Abort) {
-    if told.wait_for(|stop| *stop).await.is_ok() {
-        loaded.abort();
-        stop.set();
+/// Stops the request when this process is told to, or finds another one's wish.
+async fn stop_when_told(told: &mut watch::Receiver<bool>, wish: &Wish, loaded: &Loaded, stop: Abort) {
+    let wished = async {
+        while !wish.is_there() {
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    select_biased! {
+        told = Box::pin(told.wait_for(|stop| *stop).fuse()) => {
+            // Nobody can tell any more; the wish of another process still counts.
+            if told.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+        () = Box::pin(wished.fuse()) => {}
     }
+    loaded.abort();
+    stop.set();
 }

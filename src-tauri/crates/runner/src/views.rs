@@ -3,7 +3,9 @@
 //! Read from the store and the engine's views, never kept. Field names are the contract of
 //! `design/interface.md`; absent fields are left out.
 
-use std::collections::{BTreeMap, HashMap};
+mod states;
+
+use std::collections::HashMap;
 
 use engine::error::FlowError;
 use engine::event::{BlockKind, Event, RequestStatus};
@@ -14,6 +16,8 @@ use engine::views::items::{Item, Provenance};
 use engine::views::shape::BlockShape;
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+pub use states::{CheckpointRow, StateView};
 
 /// Any JSON value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
@@ -370,26 +374,6 @@ impl From<Item> for ItemRow {
     }
 }
 
-/// The latest saved state of one sequencer instance (seed 001).
-#[derive(Clone, Debug, Serialize, specta::Type)]
-#[serde(rename_all = "camelCase")]
-pub struct CheckpointRow {
-    /// `requestId:path:attempt`.
-    pub block_instance_id: String,
-    /// The sequencer's path.
-    pub path: String,
-    /// Its state, without transient slots.
-    pub state: Json,
-    /// How often it changed.
-    pub version: u64,
-    /// The block that changed it last; `__initial__` when none has.
-    pub step_name: String,
-    /// Whether the sequencer has ended.
-    pub terminal: bool,
-    /// When it changed last, in milliseconds since the epoch.
-    pub created_at: i64,
-}
-
 /// One line of a flow's console.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 pub struct LogLine {
@@ -441,47 +425,6 @@ impl Change {
             by: None,
         }
     }
-}
-
-/// Every scope's state at an instant.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
-#[serde(rename_all = "camelCase")]
-pub struct StateView {
-    /// The event it is at; absent for the state now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seq: Option<u64>,
-    /// When that event was, in milliseconds since the epoch.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<i64>,
-    /// The request's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub request: Option<Json>,
-    /// The session's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<Json>,
-    /// The user's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user: Option<Json>,
-    /// The project's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project: Option<Json>,
-    /// By instance id, every sequencer and block with state of its own.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub sequencers: BTreeMap<String, Json>,
-    /// By `<scope>/<path>`, every resource that is there.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub resources: BTreeMap<String, Json>,
-    /// The texts of those that have one.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub contents: BTreeMap<String, String>,
-    /// What a client sees of all that, by scope and name, where the flow shows it anything.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_data: Option<Json>,
-    /// Why a projection of the flow failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_data_error: Option<String>,
-    /// By scope, by instance id, or by `<scope>/<path>`.
-    pub versions: BTreeMap<String, u64>,
 }
 
 /// One event, as the command line and the window show it.

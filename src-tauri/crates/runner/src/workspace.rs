@@ -1,19 +1,26 @@
 //! The facade: one method for each thing a person can ask of a workspace.
 
+mod abort;
+mod checkpoints;
 mod client;
+mod follow;
+mod items;
+mod journal;
 mod look;
 mod records;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use engine::concurrency::status_after;
 use engine::data::Data;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::request::Asked;
 use engine::views::Events;
 use serde_json::Value;
-use store::{EventQuery, Options, Store};
+use store::{Options, Owners, Store};
 use tokio::sync::watch;
 
 use crate::catalogue::{Catalogue, FlowRow, Good, mock_file};
@@ -21,7 +28,7 @@ use crate::config::{Config, Durability};
 use crate::fault::Fault;
 use crate::mock::MockScript;
 use crate::notice::{Notice, Notices};
-use crate::owner::Owner;
+use crate::owner::{self, Owner};
 use crate::run::{Job, Running, start};
 use crate::views::*;
 use crate::watch::{Watch, watch};
@@ -82,6 +89,13 @@ pub enum At {
     Path(String),
 }
 
+/// How a request that this process runs is stopped.
+struct Stop {
+    /// Tells this run of the request from one that takes it up again at once.
+    token: u64,
+    sender: watch::Sender<bool>,
+}
+
 /// An open workspace. Shared by every window and thread of the process.
 pub struct Workspace {
     dir: PathBuf,
@@ -91,7 +105,8 @@ pub struct Workspace {
     store: Arc<Store>,
     owner: Owner,
     catalogue: Mutex<Option<Catalogue>>,
-    running: Arc<Mutex<HashMap<String, watch::Sender<bool>>>>,
+    running: Arc<Mutex<HashMap<String, Stop>>>,
+    tokens: AtomicU64,
     notices: Notices,
     watching: Mutex<Option<Watch>>,
 }
@@ -107,6 +122,7 @@ impl Workspace {
         }
         let config = Config::read(&dir)?;
         let data = options.data.unwrap_or_else(|| dir.join(".flowglass/flowglass.db"));
+        let locks = lock_folder(&data);
         let durability = options.durability.or(config.durability).unwrap_or(Durability::Process);
         let store = Store::open(
             &data,
@@ -116,10 +132,11 @@ impl Workspace {
                     Durability::Power => store::Durability::Power,
                 },
                 create: true,
+                owners: Owners::new(move |name| owner::is_alive(&locks, name)),
             },
         )
         .map_err(open_fault)?;
-        let owner = Owner::new(&lock_folder(&data))?;
+        let owner = Owner::new(&lock_folder(&data)).map_err(|error| unwritable(&lock_folder(&data), &error))?;
         let workspace = Arc::new(Workspace {
             dir,
             data,
@@ -129,6 +146,7 @@ impl Workspace {
             owner,
             catalogue: Mutex::default(),
             running: Arc::default(),
+            tokens: AtomicU64::default(),
             notices: Notices::default(),
             watching: Mutex::default(),
         });
@@ -139,24 +157,18 @@ impl Workspace {
     /// Turns commits into notices, for as long as the workspace lives.
     fn forward_commits(self: &Arc<Self>) {
         let notices = self.notices.clone();
-        let running = self.running.clone();
         let sessions: Mutex<HashMap<Arc<str>, Arc<str>>> = Mutex::default();
         self.store.listen(move |committed: &store::Committed| {
             let mut sessions = lock(&sessions);
-            let mut status = RequestStatus::InProgress;
             for event in committed.events.iter() {
-                match &event.kind {
-                    EventKind::RequestStarted { session, .. } => {
-                        sessions.insert(committed.request.clone(), session.clone());
-                    }
-                    EventKind::RequestFinished { status: ended, .. } => status = *ended,
-                    _ => {}
+                if let EventKind::RequestStarted { session, .. } = &event.kind {
+                    sessions.insert(committed.request.clone(), session.clone());
                 }
             }
+            let status = status_after(committed.events.iter()).unwrap_or(RequestStatus::InProgress);
             let session = sessions.get(&committed.request).cloned().unwrap_or_default();
             if status.is_terminal() {
                 sessions.remove(&committed.request);
-                lock(&running).remove(&*committed.request);
             }
             notices.tell(&Notice::Request {
                 request_id: committed.request.to_string(),
@@ -167,7 +179,7 @@ impl Workspace {
         });
     }
 
-    /// What the window shows of the workspace itself.
+    /// What the window shows of the workspace.
     pub fn row(&self) -> Result<WorkspaceRow, Fault> {
         Ok(WorkspaceRow {
             dir: self.dir.display().to_string(),
@@ -272,6 +284,7 @@ impl Workspace {
             mock: origin,
             owner: self.owner.name().to_owned(),
             retry_of: None,
+            claim: None,
         };
         self.start(good, asked, mock, Vec::new())
     }
@@ -286,7 +299,15 @@ impl Workspace {
             )));
         }
         let Some(EventKind::RequestStarted {
-            input, session, user, project, ephemeral, mock: recorded, retry_of, ..
+            input,
+            session,
+            user,
+            project,
+            ephemeral,
+            mock: recorded,
+            retry_of,
+            claim,
+            ..
         }) = events.first().map(|event| &event.kind)
         else {
             return Err(Fault::internal(format!("request \"{request}\" has no first event")));
@@ -312,6 +333,7 @@ impl Workspace {
             mock: origin,
             owner: self.owner.name().to_owned(),
             retry_of: retry_of.clone(),
+            claim: claim.clone(),
         };
         self.start(good, asked, script, events)
     }
@@ -325,8 +347,16 @@ impl Workspace {
     ) -> Result<Running, Fault> {
         let (stop, abort) = watch::channel(false);
         let id = asked.request.to_string();
-        lock(&self.running).insert(id.clone(), stop);
+        let wish = self.owner.wish(&id);
+        let token = self.tokens.fetch_add(1, Ordering::Relaxed);
+        lock(&self.running).insert(id.clone(), Stop { token, sender: stop });
         let running = self.running.clone();
+        let gone = move || {
+            let mut running = lock(&running);
+            if running.get(&id).is_some_and(|stop| stop.token == token) {
+                running.remove(&id);
+            }
+        };
         start(Job {
             workspace: self.dir.clone(),
             good,
@@ -337,7 +367,8 @@ impl Workspace {
             trust: self.trust,
             log: self.store.clone(),
             abort,
-            gone: Box::new(move || drop(lock(&running).remove(&id))),
+            wish,
+            gone: Box::new(gone),
         })
     }
 
@@ -361,56 +392,6 @@ impl Workspace {
             }
         };
         Ok((Some(MockScript::read(&path)?), Some(origin)))
-    }
-
-    /// Stops a request that this process runs.
-    pub fn abort(&self, request: &str) -> Result<RequestStatus, Fault> {
-        let row = self.request(request)?;
-        match lock(&self.running).get(request) {
-            Some(stop) => {
-                // The thread that listens may have ended a moment ago; then there is nothing to stop.
-                let _ = stop.send(true);
-                Ok(row.status)
-            }
-            None => Err(Fault::refused(format!(
-                "request \"{request}\" is {}; only a running one can be aborted",
-                row.status.as_str()
-            ))),
-        }
-    }
-
-    /// Follows a request's committed events until it ends, from its first.
-    pub fn follow(&self, request: &str, mut each: impl FnMut(EventRow)) -> Result<(), Fault> {
-        let (sender, news) = std::sync::mpsc::channel();
-        let wanted = request.to_owned();
-        let id = self.listen(move |notice| {
-            if let Notice::Request { request_id, .. } = notice
-                && *request_id == wanted
-            {
-                // The follower may have seen the end already.
-                let _ = sender.send(());
-            }
-        });
-        let mut seen = 0;
-        let result = loop {
-            let query = EventQuery { from: Some(seen + 1), ..EventQuery::default() };
-            let events = match self.store.events(request, &query) {
-                Ok(events) => events,
-                Err(error) => break Err(Fault::internal(error)),
-            };
-            let ended = events.iter().any(|event| matches!(event.kind, EventKind::RequestFinished { .. }));
-            for event in &events {
-                seen = event.seq;
-                each(EventRow::new(request, event));
-            }
-            if ended || !lock(&self.running).contains_key(request) && events.is_empty() {
-                break Ok(());
-            }
-            // A lost notice costs a tenth of a second, never an event.
-            let _ = news.recv_timeout(std::time::Duration::from_millis(100));
-        };
-        self.unlisten(id);
-        result
     }
 
     fn request_row(&self, row: store::RequestRow) -> RequestRow {
@@ -459,8 +440,7 @@ impl Workspace {
     }
 }
 
-/// Where the processes that share a database keep their locks: beside it, under a name that
-/// nobody else's folder has.
+/// Where processes that share a database keep their locks: beside it, under a name of its own.
 fn lock_folder(data: &std::path::Path) -> PathBuf {
     match data.parent() {
         Some(folder) if folder.file_name().is_some_and(|name| name == ".flowglass") => folder.join("run"),
@@ -476,6 +456,13 @@ fn lock_folder(data: &std::path::Path) -> PathBuf {
 fn new_session() -> String {
     let tail = uuid::Uuid::new_v4().simple().to_string();
     format!("ephemeral_{}_{}", now_ms(), &tail[..6])
+}
+
+fn unwritable(folder: &std::path::Path, error: &std::io::Error) -> Fault {
+    Fault::internal(format!(
+        "{} cannot be written to ({error}): make it writable, or name a database elsewhere with --data",
+        folder.display()
+    ))
 }
 
 fn open_fault(error: store::OpenError) -> Fault {

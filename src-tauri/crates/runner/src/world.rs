@@ -5,13 +5,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
-use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
 use crate::config::Config;
 use crate::fetch::Pages;
 use crate::mock::MockModels;
 use crate::models::Models;
+use crate::progress::Awaited;
 
 /// Milliseconds since the epoch.
 pub(crate) fn now_ms() -> i64 {
@@ -22,6 +22,7 @@ pub(crate) fn now_ms() -> i64 {
 pub(crate) struct World {
     models: Rc<Source>,
     pages: Rc<Pages>,
+    awaited: Awaited,
 }
 
 /// Who answers model calls.
@@ -38,7 +39,12 @@ impl World {
             Some(mock) => Source::Mock(mock),
             None => Source::Real(Models::new(config.models.clone(), trust)),
         };
-        World { models: Rc::new(models), pages: Rc::new(Pages::new(&config.fetch.allow)) }
+        World { models: Rc::new(models), pages: Rc::new(Pages::new(&config.fetch.allow)), awaited: Awaited::default() }
+    }
+
+    /// What the request waits for from outside.
+    pub(crate) fn awaited(&self) -> Awaited {
+        self.awaited.clone()
     }
 }
 
@@ -57,7 +63,7 @@ impl Effects for World {
     }
 
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
-        tokio::time::sleep(Duration::from_millis(ms)).boxed_local()
+        self.awaited.count(tokio::time::sleep(Duration::from_millis(ms)))
     }
 
     fn model(
@@ -66,17 +72,16 @@ impl Effects for World {
         listener: Option<Listener>,
     ) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
         let models = self.models.clone();
-        async move {
+        self.awaited.count(async move {
             match &*models {
                 Source::Mock(mock) => mock.answer(&call, listener).await,
                 Source::Real(models) => models.answer(call, listener).await,
             }
-        }
-        .boxed_local()
+        })
     }
 
     fn fetch(&self, call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
         let pages = self.pages.clone();
-        async move { pages.fetch(call).await }.boxed_local()
+        self.awaited.count(async move { pages.fetch(call).await })
     }
 }

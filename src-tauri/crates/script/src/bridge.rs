@@ -6,23 +6,21 @@
 use std::rc::Rc;
 
 use engine::callable::{Arg, Callable, Returned};
-use engine::context::{Change, Context as Cx, EmitOptions, Target};
+use engine::context::{Change, Context as Cx, Target};
 use engine::data::{Data, from_json};
 use engine::effects::{Message, ModelCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
-use engine::resource::pattern::Pattern;
-use engine::views::items::Audience;
 use futures_channel::oneshot;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, select};
 use rquickjs::{Function, Object};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use crate::descriptor::Registry;
-use crate::vm::{Answer, Question, Shared, Vm};
+use crate::registry::Registry;
+use crate::vm::{Answer, Call, LOAD, Question, Shared, Vm};
 
 /// A function of the bundle.
 pub(crate) struct ScriptFunction {
@@ -54,8 +52,8 @@ pub(crate) async fn answer(
     let call = vm.next_number();
     let token = vm.next_number();
     let (sender, receiver) = oneshot::channel();
-    vm.shared.calls.borrow_mut().insert(call, sender);
-    vm.shared.contexts.borrow_mut().insert(token, cx.clone());
+    vm.shared.calls.borrow_mut().insert(call, Call { token, answer: sender });
+    vm.shared.contexts.borrow_mut().insert(token, cx);
     let _context = Registered { vm: vm.clone(), token };
     vm.enter(|_, host| start(host, call, token))?;
     let answer = match receiver.await {
@@ -69,7 +67,6 @@ pub(crate) async fn answer(
         vm.shared.settled.borrow_mut().push((token, sender));
         let _ = receiver.await;
     }
-    crate::rejections::report(vm, token, &cx);
     Ok(answer)
 }
 
@@ -133,6 +130,7 @@ fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Return
             Ok(Returned::Model(registry.instance(vm, wire)))
         }
         Answer::Error(json) => Err(thrown(vm, &json)),
+        Answer::Never(error) => Err(error),
     }
 }
 
@@ -162,7 +160,7 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
 pub(crate) fn client_data(vm: &Rc<Vm>, registry: &Rc<Registry>, states: &Value) -> Result<Value, FlowError> {
     let call = vm.next_number();
     let (sender, mut receiver) = oneshot::channel();
-    vm.shared.calls.borrow_mut().insert(call, sender);
+    vm.shared.calls.borrow_mut().insert(call, Call { token: LOAD, answer: sender });
     let states = states.to_string();
     vm.enter(|_, host| host.get::<_, Function>("clientData")?.call::<_, ()>((call, states)))?;
     match receiver.try_recv() {
@@ -185,7 +183,7 @@ pub(crate) async fn drive(vm: Rc<Vm>, registry: Rc<Registry>) {
 
 async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
     let cx = vm.shared.contexts.borrow().get(&question.token).cloned();
-    let result = match (cx.clone(), question.op.as_str()) {
+    let result = match (cx, question.op.as_str()) {
         (Some(cx), "apply") => apply(&vm, &registry, &cx, &question.payload).await,
         (Some(cx), "sleep") => {
             let ms = question.payload.parse::<f64>().unwrap_or(0.0);
@@ -207,10 +205,6 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
     let _ = vm.enter(|_, host| host.get::<_, Function>("answer")?.call::<_, ()>((question.id, ok, payload)));
     if question.op == "apply" {
         settle(&vm.shared, question.token);
-    }
-    // What goes on behind a call that is over has nobody else to tell of its failure.
-    if let Some(cx) = cx.filter(|_| !vm.shared.contexts.borrow().contains_key(&question.token)) {
-        crate::rejections::report(&vm, question.token, &cx);
     }
 }
 
@@ -308,212 +302,4 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
         _ => Change::Ready(from_json::<Operation>(payload).map_err(invalid)?),
     };
     cx.apply(&target, change).await.map(|changed| changed.to_string())
-}
-
-/// Answers what flows ask for on the spot.
-pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
-    if op == "url" {
-        let asked = from_json(payload).map_err(|error| error.to_string())?;
-        return Ok(crate::address::parts(&asked).map(|parts| parts.to_string()));
-    }
-    if op == "stop" {
-        return crate::fetch::stop(shared, payload);
-    }
-    if op == "pattern" {
-        return Pattern::parse(payload).map(|_| None);
-    }
-    let cx = shared.contexts.borrow().get(&token).cloned();
-    let Some(cx) = cx else { return at_load(op) };
-    let parsed = || from_json::<Value>(payload).map_err(|error| error.to_string());
-    Ok(match op {
-        "read" => {
-            let asked = parsed()?;
-            let target = asked[0].as_str().and_then(Target::parse).ok_or("unknown scope")?;
-            let read = match &target {
-                Target::Resource(id, key) => {
-                    Some(cx.read_resource(*id, key.as_deref()).map_err(|error| error.message)?)
-                }
-                other => cx.read(other),
-            };
-            match read {
-                None => Some("0\n{}".to_owned()),
-                Some((stamp, _)) if Some(stamp.to_string().as_str()) == asked[1].as_str() => None,
-                Some((stamp, state)) => {
-                    Some(format!("{stamp}\n{}", serde_json::to_string(&*state).map_err(|error| error.to_string())?))
-                }
-            }
-        }
-        "info" => Some(info(&cx).to_string()),
-        "emit" => {
-            emit(&cx, parsed()?)?;
-            None
-        }
-        "log" => {
-            let asked = parsed()?;
-            cx.log(asked[0].as_str().unwrap_or("log"), asked[1].as_str().unwrap_or_default().to_owned());
-            None
-        }
-        "journal.append" => {
-            let Value::Object(entry) = parsed()? else { return Err("a journal entry is an object".to_owned()) };
-            Some(cx.append_journal(entry).to_string())
-        }
-        "journal.read" => {
-            let asked = parsed()?;
-            let limit = asked["limit"].as_u64().map(|n| n as usize);
-            let offset = asked["offset"].as_u64().unwrap_or(0) as usize;
-            let entries = cx.journal(limit, offset).map_err(|error| error.message)?;
-            Some(Value::Array(entries).to_string())
-        }
-        "once" => cx.once(parsed()?.as_str().unwrap_or_default()).map(|answer| answer.to_string()),
-        "usage" => {
-            let usage = cx.run.usage.borrow();
-            let budget = cx.run.flow.actions.get(&cx.run.asked.action).and_then(|action| action.token_budget.as_ref());
-            let mut told = serde_json::to_value(&*usage).map_err(|error| error.to_string())?;
-            told["remaining"] =
-                json!(budget.map(|budget| budget.max_total_tokens.saturating_sub(usage.total_consumed)));
-            Some(told.to_string())
-        }
-        "metadata.read" => Some(cx.metadata().map_err(|error| error.message)?.to_string()),
-        "metadata" => {
-            cx.set_metadata(parsed()?);
-            None
-        }
-        "items" => {
-            let asked = parsed()?;
-            if asked[0] == "request" {
-                return Ok(Some(Value::Array(cx.request_items()).to_string()));
-            }
-            let view = asked[0].as_str().and_then(Audience::parse).ok_or("unknown view")?;
-            let found = match view {
-                Audience::History => cx.session_history(&asked[1]).map(|messages| json!(messages)),
-                view => cx.session_items(view, &asked[1]),
-            };
-            Some(found.map_err(|error| error.message)?.to_string())
-        }
-        "target" => {
-            let asked = parsed()?;
-            match cx.target(asked.as_str().unwrap_or_default()) {
-                Err(error) => Some(json!({ "error": error }).to_string()),
-                Ok(None) => None,
-                Ok(Some(frame)) => Some(
-                    json!({
-                        "name": &*frame.block.name,
-                        "instance": &*frame.instance,
-                        "instanceId": format!("{}:{}", cx.run.request, frame.instance),
-                        "input": frame.input.borrow().to_json(),
-                        "hasState": frame.own.is_some(),
-                    })
-                    .to_string(),
-                ),
-            }
-        }
-        "blockResult" => Some(cx.block_result(parsed()?.as_str().unwrap_or_default()).to_string()),
-        "blockOutput" => cx.block_output(parsed()?.as_str().unwrap_or_default()).as_value().map(Value::to_string),
-        "wasRescued" => Some(cx.was_rescued(parsed()?.as_str().unwrap_or_default()).to_string()),
-        op if op.starts_with("resource") => crate::resources::sync(&cx, op, payload)?,
-        "now" => Some(cx.now().to_string()),
-        "random" => Some(cx.random().to_string()),
-        "uuid" => Some(cx.uuid()),
-        other => return Err(format!("unknown operation \"{other}\"")),
-    })
-}
-
-/// While a file loads there is no block: the clock stands still, chance is fixed, the rest is
-/// refused.
-fn at_load(op: &str) -> Result<Option<String>, String> {
-    match op {
-        "log" => Ok(None),
-        "now" => Ok(Some("0".to_owned())),
-        "random" => Ok(Some("0.5".to_owned())),
-        "uuid" => Ok(Some("00000000-0000-4000-8000-000000000000".to_owned())),
-        _ => Err("the block has ended; await what it starts before it returns".to_owned()),
-    }
-}
-
-fn info(cx: &Cx) -> Value {
-    let asked = &cx.run.asked;
-    let has: Vec<&str> = [("sequencer", Target::Sequencer), ("self", Target::Own), ("parent", Target::Parent)]
-        .into_iter()
-        .filter(|(_, target)| cx.read(target).is_some())
-        .map(|(name, _)| name)
-        .collect();
-    // A block has what the blocks around it use; of two with one name the outer one is kept.
-    let mut around: Vec<_> = cx.frame.chain().collect();
-    around.reverse();
-    let uses: Vec<u32> = around.iter().flat_map(|frame| frame.block.uses.iter().copied()).collect();
-    let mut info = json!({
-        "requestId": &*cx.run.request,
-        "flow": &*cx.run.flow.kind,
-        "action": asked.action,
-        "session": &*asked.session,
-        "user": &*asked.user,
-        "path": &*cx.frame.path,
-        "instance": format!("{}:{}", cx.run.request, cx.frame.instance),
-        "block": &*cx.frame.block.name,
-        "attempt": cx.frame.tries,
-        "has": has,
-        "uses": uses,
-    });
-    if let Some(project) = &asked.project {
-        info["project"] = (&**project).into();
-    }
-    let facts = |frame: &engine::frame::Frame| {
-        json!({
-            "name": &*frame.block.name,
-            "kind": frame.block.kind().as_str(),
-            "instanceId": format!("{}:{}", cx.run.request, frame.instance),
-            "input": frame.input.borrow().to_json(),
-        })
-    };
-    if cx.frame.own.is_some() {
-        info["self"] = facts(&cx.frame);
-    }
-    if let Some(sequencer) = cx.sequencer() {
-        info["sequencer"] = facts(&sequencer);
-    }
-    if let Some(parent) = &cx.frame.parent {
-        info["parent"] = facts(parent);
-    }
-    info
-}
-
-fn emit(cx: &Cx, asked: Value) -> Result<(), String> {
-    #[derive(Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Options {
-        agent_type: Option<engine::item::AgentType>,
-        item_visibility: Option<engine::item::Visibility>,
-        agent_name: Option<String>,
-        transient: Option<bool>,
-        key: Option<String>,
-        blocked: Option<bool>,
-        background_tasks: Option<u64>,
-    }
-    let given: Options =
-        serde_json::from_value(asked["options"].clone()).map_err(|error| format!("ctx.emit: {error}"))?;
-    let options = EmitOptions {
-        agent_type: given.agent_type,
-        item_visibility: given.item_visibility,
-        agent_name: given.agent_name,
-        transient: given.transient,
-        key: given.key,
-    };
-    match asked["kind"].as_str() {
-        Some("message") => cx.emit_message("assistant", asked["content"].clone(), options),
-        Some("component") => {
-            cx.emit_component(asked["name"].as_str().unwrap_or_default(), asked["data"].clone(), options);
-        }
-        Some("status") => {
-            let mut signals = Map::new();
-            if let Some(blocked) = given.blocked {
-                signals.insert("blocked".to_owned(), blocked.into());
-            }
-            if let Some(tasks) = given.background_tasks {
-                signals.insert("backgroundTasks".to_owned(), tasks.into());
-            }
-            cx.emit_status(asked["message"].as_str().map(str::to_owned), signals, options);
-        }
-        other => return Err(format!("ctx.emit: unknown item {other:?}")),
-    }
-    Ok(())
 }

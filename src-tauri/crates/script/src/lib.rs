@@ -12,11 +12,15 @@ mod descriptor;
 mod embedded;
 mod error;
 mod fetch;
+mod glance;
+mod policies;
+mod registry;
 mod rejections;
 mod resources;
 mod schema;
 mod trace;
 mod vm;
+mod wire;
 
 pub use bundle::{Bundle, bundle};
 pub use descriptor::{ActionDescription, FlowDescription, Loaded};

@@ -1,44 +1,45 @@
-//! What fails with nobody waiting for it: a line of level `error` in the console of its block.
+//! A promise that fails and that nobody waits for leaves a log line of level `error` with its block.
 //!
-//! A rejection without `await` or `catch` changes nothing else, so without the line it would be lost.
+//! It fails nothing: the block did not wait for it. The runtime tells of each rejection as it
+//! happens; what is still unhandled when every job has run counts (as in other runtimes).
 
-use engine::context::Context as Cx;
+use std::rc::Rc;
+
 use engine::data::from_json;
-use rquickjs::{Function, Object, Runtime};
+use rquickjs::{Ctx, Function, Object, Runtime, Value};
 use serde_json::value::RawValue;
 
 use crate::bridge::thrown;
 use crate::vm::{Shared, Vm};
 
-/// Lets the SDK hear of every promise that is rejected.
-pub(crate) fn watch(runtime: &Runtime, shared: &std::rc::Rc<Shared>) {
-    let shared = std::rc::Rc::downgrade(shared);
-    runtime.set_host_promise_rejection_tracker(Some(Box::new(move |ctx, promise, reason, handled| {
-        let Some(shared) = shared.upgrade() else { return };
-        // While a file loads the host object may not be there yet; what fails then fails the load.
-        let Ok(host) = ctx.globals().get::<_, Object>("__flowglass_host") else { return };
-        let Ok(hear) = host.get::<_, Function>("rejection") else { return };
-        if hear.call::<_, ()>((promise, reason, handled)).is_ok() {
-            shared.rejected.set(true);
-        }
-    })));
+/// Hands every rejection to the bundle's own record of them.
+pub(crate) fn track(runtime: &Runtime, shared: &Rc<Shared>) {
+    let shared = shared.clone();
+    runtime.set_host_promise_rejection_tracker(Some(Box::new(
+        move |ctx: Ctx<'_>, promise: Value<'_>, reason: Value<'_>, is_handled: bool| {
+            let told = ctx
+                .globals()
+                .get::<_, Object>("__flowglass_host")
+                .and_then(|host| host.get::<_, Function>("rejected"))
+                .and_then(|rejected| rejected.call::<_, ()>((promise, reason, is_handled)));
+            // While a file loads there is no record yet, and no block.
+            shared.rejected.set(shared.rejected.get() || told.is_ok());
+        },
+    )));
 }
 
-/// Tells what failed unheard in a call that is over, or after it.
-pub(crate) fn report(vm: &Vm, token: u32, cx: &Cx) {
-    if !vm.shared.rejected.get() || vm.cause_of_death().is_some() {
+/// Logs what is still unhandled.
+pub(crate) fn report(vm: &Vm) {
+    if !vm.shared.rejected.take() {
         return;
     }
-    let told = vm.enter(|_, host| host.get::<_, Function>("unhandled")?.call::<_, String>((token,)));
-    let Ok(list) = told.and_then(|json| {
-        from_json::<Vec<Box<RawValue>>>(&json).map_err(|error| engine::error::FlowError::plain(error.to_string()))
-    }) else {
-        return;
-    };
-    for json in list {
+    let taken = vm.enter(|_, host| host.get::<_, Function>("takeUnhandled")?.call::<_, String>(()));
+    // A runtime that is over tells its own reason.
+    let Ok(taken) = taken else { return };
+    for (token, json) in from_json::<Vec<(u32, Box<RawValue>)>>(&taken).unwrap_or_default() {
         let error = thrown(vm, json.get());
-        let place =
-            error.location.as_ref().map(|at| format!(" ({}:{}:{})", at.file, at.line, at.column)).unwrap_or_default();
-        cx.log("error", format!("Unhandled rejection, an await is missing: {error}{place}"));
+        let Some(cx) = vm.shared.contexts.borrow().get(&token).cloned() else { continue };
+        let place = error.location.as_ref().map(|at| format!(" ({}:{}:{})", at.file, at.line, at.column));
+        cx.log("error", format!("Unhandled promise rejection: {error}{}", place.unwrap_or_default()));
     }
 }

@@ -12,8 +12,9 @@ use engine::scope::ScopeKind;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::descriptor::{Registry, WireState};
+use crate::registry::Registry;
 use crate::vm::Vm;
+use crate::wire::WireState;
 
 /// A definition under a name.
 #[derive(Deserialize)]

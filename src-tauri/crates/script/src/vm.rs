@@ -47,6 +47,15 @@ pub(crate) enum Answer {
     Blocks(String),
     Model(String),
     Error(String),
+    /// Nothing can settle it any more.
+    Never(FlowError),
+}
+
+/// A call of a function that has not come back.
+pub(crate) struct Call {
+    /// As which block it runs.
+    pub(crate) token: u32,
+    pub(crate) answer: oneshot::Sender<Answer>,
 }
 
 /// A question of a flow that takes time.
@@ -62,14 +71,14 @@ pub(crate) struct Question {
 /// What the host functions inside the runtime share with the code outside.
 pub(crate) struct Shared {
     pub(crate) contexts: RefCell<HashMap<u32, Cx>>,
-    pub(crate) calls: RefCell<HashMap<u32, oneshot::Sender<Answer>>>,
+    pub(crate) calls: RefCell<HashMap<u32, Call>>,
     pub(crate) questions: mpsc::UnboundedSender<Question>,
     /// State operations asked for and not answered yet, by token.
     pub(crate) open: RefCell<HashMap<u32, u32>>,
     pub(crate) settled: RefCell<Vec<(u32, oneshot::Sender<()>)>>,
     /// Stops a question that is under way, by its id.
     pub(crate) stops: RefCell<HashMap<u64, oneshot::Sender<()>>>,
-    /// Whether a promise was ever rejected with nobody waiting for it.
+    /// Whether a promise failed since the last look.
     pub(crate) rejected: Cell<bool>,
 }
 
@@ -116,7 +125,7 @@ impl Vm {
             stops: RefCell::default(),
             rejected: Cell::default(),
         });
-        crate::rejections::watch(&runtime, &shared);
+        crate::rejections::track(&runtime, &shared);
         let vm = Rc::new(Vm {
             context,
             runtime,
@@ -195,6 +204,7 @@ impl Vm {
         };
         let result = result.map_err(|thrown| self.die(&thrown));
         self.deadline.set(None);
+        crate::rejections::report(self);
         result
     }
 
@@ -238,6 +248,21 @@ impl Vm {
         // Dropping the senders wakes every caller; each asks for the reason.
         self.shared.calls.borrow_mut().clear();
         error
+    }
+
+    /// Fails every call that has not come back, because nothing can settle its promise any more.
+    /// Answers whether there was one.
+    pub(crate) fn give_up(&self) -> bool {
+        let waiting = std::mem::take(&mut *self.shared.calls.borrow_mut());
+        let found = !waiting.is_empty();
+        for call in waiting.into_values() {
+            let contexts = self.shared.contexts.borrow();
+            let name = contexts.get(&call.token).map(|cx| cx.frame.block.name.clone()).unwrap_or_default();
+            drop(contexts);
+            // A caller that went away was aborted.
+            let _ = call.answer.send(Answer::Never(FlowError::never_settles(&name)));
+        }
+        found
     }
 
     /// Why the runtime is over, if it is.
@@ -309,7 +334,8 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
     native.set(
         "done",
         Function::new(ctx.clone(), move |call: u32, tag: String, payload: String| {
-            let Some(waiter) = seen.calls.borrow_mut().remove(&call) else { return };
+            // A call that was given up may come back all the same.
+            let Some(waiting) = seen.calls.borrow_mut().remove(&call) else { return };
             let answer = match tag.as_str() {
                 "undefined" => Answer::Undefined,
                 "value" => Answer::Value(payload),
@@ -319,7 +345,7 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
                 _ => Answer::Error(payload),
             };
             // A caller that went away was aborted.
-            let _ = waiter.send(answer);
+            let _ = waiting.answer.send(answer);
         })?,
     )?;
     ctx.globals().set("__flowglass", native)

@@ -152,6 +152,8 @@ fn started() -> EventKind {
         input: Recorded::Undefined,
         retry_of: None,
         owner: "bench".into(),
+        claim: None,
+        retention: None,
     }
 }
 

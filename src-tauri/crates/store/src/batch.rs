@@ -14,9 +14,10 @@ use rusqlite::Connection;
 use crate::attempts::{Turn, Withdrawn};
 use crate::error::Error;
 use crate::live::{Memory, Request};
+use crate::open::Owners;
 use crate::scopes::Step;
 use crate::unit::{Draft, Unit};
-use crate::{payload, rows, states};
+use crate::{payload, rows, states, turns};
 
 /// What an operation that was written before a restart is taken to weigh.
 const FORGOTTEN_BYTES: usize = 512;
@@ -25,6 +26,7 @@ const FORGOTTEN_BYTES: usize = 512;
 pub(crate) struct Batch<'a> {
     connection: &'a Connection,
     memory: &'a mut Memory,
+    owners: &'a Owners,
     sessions: HashMap<i64, Touched>,
     /// Scopes whose rows lag behind.
     stepped: HashSet<ScopeKey>,
@@ -44,10 +46,11 @@ struct Touched {
 }
 
 impl<'a> Batch<'a> {
-    pub(crate) fn new(connection: &'a Connection, memory: &'a mut Memory) -> Self {
+    pub(crate) fn new(connection: &'a Connection, memory: &'a mut Memory, owners: &'a Owners) -> Self {
         Batch {
             connection,
             memory,
+            owners,
             sessions: HashMap::new(),
             stepped: HashSet::new(),
             left: Vec::new(),
@@ -71,12 +74,21 @@ impl<'a> Batch<'a> {
                     self.memory.put(unit.request.clone(), known);
                     return Ok(Err(refusal));
                 }
+                if let Some(holder) = turns::in_the_way_of(self.connection, unit, Some(known.n), self.owners)? {
+                    self.memory.put(unit.request.clone(), known);
+                    return Ok(Err(AppendError::Busy { holder }));
+                }
                 known
             }
-            (None, true) => match gap(0, &unit.drafts) {
-                Some(refusal) => return Ok(Err(refusal)),
-                None => rows::begin(self.connection, &unit.request, &first.event)?,
-            },
+            (None, true) => {
+                if let Some(refusal) = gap(0, &unit.drafts) {
+                    return Ok(Err(refusal));
+                }
+                if let Some(holder) = turns::in_the_way_of(self.connection, unit, None, self.owners)? {
+                    return Ok(Err(AppendError::Busy { holder }));
+                }
+                rows::begin(self.connection, &unit.request, &first.event)?
+            }
             (None, false) => {
                 let message = format!("request \"{}\" was never started", unit.request);
                 return Ok(Err(AppendError::Storage(message)));

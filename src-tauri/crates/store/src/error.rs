@@ -41,11 +41,37 @@ pub enum OpenError {
         /// The newest format this version knows.
         supported: u32,
     },
+    /// Ours, but a part of it is missing or overwritten.
+    #[error(
+        "{} is a damaged Flowglass database ({message}); nothing was changed: put a copy of it in its place, or move \
+         it away to begin a new one",
+        .path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// No write access.
-    #[error("{} is read-only: Flowglass needs to write to it", .path.display())]
+    #[error(
+        "{} is read-only, and Flowglass needs to write to it: make it writable, or name another database with --data",
+        .path.display()
+    )]
     ReadOnly {
         /// The file.
         path: PathBuf,
+    },
+    /// No write access to where it should be.
+    #[error(
+        "{} cannot be written ({message}): make its folder writable, or name another database with --data",
+        .path.display()
+    )]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        message: String,
     },
     /// Another process holds it and does not let go.
     #[error("{} is locked by another process", .path.display())]
@@ -72,7 +98,9 @@ impl OpenError {
     pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_owned();
         match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => OpenError::NotADatabase { path },
+            Some(ErrorCode::NotADatabase) => OpenError::NotADatabase { path },
+            Some(ErrorCode::DatabaseCorrupt) => OpenError::Damaged { path, message: "its pages do not fit".to_owned() },
+            Some(ErrorCode::CannotOpen) => OpenError::Unwritable { path, message: error.to_string() },
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => OpenError::ReadOnly { path },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Locked { path },
             _ => OpenError::Io { path, message: error.to_string() },

@@ -143,20 +143,20 @@ impl Store {
     }
 }
 
-/// The events of a session's completed requests, oldest first, without those of `before`.
+/// The events of the newest completed requests of a session, oldest first, without those of `before`.
 pub(crate) fn of_session(
     connection: &Connection,
     session: &str,
     before: &str,
-    turns: usize,
+    newest: usize,
 ) -> Result<Vec<RequestEvents>, Error> {
+    let newest = i64::try_from(newest).unwrap_or(i64::MAX);
     let mut requests = connection.prepare_cached(
         "SELECT r.id, r.n FROM request r JOIN session s ON s.n = r.session
          WHERE s.id = ?1 AND r.id <> ?2 AND r.status = 'completed' ORDER BY r.n DESC LIMIT ?3",
     )?;
     let mut statement = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 ORDER BY e.seq"))?;
-    let most = i64::try_from(turns).unwrap_or(i64::MAX);
-    let mut found = requests.query((session, before, most))?;
+    let mut found = requests.query((session, before, newest))?;
     let mut all = Vec::new();
     while let Some(row) = found.next()? {
         let mut rows = statement.query((row.get::<_, i64>(1)?,))?;

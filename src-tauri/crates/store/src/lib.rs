@@ -10,6 +10,7 @@
 //! | `unit` `body` `payload` `measure` | an append, written out on the thread that makes it |
 //! | `writer` `batch` `live` `rows` | the thread, its transactions, what it remembers between them |
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
+//! | `turns` | who holds a key of a concurrency policy, and who waits for it |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
 //! | `requests` `sessions` `events` `stats` `query` | what readers ask |
 //!
@@ -34,6 +35,7 @@ mod scopes;
 mod sessions;
 mod states;
 mod stats;
+mod turns;
 mod unit;
 mod writer;
 
@@ -49,7 +51,7 @@ use serde_json::Value;
 
 pub use error::{Error, OpenError};
 pub use events::{EventQuery, Step};
-pub use open::{Durability, Options};
+pub use open::{Durability, Options, Owners};
 pub use requests::{RequestQuery, RequestRow};
 pub use sessions::{Note, SessionQuery, SessionRow};
 pub use stats::Stats;
@@ -91,6 +93,7 @@ impl Listeners {
 /// An open database. Dropping it writes what waits.
 pub struct Store {
     path: PathBuf,
+    owners: Owners,
     readers: Mutex<Vec<Connection>>,
     records: Records,
     listeners: Arc<Mutex<Listeners>>,
@@ -101,8 +104,16 @@ impl Store {
     /// Opens a database, or makes one. A file that is refused is left exactly as it was.
     pub fn open(path: &Path, options: Options) -> Result<Store, OpenError> {
         let listeners: Arc<Mutex<Listeners>> = Arc::default();
+        let owners = options.owners.clone();
         let writer = Writer::start(path.to_owned(), options, listeners.clone())?;
-        Ok(Store { path: path.to_owned(), readers: Mutex::default(), records: Records::default(), listeners, writer })
+        Ok(Store {
+            path: path.to_owned(),
+            owners,
+            readers: Mutex::default(),
+            records: Records::default(),
+            listeners,
+            writer,
+        })
     }
 
     /// Where the database is.
@@ -183,8 +194,12 @@ impl Log for Store {
         Ok(record?)
     }
 
-    fn session_events(&self, session: &str, before: &str, turns: usize) -> Result<Vec<RequestEvents>, AppendError> {
-        Ok(self.read(|connection| events::of_session(connection, session, before, turns))?)
+    fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {
+        Ok(self.read(|connection| turns::is_turn_of(connection, request, &self.owners))?)
+    }
+
+    fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
+        Ok(self.read(|connection| events::of_session(connection, session, before, newest))?)
     }
 
     fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {

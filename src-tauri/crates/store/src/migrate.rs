@@ -11,7 +11,9 @@ use crate::error::OpenError;
 use crate::open::APPLICATION_ID;
 
 /// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
-const STEPS: &[&str] = &[];
+const STEPS: &[&str] = &["ALTER TABLE request ADD COLUMN claim TEXT;
+     CREATE INDEX request_by_claim ON request (claim, n)
+         WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');"];
 /// The format this version writes.
 const FORMAT: u32 = STEPS.len() as u32 + 1;
 
@@ -92,6 +94,7 @@ mod tests {
         let path = folder.join("old.db");
         let mut connection = Connection::open(&path).unwrap();
         create(&mut connection).unwrap();
+        connection.pragma_update(None, "user_version", 1).unwrap();
         connection.execute("INSERT INTO path (text) VALUES ('root')", ()).unwrap();
         (path, connection)
     }

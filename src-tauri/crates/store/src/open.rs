@@ -6,6 +6,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -23,6 +24,8 @@ const CHECKPOINT_PAGES: u32 = 4_000;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// SQLite's fixed header; numbers in it are big-endian.
 const HEADER: usize = 100;
+const PAGE_SIZE_AT: usize = 16;
+const PAGE_COUNT_AT: usize = 28;
 const USER_VERSION_AT: usize = 60;
 const APPLICATION_ID_AT: usize = 68;
 
@@ -43,6 +46,36 @@ pub struct Options {
     pub durability: Durability,
     /// Whether to make a database, and its folder, where there is none.
     pub create: bool,
+    /// Which processes live.
+    pub owners: Owners,
+}
+
+/// Tells whether the process lives that a request names as its owner. A store that was not told how
+/// takes all of them to live.
+#[derive(Clone)]
+pub struct Owners(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl Owners {
+    /// Asks this function.
+    pub fn new(is_alive: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Owners(Arc::new(is_alive))
+    }
+
+    pub(crate) fn is_alive(&self, owner: &str) -> bool {
+        (self.0)(owner)
+    }
+}
+
+impl Default for Owners {
+    fn default() -> Self {
+        Owners::new(|_| true)
+    }
+}
+
+impl std::fmt::Debug for Owners {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Owners")
+    }
 }
 
 /// Opens the writing connection. An empty file counts as none: it is what a crash between making
@@ -111,12 +144,31 @@ fn examine(path: &Path) -> Result<Found, OpenError> {
             return Err(OpenError::Foreign { path: path_buf() });
         }
         migrate::check_format(path, number(&header, USER_VERSION_AT))?;
+        check_length(path, &header, metadata.len())?;
     }
     // The mode bits are asked too, because the superuser may write to anything.
     if metadata.permissions().readonly() || !is_writable(path) {
         return Err(OpenError::ReadOnly { path: path_buf() });
     }
     Ok(if header.is_empty() { Found::Nothing } else { Found::Ours })
+}
+
+/// Refuses a file that is shorter than its header says. After a crash its missing pages may still be
+/// in the log beside it; then SQLite knows better.
+fn check_length(path: &Path, header: &[u8], length: u64) -> Result<(), OpenError> {
+    let page = match u16::from_be_bytes([header[PAGE_SIZE_AT], header[PAGE_SIZE_AT + 1]]) {
+        1 => 65_536,
+        bytes => u64::from(bytes),
+    };
+    let expected = page * u64::from(number(header, PAGE_COUNT_AT));
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let has_log = std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
+    if length >= expected || has_log {
+        return Ok(());
+    }
+    let message = format!("it has {length} bytes of {expected}");
+    Err(OpenError::Damaged { path: path.to_owned(), message })
 }
 
 fn number(header: &[u8], at: usize) -> u32 {
@@ -132,9 +184,8 @@ fn is_writable(path: &Path) -> bool {
 
 fn make_folder(path: &Path) -> Result<(), OpenError> {
     match path.parent() {
-        Some(folder) if folder != PathBuf::new() => {
-            std::fs::create_dir_all(folder).map_err(|error| OpenError::io(path, error))
-        }
+        Some(folder) if folder != PathBuf::new() => std::fs::create_dir_all(folder)
+            .map_err(|error| OpenError::Unwritable { path: path.to_owned(), message: error.to_string() }),
         _ => Ok(()),
     }
 }

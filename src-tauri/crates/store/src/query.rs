@@ -1,5 +1,6 @@
 //! A WHERE clause that grows with what is asked. Values are always bound, never written into SQL.
 
+use engine::event::RequestStatus;
 use rusqlite::types::Value;
 
 #[derive(Default)]
@@ -14,6 +15,14 @@ impl Filter {
         if let Some(value) = value {
             self.values.push(value.into());
             self.clauses.push(clause.replace('?', &format!("?{}", self.values.len())));
+        }
+    }
+
+    /// Narrows by the status of the request that is called `r`.
+    pub(crate) fn and_status(&mut self, status: Option<RequestStatus>) {
+        match status {
+            Some(RequestStatus::Interrupted) => self.clauses.push("r.status IN ('queued', 'in_progress')".to_owned()),
+            other => self.and("r.status = ?", other.map(|status| status.as_str().to_owned())),
         }
     }
 

@@ -16,7 +16,8 @@ use crate::query::Filter;
 pub struct RequestQuery {
     /// Only of this session.
     pub session: Option<String>,
-    /// Only in this status, as recorded; who still runs is not known here.
+    /// Only in this status, as recorded: who still runs is not known here, and `interrupted`, which is
+    /// never recorded, is every request that has not ended.
     pub status: Option<RequestStatus>,
     /// At most this many.
     pub limit: Option<u64>,
@@ -75,7 +76,7 @@ impl Store {
     pub fn requests(&self, query: &RequestQuery) -> Result<Vec<RequestRow>, Error> {
         let mut filter = Filter::default();
         filter.and("s.id = ?", query.session.clone());
-        filter.and("r.status = ?", query.status.map(|status| status.as_str().to_owned()));
+        filter.and_status(query.status);
         let sql = filter.select(REQUESTS, "r.n DESC", query.limit, query.offset);
         self.read(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;

@@ -10,8 +10,9 @@ use crate::live::Request;
 
 /// Makes the row of a request, and of its session if that is new.
 pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<Request, Error> {
-    let EventKind::RequestStarted { flow, action, session, user, project, ephemeral, mock, retry_of, owner, .. } =
-        &event.kind
+    let EventKind::RequestStarted {
+        flow, action, session, user, project, ephemeral, mock, retry_of, owner, claim, ..
+    } = &event.kind
     else {
         return Err(Error::Damaged(format!("request \"{id}\" does not begin with request_started")));
     };
@@ -26,8 +27,8 @@ pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<
     connection
         .prepare_cached(
             "INSERT INTO request
-             (id, session, flow, action, user, project, status, owner, mock, retry_of, started_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+             (id, session, flow, action, user, project, status, owner, mock, retry_of, started_at, claim)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             id,
@@ -40,7 +41,8 @@ pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<
             owner,
             mock,
             retry_of,
-            event.at
+            event.at,
+            claim.as_ref().map(|claim| &*claim.key)
         ])?;
     let n = connection.last_insert_rowid();
     connection

@@ -24,7 +24,8 @@ CREATE INDEX session_by_time ON session (updated_at DESC, n DESC);
 CREATE INDEX session_by_user ON session (user);
 CREATE INDEX session_by_project ON session (project) WHERE project IS NOT NULL;
 
--- One execution of one action. `owner` names the lock file of the process that runs it.
+-- One execution of one action. `owner` names the lock file of the process that runs it. `claim` is a
+-- key that no two requests in progress have in common.
 CREATE TABLE request (
     n           INTEGER PRIMARY KEY,
     id          TEXT    NOT NULL UNIQUE,
@@ -39,11 +40,14 @@ CREATE TABLE request (
     retry_of    TEXT,
     started_at  INTEGER NOT NULL,
     finished_at INTEGER,
-    error       TEXT
+    error       TEXT,
+    claim       TEXT
 ) STRICT;
 CREATE INDEX request_by_session ON request (session, n);
 CREATE INDEX request_by_user ON request (user);
 CREATE INDEX request_by_project ON request (project) WHERE project IS NOT NULL;
+CREATE INDEX request_by_claim ON request (claim, n)
+    WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');
 
 -- Logical paths, each once: every request of a flow walks the same ones.
 CREATE TABLE path (

@@ -21,7 +21,7 @@ pub struct SessionQuery {
     pub flow: Option<String>,
     /// Only of this project.
     pub project: Option<String>,
-    /// Only those whose newest request is in this status, as recorded.
+    /// Only those whose newest request is in this status, as [`RequestQuery`](crate::RequestQuery) has it.
     pub status: Option<RequestStatus>,
     /// Part of an id, a title, a user's or a flow's name; the case of ASCII letters does not matter.
     pub search: Option<String>,
@@ -97,7 +97,7 @@ impl Store {
         filter.and("s.user = ?", query.user.clone());
         filter.and("s.flow = ?", query.flow.clone());
         filter.and("s.project = ?", query.project.clone());
-        filter.and("r.status = ?", query.status.map(|status| status.as_str().to_owned()));
+        filter.and_status(query.status);
         filter.and(
             "(s.id LIKE ? ESCAPE '\\' OR s.title LIKE ? ESCAPE '\\' OR s.user LIKE ? ESCAPE '\\'
              OR s.flow LIKE ? ESCAPE '\\')",

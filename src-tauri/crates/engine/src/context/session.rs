@@ -9,6 +9,7 @@ use crate::event::EventKind;
 use crate::log::{NoteKind, RequestEvents};
 use crate::views::history::Query;
 use crate::views::items::{Audience, Item, items};
+use crate::views::retention::Past;
 use crate::views::{Events, history};
 
 impl Context {
@@ -62,27 +63,28 @@ impl Context {
         Query::parse(query).map_err(|message| FlowError::validation(format!("ctx.session.items: {message}"), None))
     }
 
-    /// The items of each earlier request, and those of this one so far.
+    /// The items of each earlier request that the session keeps in sight, and those of this one so far.
     fn turns(&self) -> Result<(Vec<Vec<Item>>, Vec<Item>), FlowError> {
-        let earlier = self.earlier()?;
+        let run = &self.run;
+        let earlier = run
+            .log
+            .session_events(&run.asked.session, &run.request, run.flow.settings.history_turns)
+            .map_err(|error| FlowError::storage(error.to_string()))?;
         // What only streamed by in an earlier request is gone (decision 16).
         let lasting = |(request, events): &RequestEvents| {
             let mut turn = items(request, Events::new(events), false);
             turn.retain(|item| !item.transient);
             turn
         };
-        let mut turns = earlier.iter().map(lasting).collect();
-        history::retain(&mut turns, self.run.flow.settings.retention, self.run.effects.now_ms());
-        let own = self.run.recorder.items();
-        Ok((turns, items(&self.run.request, Events::new(&own), true)))
-    }
-
-    /// The committed events of the session's completed earlier requests, oldest first.
-    pub(crate) fn earlier(&self) -> Result<Vec<RequestEvents>, FlowError> {
-        self.run
-            .log
-            .session_events(&self.run.asked.session, &self.run.request, self.run.flow.settings.history_turns)
-            .map_err(|error| FlowError::storage(error.to_string()))
+        let mut turns: Vec<_> = earlier.iter().map(lasting).collect();
+        if let Some(retention) = &run.flow.settings.retention {
+            let past: Vec<_> =
+                turns.iter().zip(&earlier).map(|(turn, (_, events))| Past::of(events, turn.len())).collect();
+            let gone = retention.evicts(&past, run.began_at);
+            turns.drain(..gone);
+        }
+        let own = run.recorder.items();
+        Ok((turns, items(&run.request, Events::new(&own), true)))
     }
 
     /// `ctx.session.setMetadata`.

@@ -7,6 +7,7 @@ use futures_channel::oneshot;
 use serde_json::Value;
 
 use super::{AppendError, Durability, Log, NoteKind, Record, RequestEvents};
+use crate::concurrency::{Claim, status_after};
 use crate::event::{Event, EventKind, Outcome, RequestStatus};
 use crate::scope::ScopeKey;
 use crate::state::State;
@@ -40,16 +41,48 @@ impl MemoryLog {
 }
 
 impl Inner {
+    fn position(&self, request: &str) -> Option<usize> {
+        self.requests.iter().position(|(id, _)| &**id == request)
+    }
+
+    /// Who holds the key of a request, or waited for it first. `claim` is that of a new request.
+    fn in_the_way_of(&self, request: &str, claim: Option<&Claim>) -> Option<String> {
+        let at = self.position(request).unwrap_or(self.requests.len());
+        let claim = self.requests.get(at).map_or(claim, |(_, events)| claim_of(events))?;
+        let holds = |(other, (_, events)): &(usize, &RequestEvents)| {
+            claim_of(events).is_some_and(|held| held.key == claim.key)
+                && match status_after(events.iter()) {
+                    Some(RequestStatus::InProgress) => *other != at,
+                    Some(RequestStatus::Queued) => *other < at,
+                    _ => false,
+                }
+        };
+        self.requests.iter().enumerate().find(holds).map(|(_, (id, _))| id.to_string())
+    }
+
+    fn of_session<'i>(&'i self, session: &'i str, before: &'i str) -> impl Iterator<Item = &'i RequestEvents> {
+        self.requests.iter().filter(move |(id, events)| {
+            let started = events.first().map(|event| &event.kind);
+            &**id != before
+                && matches!(started, Some(EventKind::RequestStarted { session: own, .. }) if &**own == session)
+        })
+    }
+
     fn append(&mut self, request: &str, mut events: Vec<Event>) -> Result<(), AppendError> {
         let starts = events.first().is_some_and(|event| matches!(event.kind, EventKind::RequestStarted { .. }));
-        let at = match self.requests.iter().position(|(id, _)| &**id == request) {
-            Some(_) if starts => return Err(AppendError::Exists),
-            Some(at) => at,
-            None => {
-                self.requests.push((request.into(), Vec::new()));
-                self.requests.len() - 1
-            }
-        };
+        let known = self.position(request);
+        if starts && known.is_some() {
+            return Err(AppendError::Exists);
+        }
+        if status_after(events.iter()) == Some(RequestStatus::InProgress)
+            && let Some(holder) = self.in_the_way_of(request, claim_of(&events))
+        {
+            return Err(AppendError::Busy { holder });
+        }
+        let at = known.unwrap_or_else(|| {
+            self.requests.push((request.into(), Vec::new()));
+            self.requests.len() - 1
+        });
         let last = self.requests[at].1.last().map_or(0, |event| event.seq);
         if let Some(first) = events.first()
             && first.seq != last + 1
@@ -105,30 +138,26 @@ impl Log for MemoryLog {
         Ok(self.lock().records.get(scope).cloned().unwrap_or_default())
     }
 
-    fn session_events(&self, session: &str, before: &str, turns: usize) -> Result<Vec<RequestEvents>, AppendError> {
-        let of_session = |events: &[Event]| {
-            let started = matches!(&events.first().map(|event| &event.kind),
-                Some(EventKind::RequestStarted { session: id, .. }) if &**id == session);
-            let completed = matches!(
-                events.last().map(|event| &event.kind),
-                Some(EventKind::RequestFinished { status: RequestStatus::Completed, .. })
-            );
-            started && completed
+    fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {
+        Ok(self.lock().in_the_way_of(request, None).is_none())
+    }
+
+    fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
+        let completed = |events: &[Event]| {
+            let last = events.last().map(|event| &event.kind);
+            matches!(last, Some(EventKind::RequestFinished { status: RequestStatus::Completed, .. }))
         };
         let inner = self.lock();
-        let all: Vec<_> = inner.requests.iter().filter(|(id, events)| &**id != before && of_session(events)).collect();
-        Ok(all[all.len().saturating_sub(turns)..].iter().map(|&request| request.clone()).collect())
+        let mut found: Vec<_> =
+            inner.of_session(session, before).filter(|(_, events)| completed(events)).cloned().collect();
+        found.drain(..found.len().saturating_sub(newest));
+        Ok(found)
     }
 
     fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
         let inner = self.lock();
         let mut notes = Vec::new();
-        for (id, events) in &inner.requests {
-            let of_session = matches!(events.first().map(|event| &event.kind),
-                Some(EventKind::RequestStarted { session: id, .. }) if &**id == session);
-            if !of_session || &**id == before {
-                continue;
-            }
+        for (_, events) in inner.of_session(session, before) {
             let has_ended = |note: &Event| {
                 events.iter().any(|event| {
                     event.path == note.path
@@ -141,5 +170,12 @@ impl Log for MemoryLog {
             );
         }
         Ok(notes)
+    }
+}
+
+fn claim_of(events: &[Event]) -> Option<&Claim> {
+    match &events.first()?.kind {
+        EventKind::RequestStarted { claim, .. } => claim.as_ref(),
+        _ => None,
     }
 }

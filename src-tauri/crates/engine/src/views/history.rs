@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::items::{Audience, Item};
 use crate::effects::Message;
-use crate::flow::Retention;
 use crate::item::{AgentType, ItemStatus, Visibility, canonical_item_type};
 
 /// The items that enter history unless the query names others.
@@ -121,22 +120,6 @@ fn texts(name: &str, value: &Value) -> Result<Vec<String>, String> {
             Ok(list.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect())
         }
         other => Err(format!("{name} is a text or a list of texts, not {other}")),
-    }
-}
-
-/// Lets the oldest turns go while there are too many items, and those that are too old.
-pub fn retain(turns: &mut Vec<Vec<Item>>, retention: Retention, now: i64) {
-    if let Some(age) = retention.max_age_ms {
-        turns.retain(|turn| turn.last().is_none_or(|item| now - item.ts <= age));
-    }
-    if let Some(most) = retention.max_items {
-        let mut count: usize = turns.iter().map(Vec::len).sum();
-        let mut gone = 0;
-        while count > most && gone < turns.len() {
-            count -= turns[gone].len();
-            gone += 1;
-        }
-        turns.drain(..gone);
     }
 }
 

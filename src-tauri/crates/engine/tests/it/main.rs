@@ -2,6 +2,7 @@
 
 mod diff;
 mod flows;
+mod hooks;
 mod operations;
 mod random;
 mod resources;

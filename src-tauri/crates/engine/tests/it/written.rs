@@ -11,7 +11,7 @@ use engine::data::Data;
 use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
 use engine::event::Event;
-use engine::flow::{Action, Block, Body, Child, Flow, Operation, Settings, number_steps};
+use engine::flow::{Action, ActionHooks, Block, Body, Child, Flow, Operation, RequestHooks, Settings, number_steps};
 use engine::log::memory::MemoryLog;
 use engine::request::{Asked, Ended, Run};
 use engine::resource::Resources;
@@ -75,6 +75,7 @@ fn block(name: &str, body: Body) -> Rc<Block> {
         retry: None,
         transient: false,
         active_status: None,
+        container: None,
         rescue: Vec::new(),
         resources: Vec::new(),
         uses: Vec::new(),
@@ -114,25 +115,33 @@ impl Effects for Counted {
 
 /// Runs a block as a flow's only action over a log in memory.
 pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: Value) -> (Ended, Vec<Event>) {
-    let mut actions = IndexMap::new();
+    run_flow(log, request, flow(root), input)
+}
+
+/// A flow with a block as its only action, `run`.
+pub(crate) fn flow(root: &Rc<Block>) -> Flow {
     let action = Action {
         input_schema: None,
         description: None,
         block: root.clone(),
         user_message: None,
         token_budget: None,
-        hooks: Default::default(),
+        concurrency: None,
+        hooks: ActionHooks::default(),
     };
-    actions.insert("run".to_owned(), action);
-    let flow = Flow {
+    Flow {
         kind: "test".into(),
-        actions,
+        actions: IndexMap::from([("run".to_owned(), action)]),
         declarations: Vec::new(),
         resources: Resources::default(),
         code_hash: String::new(),
         settings: Settings::default(),
-        hooks: Default::default(),
-    };
+        hooks: RequestHooks::default(),
+    }
+}
+
+/// Runs a flow's action `run` over a log in memory.
+pub(crate) fn run_flow(log: &Arc<MemoryLog>, request: &str, flow: Flow, input: Value) -> (Ended, Vec<Event>) {
     let asked = Asked {
         request: request.into(),
         action: "run".to_owned(),
@@ -144,6 +153,7 @@ pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: 
         mock: None,
         owner: "test".to_owned(),
         retry_of: None,
+        claim: None,
     };
     let run = Run::new(Rc::new(flow), asked, log.clone(), Rc::new(Counted::default()), Abort::default());
     let ended = futures_executor::block_on(async {

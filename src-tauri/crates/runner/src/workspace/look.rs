@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, RequestStatus};
-use engine::log::NoteKind;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::blocks::{BlockView, blocks};
-use engine::views::history::{Limit, Query};
-use engine::views::items::{Audience, items};
-use engine::views::snapshots::snapshots;
-use engine::views::{Events, diff, history};
+use engine::views::items::items;
+use engine::views::{Events, diff};
 use serde_json::Value;
 use store::{EventQuery, RequestQuery, SessionQuery};
 
@@ -26,7 +23,7 @@ impl Workspace {
             return Ok(rows.into_iter().map(|row| self.session_row(row)).collect());
         };
         let (limit, offset) = (query.limit, query.offset);
-        let all = SessionQuery { status: Some(RequestStatus::InProgress), limit: None, offset: None, ..query };
+        let all = SessionQuery { limit: None, offset: None, ..query };
         let rows = self.store.sessions(&all).map_err(Fault::internal)?;
         let rows = rows.into_iter().map(|row| self.session_row(row)).filter(|row| row.last_status == wanted);
         Ok(page(rows, limit, offset))
@@ -42,7 +39,7 @@ impl Workspace {
             return Ok(rows.into_iter().map(|row| self.request_row(row)).collect());
         };
         let (limit, offset) = (query.limit, query.offset);
-        let all = RequestQuery { status: Some(RequestStatus::InProgress), limit: None, offset: None, ..query };
+        let all = RequestQuery { limit: None, offset: None, ..query };
         let rows = self.store.requests(&all).map_err(Fault::internal)?;
         let rows = rows.into_iter().map(|row| self.request_row(row)).filter(|row| row.status == wanted);
         Ok(page(rows, limit, offset))
@@ -167,68 +164,6 @@ impl Workspace {
         self.request(request)?;
         let events = self.store.events(request, &query).map_err(Fault::internal)?;
         Ok(events.iter().map(|event| EventRow::new(request, event)).collect())
-    }
-
-    /// The journal of a session, oldest first; with a tag, the entries that carry it.
-    pub fn journal(&self, session: &str, tag: Option<&str>) -> Result<Vec<Json>, Fault> {
-        self.session(session)?;
-        let notes = self.store.notes_of(session, NoteKind::Journal).map_err(Fault::internal)?;
-        let tagged = |entry: &Value| {
-            let tags = entry["tags"].as_array();
-            tag.is_none_or(|tag| tags.is_some_and(|tags| tags.iter().any(|own| own == tag)))
-        };
-        Ok(notes.into_iter().map(|note| note.entry).filter(tagged).map(Json).collect())
-    }
-
-    /// The checkpoints of a request: the latest of every durable sequencer instance, oldest first.
-    pub fn checkpoints(&self, request: &str) -> Result<Vec<CheckpointRow>, Fault> {
-        let (_, events) = self.log_of(request)?;
-        let mut found: Vec<_> = snapshots(Events::new(&events)).into_iter().filter(|(_, one)| one.durable).collect();
-        found.sort_by_key(|(seq, _)| *seq);
-        let rows = found.into_iter().map(|(_, one)| CheckpointRow {
-            block_instance_id: one.instance.to_string(),
-            path: one.path.to_string(),
-            state: Json(one.state.to_json()),
-            version: one.version,
-            step_name: one.step_name.to_string(),
-            terminal: one.terminal,
-            created_at: one.at,
-        });
-        Ok(rows.collect())
-    }
-
-    /// The items of a request or a session, as an audience sees them, oldest first. A limit cuts off
-    /// the oldest, as it does for a flow; the history of a session is that of its completed requests.
-    pub fn items(
-        &self,
-        session: Option<&str>,
-        request: Option<&str>,
-        audience: Audience,
-        limit: Option<Limit>,
-    ) -> Result<Vec<ItemRow>, Fault> {
-        let requests = match (session, request) {
-            (_, Some(request)) => vec![self.request(request)?],
-            (Some(session), None) => {
-                self.session(session)?;
-                let query = RequestQuery { session: Some(session.to_owned()), ..RequestQuery::default() };
-                let mut rows = self.requests(query)?;
-                rows.reverse();
-                if audience == Audience::History {
-                    rows.retain(|row| row.status == RequestStatus::Completed);
-                }
-                rows
-            }
-            (None, None) => return Err(Fault::invalid("name a session or a request")),
-        };
-        let mut turns = Vec::new();
-        for request in requests {
-            let events = self.store.events(&request.id, &EventQuery::default()).map_err(Fault::internal)?;
-            let id: Arc<str> = request.id.into();
-            turns.push(items(&id, Events::new(&events), !request.status.is_terminal()));
-        }
-        let lasting = matches!(audience, Audience::Client | Audience::History);
-        let query = Query { limit, include_transient: !lasting, ..Query::default() };
-        Ok(history::select(turns, Vec::new(), audience, &query).into_iter().map(ItemRow::from).collect())
     }
 
     /// Every scope's state at an instant of a request; its newest instant when `at` is absent.
@@ -398,7 +333,7 @@ impl Workspace {
 
 /// Whether a status depends on which processes live: the database alone cannot tell (decision 11).
 fn is_computed(status: RequestStatus) -> bool {
-    matches!(status, RequestStatus::InProgress | RequestStatus::Interrupted)
+    matches!(status, RequestStatus::Queued | RequestStatus::InProgress | RequestStatus::Interrupted)
 }
 
 fn page<T>(rows: impl Iterator<Item = T>, limit: Option<u64>, offset: Option<u64>) -> Vec<T> {

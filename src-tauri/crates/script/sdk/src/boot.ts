@@ -4,14 +4,15 @@ import { isBlock, type Block } from './blocks';
 import { clientData } from './client-data';
 import { contextFor, forget } from './context';
 import { describeFlow, describeLate } from './describe';
-import { functions, schemas } from './tables';
 import { decodeError, encodeError, reviveError } from './thrown';
 import { modelInstance } from './generator';
 import { isFlow, type Flow } from './flow';
-import { answer, currentToken, native, runAs } from './host';
+import { answer, currentToken, native, runAs, wire } from './host';
 import { describe } from './json-schema';
-import { rejection, unhandled } from './rejections';
+import { keyOf } from './policies';
+import { functions, schemas } from './tables';
 import { checkField, parse, parseAsync, type Answer } from './schema';
+import { rejected, takeUnhandled } from './rejections';
 import { Boxed } from './sequencer';
 import { toJson } from './values';
 import { abortRequest } from './web';
@@ -101,6 +102,15 @@ const host = {
 
   describeSchema: (schema: number): string => JSON.stringify(describe(schemas[schema] as never)),
 
+  /** The answer of a concurrency policy's key function, or what it threw. */
+  concurrencyKey(fn: number, request: string): string {
+    try {
+      return wire({ key: keyOf(functions[fn] as never, JSON.parse(request)) });
+    } catch (error) {
+      return `{"error":${encodeError(error)}}`;
+    }
+  },
+
   clientData(call: number, states: string): void {
     clientData(flows[0] as Flow, JSON.parse(states) as never).then(
       (value) => finish(call, value),
@@ -110,9 +120,9 @@ const host = {
 
   abort: abortRequest,
 
-  rejection,
+  rejected,
 
-  unhandled,
+  takeUnhandled,
 
   forget,
 

@@ -24,6 +24,7 @@ interface Info {
   requestId: string;
   flow: string;
   action: string;
+  startedAt: number;
   session: string;
   user: string;
   project?: string;
@@ -134,6 +135,11 @@ function responseOf(token: number): object {
   return { getItems, getItemCount: () => getItems().length };
 }
 
+/** A context belongs to code that runs, so its request is in progress. */
+function runtimeOf({ requestId, action, startedAt }: Info): object {
+  return Object.freeze({ requestId, actionName: action, status: 'in_progress', startedAtMs: startedAt, metadata: {} });
+}
+
 const contexts = new Map<number, object>();
 
 export function forget(token: number): void {
@@ -205,7 +211,11 @@ function makeContext(token: number): object {
     signal: () => requestSignal,
     attempt: () => info().attempt,
     idempotencyKey: () => `${info().requestId}:${info().path}`,
-    requestRuntime: () => ({ requestId: info().requestId, actionName: info().action, status: 'in_progress' }),
+    requestRuntime: () => runtimeOf(info()),
+    // Settings belong to a host, and this one has none to give.
+    settings: () => Object.freeze({}),
+    // Every event is one already: a resume finds what any block that ended left.
+    saveCheckpoint: () => () => Promise.resolve(),
   };
   const ctx = {};
   const made = new Map<string, unknown>();

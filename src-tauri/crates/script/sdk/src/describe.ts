@@ -8,6 +8,7 @@ import { rootOf, type Flow } from './flow';
 import { actionHooks, requestHooks } from './hooks';
 import { containerOf } from './container';
 import { cacheOf, generatorSettings } from './generator';
+import { concurrencyOf, sessionPast } from './policies';
 import { Sequencer } from './sequencer';
 import { functionId, retry, schemaId, stateSchema, text } from './tables';
 
@@ -58,11 +59,16 @@ export function describeFlow(flow: Flow): string {
       description: action.description ?? root.description,
       userMessage: functionId(action.userMessage),
       tokenBudget: budget(flow.kind, name, action.tokenBudget as Config | undefined),
+      concurrency: policy(concurrencyOf(flow.definition, action)),
       hooks: ids(actionHooks(action)),
     };
   }
   const settings = settingsOf(flow);
   return JSON.stringify({ kind: flow.kind, actions, hooks, declarations, resources, blocks, settings, client: hasClientData(flow) });
+}
+
+function policy(given: ReturnType<typeof concurrencyOf>): Config | undefined {
+  return given && { policy: given.policy, key: typeof given.key === 'function' ? { custom: functionId(given.key) } : given.key };
 }
 
 /** What the tokens cost by the flow's `costEstimator`; nothing without one. */
@@ -90,7 +96,7 @@ export function budget(kind: string, action: string, given: Config | undefined):
   return { maxTotalTokens: Math.floor(maxTotalTokens), warnAt: warn && Math.floor(warn), onExceeded };
 }
 
-/** How requests of the flow treat state (core-semantics §1.5, §1.6, §4.3). */
+/** How requests of the flow treat state, and its sessions the past (core-semantics §1.5, §1.6, §4.3). */
 function settingsOf(flow: Flow): Config {
   const cas: Record<string, Config> = {};
   for (const scope of ['session', 'user', 'project', 'org']) {
@@ -101,31 +107,7 @@ function settingsOf(flow: Flow): Config {
   }
   const timeout = (flow.definition.request as Config | undefined)?.mutationTimeoutMs ?? 30_000;
   const limited = typeof timeout === 'number' && Number.isFinite(timeout) && timeout > 0;
-  const mutationTimeoutMs = limited ? Math.floor(timeout) : undefined;
-  return { cas, mutationTimeoutMs, ...lastingOf(flow) };
-}
-
-const UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-
-/** How much of a session's past its flow sees (core-semantics §1.5). */
-export function lastingOf(flow: Pick<Flow, 'definition' | 'kind'>): Config {
-  const session = (flow.definition.session ?? {}) as { historyWindow?: Config; retention?: Config };
-  const where = `Flow "${flow.kind}": session`;
-  const count = (value: unknown, name: string): number | undefined => {
-    if (value === undefined) return undefined;
-    if (typeof value !== 'number' || !(value >= 0)) throw new Error(`${where}.${name} must be a number, not ${JSON.stringify(value)}`);
-    return Math.floor(value);
-  };
-  const age = session.retention?.maxAge;
-  const spoken = typeof age === 'string' ? /^(\d+(?:\.\d+)?)\s*([smhdw])$/.exec(age) : undefined;
-  if (typeof age === 'string' && !spoken) {
-    throw new Error(`${where}.retention.maxAge is milliseconds or a text like "24h" or "7d", not ${JSON.stringify(age)}`);
-  }
-  return {
-    historyTurns: count(session.historyWindow?.turns, 'historyWindow.turns') ?? 50,
-    maxItems: count(session.retention?.maxItems, 'retention.maxItems'),
-    maxAgeMs: spoken ? Math.floor(Number(spoken[1]) * (UNITS[spoken[2] as string] as number)) : count(age, 'retention.maxAge'),
-  };
+  return { cas, mutationTimeoutMs: limited ? Math.floor(timeout) : undefined, ...sessionPast(flow.definition) };
 }
 
 /** A block made while the flow runs (a factory's), with whatever it brings along. */

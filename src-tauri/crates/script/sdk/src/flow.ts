@@ -2,9 +2,11 @@
 
 import { describeValue } from './arguments';
 import { isBlock, type Block, type Config } from './blocks';
+import { budget } from './describe';
 import { checkHooks } from './hooks';
-import { checkDefinition, minted } from './instances';
+import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
+import { checkEntries, checkIdentity, mint } from './instances';
 import { declaredIn, type Declared } from './resources';
 import { isSchema } from './schema';
 
@@ -13,6 +15,10 @@ export class Flow {
 
   get kind(): string {
     return this.definition.kind as string;
+  }
+
+  get id(): string {
+    return (this.definition.id as string | undefined) ?? this.kind;
   }
 
   get actions(): Record<string, Config> {
@@ -52,7 +58,11 @@ export function defineFlow(definition: Config): FlowType {
   if (typeof actions !== 'object' || actions === null || Array.isArray(actions)) {
     throw new Error(`Flow "${definition.kind}": "actions" must be an object of actions, got ${describeValue(actions)}`);
   }
-  for (const [name, action] of Object.entries(actions as Record<string, Config>)) rootOf(definition.kind, name, action);
+  const entries = [definition, definition.internal, definition.task] as ({ actions?: Record<string, Config> } | undefined)[];
+  for (const [name, action] of entries.flatMap((one) => Object.entries(one?.actions ?? {}))) {
+    rootOf(definition.kind, name, action);
+    budget(definition.kind, name, action.tokenBudget as Config | undefined);
+  }
   for (const scope of ['request', 'session', 'user', 'project', 'org']) {
     const schema = (definition[scope] as Config | undefined)?.stateSchema;
     if (schema !== undefined && !isSchema(schema)) {
@@ -61,9 +71,11 @@ export function defineFlow(definition: Config): FlowType {
     checkProjection(definition[scope] as Config | undefined, `Flow "${definition.kind}": ${scope}`);
   }
   checkHooks(definition);
+  checkPolicies(definition);
   needUser(definition);
-  checkDefinition(definition);
-  const factory = (options: Config = {}): FlowType => defineFlow(minted(definition, options));
+  checkEntries(definition);
+  checkIdentity(definition);
+  const factory = (options: Config = {}): FlowType => defineFlow(mint(definition, options));
   return Object.setPrototypeOf(Object.assign(factory, { definition }), Flow.prototype) as FlowType;
 }
 

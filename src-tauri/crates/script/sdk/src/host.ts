@@ -19,7 +19,6 @@ export const native: Native = __flowglass;
 export const LOAD = 0;
 
 let current = LOAD;
-let last = LOAD;
 
 export function currentToken(): number {
   return current;
@@ -32,14 +31,8 @@ export function runAs<T>(token: number, body: () => T): T {
   try {
     return body();
   } finally {
-    last = token;
     current = before;
   }
-}
-
-/** Whose code runs, or ran just now: a promise that a callback's error rejects is the callback's. */
-export function recentToken(): number {
-  return current === LOAD ? last : current;
 }
 
 type Settle = { resolve(payload: string): void; reject(error: unknown): void };
@@ -81,11 +74,6 @@ export function answer(id: number, ok: boolean, payload: string, toError: (json:
   else settle?.reject(toError(payload));
 }
 
-/** Hands a rejection on, as a promise does by itself, but as the block that waits. */
-function pass(error: unknown): never {
-  throw error;
-}
-
 const nativeThen = Promise.prototype.then;
 
 /** Continuations run as the block that registered them. */
@@ -94,11 +82,22 @@ function carrying(callback: unknown, token: number): unknown {
   return (value: unknown) => runAs(token, () => (callback as (v: unknown) => unknown)(value));
 }
 
+/** On a promise that `then` made: the token of the code that called it. */
+const owner = Symbol('owner');
+
+/** Whose a promise is: its maker's by `then`, else that of the code that runs now. */
+export function ownerOf(promise: object): number {
+  return (promise as { [owner]?: number })[owner] ?? current;
+}
+
 Promise.prototype.then = function (this: Promise<unknown>, onFulfilled?: unknown, onRejected?: unknown) {
-  const token = current;
-  return nativeThen.call(
+  // A promise that another one adopts is asked by no code of the flow; it goes on as its maker's.
+  const token = current === LOAD ? ownerOf(this) : current;
+  const made = nativeThen.call(
     this,
     carrying(onFulfilled, token) as never,
-    carrying(typeof onRejected === 'function' ? onRejected : pass, token) as never,
+    carrying(onRejected, token) as never,
   );
+  (made as { [owner]?: number })[owner] = token;
+  return made;
 } as typeof Promise.prototype.then;

@@ -1,104 +1,118 @@
-// Instances of a flow: what options change of its definition (core-semantics §1.3), and what must
-// hold for a definition as a whole (§1.9).
+// Instances of a flow, made by calling it with options, and what a definition says besides its
+// actions and scopes (core-semantics §1.1–§1.3, §1.9).
+//
+// Must not: run anything. What no part of this program serves (mcp, chat, webhooks, schedules,
+// middleware, voice) is kept as it was written.
 
+import type { Block, Config } from './blocks';
 import { describeValue } from './arguments';
-import { isBlock, type Block, type Config } from './blocks';
-import { budget, lastingOf } from './describe';
+import { FlowError } from './errors';
 
-/** Settings that an instance's options extend, field by field. */
-const EXTENDED = ['session', 'request', 'user', 'project', 'org', 'work', 'authentication'];
-/** What clients and other programs reach a flow by belongs to its definition alone. */
-const FIXED = ['kind', 'cardinality', 'mcp', 'chat', 'webhooks', 'schedules'];
+/** Keys that belong to the definition alone. */
+const FIXED = ['kind', 'cardinality', 'mcp', 'chat', 'webhooks', 'schedules', 'configSchema'];
+/** Objects of settings: what the options say replaces single settings, not the whole. */
+const MERGED = ['session', 'request', 'user', 'project', 'org', 'work', 'authentication'];
 
-/** The definition of an instance. */
-export function minted(definition: Config, options: unknown): Config {
-  const kind = String(definition.kind);
+/** The definition of an instance: options over definition. */
+export function mint(definition: Config, options: unknown): Config {
+  const where = `Flow "${definition.kind as string}"`;
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(`Flow "${kind}": an instance is made with an object of options, got ${describeValue(options)}`);
+    throw new TypeError(`${where}: an instance takes an object of options, got ${describeValue(options)}`);
   }
-  const made: Config = { ...definition };
-  for (const [key, value] of Object.entries(options as Config)) {
-    if (value === undefined || FIXED.includes(key)) continue;
-    made[key] = EXTENDED.includes(key) ? { ...(definition[key] as Config | undefined), ...given(value) } : value;
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const fixed = FIXED.find((key) => key in given && given[key] !== definition[key]);
+  if (fixed) throw new Error(`${where}: "${fixed}" belongs to the definition; an instance cannot set it`);
+  const minted: Config = { ...definition, ...given, isMinted: true };
+  for (const key of MERGED) if (given[key] && definition[key]) minted[key] = overlaid(definition[key], given[key]);
+  if (given.tools && definition.tools) {
+    minted.tools = overlaid(definition.tools, given.tools);
+    const defaults = [definition.tools, given.tools].map((tools) => (tools as Config).defaults);
+    (minted.tools as Config).defaults = overlaid(defaults[0], defaults[1]);
   }
-  const { actions, tools } = options as Record<string, Config | undefined>;
-  if (actions !== undefined) made.actions = mergedActions(definition.actions as Config | undefined, actions);
-  if (tools !== undefined) made.tools = mergedTools(definition.tools as Config | undefined, tools);
-  if (definition.cardinality === 'collection' && (options as Config).id === undefined) {
-    throw conflict(`Flow "${kind}" is a collection: every instance needs an id of its own`);
+  if (given.actions) {
+    const actions = { ...(definition.actions as Record<string, Config>) };
+    for (const [name, action] of Object.entries(given.actions as Record<string, Config | undefined>)) {
+      if (action) actions[name] = { ...actions[name], ...action };
+    }
+    minted.actions = actions;
   }
-  return made;
+  return minted;
 }
 
-/** The fields that say something: `undefined` leaves what is there. */
-function given(value: unknown): Config {
-  return Object.fromEntries(Object.entries((value ?? {}) as Config).filter(([, field]) => field !== undefined));
+/** One level deep; what is undefined on top lets the setting below through. */
+function overlaid(below: unknown, above: unknown): Config {
+  const set = Object.entries((above ?? {}) as Config).filter(([, value]) => value !== undefined);
+  return { ...(below as Config | undefined), ...Object.fromEntries(set) };
 }
 
-function mergedActions(own: Config | undefined, options: Config): Config {
-  const merged: Config = { ...own };
-  for (const [name, action] of Object.entries(options)) {
-    if (action) merged[name] = { ...(merged[name] as Config | undefined), ...(action as Config) };
+/** A flow is one by its kind, unless it says that there are many: then each has an id of its own. */
+export function checkIdentity({ kind, id, cardinality, isMinted }: Config): void {
+  const where = `Flow "${kind as string}"`;
+  if (id !== undefined && (typeof id !== 'string' || id.trim() === '')) {
+    throw new TypeError(`${where}: "id" must be a non-empty string, got ${describeValue(id)}`);
   }
-  return merged;
-}
-
-function mergedTools(own: Config | undefined, options: Config): Config {
-  const defaults = { ...(own?.defaults as Config | undefined), ...given(options.defaults) };
-  return { ...own, ...given(options), defaults };
+  if (cardinality === undefined) return;
+  if (cardinality !== 'singleton' && cardinality !== 'collection') {
+    throw new TypeError(`${where}: "cardinality" must be "singleton" or "collection", got ${describeValue(cardinality)}`);
+  }
+  if (cardinality === 'singleton' && id !== undefined && id !== kind) {
+    throw conflict(`${where} is a singleton, so its id is "${kind as string}", not "${id as string}"`);
+  }
+  if (cardinality === 'collection' && isMinted === true && id === undefined) {
+    throw conflict(`${where} is a collection, so each instance needs an id of its own`);
+  }
 }
 
 function conflict(message: string): Error {
-  const error = new Error(message);
+  const error = new FlowError(message, { code: 'flow_identity_conflict' });
   error.name = 'FlowIdentityConflictError';
   return error;
 }
 
-/** Refuses what can never work. */
-export function checkDefinition(definition: Config): void {
-  const kind = String(definition.kind);
-  const { id, cardinality = 'singleton' } = definition;
-  if (cardinality !== 'singleton' && cardinality !== 'collection') {
-    throw new Error(`Flow "${kind}": cardinality is "singleton" or "collection", not ${describeValue(cardinality)}`);
+/** Entries of other doors than a person's, and what they need. */
+export function checkEntries(definition: Config): void {
+  const where = `Flow "${definition.kind as string}"`;
+  const actions = (definition.actions ?? {}) as Record<string, Config>;
+  if (isOffered(definition.mcp)) {
+    const silent = Object.entries(actions).find(
+      ([, action]) => action.internal !== true && action.mcp !== false && isOffered(action.mcp ?? {}) && blank(action.description),
+    );
+    if (silent) throw new Error(`${where}: action "${silent[0]}" is offered over MCP, so it needs a description`);
   }
-  if (id !== undefined && (typeof id !== 'string' || id === '')) {
-    throw new TypeError(`Flow "${kind}": id must be a non-empty text, got ${describeValue(id)}`);
+  for (const key of ['internal', 'task']) {
+    const entries = definition[key] as { actions?: unknown } | undefined;
+    if (entries === undefined) continue;
+    if (typeof entries?.actions !== 'object' || entries.actions === null) {
+      throw new TypeError(`${where}: "${key}" must be { actions: { … } }, got ${describeValue(entries)}`);
+    }
   }
-  if (cardinality === 'singleton' && id !== undefined && id !== kind) {
-    throw conflict(`Flow "${kind}" is a singleton: leave its id out, or make it "${kind}", not ${describeValue(id)}`);
-  }
-  const actions = Object.entries((definition.actions ?? {}) as Record<string, Config>);
-  checkDescriptions(definition, actions);
-  lastingOf({ definition, kind });
-  for (const [name, action] of actions) budget(kind, name, action.tokenBudget as Config | undefined);
   if (definition.configSchema !== undefined) return;
-  for (const [name, action] of actions) {
-    const asks = reachable((action.block ?? action.steps) as Block).find((block) => block.config.flowConfigSchema !== undefined);
-    if (asks) {
-      throw new Error(`Flow "${kind}": action "${name}" runs ${asks.kind} "${asks.name}", which has a flowConfigSchema, but the flow has no configSchema`);
-    }
+  const demanding = Object.values(actions).map(rootBlock).map(findDemanding).find((block) => block !== undefined);
+  if (demanding) {
+    throw new Error(`${where}: ${demanding.kind} "${demanding.name}" has a flowConfigSchema, but the flow has no configSchema`);
   }
 }
 
-/** Other programs choose an exposed action by its description. */
-function checkDescriptions({ kind, mcp }: Config, actions: [string, Config][]): void {
-  if (!mcp || (mcp as Config).enabled === false) return;
-  for (const [name, action] of actions) {
-    const isOut = action.internal === true || (action.mcp as Config | undefined)?.enabled === false;
-    const words = action.description ?? ((action.block ?? action.steps) as Block).description;
-    if (!isOut && (typeof words !== 'string' || words.trim() === '')) {
-      throw new Error(`Flow "${String(kind)}": action "${name}" is exposed by mcp, so it needs a description`);
-    }
-  }
+function isOffered(mcp: unknown): boolean {
+  return mcp !== undefined && mcp !== false && mcp !== null && (mcp as Config).enabled !== false;
 }
 
-function reachable(root: Block): Block[] {
-  const found = new Set<Block>();
-  const walk = (block: Block): void => {
-    if (!isBlock(block) || found.has(block)) return;
-    found.add(block);
-    block.children.forEach(walk);
-  };
-  walk(root);
-  return [...found];
+function blank(text: unknown): boolean {
+  return typeof text !== 'string' || text.trim() === '';
+}
+
+function rootBlock(action: Config): Block {
+  return (action.block ?? action.steps) as Block;
+}
+
+function findDemanding(root: Block): Block | undefined {
+  const seen = new Set<Block>();
+  const waiting = [root];
+  for (let block = waiting.pop(); block; block = waiting.pop()) {
+    if (seen.has(block)) continue;
+    seen.add(block);
+    if (block.config.flowConfigSchema !== undefined) return block;
+    waiting.push(...block.children);
+  }
+  return undefined;
 }

@@ -1,6 +1,7 @@
 // A zod schema as JSON Schema: for forms, for models, and for telling declarations apart.
 
 import { definition, inside, shapeOf, typeOf, type AnySchema, type Definition } from './schema';
+import { isInteger, lengthKeywords, numberKeywords } from './schema-checks';
 
 type JsonSchema = Record<string, unknown>;
 
@@ -18,10 +19,10 @@ function shapeFor(schema: AnySchema, depth: number): JsonSchema {
   const go = (inner: unknown): JsonSchema => describe(inner as AnySchema, depth + 1);
   switch (typeOf(schema)) {
     case 'string':
-      return { type: 'string', ...limits(schema, 'minLength', 'maxLength') };
+      return { type: 'string', ...lengthKeywords(schema, 'minLength', 'maxLength') };
     case 'number':
     case 'int':
-      return { type: isInteger(schema) ? 'integer' : 'number', ...limits(schema, 'minimum', 'maximum') };
+      return { type: isInteger(schema) ? 'integer' : 'number', ...numberKeywords(schema) };
     case 'boolean':
       return { type: 'boolean' };
     case 'date':
@@ -36,7 +37,7 @@ function shapeFor(schema: AnySchema, depth: number): JsonSchema {
     case 'nativeenum':
       return { type: 'string', enum: enumValues(def) };
     case 'array':
-      return { type: 'array', items: go(def.element ?? def.type), ...limits(schema, 'minItems', 'maxItems') };
+      return { type: 'array', items: go(def.element ?? def.type), ...lengthKeywords(schema, 'minItems', 'maxItems') };
     case 'tuple':
       return { type: 'array', items: (def.items as unknown[]).map(go) };
     case 'set':
@@ -85,61 +86,4 @@ function enumValues(def: Definition): unknown[] {
   const entries = (def.entries ?? def.values ?? {}) as Record<string, unknown>;
   // A numeric TypeScript enum also maps its numbers back to names; those keys are not values.
   return Object.keys(entries).filter((key) => Number.isNaN(Number(key))).map((key) => entries[key]);
-}
-
-interface Check {
-  kind?: string;
-  value?: unknown;
-  inclusive?: boolean;
-  regex?: RegExp;
-  /** Where zod 4 keeps it. */
-  _zod?: { def?: { check?: string; format?: string; pattern?: RegExp } };
-}
-
-const FORMATS: Record<string, string> = { email: 'email', url: 'uri', uuid: 'uuid', guid: 'uuid', datetime: 'date-time', date: 'date' };
-
-function isInteger(schema: AnySchema): boolean {
-  const def = definition(schema);
-  const checks = (def.checks ?? []) as Check[];
-  if (typeOf(schema) === 'int' || String(def.format ?? '').includes('int')) return true;
-  return checks.some((check) => check.kind === 'int' || String(check._zod?.def?.format ?? '').includes('int'));
-}
-
-/** What zod 3 and 4 check of a size, a number or a text, in JSON Schema's words. */
-function limits(schema: AnySchema, low: string, high: string): JsonSchema {
-  const found: JsonSchema = {};
-  const def = definition(schema);
-  const isNumber = low === 'minimum';
-  const bound = (name: string, value: unknown, inclusive = true): void => {
-    // Integers carry the largest and the least as limits, which say nothing.
-    if (typeof value === 'bigint' || Math.abs(value as number) === Number.MAX_SAFE_INTEGER) return;
-    found[inclusive ? name : name === low ? 'exclusiveMinimum' : 'exclusiveMaximum'] = value;
-  };
-  for (const check of (def.checks ?? []) as Check[]) {
-    const { kind, value, inclusive, regex } = check;
-    if (kind === 'min') bound(low, value, inclusive !== false);
-    if (kind === 'max') bound(high, value, inclusive !== false);
-    if (kind === 'length') Object.assign(found, { [low]: value, [high]: value });
-    if (kind === 'multipleOf') found.multipleOf = value;
-    if (kind === 'regex' && regex) found.pattern = regex.source;
-    const format = kind && FORMATS[kind];
-    if (format) found.format = format;
-    const newer = check._zod?.def;
-    if (newer?.check === 'string_format' && newer.format === 'regex' && newer.pattern) found.pattern = newer.pattern.source;
-    if (newer?.format && FORMATS[newer.format]) found.format = FORMATS[newer.format];
-  }
-  const sizes = def as Record<'minLength' | 'maxLength' | 'exactLength', { value: number } | null | undefined>;
-  const { minLength, maxLength, exactLength } = sizes;
-  if (typeof minLength === 'object' && minLength) found[low] = minLength.value;
-  if (typeof maxLength === 'object' && maxLength) found[high] = maxLength.value;
-  if (typeof exactLength === 'object' && exactLength) Object.assign(found, { [low]: exactLength.value, [high]: exactLength.value });
-  // A format's own schema, like z.email(), keeps its name where the checks would be.
-  if (typeof def.format === 'string' && FORMATS[def.format]) found.format = FORMATS[def.format];
-  const bag = schema._zod?.bag ?? {};
-  if (bag.minimum !== undefined) bound(low, bag.minimum);
-  if (bag.maximum !== undefined) bound(high, bag.maximum);
-  if (isNumber && bag.exclusiveMinimum !== undefined) bound(low, bag.exclusiveMinimum, false);
-  if (isNumber && bag.exclusiveMaximum !== undefined) bound(high, bag.exclusiveMaximum, false);
-  if (bag.multipleOf !== undefined) found.multipleOf = bag.multipleOf;
-  return found;
 }

@@ -1,25 +1,26 @@
-// Promises that failed while nobody waited for them: an author forgot an `await`.
+// Promises that failed and that nobody waits for: a flow would lose such an error without a word.
 //
-// A promise may be waited for later than it fails, so a block is asked only when it has ended.
+// Must not: decide when a rejection counts as unhandled; Rust asks when every job has run.
 
-import { recentToken } from './host';
 import { encodeError } from './thrown';
+import { ownerOf } from './host';
 
-const failed = new Map<unknown, { token: number; reason: unknown }>();
-
-/** Called by Rust when a promise is rejected with nobody waiting, and when somebody comes after all. */
-export function rejection(promise: unknown, reason: unknown, handled: boolean): void {
-  if (handled) failed.delete(promise);
-  else failed.set(promise, { token: recentToken(), reason });
+interface Rejection {
+  token: number;
+  reason: unknown;
 }
 
-/** The failures of a block that nobody waited for, as a list of errors; each is told once. */
-export function unhandled(token: number): string {
-  const told: string[] = [];
-  for (const [promise, one] of failed) {
-    if (one.token !== token) continue;
-    failed.delete(promise);
-    told.push(encodeError(one.reason));
-  }
-  return `[${told.join(',')}]`;
+const unhandled = new Map<object, Rejection>();
+
+/** Told by the runtime: a promise failed without a handler, or it got one later. */
+export function rejected(promise: object, reason: unknown, isHandled: boolean): void {
+  if (isHandled) unhandled.delete(promise);
+  else unhandled.set(promise, { token: ownerOf(promise), reason });
+}
+
+/** Those that nobody handled, with the block each belongs to; they are forgotten. */
+export function takeUnhandled(): string {
+  const taken = [...unhandled.values()].map(({ token, reason }) => `[${token},${encodeError(reason)}]`);
+  unhandled.clear();
+  return `[${taken.join(',')}]`;
 }

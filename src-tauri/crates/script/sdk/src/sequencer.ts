@@ -248,7 +248,7 @@ export class Sequencer extends Block {
   /** On a sequencer the mapper is one more operation at the front, so that it composes. */
   override connectInput(mapper: Fn): Sequencer {
     const { inputSchema: _schema, ...config } = this.config;
-    const operation = { op: 'map', call: needFunction(mapper, `connectInput of sequencer "${this.name}"`) };
+    const operation = { op: 'connectInput', call: needFunction(mapper, `connectInput of sequencer "${this.name}"`) };
     return new Sequencer(config, [operation, ...this.operations]);
   }
 

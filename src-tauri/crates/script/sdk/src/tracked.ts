@@ -25,6 +25,7 @@ export function after(operation: Operation, before: AnySchema | undefined): AnyS
     case 'waitForCondition':
       return objectOf({ timedOut: truth });
     case 'map':
+    case 'connectInput':
     case 'stepAll':
     case 'stepAny':
     case 'race':

@@ -39,6 +39,8 @@ fn started() -> Event {
             input: Recorded::Undefined,
             retry_of: None,
             owner: "o".to_owned(),
+            claim: None,
+            retention: None,
         },
     )
 }

@@ -87,7 +87,7 @@ fn a_newer_format_is_refused_and_named() {
     drop(connection);
     let error = refused(folder.path(), "log.db");
     assert!(matches!(error, OpenError::Newer { found: 7, supported: 1, .. }), "{error:?}");
-    assert!(error.to_string().contains("format 7, newer than format 1"), "{error}");
+    assert!(error.to_string().contains("format 7, newer than format 2"), "{error}");
 }
 
 #[cfg(unix)]
@@ -132,7 +132,7 @@ fn processes_that_make_a_database_together_get_the_same_one() {
 #[test]
 fn power_durability_writes_the_same_log() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { durability: Durability::Power, create: true };
+    let options = Options { durability: Durability::Power, ..create() };
     let store = Store::open(&folder.path().join("log.db"), options).unwrap();
     let mut request = Request::begin(&store, "r");
     request.append(vec![note("a"), note("b")], Wait::Committed).unwrap();

@@ -118,6 +118,8 @@ pub(crate) fn started(session: &str) -> EventKind {
         input: Recorded::Value(json!({"question": "why?"})),
         retry_of: None,
         owner: "process-1".to_owned(),
+        claim: None,
+        retention: None,
     }
 }
 

@@ -35,6 +35,7 @@ fn every_kind() -> Vec<EventKind> {
         EventKind::Committed { commits: Vec::new() },
         EventKind::CommitRefused { scopes: vec![session.clone()] },
         initialized(&session, json!({"n": 0, "large": large})),
+        EventKind::RecordsSeen { versions: vec![(session.clone(), 7)] },
         EventKind::StateChanged {
             scope: session.clone(),
             operation: push("list", json!({"big": large})),
@@ -71,7 +72,7 @@ fn every_kind_of_event_comes_back_as_it_was() {
     let bed = bed();
     let kinds = every_kind();
     let names: std::collections::HashSet<&str> = kinds.iter().map(EventKind::name).collect();
-    assert_eq!(names.len(), 19, "a kind is missing");
+    assert_eq!(names.len(), 22, "a kind is missing");
     let mut request = Request { store: &bed, id: "r".to_owned(), last: 0 };
     for kind in &kinds {
         request.append_at(vec![(Some("root/step:a"), 2, kind.clone())], Durability::Committed).unwrap();

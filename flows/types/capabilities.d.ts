@@ -1,0 +1,126 @@
+/**
+ * Capabilities: what several blocks share by listing it in `uses`. Functions, resources and state, and for generators
+ * context, tools and a model as well.
+ */
+
+import type { Block } from "./blocks.js";
+import type { Schemas } from "./block-config.js";
+import type { BlockContext, ContextTypes } from "./context.js";
+import type { ContextSlot } from "./generator.js";
+import type { ModelCaching, ModelChoice, ProviderOptions } from "./models.js";
+import type { ResourceDefinitions } from "./resources.js";
+import type { LooseState, MaybePromise, Schema } from "./schema.js";
+
+/** What a capability brings into `ctx`. */
+export interface CapabilityTypes {
+  name: string;
+  fns: unknown;
+  request: unknown;
+  session: unknown;
+  user: unknown;
+  project: unknown;
+  /** State of the block itself, or of the sequencer. */
+  self: unknown;
+  targets: unknown;
+  resources: unknown;
+}
+
+declare const brings: unique symbol;
+
+export interface Capability<T extends CapabilityTypes = any> {
+  readonly [brings]?: T;
+  readonly kind: "capability";
+  readonly name: T["name"];
+}
+
+/**
+ * A capability, or a function that chooses some while a generator runs. What is chosen so may bring context and tools only.
+ * Annotate it as `(ctx: BlockContext) => …`, or TypeScript loses sight of the capabilities beside it.
+ */
+export type Use = Capability | ((ctx: BlockContext) => MaybePromise<readonly Capability[]>);
+
+/** State that nobody has declared is loose. */
+type OrLoose<S> = unknown extends S ? LooseState : S;
+
+/** What `fns` gets. */
+interface CapabilityContext<RS, SS, US, PS, Self, T, Res> extends ContextTypes {
+  request: OrLoose<RS>;
+  session: OrLoose<SS>;
+  user: OrLoose<US>;
+  project: OrLoose<PS>;
+  sequencer: LooseState;
+  self: unknown extends Self ? never : Self;
+  parent: never;
+  parentInput: any;
+  targets: T;
+  resources: Res;
+  cap: {};
+}
+
+export interface CapabilityConfig<N extends string, F, RS, SS, US, PS, Self, T, Res>
+  extends Schemas<RS, SS, US, PS> {
+  /** What the block finds it by: `ctx.cap.<name>`. */
+  name: N;
+  /** Joins the block's own state. Two declarations of one field have to be the same schema object. */
+  stateSchema?: Schema<Self, any>;
+  /** As `stateSchema`, for sequencers only. */
+  sequencerStateSchema?: Schema<Self, any>;
+  targetStateSchemas?: { [K in keyof T]: Schema<T[K], any> };
+  resources?: Res;
+  /** Makes what `ctx.cap.<name>` is, once for each run of a block, when the block first asks for it. */
+  fns?: (ctx: BlockContext<CapabilityContext<RS, SS, US, PS, Self, T, Res>>) => F;
+
+  // The rest applies to generators only, and fails the load on any other kind of block.
+
+  /** Added to the generator's own context. */
+  context?: ContextSlot<any, BlockContext>;
+  /** Added to the generator's own tools. */
+  tools?: readonly Block[] | ((input: any, ctx: BlockContext) => MaybePromise<readonly Block[]>);
+  /** Tools that stay even where a generator lists its own. */
+  controlTools?: readonly Block[];
+  /** For generators that name no model. The last capability that has one counts. */
+  model?: ModelChoice | ((input: any, ctx: BlockContext) => MaybePromise<ModelChoice>);
+  providerOptions?: ProviderOptions | ((input: any, ctx: BlockContext) => MaybePromise<ProviderOptions>);
+  caching?: ModelCaching;
+  presets?: Record<string, unknown>;
+  config?: Record<string, unknown>;
+}
+
+/**
+ * Defines what blocks can share. A capability that a block inherits from the blocks around it is in `ctx.cap`, too, but
+ * only those that it lists itself are typed.
+ */
+export declare function defineCapability<
+  const N extends string,
+  RS = unknown,
+  SS = unknown,
+  US = unknown,
+  PS = unknown,
+  Self = unknown,
+  T = {},
+  Res extends ResourceDefinitions = {},
+  F = {},
+>(
+  config: CapabilityConfig<N, F, RS, SS, US, PS, Self, T, Res>,
+): Capability<{ name: N; fns: F; request: RS; session: SS; user: US; project: PS; self: Self; targets: T; resources: Res }>;
+
+type Intersected<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void ? I : never;
+
+/** What each listed capability brings. Where TypeScript cannot tell the list, which is then any `Use`, it is nothing. */
+type BroughtBy<C> = [Use] extends [C] ? never : C extends Capability<infer T> ? T : never;
+
+/** Boxed, because a union with the `unknown` of a capability that brings nothing would be `unknown`. */
+type Boxed<T, K extends keyof CapabilityTypes> = T extends CapabilityTypes ? { brought: T[K] } : never;
+
+/** One part of what the capabilities `C` bring, all of them together. */
+export type Brought<C, K extends keyof CapabilityTypes> = Intersected<Boxed<BroughtBy<C>, K>> extends { brought: infer B }
+  ? B
+  : unknown;
+
+/** `ctx.cap`: the listed capabilities by name. */
+export type CapabilityMap<C> = { readonly [T in BroughtBy<C> as T["name"]]: T["fns"] };
+
+/** A block's own state, joined with what its capabilities bring; `never` when neither declares any. */
+export type OwnState<Self, C> = [Self] extends [never]
+  ? unknown extends Brought<C, "self"> ? never : Brought<C, "self">
+  : Self & Brought<C, "self">;

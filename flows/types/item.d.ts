@@ -1,0 +1,236 @@
+/**
+ * The items a run leaves, type by type: `if (item.type === "message")` tells TypeScript which fields there are.
+ */
+
+import type { AgentType, Content, ItemStatus, ItemVisibility, MessageRole } from "./items.js";
+import type { SuspensionStatus } from "./suspension.js";
+
+/** The block an item comes from. */
+export interface Provenance {
+  /** `runtime` for what the request itself leaves. */
+  blockName: string;
+  /** Empty for the request itself. */
+  path: string;
+  /** `requestId:path:attempt`. */
+  blockInstanceId: string;
+  attempt: number;
+  /** `work` for background work. */
+  phase: "main" | "work";
+}
+
+/** What every item has. */
+export interface ItemBase<T extends string> {
+  id: string;
+  type: T;
+  status: ItemStatus;
+  requestId: string;
+  /** Its place among the items of its request. No number repeats. */
+  itemIndex: number;
+  /** Milliseconds since 1970. */
+  ts: number;
+  provenance: Provenance;
+  /** Who sees it, worked out from its type and its identity. */
+  visibility: ItemVisibility;
+  /** It streams by, and later requests do not find it. */
+  transient?: boolean;
+  /** The identity it was emitted with; see `visibility` for what follows from it. */
+  agentType?: AgentType;
+  itemVisibility?: ItemVisibility;
+  agentName?: string;
+  /** The text of a message, the output of a tool or block, and otherwise the whole item. */
+  payload: any;
+}
+
+/** Which model answered. `requested` is the flow's word for it, `actual` the provider's. */
+export interface ModelIdentity {
+  actual: string;
+  requested?: string;
+  gateway?: string;
+}
+
+/** A failure as an item tells it. */
+export interface ItemError {
+  name?: string;
+  message: string;
+  code?: string;
+  details?: any;
+}
+
+export interface MessageItem extends ItemBase<"message"> {
+  role: MessageRole;
+  content: Content[];
+  model?: ModelIdentity;
+}
+
+/** What a model thought before it answered. */
+export interface ReasoningItem extends ItemBase<"reasoning"> {
+  summary: Content[];
+  model?: ModelIdentity;
+}
+
+/** A tool that a model called, or a block behind `asTool()`. */
+export interface ToolOutputItem extends ItemBase<"block_tool_output"> {
+  blockName: string;
+  output?: any;
+  /** `arguments` is JSON. `alias` is the tool's name as the model sees it. */
+  toolCall: { callId: string; name: string; alias?: string; arguments: string; generatorBlock: string };
+  error?: ItemError;
+  /** The output of an earlier call with the same arguments. */
+  cached?: boolean;
+  cacheAgeMs?: number;
+}
+
+export interface ComponentItem extends ItemBase<"component"> {
+  component: string;
+  data: any;
+  key?: string;
+}
+
+/** Groups what a sequencer or router with a `container` emits. */
+export interface ContainerItem extends ItemBase<"container"> {
+  blockName: string;
+  component?: string;
+  label?: string;
+  metadata?: Record<string, any>;
+  startedAt?: number;
+  completedAt?: number;
+  duration?: number;
+  error?: ItemError;
+}
+
+/** A page that an answer rests on. */
+export interface SourceItem extends ItemBase<"source"> {
+  sourceType: "url";
+  sourceId: string;
+  url: string;
+  title?: string;
+  providerMetadata?: any;
+}
+
+export interface StatusItem extends ItemBase<"status"> {
+  message: string | null;
+  detail?: any;
+  blocked?: boolean;
+  backgroundTasks?: number;
+}
+
+/** A committed change of state. `value` is what the change came to, so nobody has to read the state again. */
+export interface StateChangeItem extends ItemBase<"state_change"> {
+  scope: "request" | "session" | "user" | "project" | "sequencer" | "block";
+  scopeId: string;
+  blockInstanceId?: string;
+  operation: "patch" | "set" | "increment" | "push" | "delete_key" | "atomic";
+  path?: string;
+  delta?: any;
+  value: any;
+  version: number;
+}
+
+export interface ResourceChangeItem extends ItemBase<"resource_change"> {
+  scope: "session" | "user" | "project";
+  resourcePath: string;
+  changeType: "created" | "updated" | "deleted";
+  operation?: string;
+  path?: string;
+  delta?: any;
+  value?: any;
+  version?: number;
+}
+
+/** A failure that did not end the request: background work, or a step that was rescued. */
+export interface StepErrorItem extends ItemBase<"step_error">, ItemError {}
+
+/** The failure that ended the request. */
+export interface ErrorItem extends ItemBase<"error">, ItemError {}
+
+/** One execution of one block. */
+export interface BlockOutputItem extends ItemBase<"block_output"> {
+  blockName: string;
+  blockKind: "handler" | "generator" | "sequencer" | "router";
+  input?: any;
+  output?: any;
+  error?: ItemError;
+  startedAt: number;
+  completedAt: number;
+  duration: number;
+  model?: string;
+  modelUsage?: Record<string, any>;
+}
+
+export interface RouterDecisionItem extends ItemBase<"router_decision"> {
+  routerName: string;
+  selectedRoute: string;
+}
+
+/** A sequencer's state after a step that changed it, without its transient slots. */
+export interface StateSnapshotItem extends ItemBase<"state_snapshot"> {
+  key: string;
+  blockInstanceId: string;
+  stepName: string;
+  state: any;
+  version: number;
+  durable: boolean;
+  /** The last one of this execution. */
+  terminal: boolean;
+}
+
+/** The run waits for somebody. */
+export interface SuspensionItem extends ItemBase<"suspension"> {
+  suspensionId: string;
+  suspensionStatus: SuspensionStatus;
+  reason: string;
+  message?: string;
+  data?: any;
+  resumeSchema?: any;
+  render?: { component: string; props?: Record<string, any> };
+  resumeData?: any;
+}
+
+/** Somebody has answered. */
+export interface SuspensionResumeItem extends ItemBase<"suspension_resume"> {
+  suspensionId: string;
+  resolution: SuspensionStatus;
+  resolvedBy?: string;
+  resumeData?: any;
+  resolvedAt: number;
+}
+
+/** An interrupted run goes on from here. */
+export interface ContinuationItem extends ItemBase<"continuation"> {}
+
+export type Item =
+  | MessageItem
+  | ReasoningItem
+  | ToolOutputItem
+  | ComponentItem
+  | ContainerItem
+  | SourceItem
+  | StatusItem
+  | StateChangeItem
+  | ResourceChangeItem
+  | StepErrorItem
+  | ErrorItem
+  | BlockOutputItem
+  | RouterDecisionItem
+  | StateSnapshotItem
+  | SuspensionItem
+  | SuspensionResumeItem
+  | ContinuationItem;
+
+/** The types an item can have. */
+export type CanonicalItemType = Item["type"];
+
+/** Newer names of two types. They are accepted where items are asked for by type; an item itself has the older name. */
+interface NewerNames {
+  tool_output: "block_tool_output";
+  block_trace: "block_output";
+}
+
+/** The types items can be asked for by. */
+export type ItemType = CanonicalItemType | keyof NewerNames;
+
+/** The items of one type, or of several. */
+export type ItemOf<K extends ItemType> = Extract<Item, { type: K extends keyof NewerNames ? NewerNames[K] : K }>;
+
+/** An item as the views of a session give it. */
+export type SessionItem = Item;

@@ -1,0 +1,106 @@
+/**
+ * Models: by name, by a list of names to try, or as code of your own.
+ */
+
+import type { ModelIdentity } from "./item.js";
+import type { ModelMessage } from "./items.js";
+
+/** A name is looked up in `flowglass.json` and then among the providers, as in `gpt-5-mini` or `anthropic/claude-…`. */
+export type ModelName = string;
+
+/** A name with a wish about who should serve it. */
+export interface PreferredModel {
+  model: ModelName;
+  preferProvider?: string;
+}
+
+/** One model, or several to try in order until one answers. */
+export type ModelChoice = ModelName | PreferredModel | readonly (ModelName | PreferredModel)[] | GeneratorModel;
+
+export interface ToolCall {
+  toolCallId: string;
+  /** The tool's name as the model sees it. */
+  toolName: string;
+  args: any;
+  /** The provider ran it itself, so the engine does not. */
+  providerExecuted?: boolean;
+}
+
+/** A tool as a model sees it. `parameters` is JSON Schema. */
+export interface ModelTool {
+  name: string;
+  description?: string;
+  parameters: Record<string, any>;
+}
+
+export interface ModelUsage {
+  promptTokens: number;
+  completionTokens: number;
+  totalTokens?: number;
+  cacheReadInputTokens?: number;
+  cacheCreationInputTokens?: number;
+}
+
+/** What a model is asked. */
+export interface ModelOptions {
+  messages: ModelMessage[];
+  tools?: ModelTool[];
+  /** JSON Schema, when the answer should be structured. */
+  outputSchema?: Record<string, any>;
+  maxTokens?: number;
+  providerOptions?: ProviderOptions;
+  /** Which call of the generator's loop this is, from 0. */
+  stepNumber: number;
+}
+
+/** What a model answers: a text, a structured answer, or tools to run before it is asked again. */
+export interface ModelReply {
+  text?: string;
+  reasoning?: string;
+  structuredOutput?: unknown;
+  toolCalls?: readonly (Pick<ToolCall, "toolName"> & Partial<ToolCall>)[];
+  finishReason?: string;
+  usage?: Partial<ModelUsage>;
+  sources?: readonly { url: string; title?: string }[];
+  providerMetadata?: unknown;
+  resolvedIdentity?: ModelIdentity;
+}
+
+/**
+ * A model of your own. With `generateStep` the engine runs the loop and the tools around it; with `generate` alone, tool
+ * calls in its answer are told but not run.
+ */
+export type GeneratorModel =
+  | { modelId: string; generateStep(options: ModelOptions): Promise<ModelReply> }
+  | { modelId: string; generate(options: ModelOptions): Promise<ModelReply> };
+
+/** `ctx.resolveModel`. */
+export interface ModelResolver {
+  (
+    modelId: ModelName,
+    blockName?: string,
+    options?: { preferProvider?: string },
+  ): { modelId: string; generate(options: Partial<ModelOptions> & { messages: ModelMessage[] }): Promise<ModelReply> };
+  /** The name that would be asked. */
+  resolveId(modelId: ModelName): string;
+}
+
+/** Passed on to the provider. The named ones mean the same everywhere, and may also be grouped by provider. */
+export interface ProviderOptions {
+  temperature?: number;
+  topP?: number;
+  seed?: number;
+  stop?: string | readonly string[];
+  reasoningEffort?: string;
+  verbosity?: string;
+  toolChoice?: "auto" | "none" | "required" | { toolName: string };
+  [option: string]: unknown;
+}
+
+/** Whether a provider may keep parts of a prompt, so that the next call is cheaper. */
+export interface ModelCaching {
+  enabled?: boolean;
+  breakpoints?: "auto" | readonly unknown[];
+  /** Such as `5m`. */
+  ttl?: string;
+}

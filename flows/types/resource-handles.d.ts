@@ -1,0 +1,86 @@
+/**
+ * What a block gets of a resource: `ctx.resources`, and the same by scope, as in `ctx.session.resources`.
+ */
+
+import type { DefinedResource, DefinedResourceCollection, ResourceScope } from "./resources.js";
+import type { LooseState, MaybePromise, Schema } from "./schema.js";
+import type { StateHandle } from "./state.js";
+
+/** The operations of every state, and a text. `writable: false` makes every write fail. */
+export interface ResourceHandle<S = any> extends StateHandle<S> {
+  readonly state: S;
+  readonly path: string;
+  readonly scope: ResourceScope;
+  /** `<scope>/<path>`. */
+  readonly uri: string;
+  /** Of an instance of a collection. */
+  readonly key?: string;
+  readonly extension?: string;
+  /** What it was defined with. */
+  readonly config: Readonly<Record<string, any>>;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Unlike `atomicState`, the function returns the whole next state, and may be asynchronous. */
+  updateState(updater: (state: S) => MaybePromise<S>): Promise<boolean>;
+  /** The rendered content, or null when the resource has none. */
+  readContent(): Promise<string | null>;
+  readContentRaw(): Promise<string | null>;
+  writeContent(text: string): Promise<boolean>;
+}
+
+/** `"notes/today"`, or the named parts of a pattern: `{ topic: "notes" }` for `[topic]/*`. */
+export type CollectionKey = string | Record<string, string>;
+
+export interface ResourceCollectionHandle<S = any> {
+  readonly pattern: string;
+  readonly scope: ResourceScope;
+  readonly config: Readonly<Record<string, any>>;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Fails when there is no such entry; `getOptional` answers undefined instead. */
+  get(key: CollectionKey): Promise<ResourceHandle<S>>;
+  getOptional(key: CollectionKey): Promise<ResourceHandle<S> | undefined>;
+  /** Fails when the key is taken, unless `replace` is true. */
+  create(key: CollectionKey, initial?: Partial<S>, options?: { replace?: boolean }): Promise<ResourceHandle<S>>;
+  getOrCreate(key: CollectionKey, initial?: Partial<S>): Promise<ResourceHandle<S>>;
+  /** Patches an entry, or creates it from `update` and the fields that only a new entry needs. */
+  upsert(key: CollectionKey, update: Partial<S>, createOnly?: Partial<S>): Promise<ResourceHandle<S>>;
+  list(prefix?: string): Promise<ResourceHandle<S>[]>;
+  /** Does nothing when there is no such entry. */
+  delete(key: CollectionKey): Promise<void>;
+  count(): Promise<number>;
+}
+
+/** A resource that the block has not declared: only its declaration says whether it is a single one or a collection. */
+export type UndeclaredResource<S = any> = ResourceHandle<S> & ResourceCollectionHandle<S>;
+
+/** The state of a definition, or of a plain configuration in one of the older places. */
+type StateOf<D> =
+  D extends DefinedResource<infer S, any> | DefinedResourceCollection<infer S, any> ? S
+  : D extends { stateSchema: Schema<infer S, any> } ? S
+  : LooseState;
+
+type HandleOf<D> = D extends { pattern: string } ? ResourceCollectionHandle<StateOf<D>> : ResourceHandle<StateOf<D>>;
+
+/** The resources of `R` that belong to one scope. */
+export type InScope<R, P extends ResourceScope> = {
+  [K in keyof R as R[K] extends { scope: P } ? K : never]: R[K];
+};
+
+/** Plain configurations under a scope, with the scope that their place gives them. */
+export type PlacedIn<R, P extends ResourceScope> = { [K in keyof R]: R[K] & { scope: P } };
+
+interface AnyResources {
+  /** Fails with `Resource "<name>" is not registered` for a name nobody has declared. */
+  get<S = any>(name: string): UndeclaredResource<S>;
+  /** The names that can be reached from here. */
+  list(): string[];
+}
+
+/** A block that declares no resources may reach those of its flow, about which TypeScript knows nothing. */
+export interface LooseResources extends AnyResources {
+  readonly [name: string]: any;
+}
+
+/** Declared resources are typed, by property and by `get`. Every other name is reachable through `get`. */
+export type ResourceMap<R = {}> = [keyof R] extends [never]
+  ? LooseResources
+  : { readonly [K in keyof R]: HandleOf<R[K]> } & { get<K extends keyof R>(name: K): HandleOf<R[K]> } & AnyResources;

@@ -1,0 +1,27 @@
+//! The checkpoints of a request (seed 001).
+
+use engine::views::Events;
+use engine::views::snapshots::snapshots;
+
+use super::Workspace;
+use crate::fault::Fault;
+use crate::views::{CheckpointRow, Json};
+
+impl Workspace {
+    /// The checkpoints of a request: the latest of every durable sequencer instance, oldest first.
+    pub fn checkpoints(&self, request: &str) -> Result<Vec<CheckpointRow>, Fault> {
+        let (_, events) = self.log_of(request)?;
+        let mut found: Vec<_> = snapshots(Events::new(&events)).into_iter().filter(|(_, one)| one.durable).collect();
+        found.sort_by_key(|(seq, _)| *seq);
+        let rows = found.into_iter().map(|(_, one)| CheckpointRow {
+            block_instance_id: one.instance.to_string(),
+            path: one.path.to_string(),
+            state: Json(one.state.to_json()),
+            version: one.version,
+            step_name: one.step_name.to_string(),
+            terminal: one.terminal,
+            created_at: one.at,
+        });
+        Ok(rows.collect())
+    }
+}

@@ -1,0 +1,73 @@
+//! The items of a session or a request, as an audience sees them.
+
+use std::sync::Arc;
+
+use engine::event::RequestStatus;
+use engine::views::Events;
+use engine::views::history::{self, Limit, Query};
+use engine::views::items::{Audience, Item, items};
+use engine::views::retention::{Past, Retention};
+use store::{EventQuery, RequestQuery};
+
+use super::Workspace;
+use crate::fault::Fault;
+use crate::views::ItemRow;
+
+impl Workspace {
+    /// The items of a request or a session, as an audience sees them, oldest first. A limit cuts off
+    /// the oldest, as it does for a flow; the history of a session is that of its completed requests.
+    pub fn items(
+        &self,
+        session: Option<&str>,
+        request: Option<&str>,
+        audience: Audience,
+        limit: Option<Limit>,
+    ) -> Result<Vec<ItemRow>, Fault> {
+        let requests = match (session, request) {
+            (_, Some(request)) => vec![self.request(request)?],
+            (Some(session), None) => {
+                self.session(session)?;
+                let query = RequestQuery { session: Some(session.to_owned()), ..RequestQuery::default() };
+                let mut rows = self.requests(query)?;
+                rows.reverse();
+                if audience == Audience::History {
+                    rows.retain(|row| row.status == RequestStatus::Completed);
+                }
+                rows
+            }
+            (None, None) => return Err(Fault::invalid("name a session or a request")),
+        };
+        let mut turns = Vec::new();
+        let mut past = Vec::new();
+        let mut retention = None;
+        for request in requests {
+            let events = self.store.events(&request.id, &EventQuery::default()).map_err(Fault::internal)?;
+            let id: Arc<str> = request.id.into();
+            let turn = items(&id, Events::new(&events), !request.status.is_terminal());
+            // What counts is the newest request's word, at the time it began.
+            retention = Retention::recorded(&events);
+            if request.status == RequestStatus::Completed {
+                let lasting = turn.iter().filter(|item| !item.transient).count();
+                past.push((turns.len(), Past::of(&events, lasting)));
+            }
+            turns.push(turn);
+        }
+        if let Some((retention, now)) = retention.filter(|_| session.is_some()) {
+            forget(&mut turns, past, &retention, now);
+        }
+        let lasting = matches!(audience, Audience::Client | Audience::History);
+        let query = Query { limit, include_transient: !lasting, ..Query::default() };
+        Ok(history::select(turns, Vec::new(), audience, &query).into_iter().map(ItemRow::from).collect())
+    }
+}
+
+/// Takes the completed requests that a session no longer keeps in sight out of its turns.
+fn forget(turns: &mut Vec<Vec<Item>>, past: Vec<(usize, Past)>, retention: &Retention, now: i64) {
+    let requests: Vec<Past> = past.iter().map(|(_, past)| *past).collect();
+    let gone: Vec<usize> = past[..retention.evicts(&requests, now)].iter().map(|(at, _)| *at).collect();
+    let mut at = 0;
+    turns.retain(|_| {
+        at += 1;
+        !gone.contains(&(at - 1))
+    });
+}

@@ -1,0 +1,352 @@
+//! The blocks, functions and schemas of a loaded bundle: from the SDK's descriptions to the engine's flow.
+//!
+//! Must not interpret a flow: it only names what the engine will run.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use engine::callable::{Field, Fun, SchemaRef};
+use engine::data::from_json;
+use engine::error::FlowError;
+use engine::flow::{
+    Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, ContainerItem, Declaration, Each, Flow, Generator,
+    History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Settings, Text,
+    TokenBudget, ToolIdentity, ToolSettings, number_steps,
+};
+use engine::resource::Resources;
+use engine::scope::ScopeKind;
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::bridge::ScriptFunction;
+use crate::schema::ScriptSchema;
+use crate::vm::Vm;
+use crate::wire::*;
+
+/// The blocks, functions and schemas of one loaded bundle, each made once.
+#[derive(Default)]
+pub(crate) struct Registry {
+    blocks: RefCell<HashMap<u32, Rc<Block>>>,
+    functions: RefCell<HashMap<u32, Fun>>,
+}
+
+impl Registry {
+    pub(crate) fn function(self: &Rc<Self>, vm: &Rc<Vm>, id: u32) -> Fun {
+        let mut functions = self.functions.borrow_mut();
+        functions
+            .entry(id)
+            .or_insert_with(|| Rc::new(ScriptFunction { vm: vm.clone(), registry: self.clone(), id }))
+            .clone()
+    }
+
+    /// A block that a factory made while the flow runs.
+    pub(crate) fn late(self: &Rc<Self>, vm: &Rc<Vm>, json: &str) -> Result<Rc<Block>, FlowError> {
+        #[derive(Deserialize)]
+        struct Late {
+            id: u32,
+            blocks: Vec<WireBlock>,
+        }
+        let wire: Late = from_json(json).map_err(|error| FlowError::plain(error.to_string()))?;
+        for block in wire.blocks {
+            self.add(vm, block)?;
+        }
+        self.block(wire.id)
+    }
+
+    /// Several such blocks.
+    pub(crate) fn late_all(self: &Rc<Self>, vm: &Rc<Vm>, json: &str) -> Result<Vec<Rc<Block>>, FlowError> {
+        let each: Vec<Box<serde_json::value::RawValue>> =
+            serde_json::from_str(json).map_err(|error| FlowError::plain(error.to_string()))?;
+        each.iter().map(|block| self.late(vm, block.get())).collect()
+    }
+
+    fn block(&self, id: u32) -> Result<Rc<Block>, FlowError> {
+        self.blocks.borrow().get(&id).cloned().ok_or_else(|| FlowError::plain(format!("block {id} is not described")))
+    }
+
+    fn optional(&self, id: Option<u32>) -> Result<Option<Rc<Block>>, FlowError> {
+        id.map(|id| self.block(id)).transpose()
+    }
+
+    pub(crate) fn flow(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireFlow, code_hash: &str) -> Result<Flow, FlowError> {
+        for block in wire.blocks {
+            self.add(vm, block)?;
+        }
+        let mut actions = IndexMap::new();
+        for (name, action) in wire.actions {
+            actions.insert(
+                name,
+                Action {
+                    input_schema: action.input_schema.map(|id| schema(vm, id, None)),
+                    description: action.description,
+                    block: self.block(action.block)?,
+                    hooks: ActionHooks {
+                        on_completed: self.optional(action.hooks.on_completed)?,
+                        on_errored: self.optional(action.hooks.on_errored)?,
+                    },
+                    user_message: action.user_message.map(|id| self.function(vm, id)),
+                    concurrency: action.concurrency.map(|wire| wire.build(vm)),
+                    token_budget: action.token_budget.map(|budget| TokenBudget {
+                        max_total_tokens: budget.max_total_tokens,
+                        warn_at: budget.warn_at,
+                        on_exceeded: match budget.on_exceeded.as_str() {
+                            "stop" => OnExceeded::Stop,
+                            "warn" => OnExceeded::Warn,
+                            _ => OnExceeded::Error,
+                        },
+                    }),
+                },
+            );
+        }
+        let own = wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<Vec<_>, _>>()?;
+        let declarations = wire
+            .declarations
+            .into_iter()
+            .filter_map(|wire| {
+                let scope = ScopeKind::parse(&wire.scope)?;
+                Some(Declaration { scope, owner: wire.owner, schema: wire.schema.build(vm) })
+            })
+            .collect();
+        let cas = wire.settings.cas.into_iter().filter_map(|(scope, cas)| {
+            Some((ScopeKind::parse(&scope)?, Cas { max_retries: cas.max_retries, base_delay_ms: cas.base_delay_ms }))
+        });
+        let settings = Settings {
+            mutation_timeout_ms: wire.settings.mutation_timeout_ms,
+            cas: cas.collect(),
+            history_turns: wire.settings.history_turns,
+            retention: wire.settings.retention,
+        };
+        let mut flow = Flow {
+            kind: wire.kind.into(),
+            actions,
+            declarations,
+            resources: Resources::default(),
+            code_hash: code_hash.to_owned(),
+            settings,
+            hooks: RequestHooks {
+                on_started: self.optional(wire.hooks.on_started)?,
+                on_completed: self.optional(wire.hooks.on_completed)?,
+                on_errored: self.optional(wire.hooks.on_errored)?,
+                on_finished: self.optional(wire.hooks.on_finished)?,
+                on_step_errored: self.optional(wire.hooks.on_step_errored)?,
+            },
+        };
+        flow.resources = Resources::gather(own, &flow.blocks())?;
+        Ok(flow)
+    }
+
+    fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
+        let function = |id: Option<u32>| id.map(|id| self.function(vm, id));
+        let needed = |id: Option<u32>, what: &str| {
+            function(id).ok_or_else(|| FlowError::plain(format!("block \"{}\" has no {what}", wire.name)))
+        };
+        let body = match wire.kind.as_str() {
+            "handler" => Body::Handler { execute: needed(wire.execute, "execute function")? },
+            "router" => Body::Router {
+                routes: wire.routes.iter().map(|id| self.block(*id)).collect::<Result<_, _>>()?,
+                execute: needed(wire.execute, "execute function")?,
+                validate: function(wire.validate_route),
+            },
+            "tool" => Body::Tool {
+                block: self.block(wire.tool.ok_or_else(|| FlowError::plain("asTool has no block"))?)?,
+                identity: ToolIdentity {
+                    agent_type: wire.agent_type,
+                    item_visibility: wire.item_visibility,
+                    agent_name: wire.agent_name,
+                },
+            },
+            "sequencer" => {
+                let operations =
+                    wire.steps.into_iter().map(|step| self.operation(vm, step)).collect::<Result<Vec<_>, _>>()?;
+                Body::Sequencer { steps: number_steps(operations), durable: wire.durable }
+            }
+            _ => {
+                let settings = wire
+                    .generator
+                    .ok_or_else(|| FlowError::plain(format!("block \"{}\" has no generator settings", wire.name)))?;
+                Body::Generator(Box::new(self.generator(vm, settings)?))
+            }
+        };
+        let active_status = wire.active_status.map(|text| self.text(vm, text));
+        let block = Block {
+            name: wire.name.as_str().into(),
+            body,
+            description: wire.description,
+            input_schema: wire.input_schema.map(|id| schema(vm, id, None)),
+            output_schema: wire.output_schema.map(|id| schema(vm, id, None)),
+            state_schema: wire.state_schema.map(|state| state.build(vm)),
+            connect_input: function(wire.connect_input),
+            connect_output: function(wire.connect_output),
+            map_model_output: function(wire.map_model_output),
+            cache: wire.cache.map(|cache| Cache {
+                ttl_ms: cache.ttl_ms,
+                key: function(cache.key),
+                keep_if: function(cache.keep_if),
+            }),
+            on_completed: function(wire.on_completed),
+            on_errored: function(wire.on_errored),
+            retry: wire.retry.map(WireRetry::build),
+            transient: wire.transient,
+            active_status,
+            container: wire.container.map(|container| ContainerItem {
+                component: container.component,
+                label: container.label.map(|text| self.text(vm, text)),
+                metadata: container.metadata.map(|text| self.text(vm, text)),
+            }),
+            rescue: wire
+                .rescue
+                .into_iter()
+                .map(|handler| Ok(Rescue { when: handler.when, block: self.block(handler.block)? }))
+                .collect::<Result<_, FlowError>>()?,
+            resources: wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<_, _>>()?,
+            uses: wire.uses,
+        };
+        self.blocks.borrow_mut().insert(wire.id, Rc::new(block));
+        Ok(())
+    }
+
+    fn text(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireText) -> Text {
+        match wire {
+            WireText::Fixed(value) => Text::Fixed(value),
+            WireText::Call(id) => Text::Call(self.function(vm, id)),
+        }
+    }
+
+    fn generator(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireGenerator) -> Result<Generator, FlowError> {
+        let text = |wire: WireText| self.text(vm, wire);
+        Ok(Generator {
+            model: match (wire.instance, wire.model) {
+                (Some(instance), _) => Model::Instance(self.instance(vm, instance)),
+                (None, Some(named)) => Model::Named(text(named)),
+                (None, None) => Model::Named(Text::Fixed(Value::Null)),
+            },
+            prompt: wire.prompt.into_iter().map(text).collect(),
+            context: wire.context.into_iter().flatten().map(text).collect(),
+            history: match (wire.history_slot, wire.history) {
+                (Some(slot), _) => Some(History::Slot(text(slot))),
+                (None, query) => query.map(History::Query),
+            },
+            user: wire.user.map(text),
+            structured: wire.structured,
+            agent_type: wire.agent_type,
+            item_visibility: wire.item_visibility,
+            agent_name: wire.agent_name,
+            tools: wire.tools.iter().map(|id| self.block(*id)).collect::<Result<_, _>>()?,
+            tools_call: wire.tools_call.map(|id| self.function(vm, id)),
+            describe_tools: wire.describe_tools,
+            max_iterations: wire.max_iterations.max(1.0) as u32,
+            run_tools: wire.run_tools,
+            stop_when: wire.stop_when.map(|id| self.function(vm, id)),
+            max_tokens: wire.max_tokens,
+            provider_options: wire.provider_options.map(text),
+            repair: Repair {
+                attempts: wire.repair.attempts,
+                coerce: wire.repair.coerce,
+                call: wire.repair.call.map(|id| self.function(vm, id)),
+            },
+            tool_settings: ToolSettings {
+                timeout_ms: wire.tool_settings.timeout_ms,
+                serial: wire.tool_settings.serial,
+                retry: wire.tool_settings.retry.map(WireRetry::build),
+                on_started: self.hook(vm, wire.tool_settings.on_started)?,
+                on_completed: self.hook(vm, wire.tool_settings.on_completed)?,
+                on_errored: self.hook(vm, wire.tool_settings.on_errored)?,
+            },
+        })
+    }
+
+    pub(crate) fn instance(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireInstance) -> Rc<ModelInstance> {
+        Rc::new(ModelInstance {
+            id: wire.model_id,
+            step: wire.step.map(|id| self.function(vm, id)),
+            whole: wire.whole.map(|id| self.function(vm, id)),
+        })
+    }
+
+    fn hook(self: &Rc<Self>, vm: &Rc<Vm>, wire: Option<WireHook>) -> Result<Option<Hook>, FlowError> {
+        Ok(match wire {
+            None => None,
+            Some(WireHook::Call(id)) => Some(Hook::Call(self.function(vm, id))),
+            Some(WireHook::Block(id)) => Some(Hook::Block(self.block(id)?)),
+        })
+    }
+
+    fn operation(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireStep) -> Result<Operation, FlowError> {
+        let function = |id: Option<u32>| id.map(|id| self.function(vm, id));
+        let missing = |what: &str| FlowError::plain(format!("{} has no {what}", wire.op));
+        let child = match wire.block {
+            Some(id) => Some(Child { connector: function(wire.connector), block: self.block(id)? }),
+            None => None,
+        };
+        let arms = || {
+            wire.arms
+                .iter()
+                .map(|arm| {
+                    Ok(Arm {
+                        key: arm.key.clone().unwrap_or_default(),
+                        condition: function(arm.condition),
+                        child: Child { connector: function(arm.connector), block: self.block(arm.block)? },
+                    })
+                })
+                .collect::<Result<Vec<_>, FlowError>>()
+        };
+        let call = function(wire.call);
+        let condition = || function(wire.condition).ok_or_else(|| missing("condition"));
+        let limit = wire.limit.map(|limit| limit.max(1.0) as usize);
+        let each = |block: Option<Child>| match (block, function(wire.each)) {
+            (Some(child), _) => Ok((child.connector, Each::Block(child.block))),
+            (None, Some(factory)) => Ok((function(wire.connector), Each::Factory(factory))),
+            (None, None) => Err(missing("block")),
+        };
+        Ok(match (wire.op.as_str(), child, call) {
+            ("step", Some(child), _) => Operation::Step(child),
+            ("stepIf", Some(child), _) => Operation::StepIf { condition: condition()?, child },
+            ("map", _, Some(call)) => Operation::Map(call),
+            ("connectInput", _, Some(call)) => Operation::ConnectInput(call),
+            ("tap", Some(child), _) => Operation::Tap(child),
+            ("tap", None, Some(call)) => Operation::TapCall(call),
+            ("tapIf", Some(child), _) => Operation::TapIf { condition: condition()?, child },
+            ("tapIf", None, Some(call)) => Operation::TapCallIf { condition: condition()?, call },
+            ("exitIf", ..) => Operation::ExitIf(condition()?),
+            ("throwIf", _, Some(call)) => Operation::ThrowIf { condition: condition()?, call },
+            ("parallel", ..) => Operation::Parallel { arms: arms()?, limit },
+            ("stepAll", ..) => Operation::StepAll { arms: arms()?, limit },
+            ("stepAny", ..) => Operation::StepAny { arms: arms()? },
+            ("race", ..) => Operation::Race { arms: arms()?, limit },
+            ("branch", ..) => Operation::Branch { arms: arms()? },
+            ("forEach", child, _) => {
+                let (connector, each) = each(child)?;
+                Operation::ForEach { connector, each, limit }
+            }
+            ("forEachBackground", child, _) => {
+                let (connector, each) = each(child)?;
+                Operation::ForEachBackground { connector, each, limit: limit.unwrap_or(16) }
+            }
+            ("doUntil", Some(child), _) => Operation::Loop { condition: condition()?, until: true, child },
+            ("doWhile", Some(child), _) => Operation::Loop { condition: condition()?, until: false, child },
+            ("loopBack", ..) => Operation::LoopBack {
+                target: wire.target.clone().ok_or_else(|| missing("target"))?,
+                when: function(wire.condition),
+                max_iterations: limit.unwrap_or(1) as u32,
+            },
+            ("work", Some(child), _) => {
+                Operation::Work { condition: function(wire.condition), child, name: wire.target.clone() }
+            }
+            ("waitForWork", ..) => {
+                Operation::WaitForWork { fail_on_error: wire.fail_on_error, timeout_ms: wire.timeout_ms }
+            }
+            ("waitForCondition", _, wake_on) => Operation::WaitForCondition {
+                condition: condition()?,
+                wake_on,
+                timeout_ms: wire.timeout_ms.ok_or_else(|| missing("timeoutMs"))?,
+            },
+            _ => return Err(FlowError::plain(format!("operation \"{}\" is not understood", wire.op))),
+        })
+    }
+}
+
+pub(crate) fn schema(vm: &Rc<Vm>, id: u32, fields: Option<Vec<Field>>) -> SchemaRef {
+    Rc::new(ScriptSchema { vm: vm.clone(), id, fields })
+}

@@ -1,0 +1,286 @@
+//! The SDK's descriptions of a flow, as they cross from JavaScript.
+//!
+//! Numbers stand for functions, schemas and blocks of the bundle.
+
+use std::rc::Rc;
+
+use engine::callable::{Field, SchemaRef};
+use engine::flow::Retry;
+use engine::item::{AgentType, Visibility};
+use engine::views::retention::Retention;
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::policies::WireConcurrency;
+use crate::registry::schema;
+use crate::resources::WireResource;
+use crate::vm::Vm;
+
+#[derive(Deserialize)]
+pub(crate) struct WireFlow {
+    pub(crate) kind: String,
+    pub(crate) actions: IndexMap<String, WireAction>,
+    pub(crate) hooks: WireHooks,
+    pub(crate) declarations: Vec<WireDeclaration>,
+    pub(crate) blocks: Vec<WireBlock>,
+    pub(crate) resources: Vec<WireResource>,
+    pub(crate) settings: WireSettings,
+    pub(crate) client: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireSettings {
+    pub(crate) mutation_timeout_ms: Option<u64>,
+    pub(crate) cas: IndexMap<String, WireCas>,
+    pub(crate) history_turns: usize,
+    pub(crate) retention: Option<Retention>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireCas {
+    pub(crate) max_retries: u32,
+    pub(crate) base_delay_ms: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireAction {
+    pub(crate) block: u32,
+    pub(crate) input_schema: Option<u32>,
+    pub(crate) description: Option<String>,
+    pub(crate) user_message: Option<u32>,
+    pub(crate) token_budget: Option<WireBudget>,
+    pub(crate) concurrency: Option<WireConcurrency>,
+    pub(crate) hooks: WireHooks,
+}
+
+/// The blocks of a request's hooks, or of an action's, which has some of them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireHooks {
+    pub(crate) on_started: Option<u32>,
+    pub(crate) on_completed: Option<u32>,
+    pub(crate) on_errored: Option<u32>,
+    pub(crate) on_finished: Option<u32>,
+    pub(crate) on_step_errored: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireBudget {
+    pub(crate) max_total_tokens: u64,
+    pub(crate) warn_at: Option<u64>,
+    pub(crate) on_exceeded: String,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct WireDeclaration {
+    pub(crate) scope: String,
+    pub(crate) owner: String,
+    pub(crate) schema: WireState,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct WireState {
+    pub(crate) id: u32,
+    pub(crate) fields: Option<Vec<WireField>>,
+}
+
+impl WireState {
+    pub(crate) fn build(self, vm: &Rc<Vm>) -> SchemaRef {
+        let fields = self.fields.map(|fields| {
+            fields
+                .into_iter()
+                .map(|field| Field { name: field.name, default: field.default, transient: field.transient })
+                .collect()
+        });
+        schema(vm, self.id, fields)
+    }
+}
+
+#[derive(Deserialize)]
+pub(crate) struct WireField {
+    pub(crate) name: String,
+    pub(crate) default: Option<Value>,
+    pub(crate) transient: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireBlock {
+    pub(crate) id: u32,
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) description: Option<String>,
+    pub(crate) input_schema: Option<u32>,
+    pub(crate) output_schema: Option<u32>,
+    pub(crate) state_schema: Option<WireState>,
+    pub(crate) connect_input: Option<u32>,
+    pub(crate) connect_output: Option<u32>,
+    pub(crate) map_model_output: Option<u32>,
+    pub(crate) cache: Option<WireCache>,
+    pub(crate) on_completed: Option<u32>,
+    pub(crate) on_errored: Option<u32>,
+    pub(crate) retry: Option<WireRetry>,
+    #[serde(default)]
+    pub(crate) transient: bool,
+    pub(crate) active_status: Option<WireText>,
+    pub(crate) container: Option<WireContainer>,
+    pub(crate) execute: Option<u32>,
+    pub(crate) validate_route: Option<u32>,
+    #[serde(default)]
+    pub(crate) routes: Vec<u32>,
+    #[serde(default)]
+    pub(crate) steps: Vec<WireStep>,
+    #[serde(default)]
+    pub(crate) durable: bool,
+    pub(crate) generator: Option<WireGenerator>,
+    #[serde(default)]
+    pub(crate) rescue: Vec<WireHandler>,
+    #[serde(default)]
+    pub(crate) resources: Vec<WireResource>,
+    pub(crate) uses: Vec<u32>,
+    pub(crate) tool: Option<u32>,
+    pub(crate) agent_type: Option<AgentType>,
+    pub(crate) item_visibility: Option<Visibility>,
+    pub(crate) agent_name: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct WireContainer {
+    pub(crate) component: Option<String>,
+    pub(crate) label: Option<WireText>,
+    pub(crate) metadata: Option<WireText>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireRetry {
+    pub(crate) max_attempts: u32,
+    pub(crate) base_delay_ms: u64,
+    pub(crate) max_delay_ms: u64,
+    pub(crate) retryable_errors: Vec<String>,
+}
+
+impl WireRetry {
+    pub(crate) fn build(self) -> Retry {
+        Retry {
+            max_attempts: self.max_attempts,
+            base_delay_ms: self.base_delay_ms,
+            max_delay_ms: self.max_delay_ms,
+            retryable_errors: self.retryable_errors,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireCache {
+    pub(crate) ttl_ms: Option<u64>,
+    pub(crate) key: Option<u32>,
+    pub(crate) keep_if: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WireText {
+    Fixed(Value),
+    Call(u32),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireStep {
+    pub(crate) op: String,
+    pub(crate) block: Option<u32>,
+    pub(crate) connector: Option<u32>,
+    pub(crate) condition: Option<u32>,
+    pub(crate) call: Option<u32>,
+    #[serde(default)]
+    pub(crate) arms: Vec<WireArm>,
+    pub(crate) each: Option<u32>,
+    pub(crate) target: Option<String>,
+    pub(crate) limit: Option<f64>,
+    #[serde(default)]
+    pub(crate) fail_on_error: bool,
+    pub(crate) timeout_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct WireArm {
+    pub(crate) key: Option<String>,
+    pub(crate) block: u32,
+    pub(crate) connector: Option<u32>,
+    pub(crate) condition: Option<u32>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct WireHandler {
+    pub(crate) when: Vec<String>,
+    pub(crate) block: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireGenerator {
+    pub(crate) model: Option<WireText>,
+    pub(crate) instance: Option<WireInstance>,
+    pub(crate) prompt: Vec<WireText>,
+    #[serde(default)]
+    pub(crate) context: Vec<Option<WireText>>,
+    pub(crate) history: Option<Value>,
+    pub(crate) history_slot: Option<WireText>,
+    pub(crate) user: Option<WireText>,
+    pub(crate) structured: bool,
+    pub(crate) agent_type: Option<AgentType>,
+    pub(crate) item_visibility: Option<Visibility>,
+    pub(crate) agent_name: Option<String>,
+    #[serde(default)]
+    pub(crate) tools: Vec<u32>,
+    pub(crate) tools_call: Option<u32>,
+    pub(crate) describe_tools: bool,
+    pub(crate) max_iterations: f64,
+    pub(crate) run_tools: bool,
+    pub(crate) stop_when: Option<u32>,
+    pub(crate) max_tokens: Option<u32>,
+    pub(crate) provider_options: Option<WireText>,
+    pub(crate) repair: WireRepair,
+    pub(crate) tool_settings: WireToolSettings,
+}
+
+/// An author's own model, by the functions that answer.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireInstance {
+    pub(crate) model_id: String,
+    pub(crate) step: Option<u32>,
+    pub(crate) whole: Option<u32>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct WireRepair {
+    pub(crate) attempts: u32,
+    pub(crate) coerce: Option<String>,
+    pub(crate) call: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireToolSettings {
+    pub(crate) timeout_ms: Option<u64>,
+    pub(crate) serial: bool,
+    pub(crate) retry: Option<WireRetry>,
+    pub(crate) on_started: Option<WireHook>,
+    pub(crate) on_completed: Option<WireHook>,
+    pub(crate) on_errored: Option<WireHook>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WireHook {
+    Call(u32),
+    Block(u32),
+}

@@ -1,0 +1,261 @@
+//! The words of the command line: commands, flags, and what each may be (`design/interface.md` §1).
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use engine::event::RequestStatus;
+use runner::{At, Audience, Durability};
+
+#[derive(Parser)]
+#[command(
+    name = "flowglass",
+    version,
+    about = "A desktop debugger for AI flows",
+    args_conflicts_with_subcommands = false
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Args)]
+pub(crate) struct Global {
+    /// The workspace: the folder with the flows
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// The database (default: DIR/.flowglass/flowglass.db)
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) data: Option<PathBuf>,
+    /// One JSON document on stdout
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// What a commit survives: a killed process, or a lost power supply
+    #[arg(long, global = true, value_name = "process|power", value_parser = durability)]
+    pub(crate) durability: Option<Durability>,
+    /// Let keys go to the addresses that flowglass.json names
+    #[arg(long, global = true)]
+    pub(crate) trust: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Page {
+    /// At most this many
+    #[arg(long)]
+    pub(crate) limit: Option<u64>,
+    /// Leave out this many first
+    #[arg(long)]
+    pub(crate) offset: Option<u64>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Open the window
+    Open {
+        /// The workspace
+        dir: Option<PathBuf>,
+    },
+    /// List the flows, their actions and input schemas
+    Flows {
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Load every flow and print what is wrong; exit 1 if any fails
+    Check,
+    /// Run an action
+    Run(Run),
+    /// Go on with an interrupted, aborted or failed request; what it finished is not run again
+    Resume {
+        request: String,
+        /// Mock models, by the script beside the flow or by this one
+        #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+        mock: Option<String>,
+    },
+    /// Abort a request that is queued or runs, in whatever process
+    Abort { request: String },
+    /// List sessions, newest first
+    Sessions {
+        #[arg(long)]
+        user: Option<String>,
+        #[arg(long)]
+        flow: Option<String>,
+        #[arg(long)]
+        project: Option<String>,
+        #[arg(long, value_parser = status)]
+        status: Option<RequestStatus>,
+        /// Part of an id, a title or a flow's name
+        #[arg(long)]
+        search: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// List requests, newest first
+    Requests {
+        #[arg(long)]
+        session: Option<String>,
+        #[arg(long, value_parser = status)]
+        status: Option<RequestStatus>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Show one request with every block's input and output
+    Show { request: String },
+    /// The raw events of a request
+    Events {
+        request: String,
+        /// The first event to show
+        #[arg(long, value_name = "SEQ")]
+        from: Option<u64>,
+        /// Only this kind
+        #[arg(long, value_parser = kind)]
+        kind: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// The items of a session or a request, oldest first
+    Items {
+        #[arg(long, conflicts_with = "request", required_unless_present = "request")]
+        session: Option<String>,
+        #[arg(long)]
+        request: Option<String>,
+        #[arg(long, default_value = "all", value_parser = audience)]
+        view: Audience,
+        /// Only this type
+        #[arg(long = "type", value_name = "TYPE", value_parser = item_type)]
+        item_type: Option<String>,
+        /// Only the newest requests
+        #[arg(long, value_name = "N", conflicts_with = "tokens")]
+        turns: Option<usize>,
+        /// Only the newest that fit, at four characters a token
+        #[arg(long, value_name = "N")]
+        tokens: Option<usize>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// The journal of a session, oldest first
+    Journal {
+        #[arg(long)]
+        session: String,
+        /// Only entries with this tag
+        #[arg(long)]
+        tag: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// The checkpoints of a request: the latest state of every durable sequencer
+    Checkpoints {
+        request: String,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// The state of a session, a user, a project, or of every scope at an instant of a request
+    #[command(group = clap::ArgGroup::new("whose").required(true))]
+    State {
+        #[arg(long, group = "whose")]
+        session: Option<String>,
+        #[arg(long, group = "whose")]
+        user: Option<String>,
+        #[arg(long, group = "whose")]
+        project: Option<String>,
+        #[arg(long, group = "whose")]
+        request: Option<String>,
+        /// An event's number, or a block's path: just after that block finished
+        #[arg(long, value_name = "SEQ|PATH", conflicts_with_all = ["session", "user", "project"], value_parser = at)]
+        at: Option<At>,
+    },
+    /// What differs between two instants of a request, or between two requests
+    Diff {
+        request: String,
+        #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
+        from: Option<At>,
+        #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
+        to: Option<At>,
+        /// Compare with this request
+        #[arg(long, value_name = "REQUEST2")]
+        with: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Sizes and counts of the database
+    Stats,
+    /// Run an example, look into it, and print what a window would show
+    Demo,
+}
+
+#[derive(Args)]
+pub(crate) struct Run {
+    pub(crate) flow: String,
+    pub(crate) action: String,
+    /// Who asks
+    #[arg(long)]
+    pub(crate) user: String,
+    /// The conversation (default: a new one)
+    #[arg(long)]
+    pub(crate) session: Option<String>,
+    /// The team
+    #[arg(long)]
+    pub(crate) project: Option<String>,
+    /// The request's id (default: a new one)
+    #[arg(long)]
+    pub(crate) request: Option<String>,
+    /// JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    pub(crate) input: Option<String>,
+    /// Mock models, by the script beside the flow or by this one
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) mock: Option<String>,
+    /// One event a line as it happens, the result last
+    #[arg(long)]
+    pub(crate) events: bool,
+}
+
+fn status(text: &str) -> Result<RequestStatus, String> {
+    RequestStatus::parse(text).ok_or_else(|| {
+        "one of queued, in_progress, completed, incomplete, failed, suspended, interrupted, aborted".to_owned()
+    })
+}
+
+fn durability(text: &str) -> Result<Durability, String> {
+    match text {
+        "process" => Ok(Durability::Process),
+        "power" => Ok(Durability::Power),
+        _ => Err("one of process, power".to_owned()),
+    }
+}
+
+fn audience(text: &str) -> Result<Audience, String> {
+    Audience::parse(text).ok_or_else(|| "one of all, client, history, trace".to_owned())
+}
+
+fn kind(text: &str) -> Result<String, String> {
+    match engine::event::KINDS.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("one of {}", engine::event::KINDS.join(", "))),
+    }
+}
+
+/// A type of items in its canonical spelling.
+fn item_type(text: &str) -> Result<String, String> {
+    let canonical = engine::item::canonical_item_type(text);
+    match engine::item::ITEM_TYPES.contains(&canonical) {
+        true => Ok(canonical.to_owned()),
+        false => Err(format!("one of {}", engine::item::ITEM_TYPES.join(", "))),
+    }
+}
+
+fn at(text: &str) -> Result<At, String> {
+    match text.parse() {
+        Ok(seq) => Ok(At::Seq(seq)),
+        Err(_) if text.starts_with("root") => Ok(At::Path(text.to_owned())),
+        Err(_) => Err("an event's number, or a path that begins with root".to_owned()),
+    }
+}
+
+impl Page {
+    pub(crate) fn cut<T>(&self, all: Vec<T>) -> Vec<T> {
+        let skip = self.offset.unwrap_or(0) as usize;
+        let take = self.limit.map_or(usize::MAX, |limit| limit as usize);
+        all.into_iter().skip(skip).take(take).collect()
+    }
+}

@@ -1,0 +1,110 @@
+//! State for people: at an instant, as checkpoints, as differences; and a session's journal.
+
+use std::fmt::Write as _;
+
+use engine::views::diff::DifferenceKind;
+use runner::{Change, CheckpointRow, Json, StateView};
+use serde_json::Value;
+
+use super::{cut, short, table, time};
+
+/// A session's journal, one entry a line.
+pub(crate) fn journal(entries: &[Json]) -> String {
+    let rows: Vec<_> = entries
+        .iter()
+        .map(|Json(entry)| {
+            let word = |key: &str| entry[key].as_str().unwrap_or_default();
+            let tags: Vec<&str> = entry["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            vec![
+                time(entry["ts"].as_i64().unwrap_or_default()),
+                word("source").to_owned(),
+                tags.join(" "),
+                cut(word("text")),
+            ]
+        })
+        .collect();
+    table(&["NOTED (UTC)", "SOURCE", "TAGS", "TEXT"], &rows)
+}
+
+pub(crate) fn checkpoints(checkpoints: &[CheckpointRow]) -> String {
+    let mut text = String::new();
+    for one in checkpoints {
+        let stands = if one.terminal { "ended" } else { "goes on" };
+        let _ = writeln!(
+            text,
+            "{} (version {}, by {}, {stands})\n{}",
+            one.block_instance_id,
+            one.version,
+            one.step_name,
+            indented(&one.state.0)
+        );
+    }
+    if text.is_empty() { "no checkpoints: no durable sequencer with a stateSchema began\n".to_owned() } else { text }
+}
+
+pub(crate) fn state(state: &StateView) -> String {
+    let mut text = String::new();
+    if let Some(seq) = state.seq {
+        let _ = writeln!(text, "at event {seq}");
+    }
+    let scopes =
+        [("request", &state.request), ("session", &state.session), ("user", &state.user), ("project", &state.project)];
+    let version = |name: &str| state.versions.get(name).copied().unwrap_or(0);
+    for (name, value) in scopes {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{name} (version {})\n{}", version(name), indented(&value.0));
+        }
+    }
+    for (instance, value) in &state.sequencers {
+        let _ = writeln!(text, "{instance} (version {})\n{}", version(instance), indented(&value.0));
+    }
+    for (resource, value) in &state.resources {
+        let _ = writeln!(text, "{resource} (version {})\n{}", version(resource), indented(&value.0));
+        if let Some(content) = state.contents.get(resource) {
+            let _ = writeln!(text, "  content {}", short(&Value::String(content.clone())));
+        }
+    }
+    if let Some(seen) = &state.client_data {
+        let _ = writeln!(text, "what a client sees\n{}", indented(&seen.0));
+    }
+    if let Some(problem) = &state.client_data_error {
+        let _ = writeln!(text, "what a client sees cannot be told: {problem}");
+    }
+    text
+}
+
+fn indented(value: &Value) -> String {
+    let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
+    pretty.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+pub(crate) fn changes(changes: &[Change]) -> String {
+    if changes.is_empty() {
+        return "no differences\n".to_owned();
+    }
+    let rows: Vec<_> = changes
+        .iter()
+        .map(|change| {
+            let sign = match change.kind {
+                DifferenceKind::Added => "+",
+                DifferenceKind::Removed => "-",
+                DifferenceKind::Changed => "~",
+                DifferenceKind::Moved => ">",
+            };
+            let side = |value: &Option<Json>| value.as_ref().map(|value| short(&value.0));
+            let values = match (side(&change.old), side(&change.new)) {
+                (Some(old), Some(new)) => format!("{old} → {new}"),
+                (old, new) => old.or(new).unwrap_or_default(),
+            };
+            // There is one session and one user; of resources there may be many.
+            let of = change.instance_id.as_ref().filter(|_| change.scope == "resource").unwrap_or(&change.scope);
+            vec![
+                sign.to_owned(),
+                format!("{of}.{}", change.path).trim_end_matches('.').to_owned(),
+                change.by.clone().unwrap_or_default(),
+                values,
+            ]
+        })
+        .collect();
+    table(&["", "PATH", "BY", "VALUE"], &rows)
+}

@@ -1,0 +1,108 @@
+//! Ctrl-C and SIGTERM while the command line waits for a request.
+//!
+//! The first one aborts the request, so that it ends with all it has done; the second ends the
+//! program at once, and the request is interrupted.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::cli::exit;
+
+type Stop = Box<dyn Fn() + Send>;
+
+/// What the first signal does, once there is a request; and whether it came before.
+#[derive(Default)]
+struct State {
+    stop: Option<Stop>,
+    told: bool,
+}
+
+/// Signals are heard from here on.
+#[derive(Clone, Default)]
+pub(crate) struct Signals(Arc<Mutex<State>>);
+
+impl Signals {
+    /// Begins to listen. A signal before [`Signals::stop_with`] waits for it.
+    pub(crate) fn listen() -> std::io::Result<Signals> {
+        let signals = Signals::default();
+        let (heard, heard_by) = (signals.clone(), std::sync::mpsc::channel());
+        let (ready, is_ready) = heard_by;
+        std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+                Ok(runtime) => runtime,
+                // Then signals do what they do without us.
+                Err(_) => return,
+            };
+            runtime.block_on(async {
+                let Ok(mut source) = Source::new() else { return };
+                // Whoever waits for it is there.
+                let _ = ready.send(());
+                source.next().await;
+                heard.tell();
+                source.next().await;
+                std::process::exit(exit::INTERRUPTED.into());
+            });
+        })?;
+        // Where listening fails, the sender is gone.
+        let _ = is_ready.recv();
+        Ok(signals)
+    }
+
+    /// What the first signal does.
+    pub(crate) fn stop_with(&self, stop: impl Fn() + Send + 'static) {
+        let mut state = self.lock();
+        if state.told {
+            stop();
+        }
+        state.stop = Some(Box::new(stop));
+    }
+
+    fn tell(&self) {
+        let mut state = self.lock();
+        state.told = true;
+        if let Some(stop) = &state.stop {
+            eprintln!("flowglass: aborting the request; once more to end at once");
+            stop();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+#[cfg(unix)]
+struct Source {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Source {
+    fn new() -> std::io::Result<Source> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Source { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Source;
+
+#[cfg(not(unix))]
+impl Source {
+    fn new() -> std::io::Result<Source> {
+        Ok(Source)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

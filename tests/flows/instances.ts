@@ -1,0 +1,39 @@
+/**
+ * Instances: options over a definition, and what a block sees of the run it belongs to.
+ */
+
+import { defineFlow, handler } from "@flow-state-dev/core";
+import { z } from "zod";
+
+const says = (words: string) => handler({ name: words.replace(/ /g, "-"), execute: () => words });
+
+const flow = defineFlow({
+  kind: "instances",
+  requireUser: false,
+  authentication: { requireUser: true, defaultUserId: "somebody" },
+  session: { stateSchema: z.object({ mood: z.string().default("calm") }), historyWindow: { turns: 3 } },
+  request: { onStarted: handler({ name: "starts", execute: (_input, ctx) => ctx.emit.message("started") }) },
+  middleware: [],
+  internal: { actions: { hidden: { block: says("hidden") } } },
+  actions: {
+    kept: { description: "Stays as it is", block: says("as defined") },
+    replaced: { description: "Keeps its description", block: says("as defined") },
+    mood: { block: handler({ name: "mood", execute: (_input, ctx: any) => ctx.session.state.mood }) },
+    runtime: {
+      block: handler({
+        name: "runtime",
+        execute: async (_input, ctx) => {
+          const { startedAtMs, ...runtime } = ctx.requestRuntime;
+          return { ...runtime, started: startedAtMs > 0 && startedAtMs <= Date.now(), settings: ctx.settings, saved: (await ctx.saveCheckpoint()) ?? "nothing to say" };
+        },
+      }),
+    },
+  },
+} as any);
+
+export default flow({
+  id: "one of many",
+  session: { retention: { maxItems: 5 } },
+  request: { mutationTimeoutMs: 1000 },
+  actions: { replaced: { block: says("as minted") }, added: { block: says("added") }, kept: undefined },
+} as any);

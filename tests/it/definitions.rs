@@ -1,0 +1,132 @@
+//! What a flow file may not define: each mistake is found when the file loads, at the author's line.
+//!
+//! A case is a source, the line of the mistake in it, and what the message must say. All files lie
+//! in one place, so one look at it tells of all.
+
+use serde_json::Value;
+use tests::bench::Place;
+
+/// Stands before every source, on one line.
+const PRELUDE: &str = "import { defineFlow, handler, router, sequencer } from '@flow-state-dev/core'; import { z } from 'zod'; \
+                       const block = handler({ name: 'block', execute: () => 1 }); const actions = { go: { block } };\n";
+
+/// The mistake is marked by `/*!*/` on its line.
+const CASES: &[(&str, &[&str])] = &[
+    ("export default /*!*/defineFlow();", &["defineFlow needs a definition object"]),
+    ("export default /*!*/defineFlow({ actions });", &["\"kind\" must be a non-empty string"]),
+    ("export default /*!*/defineFlow({ kind: 'f', actions: [] });", &["Flow \"f\"", "\"actions\" must be an object"]),
+    ("export default /*!*/defineFlow({ kind: 'f', actions: { go: {} } });", &["action \"go\"", "needs a block"]),
+    (
+        "export default /*!*/defineFlow({ kind: 'f', actions: { go: { block, inputSchema: {} } } });",
+        &["action \"go\"", "inputSchema must be a zod schema"],
+    ),
+    (
+        "export default /*!*/defineFlow({ kind: 'f', actions, session: { stateSchema: 3 } });",
+        &["session.stateSchema must be a zod schema"],
+    ),
+    (
+        "export default /*!*/defineFlow({ kind: 'f', actions, request: { onStarted: 'log' } });",
+        &["request", "onStarted must be a block"],
+    ),
+    (
+        "export default /*!*/defineFlow({ kind: 'f', actions, requireUser: false, user: { stateSchema: z.object({}) } });",
+        &["requireUser: false", "user.stateSchema"],
+    ),
+    (
+        "export default /*!*/defineFlow({ kind: 'f', actions, authentication: { requireUser: false }, requireUser: true, user: { client: { expose: ['x'] } } });",
+        &["requireUser: false", "user.client"],
+    ),
+    (
+        "export default /*!*/defineFlow({ kind: 'f', actions, mcp: {} });",
+        &["action \"go\"", "offered over MCP", "description"],
+    ),
+    (
+        "export default /*!*/defineFlow({ kind: 'f', actions, internal: { go: { block } } });",
+        &["\"internal\" must be { actions: { … } }", "an object with go"],
+    ),
+    (
+        "export default /*!*/defineFlow({ kind: 'f', actions, task: { actions: { later: {} } } });",
+        &["action \"later\"", "needs a block"],
+    ),
+    (
+        "const asks = handler({ name: 'asks', flowConfigSchema: z.object({}), execute: () => 1 });\n\
+         export default /*!*/defineFlow({ kind: 'f', actions: { go: { block: sequencer({ name: 's' }).step(asks) } } });",
+        &["handler \"asks\" has a flowConfigSchema", "no configSchema"],
+    ),
+    (
+        "export default /*!*/defineFlow({ kind: 'f', actions, id: 3 });",
+        &["\"id\" must be a non-empty string", "number 3"],
+    ),
+    (
+        "export default /*!*/defineFlow({ kind: 'f', actions, cardinality: 'many' });",
+        &["\"singleton\" or \"collection\"", "\"many\""],
+    ),
+    (
+        "const f = defineFlow({ kind: 'f', actions, cardinality: 'singleton' });\nexport default /*!*/f({ id: 'other' });",
+        &["singleton", "its id is \"f\"", "\"other\""],
+    ),
+    (
+        "const f = defineFlow({ kind: 'f', actions, cardinality: 'collection' });\nexport default /*!*/f();",
+        &["collection", "needs an id of its own"],
+    ),
+    (
+        "const f = defineFlow({ kind: 'f', actions });\nexport default /*!*/f('mine');",
+        &["an instance takes an object of options", "\"mine\""],
+    ),
+    (
+        "const f = defineFlow({ kind: 'f', actions });\nexport default /*!*/f({ kind: 'g' });",
+        &["\"kind\" belongs to the definition"],
+    ),
+    (
+        "const f = defineFlow({ kind: 'f', actions });\nexport default /*!*/f({ actions: { more: {} } });",
+        &["action \"more\"", "needs a block"],
+    ),
+];
+
+#[test]
+fn every_mistake_is_found_at_its_line() {
+    let place = CASES.iter().enumerate().fold(Place::new(), |place, (n, (source, _))| {
+        place.file(&format!("flows/f{n:03}.ts"), &format!("{PRELUDE}{source}\n"))
+    });
+    let answer = place.ask("check");
+    assert_eq!(answer.code, Some(1), "{answer}");
+    let found = answer.json();
+    let errors: Vec<&Value> = found.as_array().expect("a list").iter().map(|flow| &flow["error"]).collect();
+    assert_eq!(errors.len(), CASES.len());
+    let wrong: Vec<String> =
+        CASES.iter().zip(errors).filter_map(|((source, says), error)| unlike(source, says, error)).collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), CASES.len(), wrong.join("\n"));
+}
+
+/// What is wrong with an error, if anything.
+fn unlike(source: &str, says: &[&str], error: &Value) -> Option<String> {
+    let (above, after) = source.split_once("/*!*/").expect("a marked mistake");
+    let line = above.matches('\n').count() as u64 + 2;
+    // A call stands at its opening parenthesis, or at its name.
+    let column = above.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1;
+    let columns = column..=column + 5 + after.find('(').unwrap_or_default() as u64;
+    let message = error["message"].as_str().unwrap_or("it loads");
+    let says_all = says.iter().all(|part| message.contains(part));
+    let is_there = error["line"] == line && error["column"].as_u64().is_some_and(|at| columns.contains(&at));
+    (!says_all || !is_there).then(|| {
+        format!(
+            "- {source}\n  said {message:?} at {}:{}, not {says:?} at {line}:{columns:?}",
+            error["line"], error["column"]
+        )
+    })
+}
+
+#[test]
+fn what_other_doors_serve_is_kept_and_changes_nothing() {
+    let source = format!(
+        "{PRELUDE}export default defineFlow({{ kind: 'f', middleware: [() => {{}}], voice: {{}}, chat: {{}}, webhooks: {{}}, \
+         schedules: {{}}, work: {{}}, tokenCounter: {{}}, defaultBlockRenderer: false, mcp: {{ enabled: false }}, \
+         internal: {{ actions: {{ hidden: {{ block }} }} }}, \
+         actions: {{ go: {{ block: handler({{ name: 'go', middleware: [() => {{}}], execute: () => 2 }}) }} }} }});\n"
+    );
+    let place = Place::new().file("f.ts", &source);
+    let flows = place.get("flows");
+    let actions: Vec<&Value> = flows[0]["actions"].as_array().expect("a list").iter().map(|a| &a["name"]).collect();
+    assert_eq!(actions, ["go"], "an internal entry is for no person");
+    assert_eq!(place.get("run f go --user ada")["output"], 2);
+}
