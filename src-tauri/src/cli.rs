@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use engine::event::RequestStatus;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
 use runner::{EventQuery, Fault, OpenOptions, RequestQuery, SessionQuery, Workspace};

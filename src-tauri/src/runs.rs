@@ -7,7 +7,8 @@ use engine::event::RequestStatus;
 use runner::{ErrorInfo, Fault, Json, Mock, RunOptions, Running, Workspace};
 use serde_json::{Value, json};
 
-use crate::cli::{Outcome, Run, Stop, exit, say};
+use crate::cli::args::Run;
+use crate::cli::{Outcome, Stop, exit, say};
 use crate::print;
 use crate::signals::Signals;
 

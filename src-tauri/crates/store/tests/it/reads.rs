@@ -3,7 +3,7 @@
 use engine::error::FlowError;
 use engine::event::{EventKind, Outcome, RequestStatus};
 use engine::item::{ItemStatus, NewItem};
-use engine::log::{Durability, Log};
+use engine::log::{Durability, Log, NoteKind};
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::json;
 use store::{EventQuery, RequestQuery, SessionQuery};
@@ -148,11 +148,15 @@ fn a_journal_is_the_sessions_notes_in_order() {
     let bed = bed();
     for (id, session) in [("a", "ses"), ("b", "other"), ("c", "ses")] {
         let mut request = Request::begin_in(&bed, id, session);
+        // What an attempt said that came to nothing was not said.
+        request.commit_at("root/step:x", 0, EventKind::JournalAppended { entry: json!({"text": "lost"}) });
+        request.commit_at("root/step:x", 0, block_finished(Outcome::Abandoned, None));
         request.commit_at("root/step:x", 1, EventKind::JournalAppended { entry: json!({"text": id}) });
+        request.commit_at("root/step:x", 1, block_finished(Outcome::Failed, None));
     }
-    let notes = bed.journal("ses").unwrap();
+    let notes = bed.notes_of("ses", NoteKind::Journal).unwrap();
     assert_eq!(notes.iter().map(|note| note.entry["text"].as_str().unwrap()).collect::<Vec<_>>(), ["a", "c"]);
-    assert_eq!((&*notes[1].request, notes[1].seq, notes[1].path.as_deref()), ("c", 2, Some("root/step:x")));
+    assert_eq!((&*notes[1].request, notes[1].seq, notes[1].path.as_deref()), ("c", 4, Some("root/step:x")));
 }
 
 /// A reader that waits in the middle of a read does not hold up the writer, nor see its commits.

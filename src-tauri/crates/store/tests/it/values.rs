@@ -3,7 +3,7 @@
 use engine::error::FlowError;
 use engine::event::{EventKind, Outcome, Recorded, RequestStatus};
 use engine::item::{ItemStatus, NewItem};
-use engine::log::Durability;
+use engine::log::{Durability, NoteKind};
 use serde_json::{Value, json};
 use store::EventQuery;
 
@@ -105,7 +105,7 @@ fn marks_in_a_flows_own_values_are_only_values() {
     for value in &values {
         request.commit(EventKind::JournalAppended { entry: value.clone() }).unwrap();
     }
-    let read: Vec<Value> = bed.journal("ses").unwrap().into_iter().map(|note| note.entry).collect();
+    let read: Vec<Value> = bed.notes_of("ses", NoteKind::Journal).unwrap().into_iter().map(|note| note.entry).collect();
     assert_eq!(read, values);
 }
 
