@@ -151,7 +151,7 @@ mod tests {
     fn an_awaited_answer_can_move() {
         let awaited = Awaited::default();
         let pause = awaited.count(tokio::time::sleep(std::time::Duration::from_millis(5)));
-        assert_eq!(unblocked(async { pause.await }, awaited, || ()), 0);
+        assert_eq!(unblocked(pause, awaited, || ()), 0);
     }
 
     #[test]
