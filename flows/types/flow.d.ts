@@ -77,6 +77,10 @@ export interface UsageEntry {
 export interface FlowDefinition<RS, SS, US, PS, A> {
   /** The name of the flow, as the command line and the flow list show it. */
   kind: string;
+  /** The id of the base instance; `kind` where nothing is said. */
+  id?: string;
+  /** Whether there is one instance, whose id is the flow's kind, or many, each with an id of its own. */
+  cardinality?: "singleton" | "collection";
   description?: string;
   /** What can be run. A flow without actions loads, but there is nothing in it to run. */
   actions?: { [K in keyof A]: ActionConfig<A[K]> };
@@ -96,7 +100,11 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
   /** Whether a run needs a user. It does unless this is false, and then nothing may belong to one. */
   requireUser?: boolean;
   authentication?: Authentication;
+  /** Accepted, and changes nothing. */
   middleware?: readonly unknown[];
+  /** Entries that no person starts. They are checked like actions, and nothing leads to them yet. */
+  internal?: { actions: { [name: string]: ActionConfig<any> } };
+  task?: { actions: { [name: string]: ActionConfig<any> } };
   /** How long a text is for a model. A quarter of its characters, unless you know better. */
   tokenCounter?: {
     count(text: string, model: string): MaybePromise<number>;
@@ -121,9 +129,12 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
   defaultBlockRenderer?: unknown;
 }
 
+/** What belongs to the definition alone. */
+type Fixed = "kind" | "cardinality" | "mcp" | "chat" | "webhooks" | "schedules";
+
 /** Settings over those of a definition. Actions are merged one by one; resources replace those there were. */
 export interface FlowOptions<A>
-  extends Partial<Omit<FlowDefinition<any, any, any, any, any>, "kind" | "description" | "actions">> {
+  extends Partial<Omit<FlowDefinition<any, any, any, any, any>, Fixed | "description" | "actions">> {
   /** Tells instances of one flow apart. Its `kind`, unless you say otherwise. */
   id?: string;
   /** Settings of actions that are there, and whole new ones. */

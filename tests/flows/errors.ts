@@ -2,7 +2,10 @@
  * What is thrown, what is recorded of it, and what a flow prints.
  */
 
-import { defineFlow, FlowError, ValidationError, handler, sequencer } from "@flow-state-dev/core";
+import {
+  AmbiguousBlockNameError, ConcurrentModificationError, ContextLengthError, defineFlow, FlowError, generator, handler, ModelError, NetworkError, OutputValidationError,
+  ProviderUnavailableError, RateLimitError, ResourceDeletedError, ScopeMutationTimeoutError, SequencerOutputSchemaError, sequencer, TimeoutError, ToolExecutionError, ValidationError,
+} from "@flow-state-dev/core";
 import { z } from "zod";
 
 class Custom extends FlowError {
@@ -24,6 +27,12 @@ const caught = async (act: () => unknown) => {
     return { name: error.name, code: error.code ?? "none", message: error.message, flowError: FlowError.isInstance(error) };
   }
 };
+
+const fails = (name: string) => handler({ name, execute: () => { throw new Error(name); } });
+const classes: any[] = [
+  ValidationError, OutputValidationError, SequencerOutputSchemaError, AmbiguousBlockNameError, ConcurrentModificationError, ResourceDeletedError,
+  NetworkError, TimeoutError, RateLimitError, ModelError, ProviderUnavailableError, ContextLengthError, ToolExecutionError, ScopeMutationTimeoutError,
+];
 
 export default defineFlow({
   kind: "errors",
@@ -47,6 +56,28 @@ export default defineFlow({
     rescuedFlow: rescued("rescuedFlow", () => new FlowError("again later", { code: "later", retryable: true, details: { tries: 1 } })),
     rescuedText: rescued("rescuedText", () => "only a text"),
     rescuedCustom: { block: handler({ name: "own", execute: () => { throw new Custom(); } }).rescue([{ when: [Custom], block: shown }]) },
+    classes: {
+      block: handler({
+        name: "classes",
+        execute: () => classes.map((Class) => { const error = new Class("x"); return [error.name, error.code, error.retryable ?? "no word", FlowError.isInstance(error), error instanceof Class]; }),
+      }),
+    },
+    model: {
+      block: sequencer({ name: "model" })
+        .step(generator({ name: "asks", model: "tiny", prompt: "?" }))
+        .rescue([{ when: [RateLimitError], block: handler({ name: "slow", execute: (error: any) => [error instanceof RateLimitError, error instanceof FlowError, error.code, error.retryable] }) }]),
+    },
+    gate: {
+      block: sequencer({ name: "around" })
+        .step(sequencer({ name: "gate", outputSchema: z.string() }).map(() => 1))
+        .rescue([{ block: handler({ name: "seen", execute: (error: any) => [error instanceof SequencerOutputSchemaError, error.details.sequencerName] }) }]),
+    },
+    aggregate: {
+      block: sequencer({ name: "aggregate" })
+        .race([fails("a"), fails("b")])
+        .rescue([{ block: handler({ name: "gathered", execute: (error: any) => [error instanceof AggregateError, error.errors.every((one: any) => one instanceof Error), error.errors.map((one: any) => one.message)] }) }]),
+    },
+    causes: throws("causes", () => new FlowError("outer", { code: "outer", cause: new FlowError("middle", { code: "middle", cause: new RangeError("inner") }) })),
     state: {
       block: handler({
         name: "state",

@@ -29,11 +29,11 @@ const flow = defineFlow({
       }),
     },
   },
-} as any);
+});
 
 export default flow({
   id: "one of many",
   session: { retention: { maxItems: 5 } },
   request: { mutationTimeoutMs: 1000 },
   actions: { replaced: { block: says("as minted") }, added: { block: says("added") }, kept: undefined },
-} as any);
+});

@@ -1,6 +1,7 @@
 //! One binary for all tests of behaviour, so that they link once.
 
 mod architecture;
+mod arguments;
 mod bad_input;
 mod cli;
 mod client_data;

@@ -1,5 +1,7 @@
 // What was given where something else belongs, in words for an error message.
 
+import type { Fn } from './blocks';
+
 /** `undefined`, `"text"`, `handler "add"`, `an array of 2`, `a function`… */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return String(value);
@@ -18,4 +20,9 @@ export function describeValue(value: unknown): string {
   const keys = Object.keys(value);
   const shown = keys.slice(0, 4).join(', ') + (keys.length > 4 ? ', …' : '');
   return keys.length === 0 ? 'an empty object' : `an object with ${shown}`;
+}
+
+export function needFunction(value: unknown, where: string): Fn {
+  if (typeof value !== 'function') throw new TypeError(`${where} needs a function, got ${describeValue(value)}`);
+  return value as Fn;
 }

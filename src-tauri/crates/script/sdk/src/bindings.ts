@@ -1,7 +1,7 @@
 // Resources as plain data for the engine: each definition under each of its names gets a number.
 
 import type { Config } from './blocks';
-import { functionId, stateSchema } from './describe';
+import { functionId, stateSchema } from './tables';
 import { initialOf, type Declared, type Definition } from './resources';
 
 const definitions: Definition[] = [];

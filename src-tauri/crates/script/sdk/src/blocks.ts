@@ -2,10 +2,12 @@
 //
 // Must not: interpret anything. Rust reads the recorded operations and runs them.
 
-import { describeValue } from './arguments';
+import { describeValue, needFunction } from './arguments';
+import { checkConfig, checkIdentity, needBlock, needHandlers, type ToolIdentity } from './checks';
 import { knownTools, withCapabilities } from './capabilities';
+import { repairOf } from './generator';
 import { declaredIn, type Declared, type Definitions } from './resources';
-import { isSchema, type AnySchema } from './schema';
+import type { AnySchema } from './schema';
 
 export type Kind = 'handler' | 'sequencer' | 'router' | 'generator';
 export type Fn = (...args: never[]) => unknown;
@@ -44,32 +46,6 @@ const BLOCK_PLACES: [string, string?][] = [
   ['orgResources', 'project'],
 ];
 
-/** Who the call of a tool speaks as. */
-interface ToolIdentity {
-  agentType?: unknown;
-  itemVisibility?: unknown;
-  agentName?: unknown;
-}
-
-function checkIdentity(identity: unknown, where: string): void {
-  if (typeof identity !== 'object' || identity === null) {
-    throw new TypeError(`${where} takes options like { agentName: "…", itemVisibility: { client: true, history: false } }, got ${describeValue(identity)}`);
-  }
-  const { agentType, itemVisibility, agentName } = identity as ToolIdentity;
-  if (agentType !== undefined && !['primary', 'sub', 'trace'].includes(agentType as string)) {
-    throw new TypeError(`${where}: agentType is "primary", "sub" or "trace", not ${describeValue(agentType)}`);
-  }
-  if (itemVisibility !== undefined) {
-    const { client, history } = (itemVisibility ?? {}) as { client?: unknown; history?: unknown };
-    if (typeof client !== 'boolean' || typeof history !== 'boolean') {
-      throw new TypeError(`${where}: itemVisibility is { client: boolean, history: boolean }, not ${describeValue(itemVisibility)}`);
-    }
-  }
-  if (agentName !== undefined && typeof agentName !== 'string') {
-    throw new TypeError(`${where}: agentName must be a text, not ${describeValue(agentName)}`);
-  }
-}
-
 export class Block {
   readonly kind: Kind;
   readonly name: string;
@@ -79,18 +55,14 @@ export class Block {
   readonly ownResources: readonly Declared[];
 
   constructor(kind: Kind, config: Config) {
-    if (typeof config !== 'object' || config === null) {
-      throw new Error(`${kind}() needs a configuration object, like ${kind}({ name: "…" })`);
+    if (typeof config !== 'object' || config === null || Array.isArray(config)) {
+      throw new Error(`${kind}() needs a configuration object, like ${kind}({ name: "…" }), got ${describeValue(config)}`);
     }
     const name = config.name;
     if (typeof name !== 'string' || name.trim() === '') {
       throw new Error(`Cannot build "${kind}" block without a non-empty "name"`);
     }
-    for (const key of ['inputSchema', 'outputSchema', 'stateSchema']) {
-      if (config[key] !== undefined && !isSchema(config[key])) {
-        throw new Error(`${kind} "${name}": ${key} must be a zod schema`);
-      }
-    }
+    checkConfig(config, `${kind} "${name}"`);
     this.ownResources = declaredIn(config, BLOCK_PLACES, `${kind} "${name}"`);
     this.kind = kind;
     this.name = name;
@@ -139,13 +111,13 @@ export class Block {
 
   /** A copy whose input is made by `mapper`; a later call replaces it (core-semantics §2.4). */
   connectInput(mapper: Fn): Block {
-    return new Block(this.kind, { ...this.config, connectInput: needFunction(mapper, 'connectInput') });
+    return new Block(this.kind, { ...this.config, connectInput: needFunction(mapper, `connectInput of ${this.kind} "${this.name}"`) });
   }
 
   /** A copy whose output is mapped; its output schema and `onCompleted` no longer apply. */
   connectOutput(mapper: Fn): Block {
     const { outputSchema: _schema, onCompleted: _hook, mapModelOutput: _seen, ...rest } = this.config;
-    return new Block(this.kind, { ...rest, connectOutput: needFunction(mapper, 'connectOutput') });
+    return new Block(this.kind, { ...rest, connectOutput: needFunction(mapper, `connectOutput of ${this.kind} "${this.name}"`) });
   }
 
   /** A copy that answers matching errors with a block's output; a later call replaces the handlers. */
@@ -154,7 +126,7 @@ export class Block {
   }
 
   mapModelOutput(mapper: Fn): Block {
-    return new Block(this.kind, { ...this.config, mapModelOutput: needFunction(mapper, 'mapModelOutput') });
+    return new Block(this.kind, { ...this.config, mapModelOutput: needFunction(mapper, `mapModelOutput of ${this.kind} "${this.name}"`) });
   }
 
   /** A handler that runs this block as a call of a tool, and leaves what such a call leaves. */
@@ -167,28 +139,6 @@ export class Block {
 
 export function isBlock(value: unknown): value is Block {
   return value instanceof Block;
-}
-
-export function needFunction(value: unknown, where: string): Fn {
-  if (typeof value !== 'function') throw new TypeError(`${where} needs a function, got ${typeof value}`);
-  return value as Fn;
-}
-
-export function needBlock(value: unknown, where: string): Block {
-  if (isBlock(value)) return value;
-  throw new TypeError(`${where} needs a block, got ${value === null ? 'null' : typeof value}`);
-}
-
-/** `[{ when?: ErrorClass[], block }]`, with classes by name. */
-export function needHandlers(handlers: unknown, where: string): Handler[] {
-  if (!Array.isArray(handlers)) throw new TypeError(`${where}: rescue needs an array of { when?, block }`);
-  return handlers.map((handler: { when?: { name: string }[]; block?: unknown }, at) => {
-    const when = (handler?.when ?? []).map((error) => {
-      if (typeof error !== 'function') throw new TypeError(`${where}: rescue[${at}].when needs error classes`);
-      return (error as { name: string }).name;
-    });
-    return { when, block: needBlock(handler?.block, `${where}: rescue[${at}].block`) };
-  });
 }
 
 export function handler(config: Config): Block {
@@ -205,9 +155,12 @@ export function router(config: Config): Block {
     throw new Error(`Cannot build "${block.name}" (router) without an execute function`);
   }
   if (!Array.isArray(config.routes) || config.routes.length === 0) {
-    throw new Error(`Router "${block.name}" needs routes: a non-empty array of blocks`);
+    throw new Error(`Router "${block.name}" needs routes: a non-empty array of blocks, got ${describeValue(config.routes)}`);
   }
-  config.routes.forEach((route, at) => needBlock(route, `Router "${block.name}": routes[${at}]`));
+  const names = config.routes.map((route, at) => needBlock(route, `Router "${block.name}": routes[${at}]`).name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw new Error(`Router "${block.name}" has two routes named "${twice}"; a route is known by its name`);
+  if (config.validateRoute !== undefined) needFunction(config.validateRoute, `Router "${block.name}": validateRoute`);
   return block;
 }
 
@@ -215,5 +168,9 @@ export function generator(config: Config): Block {
   const block = new Block('generator', withCapabilities('generator', config));
   if (block.config.model === undefined) throw new Error(`Generator "${block.name}" needs a model`);
   if (config.prompt === undefined) throw new Error(`Generator "${block.name}" needs a prompt`);
+  knownTools(block.config).forEach((tool, at) => needBlock(tool, `generator "${block.name}": tools[${at}]`));
+  repairOf(block.config);
   return block;
 }
+
+export { needBlock, needFunction, needHandlers };

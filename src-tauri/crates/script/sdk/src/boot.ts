@@ -3,13 +3,14 @@
 import { isBlock, type Block } from './blocks';
 import { clientData } from './client-data';
 import { contextFor, forget } from './context';
-import { describeFlow, describeLate, functions, schemas } from './describe';
+import { describeFlow, describeLate } from './describe';
 import { decodeError, encodeError, reviveError } from './thrown';
 import { modelInstance } from './generator';
 import { isFlow, type Flow } from './flow';
 import { answer, currentToken, native, runAs, wire } from './host';
 import { describe } from './json-schema';
 import { keyOf } from './policies';
+import { functions, schemas } from './tables';
 import { checkField, parse, parseAsync, type Answer } from './schema';
 import { rejected, takeUnhandled } from './rejections';
 import { Boxed } from './sequencer';

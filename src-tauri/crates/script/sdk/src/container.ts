@@ -1,7 +1,7 @@
 // `container`: the item around what a sequencer or a router shows.
 
 import type { Config } from './blocks';
-import { text } from './describe';
+import { text } from './tables';
 
 /** The description of a block's container, or an error that says what is wrong with it. */
 export function containerOf(container: unknown, where: string): Config | undefined {

@@ -1,6 +1,6 @@
 // A flow as plain data for the engine: functions and schemas become numbers in two tables.
 
-import { Block, isBlock, needHandlers, type Config, type Fn, type Handler } from './blocks';
+import { isBlock, needHandlers, type Block, type Config, type Handler } from './blocks';
 import { isolate, resource } from './bindings';
 import { capabilitiesOf, capabilityId, statesOf } from './capabilities';
 import { hasClientData } from './client-data';
@@ -9,46 +9,11 @@ import { actionHooks, requestHooks } from './hooks';
 import { containerOf } from './container';
 import { cacheOf, generatorSettings } from './generator';
 import { concurrencyOf, sessionPast } from './policies';
-import { fieldsOf, isSchema, type AnySchema } from './schema';
 import { Sequencer } from './sequencer';
+import { functionId, retry, schemaId, stateSchema, text } from './tables';
 
-export const functions: Fn[] = [];
-export const schemas: AnySchema[] = [];
-const functionIds = new Map<Fn, number>();
-const schemaIds = new Map<AnySchema, number>();
 const blockIds = new Map<Block, number>();
 export const blocksById: Block[] = [];
-
-export function functionId(fn: unknown): number | undefined {
-  if (typeof fn !== 'function') return undefined;
-  let id = functionIds.get(fn as Fn);
-  if (id === undefined) {
-    id = functions.push(fn as Fn) - 1;
-    functionIds.set(fn as Fn, id);
-  }
-  return id;
-}
-
-function schemaId(schema: unknown): number | undefined {
-  if (!isSchema(schema)) return undefined;
-  let id = schemaIds.get(schema);
-  if (id === undefined) {
-    id = schemas.push(schema) - 1;
-    schemaIds.set(schema, id);
-  }
-  return id;
-}
-
-export function stateSchema(schema: unknown): Config | undefined {
-  const id = schemaId(schema);
-  return id === undefined ? undefined : { id, fields: fieldsOf(schema as AnySchema) };
-}
-
-/** A text, or a function that makes one. */
-export function text(value: unknown): Config | undefined {
-  if (value === undefined || value === null) return undefined;
-  return typeof value === 'function' ? { call: functionId(value) } : { fixed: value };
-}
 
 const SCOPES: [string, string][] = [
   ['requestStateSchema', 'request'],
@@ -116,7 +81,7 @@ export function costEstimate(usage: Record<string, Config>): Config {
   return { totalUSD: Object.values(byModel).reduce((sum, usd) => sum + usd, 0), byModel };
 }
 
-function budget(kind: string, action: string, given: Config | undefined): Config | undefined {
+export function budget(kind: string, action: string, given: Config | undefined): Config | undefined {
   if (given === undefined) return undefined;
   const where = `Flow "${kind}": action "${action}": tokenBudget`;
   const { maxTotalTokens, warnAt, onExceeded = 'error' } = given;
@@ -252,17 +217,6 @@ function routeCheck({ validateRoute, routes }: Config): unknown {
 function handlersOf(rescue: unknown, name: string): Handler[] {
   const read = Array.isArray(rescue) && rescue.every((one: Handler) => one.when?.every((w) => typeof w === 'string'));
   return read ? (rescue as Handler[]) : needHandlers(rescue, name);
-}
-
-export function retry(config: Config | undefined): Config | undefined {
-  if (!config) return undefined;
-  const classes = (config.retryableErrors as { name: string }[] | undefined) ?? [];
-  return {
-    maxAttempts: Math.max(1, Number(config.maxAttempts ?? 1)),
-    baseDelayMs: Number(config.baseDelayMs ?? 0),
-    maxDelayMs: Number(config.maxDelayMs ?? 10_000),
-    retryableErrors: classes.map((error) => error.name),
-  };
 }
 
 export { isBlock };

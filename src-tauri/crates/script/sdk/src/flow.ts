@@ -1,6 +1,8 @@
 // defineFlow: checks what can be checked when a file loads, and keeps the definition.
 
+import { describeValue } from './arguments';
 import { isBlock, type Block, type Config } from './blocks';
+import { budget } from './describe';
 import { checkHooks } from './hooks';
 import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
@@ -47,21 +49,24 @@ type FlowType = Flow & ((options?: Config) => FlowType);
 /** `defineFlow(definition)`: the flow itself, and a factory of instances of it (core-semantics §1.1). */
 export function defineFlow(definition: Config): FlowType {
   if (typeof definition !== 'object' || definition === null) {
-    throw new Error('defineFlow needs a definition object, like defineFlow({ kind: "…", actions: { … } })');
+    throw new Error(`defineFlow needs a definition object, like defineFlow({ kind: "…", actions: { … } }), got ${describeValue(definition)}`);
   }
   if (typeof definition.kind !== 'string' || definition.kind.trim() === '') {
-    throw new Error('defineFlow: "kind" must be a non-empty string');
+    throw new Error(`defineFlow: "kind" must be a non-empty string, got ${describeValue(definition.kind)}`);
   }
   const actions = definition.actions ?? {};
   if (typeof actions !== 'object' || actions === null || Array.isArray(actions)) {
-    throw new Error(`Flow "${definition.kind}": "actions" must be an object of actions`);
+    throw new Error(`Flow "${definition.kind}": "actions" must be an object of actions, got ${describeValue(actions)}`);
   }
   const entries = [definition, definition.internal, definition.task] as ({ actions?: Record<string, Config> } | undefined)[];
-  for (const [name, action] of entries.flatMap((one) => Object.entries(one?.actions ?? {}))) rootOf(definition.kind, name, action);
+  for (const [name, action] of entries.flatMap((one) => Object.entries(one?.actions ?? {}))) {
+    rootOf(definition.kind, name, action);
+    budget(definition.kind, name, action.tokenBudget as Config | undefined);
+  }
   for (const scope of ['request', 'session', 'user', 'project', 'org']) {
     const schema = (definition[scope] as Config | undefined)?.stateSchema;
     if (schema !== undefined && !isSchema(schema)) {
-      throw new Error(`Flow "${definition.kind}": ${scope}.stateSchema must be a zod schema`);
+      throw new Error(`Flow "${definition.kind}": ${scope}.stateSchema must be a zod schema, got ${describeValue(schema)}`);
     }
     checkProjection(definition[scope] as Config | undefined, `Flow "${definition.kind}": ${scope}`);
   }
@@ -100,10 +105,10 @@ export function isFlow(value: unknown): value is Flow {
 export function rootOf(kind: string, name: string, action: Config): Block {
   const root = action?.block ?? action?.steps;
   if (!isBlock(root)) {
-    throw new Error(`Flow "${kind}": action "${name}" needs a block (\`block\` or \`steps\`)`);
+    throw new Error(`Flow "${kind}": action "${name}" needs a block (\`block\` or \`steps\`), got ${describeValue(root ?? action)}`);
   }
   if (action.inputSchema !== undefined && !isSchema(action.inputSchema)) {
-    throw new Error(`Flow "${kind}": action "${name}": inputSchema must be a zod schema`);
+    throw new Error(`Flow "${kind}": action "${name}": inputSchema must be a zod schema, got ${describeValue(action.inputSchema)}`);
   }
   return root;
 }

@@ -4,7 +4,7 @@
 
 import { isBlock, needBlock, type Block, type Config } from './blocks';
 import { contextEntries, knownTools, laterTools } from './capabilities';
-import { functionId, retry, text } from './describe';
+import { functionId, retry, text } from './tables';
 import type { AnySchema } from './schema';
 
 /** An author's own model: an object with a `modelId` and a function that answers. */
@@ -89,7 +89,7 @@ async function resolved(value: unknown, input: unknown, ctx: unknown): Promise<u
 }
 
 /** What mends an answer that breaks the schema (core-semantics §6.5). */
-function repairOf(config: Config): Config {
+export function repairOf(config: Config): Config {
   const { mode = 'auto', maxAttempts = 1, coerce = true } = (config.repair ?? {}) as Config;
   if (!['auto', 'fail', 'rescue'].includes(mode as string)) {
     throw new Error(`Generator "${String(config.name)}": repair.mode is "auto", "fail" or "rescue", not ${JSON.stringify(mode)}`);

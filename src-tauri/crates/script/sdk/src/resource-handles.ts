@@ -1,7 +1,7 @@
 // `ctx.resources`: handles of single resources and of collections. Thin: every answer is the engine's.
 
 import { definitionAt } from './bindings';
-import { functionId } from './describe';
+import { functionId } from './tables';
 import { native } from './host';
 import { change, handle, type StateHandle } from './state';
 import { toJson } from './values';

@@ -3,106 +3,16 @@
 // A sequencer has a `then` (seed 000's spelling of `step`), which makes it look like a promise:
 // see `then` for how that is kept apart.
 
-import {
-  Block,
-  isBlock,
-  needBlock,
-  needFunction,
-  needHandlers,
-  type Config,
-  type Fn,
-  type Operation,
-} from './blocks';
+import { describeValue } from './arguments';
+import { Block, isBlock, needBlock, needFunction, needHandlers, type Config, type Fn, type Operation } from './blocks';
 import { withCapabilities } from './capabilities';
-import { isSchema, type AnySchema } from './schema';
+import { background, branchOf, chained, iterating, limitOf, needList, optionsOf } from './chain-arguments';
+import type { AnySchema } from './schema';
 import { after, compare } from './tracked';
 
 /** Wraps a sequencer while it passes through promise machinery that would call its `then`. */
 export class Boxed {
   constructor(readonly block: Block) {}
-}
-
-interface Chained {
-  block: Block;
-  connector?: Fn;
-}
-
-/** The argument forms of core-semantics §3.4: block, connector and block, or factory and config. */
-function chained(where: string, args: unknown[]): Chained {
-  const [first, second] = args;
-  if (isBlock(first)) return { block: first };
-  if (typeof first === 'function' && isBlock(second)) return { connector: first as Fn, block: second };
-  if (typeof first === 'function' && isInlineConfig(second)) {
-    const config = { ...second, name: second.name ?? 'inline' };
-    return { block: needBlock((first as unknown as (c: Config) => unknown)(config), `${where}(factory, config)`) };
-  }
-  const got = args.map((arg) => (arg === null ? 'null' : isBlock(arg) ? 'block' : typeof arg)).join(', ');
-  throw new TypeError(
-    `${where}(${got}) is not one of ${where}(block), ${where}(connector, block), ${where}(factory, config)`,
-  );
-}
-
-function isInlineConfig(value: unknown): value is Config {
-  if (typeof value !== 'object' || value === null || isBlock(value)) return false;
-  const config = value as Config;
-  return isSchema(config.outputSchema) || typeof config.execute === 'function' || config.prompt !== undefined;
-}
-
-function needList(value: unknown, where: string): unknown[] {
-  if (!Array.isArray(value)) throw new TypeError(`${where} needs an array of blocks`);
-  return value as unknown[];
-}
-
-function limitOf(options: unknown, where: string): number | undefined {
-  const most = (options as { maxConcurrency?: unknown } | undefined)?.maxConcurrency;
-  if (most === undefined) return undefined;
-  if (typeof most !== 'number' || !(most >= 1)) throw new TypeError(`${where}: maxConcurrency must be at least 1`);
-  return Math.floor(most);
-}
-
-/** `block`, or `{ connector, block }`. */
-function branchOf(value: unknown, where: string): Chained {
-  if (isBlock(value)) return { block: value };
-  const { connector, block } = (value ?? {}) as { connector?: unknown; block?: unknown };
-  const child: Chained = { block: needBlock(block, where) };
-  if (connector !== undefined) child.connector = needFunction(connector, `${where}: connector`);
-  return child;
-}
-
-interface Iteration {
-  connector?: Fn;
-  block?: Block;
-  each?: Fn;
-  limit?: number;
-}
-
-/** `([connector,] blockOrFactory, options?)`; `{}` counts as options (core-semantics §3.4). */
-function iterating(where: string, args: unknown[], limit: 'maxConcurrency' | 'concurrency'): Iteration {
-  const isOptions = (value: unknown) => typeof value === 'object' && value !== null && !isBlock(value);
-  const last = args[args.length - 1];
-  const options = args.length > 1 && isOptions(last) ? (last as Record<string, unknown>) : {};
-  const rest = args.length > 1 && isOptions(last) ? args.slice(0, -1) : args;
-  const target = rest[rest.length - 1];
-  const iteration: Iteration = {};
-  if (rest.length === 2) iteration.connector = needFunction(rest[0], `${where}: connector`);
-  if (isBlock(target)) iteration.block = target;
-  else iteration.each = needFunction(target, `${where} (a block, or a function that makes one)`);
-  const most = options[limit];
-  if (most !== undefined) {
-    if (typeof most !== 'number' || Number.isNaN(most)) throw new TypeError(`${where}: ${limit} must be a number`);
-    iteration.limit = Math.max(1, Math.floor(most));
-  }
-  return iteration;
-}
-
-/** `([connector,] block, { name? })`. */
-function background(where: string, args: unknown[]): Chained & { target?: string } {
-  const [first, second] = args;
-  const child: Chained = isBlock(first)
-    ? { block: first }
-    : { connector: needFunction(first, where), block: needBlock(second, where) };
-  const options = (isBlock(first) ? second : args[2]) as { name?: string } | undefined;
-  return options?.name === undefined ? child : { ...child, target: options.name };
 }
 
 export class Sequencer extends Block {
@@ -206,7 +116,7 @@ export class Sequencer extends Block {
 
   throwIf(condition: unknown, error: unknown): Sequencer {
     if (!(error instanceof Error) && typeof error !== 'function') {
-      throw new TypeError('throwIf needs an Error, or a function that makes one');
+      throw new TypeError('throwIf needs an Error, or a function that makes one, got ' + describeValue(error));
     }
     const call = async (value: unknown, ctx: unknown): Promise<never> => {
       throw typeof error === 'function' ? await (error as (v: unknown, c: unknown) => unknown)(value, ctx) : error;
@@ -216,7 +126,7 @@ export class Sequencer extends Block {
 
   parallel(branches: unknown, options: { maxConcurrency?: number } = {}): Sequencer {
     if (typeof branches !== 'object' || branches === null || Array.isArray(branches) || isBlock(branches)) {
-      throw new TypeError('parallel needs an object of blocks, like parallel({ a: blockA, b: blockB })');
+      throw new TypeError('parallel needs an object of blocks, like parallel({ a: blockA, b: blockB }), got ' + describeValue(branches));
     }
     const arms = Object.entries(branches).map(([key, branch]) => ({ key, ...branchOf(branch, `parallel: "${key}"`) }));
     return this.#with({ op: 'parallel', arms, limit: limitOf(options, 'parallel') });
@@ -239,11 +149,11 @@ export class Sequencer extends Block {
 
   branch(arms: unknown): Sequencer {
     if (typeof arms !== 'object' || arms === null || Array.isArray(arms)) {
-      throw new TypeError('branch needs an object, like branch({ name: [connector, condition, block] })');
+      throw new TypeError('branch needs an object, like branch({ name: [connector, condition, block] }), got ' + describeValue(arms));
     }
     const list = Object.entries(arms).map(([key, arm]) => {
       if (!Array.isArray(arm) || arm.length !== 3) {
-        throw new TypeError(`branch: "${key}" must be [connector, condition, block]`);
+        throw new TypeError(`branch: "${key}" must be [connector, condition, block], got ${describeValue(arm)}`);
       }
       return {
         key,
@@ -273,10 +183,10 @@ export class Sequencer extends Block {
   }
 
   loopBack(target: unknown, options: { when?: unknown; maxIterations?: number } = {}): Sequencer {
-    if (typeof target !== 'string' || target === '') throw new TypeError('loopBack needs the name of an operation');
+    if (typeof target !== 'string' || target === '') throw new TypeError(`loopBack needs the name of an operation, got ${describeValue(target)}`);
     const most = options.maxIterations;
     if (!Number.isInteger(most) || (most as number) < 1) {
-      throw new TypeError(`loopBack("${target}") needs { maxIterations: a positive integer }`);
+      throw new TypeError(`loopBack("${target}") needs { maxIterations: a positive integer }, got ${describeValue(most)}`);
     }
     const condition = options.when === undefined ? undefined : needFunction(options.when, 'loopBack: when');
     return this.#with({ op: 'loopBack', target, limit: most, condition });
@@ -292,14 +202,21 @@ export class Sequencer extends Block {
   }
 
   waitForWork(options: { failOnError?: boolean; timeoutMs?: number } = {}): Sequencer {
-    const { failOnError = false, timeoutMs } = options;
-    return this.#with({ op: 'waitForWork', failOnError, timeoutMs });
+    const given = optionsOf<{ failOnError?: unknown; timeoutMs?: unknown }>(options, 'waitForWork', '{ timeoutMs: 1000 }');
+    const { failOnError = false, timeoutMs } = given;
+    if (typeof failOnError !== 'boolean') {
+      throw new TypeError(`waitForWork: failOnError must be true or false, got ${describeValue(failOnError)}`);
+    }
+    if (timeoutMs !== undefined && (typeof timeoutMs !== 'number' || !(timeoutMs >= 0))) {
+      throw new TypeError(`waitForWork: timeoutMs must be a number of milliseconds, got ${describeValue(timeoutMs)}`);
+    }
+    return this.#with({ op: 'waitForWork', failOnError, timeoutMs: timeoutMs === undefined || timeoutMs === Infinity ? undefined : Math.ceil(timeoutMs) });
   }
 
   waitForCondition(condition: unknown, options: { timeoutMs?: unknown; wakeOn?: unknown } = {}): Sequencer {
     const { timeoutMs, wakeOn } = options;
     if (typeof timeoutMs !== 'number' || !(timeoutMs > 0) || timeoutMs === Infinity) {
-      throw new TypeError('waitForCondition needs { timeoutMs: a positive number of milliseconds }');
+      throw new TypeError('waitForCondition needs { timeoutMs: a positive number of milliseconds }, got ' + describeValue(timeoutMs));
     }
     return this.#with({
       op: 'waitForCondition',
@@ -341,13 +258,13 @@ export class Sequencer extends Block {
   /** On a sequencer the mapper is one more operation at the front, so that it composes. */
   override connectInput(mapper: Fn): Sequencer {
     const { inputSchema: _schema, ...config } = this.config;
-    const operation = { op: 'connectInput', call: needFunction(mapper, 'connectInput') };
+    const operation = { op: 'connectInput', call: needFunction(mapper, `connectInput of sequencer "${this.name}"`) };
     return new Sequencer(config, [operation, ...this.operations]);
   }
 
   override connectOutput(mapper: Fn): Sequencer {
     const { outputSchema: _schema, ...config } = this.config;
-    return new Sequencer({ ...config, connectOutput: needFunction(mapper, 'connectOutput') }, this.operations);
+    return new Sequencer({ ...config, connectOutput: needFunction(mapper, `connectOutput of sequencer "${this.name}"`) }, this.operations);
   }
 }
 

@@ -3,7 +3,7 @@
 // State is read through a deeply read-only view, so that a forgotten `await ctx.x.patchState` shows
 // up as an error and not as a change that nobody recorded (decision 17).
 
-import { functionId } from './describe';
+import { functionId } from './tables';
 import { ask, native } from './host';
 import { toJson } from './values';
 

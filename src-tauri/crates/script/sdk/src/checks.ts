@@ -1,0 +1,103 @@
+// What a block may be configured with, checked where the author wrote it.
+//
+// Must not: change a configuration. Each check answers or throws, with what was given and what is right.
+
+import { describeValue, needFunction } from './arguments';
+import { isBlock, type Block, type Config, type Handler } from './blocks';
+import { containerOf } from './container';
+import { isSchema } from './schema';
+
+const SCHEMAS = [
+  'inputSchema', 'outputSchema', 'stateSchema', 'requestStateSchema', 'sessionStateSchema', 'userStateSchema',
+  'projectStateSchema', 'orgStateSchema', 'sequencerStateSchema', 'parentInputSchema', 'parentStateSchema',
+];
+const FUNCTIONS = ['connectInput', 'connectOutput', 'mapModelOutput', 'onCompleted', 'onErrored'];
+
+/** Refuses what no kind of block understands. */
+export function checkConfig(config: Config, where: string): void {
+  for (const key of SCHEMAS) {
+    if (config[key] !== undefined && !isSchema(config[key])) {
+      throw new TypeError(`${where}: ${key} must be a zod schema, got ${describeValue(config[key])}`);
+    }
+  }
+  for (const key of FUNCTIONS) if (config[key] !== undefined) needFunction(config[key], `${where}: ${key}`);
+  const status = config.activeStatusMessage;
+  if (status !== undefined && typeof status !== 'string' && typeof status !== 'function') {
+    throw new TypeError(`${where}: activeStatusMessage must be a text or a function, got ${describeValue(status)}`);
+  }
+  if (config.retry !== undefined) checkRetry(config.retry, `${where}: retry`);
+  containerOf(config.container, where);
+  // Handlers that `.rescue(…)` has read are by name already.
+  const read = Array.isArray(config.rescue) && config.rescue.every((one: Handler) => one?.when?.every((name) => typeof name === 'string'));
+  if (config.rescue !== undefined && !read) needHandlers(config.rescue, where);
+}
+
+function checkRetry(retry: unknown, where: string): void {
+  if (typeof retry !== 'object' || retry === null || Array.isArray(retry)) {
+    throw new TypeError(`${where} must be an object like { maxAttempts: 3, baseDelayMs: 100 }, got ${describeValue(retry)}`);
+  }
+  const { maxAttempts, retryableErrors, ...delays } = retry as Config;
+  if (maxAttempts !== undefined && (!Number.isInteger(maxAttempts) || (maxAttempts as number) < 1)) {
+    throw new TypeError(`${where}.maxAttempts must be an integer of at least 1, got ${describeValue(maxAttempts)}`);
+  }
+  for (const key of ['baseDelayMs', 'maxDelayMs']) {
+    const value = delays[key];
+    if (value !== undefined && (typeof value !== 'number' || !(value >= 0))) {
+      throw new TypeError(`${where}.${key} must be a number of milliseconds, got ${describeValue(value)}`);
+    }
+  }
+  if (retryableErrors === undefined) return;
+  if (!Array.isArray(retryableErrors)) {
+    throw new TypeError(`${where}.retryableErrors must be an array of error classes, got ${describeValue(retryableErrors)}`);
+  }
+  retryableErrors.forEach((one, at) => void needFunction(one, `${where}.retryableErrors[${at}] (an error class)`));
+}
+
+export function needBlock(value: unknown, where: string): Block {
+  if (isBlock(value)) return value;
+  throw new TypeError(`${where} needs a block, got ${describeValue(value)}`);
+}
+
+/** `[{ when?: ErrorClass[], block }]`, with classes by name. */
+export function needHandlers(handlers: unknown, where: string): Handler[] {
+  if (!Array.isArray(handlers)) throw new TypeError(`${where}: rescue needs an array of { when?, block }, got ${describeValue(handlers)}`);
+  return handlers.map((handler: { when?: unknown; block?: unknown }, at) => {
+    const given: unknown = handler?.when ?? [];
+    if (!Array.isArray(given)) {
+      throw new TypeError(`${where}: rescue[${at}].when needs an array of error classes, got ${describeValue(given)}`);
+    }
+    const when = (given as unknown[]).map((error) => {
+      if (typeof error !== 'function') {
+        throw new TypeError(`${where}: rescue[${at}].when needs error classes, got ${describeValue(error)}`);
+      }
+      return (error as { name: string }).name;
+    });
+    return { when, block: needBlock(handler?.block, `${where}: rescue[${at}].block`) };
+  });
+}
+
+/** Who the call of a tool speaks as. */
+export interface ToolIdentity {
+  agentType?: unknown;
+  itemVisibility?: unknown;
+  agentName?: unknown;
+}
+
+export function checkIdentity(identity: unknown, where: string): void {
+  if (typeof identity !== 'object' || identity === null) {
+    throw new TypeError(`${where} takes options like { agentName: "…", itemVisibility: { client: true, history: false } }, got ${describeValue(identity)}`);
+  }
+  const { agentType, itemVisibility, agentName } = identity as ToolIdentity;
+  if (agentType !== undefined && !['primary', 'sub', 'trace'].includes(agentType as string)) {
+    throw new TypeError(`${where}: agentType is "primary", "sub" or "trace", not ${describeValue(agentType)}`);
+  }
+  if (itemVisibility !== undefined) {
+    const { client, history } = (itemVisibility ?? {}) as { client?: unknown; history?: unknown };
+    if (typeof client !== 'boolean' || typeof history !== 'boolean') {
+      throw new TypeError(`${where}: itemVisibility is { client: boolean, history: boolean }, not ${describeValue(itemVisibility)}`);
+    }
+  }
+  if (agentName !== undefined && typeof agentName !== 'string') {
+    throw new TypeError(`${where}: agentName must be a text, not ${describeValue(agentName)}`);
+  }
+}
