@@ -168,6 +168,12 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         }
         Command::Resume(resume) => runs::resume(&workspace, resume, input),
         Command::Retry { request, models } => runs::retry(&workspace, &request, &models),
+        Command::Replay { request } => {
+            let replay = workspace.replay(&request)?;
+            let mut outcome = Outcome::done(json!(replay), print::replay(&replay));
+            outcome.code = if replay.identical { exit::DONE } else { exit::FAILURE };
+            Ok(outcome)
+        }
         Command::Suspensions { session, status, page } => {
             let rows = page.cut(workspace.suspensions(session.as_deref(), status)?);
             Ok(Outcome::done(json!(rows), print::suspensions(&rows)))

@@ -75,6 +75,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         models: Models,
     },
+    /// Run a request once more in memory, with its recorded effects and the code of today; writes nothing.
+    /// Exit 0 when identical, 1 when not
+    Replay { request: String },
     /// What requests asked somebody, newest first
     Suspensions {
         #[arg(long)]

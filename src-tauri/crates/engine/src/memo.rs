@@ -126,6 +126,23 @@ impl Memo {
         memo
     }
 
+    /// Only what was answered from outside: a replay does everything else again.
+    pub(crate) fn of_answers(events: &[Event]) -> Memo {
+        let mut memo = Memo::default();
+        for event in events {
+            match (&event.kind, &event.path) {
+                (EventKind::Suspended(asking), Some(path)) => {
+                    let asked = Asked { id: asking.id.clone(), resolved: None };
+                    memo.questions.entry(path.clone()).or_default().insert(asking.ordinal, asked);
+                }
+                (EventKind::SuspensionResolved(resolved), _) => memo.answer(&resolved.id, Some(resolved.clone())),
+                (EventKind::SuspensionReopened { id }, _) => memo.answer(id, None),
+                _ => {}
+            }
+        }
+        memo
+    }
+
     /// What the log has at a path, if the block that stands there today is the same one.
     pub(crate) fn find(&self, path: &str, block: &Block) -> Result<Found<'_>, FlowError> {
         let Some(done) = self.finished.get(path) else { return Ok(Found::Nothing) };

@@ -33,6 +33,7 @@ use crate::recorder::Recorder;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
 use crate::suspension::Resolved;
+use crate::tape::Tape;
 use crate::transaction::{Container, Fifo, fill};
 use crate::usage::Usage;
 
@@ -136,6 +137,8 @@ pub struct Run {
     pub(crate) is_waiting: Cell<bool>,
     /// How the request stood when it was taken up.
     stood: RequestStatus,
+    /// Where a replay takes its effects from.
+    pub(crate) tape: Option<Rc<Tape>>,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     versions: RefCell<HashMap<ScopeKey, u64>>,
@@ -146,6 +149,26 @@ impl Run {
     /// A request that has not begun. `flush` it every few milliseconds while it executes.
     pub fn new(flow: Rc<Flow>, asked: Asked, log: Arc<dyn Log>, effects: Rc<dyn Effects>, abort: Abort) -> Rc<Self> {
         Run::after(Earlier::default(), flow, asked, log, effects, abort)
+    }
+
+    /// A recorded request once more: its effects come from the tape, its answers from its events.
+    pub fn replay(
+        events: &[Event],
+        tape: Rc<Tape>,
+        flow: Rc<Flow>,
+        asked: Asked,
+        log: Arc<dyn Log>,
+        effects: Rc<dyn Effects>,
+        abort: Abort,
+    ) -> Rc<Self> {
+        let earlier = Earlier::default();
+        let run = Run::after(earlier, flow, asked, log, effects, abort);
+        let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
+        run.memo = Memo::of_answers(events);
+        run.once = RefCell::new(run_once(events));
+        run.began_at = events.first().map_or(0, |event| event.at);
+        run.tape = Some(tape);
+        Rc::new(run)
     }
 
     /// A request that goes on after its earlier part.
@@ -187,6 +210,7 @@ impl Run {
             used_answers: RefCell::default(),
             is_waiting: Cell::new(false),
             stood,
+            tape: None,
             usage: RefCell::new(Usage::of(events)),
             once: RefCell::new(run_once(events)),
             tool_answers: RefCell::default(),
@@ -279,6 +303,11 @@ impl Run {
     /// Lets a frame see the newest committed records under its ancestors' waiting writes.
     /// Returns the versions that differ from those recorded last (decision 8).
     pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
+        if let Some(tape) = &self.tape {
+            for (scope, record) in tape.seen(&frame.path, frame.attempt) {
+                self.log.put(scope, record);
+            }
+        }
         // Resources are seen when they are looked at.
         frame.transaction.forget_resources();
         let mut news = Vec::new();

@@ -3,6 +3,7 @@
 //! The same events always give the same view, in the window, on the command line and in a flow's
 //! own `ctx.session.items`. Nothing here stores anything or reads a clock.
 
+pub mod attempts;
 pub mod blocks;
 pub mod diff;
 pub mod history;
@@ -11,6 +12,7 @@ pub mod retention;
 pub mod shape;
 pub mod snapshots;
 pub mod suspensions;
+pub mod trace;
 
 use serde_json::Value;
 

@@ -14,6 +14,7 @@ mod models;
 mod notice;
 mod owner;
 mod progress;
+mod replay;
 mod run;
 mod views;
 mod watch;

@@ -172,7 +172,7 @@ fn carry_out(job: Job, accepted: &mpsc::Sender<Result<(), Fault>>) -> Result<End
     }
 }
 
-fn prepare(
+pub(crate) fn prepare(
     workspace: &std::path::Path,
     good: &Good,
     limits: Limits,
@@ -253,7 +253,7 @@ fn busy(asked: &Asked, holder: &str) -> Fault {
 }
 
 /// The engine's work, and the script's answers to it beside.
-async fn with_script<T>(work: impl Future<Output = T>, drive: impl Future<Output = ()>) -> T {
+pub(crate) async fn with_script<T>(work: impl Future<Output = T>, drive: impl Future<Output = ()>) -> T {
     let (mut work, mut drive) = (Box::pin(work.fuse()), Box::pin(drive.fuse()));
     loop {
         select_biased! {

@@ -9,6 +9,7 @@ mod items;
 mod journal;
 mod look;
 mod records;
+mod replay;
 mod resume;
 
 use std::collections::HashMap;
