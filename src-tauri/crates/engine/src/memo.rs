@@ -99,7 +99,6 @@ struct Open {
 
 /// Reads a log from its first event to its last.
 struct Reader<'e> {
-    request: &'e str,
     view: Events<'e>,
     memo: Memo,
     open: HashMap<Attempt, Open>,
@@ -109,9 +108,9 @@ struct Reader<'e> {
 
 impl Memo {
     /// `answers` were given since the last event.
-    pub(crate) fn read(request: &str, events: &[Event], answers: &[Resolved]) -> Memo {
+    pub(crate) fn read(events: &[Event], answers: &[Resolved]) -> Memo {
         let view = Events::new(events);
-        let mut reader = Reader { request, view, memo: Memo::default(), open: HashMap::new(), settled: Vec::new() };
+        let mut reader = Reader { view, memo: Memo::default(), open: HashMap::new(), settled: Vec::new() };
         events.iter().for_each(|event| reader.read(event));
         let Reader { mut memo, mut settled, .. } = reader;
         answers.iter().for_each(|answer| memo.answer(&answer.id, Some(answer.clone())));
@@ -126,9 +125,14 @@ impl Memo {
         memo
     }
 
-    /// Only what was answered from outside: a replay does everything else again.
+    /// Only what was answered from outside, and what a fork has instead: a replay does everything else again.
     pub(crate) fn of_answers(events: &[Event]) -> Memo {
         let mut memo = Memo::default();
+        let edited = edited(events);
+        if !edited.is_empty() {
+            memo.finished = Memo::read(events, &[]).finished;
+            memo.finished.retain(|path, _| edited.contains(path));
+        }
         for event in events {
             match (&event.kind, &event.path) {
                 (EventKind::Suspended(asking), Some(path)) => {
@@ -229,7 +233,7 @@ impl Reader<'_> {
             EventKind::StateChanged { scope, operation, .. } if !scope.kind.is_durable() => {
                 let shared = match scope.kind {
                     ScopeKind::Request => Shared::Request,
-                    _ => Shared::Of(path_of(self.request, &scope.id)),
+                    _ => Shared::Of(path_of(&scope.id)),
                 };
                 if let Some(open) = self.open.get_mut(&key) {
                     open.changes.push((event.seq, (shared, operation.clone())));
@@ -241,6 +245,16 @@ impl Reader<'_> {
                 let changes = open.changes.iter().filter(own).map(|(_, change)| change.clone()).collect();
                 let done = Function { returned: returned.clone(), changes };
                 memo.functions.entry(path.clone()).or_default().insert(function.clone(), done);
+            }
+            EventKind::OutputEdited { output } => {
+                if let Some(done) = memo.finished.get_mut(path) {
+                    done.result = Ok(Data::from(self.view.value(output).cloned()));
+                    done.seq = event.seq;
+                }
+            }
+            EventKind::StateEdited { of, operation } => {
+                let shared = of.clone().map_or(Shared::Request, Shared::Of);
+                self.settled.push((event.seq, path.clone(), (shared, operation.clone())));
             }
             EventKind::RouteDecided { route } => drop(memo.routes.insert(path.clone(), route.clone())),
             EventKind::EffectRecorded { effect, ordinal, request, result, error, .. } if effect == "model" => {
@@ -292,6 +306,14 @@ impl Reader<'_> {
     }
 }
 
+/// The steps of a fork that it goes on from as they were edited.
+pub(crate) fn edited(events: &[Event]) -> HashSet<Arc<str>> {
+    let edits = events
+        .iter()
+        .filter(|event| matches!(event.kind, EventKind::OutputEdited { .. } | EventKind::StateEdited { .. }));
+    edits.filter_map(|event| event.path.clone()).collect()
+}
+
 fn drift(path: &str, recorded: &str, found: &str, details: (&str, &str)) -> FlowError {
     let mut error = FlowError::new(
         "ReplayDriftError",
@@ -303,9 +325,9 @@ fn drift(path: &str, recorded: &str, found: &str, details: (&str, &str)) -> Flow
     error
 }
 
-/// The path inside a state's id `request:path:attempt`.
-fn path_of(request: &str, id: &str) -> String {
-    let inner = id.strip_prefix(request).and_then(|rest| rest.strip_prefix(':')).unwrap_or(id);
+/// The path inside a state's id `request:path:attempt`; the request may be one that this is a fork of.
+fn path_of(id: &str) -> String {
+    let inner = id.split_once(':').map_or(id, |(_, inner)| inner);
     inner.rsplit_once(':').map_or(inner, |(path, _)| path).to_owned()
 }
 

@@ -62,6 +62,27 @@ pub struct Asked {
     pub retry_of: Option<String>,
     /// What must not run at the same time.
     pub claim: Option<Claim>,
+    /// The session of a fork, whose users and projects are copies.
+    pub fork: Option<Arc<str>>,
+}
+
+impl Asked {
+    /// The key of a session, a user or a project; the last may be absent.
+    pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
+        match kind {
+            ScopeKind::Session => Some(ScopeKey::new(kind, self.session.clone())),
+            ScopeKind::User => Some(self.around(kind, &self.user)),
+            ScopeKind::Project => self.project.as_ref().map(|id| self.around(kind, id)),
+            _ => None,
+        }
+    }
+
+    fn around(&self, kind: ScopeKind, id: &Arc<str>) -> ScopeKey {
+        match &self.fork {
+            Some(fork) => ScopeKey::overlay(kind, id, fork),
+            None => ScopeKey::new(kind, id.clone()),
+        }
+    }
 }
 
 /// How a request ended.
@@ -186,7 +207,7 @@ impl Run {
         let mut state = State::default();
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
-        let memo = Memo::read(&request, events, answers);
+        let memo = Memo::read(events, answers);
         let container = Container::new(key, None, state, 0);
         container.count_from(version_after(events));
         let attempts = memo.attempts.clone();
@@ -353,12 +374,7 @@ impl Run {
 
     /// The key of a durable scope of this request; the project may be absent.
     pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
-        match kind {
-            ScopeKind::Session => Some(ScopeKey::new(kind, self.asked.session.clone())),
-            ScopeKind::User => Some(ScopeKey::new(kind, self.asked.user.clone())),
-            ScopeKind::Project => self.asked.project.clone().map(|id| ScopeKey::new(kind, id)),
-            _ => None,
-        }
+        self.asked.durable_key(kind)
     }
 
     /// Every declaration of a scope's state.

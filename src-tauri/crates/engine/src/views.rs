@@ -8,6 +8,7 @@ pub mod blocks;
 pub mod diff;
 pub mod history;
 pub mod items;
+pub mod place;
 pub mod retention;
 pub mod shape;
 pub mod snapshots;
@@ -59,6 +60,7 @@ impl<'a> Events<'a> {
     fn held_by(&self, seq: Seq) -> Option<&'a Recorded> {
         match &self.get(seq)?.kind {
             EventKind::RequestStarted { input, .. } | EventKind::BlockInput { input } => Some(input),
+            EventKind::OutputEdited { output } => Some(output),
             EventKind::BlockFinished { output, .. } => output.as_ref(),
             _ => None,
         }

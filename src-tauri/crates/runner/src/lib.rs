@@ -29,4 +29,4 @@ pub use notice::Notice;
 pub use run::{Ended, Running};
 pub use store::{EventQuery, RequestQuery, SessionQuery};
 pub use views::*;
-pub use workspace::{At, Given, Mock, OpenOptions, RunOptions, Workspace};
+pub use workspace::{At, Edits, Given, Mock, OpenOptions, RunOptions, Workspace};

@@ -10,7 +10,7 @@ mod suspensions;
 use std::collections::HashMap;
 
 use engine::error::FlowError;
-use engine::event::{BlockKind, Event, RequestStatus};
+use engine::event::{BlockKind, Event, ForkedFrom, RequestStatus};
 use engine::item::{AgentType, ItemStatus, Visibility};
 use engine::views::blocks::{BlockStatus, BlockView};
 use engine::views::diff::{Difference, DifferenceKind};
@@ -181,6 +181,9 @@ pub struct RequestRow {
     /// The request it tries again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<String>,
+    /// What it is a fork of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
     /// What failed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
