@@ -4,6 +4,7 @@ mod abort;
 mod answers;
 mod checkpoints;
 mod client;
+mod expiry;
 mod follow;
 mod fork;
 mod items;
