@@ -149,7 +149,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
     };
     let input = match &command {
         // Read before anything is opened: wrong usage must leave no trace.
-        Command::Run(run) => run.input.as_deref().map(read_input).transpose()?,
+        Command::Run(run) => run.input.as_deref().map(|given| read_json("--input", given)).transpose()?,
+        Command::Resume(resume) => resume.submit.as_deref().map(|given| read_json("--submit", given)).transpose()?,
         _ => None,
     };
     let workspace = Workspace::open(options(&cli.global))?;
@@ -165,7 +166,12 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             outcome.code = if failed { exit::FAILURE } else { exit::DONE };
             Ok(outcome)
         }
-        Command::Resume { request, mock } => runs::resume(&workspace, &request, mock.as_deref()),
+        Command::Resume(resume) => runs::resume(&workspace, resume, input),
+        Command::Retry { request, models } => runs::retry(&workspace, &request, &models),
+        Command::Suspensions { session, status, page } => {
+            let rows = page.cut(workspace.suspensions(session.as_deref(), status)?);
+            Ok(Outcome::done(json!(rows), print::suspensions(&rows)))
+        }
         Command::Run(run) => runs::run(&workspace, run, input),
         Command::Abort { request } => runs::abort(&workspace, &request),
         Command::Sessions { user, flow, project, status, search, page } => {
@@ -227,19 +233,20 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
     }
 }
 
-fn read_input(given: &str) -> Result<Value, Fault> {
+/// JSON of an argument, of a file that it names, or of standard input.
+fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
     let invalid = |message: String| Fault::Invalid { message, details: Vec::new() };
     let (text, place) = match given.strip_prefix('@') {
         _ if given == "-" => {
             let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).map_err(|error| invalid(format!("--input -: {error}")))?;
+            std::io::stdin().read_to_string(&mut text).map_err(|error| invalid(format!("{flag} -: {error}")))?;
             (text, "standard input".to_owned())
         }
         Some(file) => {
-            let text = std::fs::read_to_string(file).map_err(|error| invalid(format!("--input @{file}: {error}")))?;
+            let text = std::fs::read_to_string(file).map_err(|error| invalid(format!("{flag} @{file}: {error}")))?;
             (text, file.to_owned())
         }
-        None => (given.to_owned(), "--input".to_owned()),
+        None => (given.to_owned(), flag.to_owned()),
     };
     engine::data::from_json(&text)
         .map_err(|error| invalid(format!("{place} is not JSON: {error}; a text needs quotes, like '\"hello\"'")))

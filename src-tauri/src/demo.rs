@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use engine::event::RequestStatus;
 use engine::views::blocks::BlockStatus;
-use runner::{At, Fault, Mock, OpenOptions, Workspace};
+use runner::{At, Fault, Given, Mock, OpenOptions, Workspace};
 use serde_json::json;
 
 use crate::cli::{Outcome, exit};
@@ -56,7 +56,7 @@ fn tell(dir: &Path) -> Result<Outcome, Fault> {
         return Err(internal(format!("the request is {}, not interrupted", before.request.status.as_str())));
     }
     eprintln!("2. killed it after {finished} finished blocks; the request is interrupted");
-    let ended = workspace.resume(REQUEST, &Mock::Off)?.wait()?;
+    let ended = workspace.resume(REQUEST, &Mock::Inherit, Given::default())?.wait()?;
     let after = workspace.show(REQUEST)?;
     let memoized = after.blocks.iter().filter(|block| block.row.memoized).count();
     eprintln!("3. resumed it: {memoized} finished blocks were taken from the log, not run again");

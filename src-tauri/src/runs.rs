@@ -1,13 +1,14 @@
-//! The commands that run something and wait for it: `run`, `resume`, `abort`.
+//! The commands that run something and wait for it: `run`, `resume`, `retry`, `abort`.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use engine::event::RequestStatus;
-use runner::{ErrorInfo, Fault, Json, Mock, RunOptions, Running, Workspace};
+use engine::suspension::Reply;
+use runner::{ErrorInfo, Fault, Given, Json, Mock, RunOptions, Running, Workspace};
 use serde_json::{Value, json};
 
-use crate::cli::args::Run;
+use crate::cli::args::{Models, Resume, Run};
 use crate::cli::{Outcome, Stop, exit, say};
 use crate::print;
 use crate::signals::Signals;
@@ -34,11 +35,26 @@ pub(crate) fn run(workspace: &Arc<Workspace>, run: Run, input: Option<Value>) ->
 }
 
 /// `flowglass resume`.
-pub(crate) fn resume(workspace: &Arc<Workspace>, request: &str, mock: Option<&str>) -> Result<Outcome, Stop> {
+pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Value>) -> Result<Outcome, Stop> {
     let (started, signals) = (Instant::now(), listen()?);
-    let after = workspace.request(request)?.last_seq;
-    let running = workspace.resume(request, &mock_mode(mock))?;
+    let after = workspace.request(&resume.request)?.last_seq;
+    let reply = match (resume.approve, resume.reject, resume.skip, &resume.submit) {
+        (true, ..) => Some(Reply::Approve),
+        (_, true, ..) => Some(Reply::Reject),
+        (_, _, true, _) => Some(Reply::Skip),
+        (.., Some(_)) => Some(Reply::Submit),
+        _ => None,
+    };
+    let given = Given { suspension: resume.suspension, reply, data, by: resume.by };
+    let running = workspace.resume(&resume.request, &going_on(&resume.models), given)?;
     wait(workspace, running, Wait { signals, started, events: false, after })
+}
+
+/// `flowglass retry`.
+pub(crate) fn retry(workspace: &Arc<Workspace>, request: &str, models: &Models) -> Result<Outcome, Stop> {
+    let (started, signals) = (Instant::now(), listen()?);
+    let running = workspace.retry(request, &going_on(models))?;
+    wait(workspace, running, Wait { signals, started, events: false, after: 0 })
 }
 
 /// `flowglass abort`.
@@ -59,6 +75,15 @@ fn mock_mode(given: Option<&str>) -> Mock {
         None => Mock::Off,
         Some("") => Mock::Beside,
         Some(file) => Mock::File(file.into()),
+    }
+}
+
+/// The models of a request that goes on.
+fn going_on(models: &Models) -> Mock {
+    match (models.real, models.mock.as_deref()) {
+        (true, _) => Mock::Off,
+        (_, None) => Mock::Inherit,
+        (_, given) => mock_mode(given),
     }
 }
 
@@ -90,6 +115,13 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     if let Some(output) = ended.output.as_value() {
         result["output"] = output.clone();
     }
+    let pending = match ended.status {
+        RequestStatus::Suspended => workspace.pending(&request_id)?,
+        _ => Vec::new(),
+    };
+    if ended.status == RequestStatus::Suspended {
+        result["suspensions"] = json!(pending);
+    }
     let error = ended.error.as_ref().map(ErrorInfo::from);
     if let Some(error) = &error {
         result["error"] = json!(error);
@@ -101,8 +133,13 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     if let Some(error) = &error {
         print::flow_error(error);
     }
-    let text = if events { format!("{result}\n") } else { print::result(&Json(result.clone())) };
+    let text = match events {
+        true => format!("{result}\n"),
+        false => format!("{}{}", print::result(&Json(result.clone())), print::waiting(&pending)),
+    };
+    let is_refused = ended.error.as_ref().is_some_and(engine::error::FlowError::leaves_request);
     let code = match ended.status {
+        _ if is_refused => exit::REFUSED,
         RequestStatus::Completed => exit::DONE,
         RequestStatus::Suspended => exit::SUSPENDED,
         RequestStatus::Interrupted | RequestStatus::Aborted => exit::INTERRUPTED,

@@ -68,6 +68,7 @@ topics! {
     seed_scopes: "seed-scopes",
     seed_sequencer_state: "seed-sequencer-state",
     session: "session",
+    suspension: "suspension",
     targets: "targets",
     tools: "tools",
     tools_as_steps: "tools-as-steps",

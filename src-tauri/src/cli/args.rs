@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use engine::event::RequestStatus;
+use engine::suspension::SuspensionStatus;
 use runner::{At, Audience, Durability};
 
 #[derive(Parser)]
@@ -65,12 +66,23 @@ pub(crate) enum Command {
     Check,
     /// Run an action
     Run(Run),
-    /// Go on with an interrupted, aborted or failed request; what it finished is not run again
-    Resume {
+    /// Go on with a request that was interrupted, failed, was aborted or waits for an answer; what it
+    /// finished is not run again
+    Resume(Resume),
+    /// Run the action of a request that has ended once more, with the same input, as a new request
+    Retry {
         request: String,
-        /// Mock models, by the script beside the flow or by this one
-        #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-        mock: Option<String>,
+        #[command(flatten)]
+        models: Models,
+    },
+    /// What requests asked somebody, newest first
+    Suspensions {
+        #[arg(long)]
+        session: Option<String>,
+        #[arg(long, value_parser = suspension_status)]
+        status: Option<SuspensionStatus>,
+        #[command(flatten)]
+        page: Page,
     },
     /// Abort a request that is queued or runs, in whatever process
     Abort { request: String },
@@ -183,6 +195,43 @@ pub(crate) enum Command {
     Demo,
 }
 
+/// Which models answer a request that goes on; those it had before where neither is given.
+#[derive(Args)]
+pub(crate) struct Models {
+    /// Mock models, by the script beside the flow or by this one
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) mock: Option<String>,
+    /// Real models, whatever it had before
+    #[arg(long, conflicts_with = "mock")]
+    pub(crate) real: bool,
+}
+
+#[derive(Args)]
+#[command(group = clap::ArgGroup::new("answer"))]
+pub(crate) struct Resume {
+    pub(crate) request: String,
+    /// Which question is answered (default: the only one)
+    #[arg(long, value_name = "ID", requires = "answer")]
+    pub(crate) suspension: Option<String>,
+    /// Say yes
+    #[arg(long, group = "answer")]
+    pub(crate) approve: bool,
+    /// Say no: SuspensionRejectedError in the flow
+    #[arg(long, group = "answer")]
+    pub(crate) reject: bool,
+    /// Go on without an answer: SUSPENSION_SKIPPED in the flow
+    #[arg(long, group = "answer")]
+    pub(crate) skip: bool,
+    /// Answer with data: JSON, @FILE, or - for standard input
+    #[arg(long, group = "answer", value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    pub(crate) submit: Option<String>,
+    /// Who answers
+    #[arg(long, value_name = "NAME", requires = "answer")]
+    pub(crate) by: Option<String>,
+    #[command(flatten)]
+    pub(crate) models: Models,
+}
+
 #[derive(Args)]
 pub(crate) struct Run {
     pub(crate) flow: String,
@@ -214,6 +263,11 @@ fn status(text: &str) -> Result<RequestStatus, String> {
     RequestStatus::parse(text).ok_or_else(|| {
         "one of queued, in_progress, completed, incomplete, failed, suspended, interrupted, aborted".to_owned()
     })
+}
+
+fn suspension_status(text: &str) -> Result<SuspensionStatus, String> {
+    let found = SuspensionStatus::ALL.into_iter().find(|status| status.as_str() == text);
+    found.ok_or_else(|| format!("one of {}", SuspensionStatus::ALL.map(SuspensionStatus::as_str).join(", ")))
 }
 
 fn durability(text: &str) -> Result<Durability, String> {

@@ -107,7 +107,9 @@ pub(crate) async fn for_each(
         while let Some((path, result)) = ends.next().await {
             if let Err(error) = result {
                 step_errored(&cx, &path, &error).await;
-                first.get_or_insert(error);
+                if error.is_beyond_the_flow() || first.is_none() {
+                    first = Some(error);
+                }
             }
         }
         first.map_or(Ok(()), Err)
@@ -134,10 +136,12 @@ async fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> +
 pub(crate) async fn wait(cx: &Context, fail_on_error: bool, timeout_ms: Option<u64>) -> Result<(), FlowError> {
     let tasks: Vec<Task> = std::mem::take(&mut *cx.frame.tasks.borrow_mut());
     let all = Box::pin(async {
-        let mut newest = None;
+        let mut newest: Option<FlowError> = None;
         for task in tasks {
-            // A task that vanished was dropped with its request.
-            if let Ok(Err(error)) = task.await {
+            // A task that vanished was dropped with its request. One that waits for somebody is waited for.
+            if let Ok(Err(error)) = task.await
+                && !newest.as_ref().is_some_and(FlowError::is_beyond_the_flow)
+            {
                 newest = Some(error);
             }
         }
@@ -151,7 +155,7 @@ pub(crate) async fn wait(cx: &Context, fail_on_error: bool, timeout_ms: Option<u
         },
     };
     match failure {
-        Some(error) if fail_on_error => Err(error),
+        Some(error) if fail_on_error || error.is_beyond_the_flow() => Err(error),
         _ => Ok(()),
     }
 }

@@ -23,6 +23,7 @@ use crate::gate;
 use crate::hooks::step_errored;
 use crate::path::{encode, join};
 use crate::request::Run;
+use crate::resume::Recalled;
 use crate::unit;
 
 /// Every level of nesting takes native stack, and a lost stack would take the app with it.
@@ -115,15 +116,19 @@ pub(crate) fn try_block(
         // Held while a body runs again because a record changed under it, so that no other writer
         // of this request can come in between a second time.
         let mut turn = None;
+        // How the log has it that the block ended, where it is only gone through again.
+        let mut recorded = None;
         loop {
             if run.abort.is_set() {
                 return Err(FlowError::aborted());
             }
-            if tries == 0
-                && conflicts == 0
-                && let Some(recalled) = run.recall(&block, &path, parent.as_ref(), &input).await?
-            {
-                return Ok(recalled);
+            if tries == 0 && conflicts == 0 {
+                match run.recall(&block, &path, parent.as_ref(), &input)? {
+                    Recalled::Nothing => {}
+                    Recalled::Ended(_, Ok(output)) => return Ok(output),
+                    Recalled::Ended(frame, Err(error)) => return rescue(&run, &frame, error).await,
+                    Recalled::Unsettled(end) => recorded = Some(end),
+                }
             }
             let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
             let versions = run.see_records(&frame)?;
@@ -149,6 +154,15 @@ pub(crate) fn try_block(
             }
             let mut result = body_until_abort(&run, &frame, &input).await;
             frame.finish();
+            if result.as_ref().is_err_and(FlowError::is_suspension) {
+                run.suspend(&frame);
+                return result;
+            }
+            if let (Ok(_), Some(end)) = (&result, recorded.take()) {
+                let seq = run.record(&frame, end);
+                frame.end(&result);
+                return result.map(|flowing| Flowing { origin: flowing.origin.or(Some(seq)), ..flowing });
+            }
             let overtaken = conflicts > cas.max_retries;
             if overtaken {
                 let path = Some(path.to_string());
@@ -165,7 +179,11 @@ pub(crate) fn try_block(
                     tries += 1;
                     run.effects.sleep(pause).await;
                 }
-                Err(error) if !run.abort.is_set() && again.as_ref().is_some_and(|again| again(&error)) => {
+                Err(error)
+                    if !run.abort.is_set()
+                        && !error.is_beyond_the_flow()
+                        && again.as_ref().is_some_and(|again| again(&error)) =>
+                {
                     abandon(&run, &frame, Some(error.clone())).await?;
                     return Err(error);
                 }
@@ -204,14 +222,13 @@ async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<Fl
     }
     let Some(handler) = handler_of(&frame.block.rescue, &error) else { return Err(error) };
     frame.mark_rescued();
-    let cx = Context { run: run.clone(), frame: frame.clone() };
+    let cx = Context::new(run.clone(), frame.clone());
     step_errored(&cx, &frame.path, &error).await;
     run_handler(&cx, handler, &error).await
 }
 
-/// Abort, suspension and a lost disk are nothing a flow can answer.
 fn handler_of<'a>(handlers: &'a [crate::flow::Rescue], error: &FlowError) -> Option<&'a crate::flow::Rescue> {
-    if error.is_abort() || error.name == "SuspensionError" || error.name == "StorageError" {
+    if error.is_beyond_the_flow() {
         return None;
     }
     handlers
@@ -226,19 +243,23 @@ async fn run_handler(cx: &Context, handler: &crate::flow::Rescue, error: &FlowEr
 }
 
 async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> Result<Flowing, FlowError> {
-    let cx = Context { run: run.clone(), frame: frame.clone() };
+    let cx = Context::new(run.clone(), frame.clone());
     let block = frame.block.clone();
     let work = Box::pin(pipeline(&cx, &block, input));
     let result = match select(work, Box::pin(run.abort.wait())).await {
         Either::Left((result, _)) => result,
         Either::Right(_) => return Err(FlowError::aborted()),
     };
-    container::close(&cx, &result);
+    match result {
+        // It goes on another time, and nothing about it has ended (authoring, difference 6).
+        Err(error) if error.is_suspension() => return Err(error),
+        _ => container::close(&cx, &result),
+    }
     match result {
         Err(mut error) => {
             if let Some(hook) = &block.on_errored {
                 // Its own failure is swallowed (core-semantics §2.3, step 9).
-                let _ = unit::call(&cx, hook, vec![Arg::Error(error.clone())]).await;
+                let _ = unit::call(&cx, "onErrored", hook, vec![Arg::Error(error.clone())]).await;
             }
             error.path.get_or_insert_with(|| frame.path.to_string());
             Err(error)
@@ -250,7 +271,7 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> 
 async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Flowing, FlowError> {
     let mut input = given.clone();
     if let Some(connect) = &block.connect_input {
-        let connected = unit::call(cx, connect, vec![input.argument()]).await?.into_data()?;
+        let connected = unit::call(cx, "connectInput", connect, vec![input.argument()]).await?.into_data()?;
         if connected != input.data {
             input = Flowing::new(connected);
         }
@@ -265,12 +286,13 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
     *cx.frame.input.borrow_mut() = input.data.clone();
     container::open(cx, block, &input.data).await?;
     if let Some(status) = &block.active_status {
-        let text = text(cx, status, &input.data).await?;
+        let text = text(cx, "activeStatusMessage", status, &input.data).await?;
         cx.emit_status(text.as_str().map(str::to_owned), Default::default(), EmitOptions::default());
     }
     let mut output = match &block.body {
         Body::Handler { execute } => {
-            let output = execute.call(vec![input.argument()], cx.clone()).await?.into_data()?;
+            let output =
+                cx.frame.until_suspended(execute.call(vec![input.argument()], cx.clone())).await?.into_data()?;
             Flowing::new(output)
         }
         Body::Sequencer { steps, .. } => match crate::sequencer::run_steps(cx, steps, input).await {
@@ -286,8 +308,9 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
             },
         },
         Body::Router { routes, execute, validate } => {
-            let chosen = unit::call(cx, execute, vec![input.argument()]).await?;
+            let chosen = unit::choose(cx, "execute", execute, vec![input.argument()], routes).await?;
             let route = choose(cx, routes, validate.as_ref(), chosen, &input.data).await?;
+            cx.run.memo.check_route(&cx.frame.path, &route.name)?;
             cx.record(EventKind::RouteDecided { route: route.name.to_string() });
             let path = join(&cx.frame.path, &format!("route:{}", encode(&route.name)));
             run_block(cx.run.clone(), route, Some(cx.frame.clone()), path, input).await?
@@ -296,7 +319,8 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
         Body::Tool { block: tool, identity } => crate::tool::run(cx, tool, identity, input).await?,
     };
     if let Some(connect) = &block.connect_output {
-        output = Flowing::new(unit::call(cx, connect, vec![Arg::Data(output.data)]).await?.into_data()?);
+        output =
+            Flowing::new(unit::call(cx, "connectOutput", connect, vec![Arg::Data(output.data)]).await?.into_data()?);
     }
     if let Some(schema) = &block.output_schema {
         output = match &block.body {
@@ -308,7 +332,7 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
         let mut args = vec![Arg::Data(output.data.clone())];
         let model = cx.frame.model.borrow().clone();
         args.extend(model.map(|model| Arg::Data(serde_json::json!({ "model": model }).into())));
-        unit::call(cx, hook, args).await?;
+        unit::call(cx, "onCompleted", hook, args).await?;
     }
     Ok(output)
 }
@@ -330,7 +354,7 @@ async fn choose(
     let known = match validate {
         Some(validate) => {
             let args = vec![Arg::Data(Value::String(block.name.to_string()).into()), Arg::Data(input.clone())];
-            unit::call(cx, validate, args).await?.into_data()?.is_truthy()
+            unit::call(cx, "validateRoute", validate, args).await?.into_data()?.is_truthy()
         }
         None => routes.iter().any(|route| Rc::ptr_eq(route, &block) || route.name == block.name),
     };
@@ -344,16 +368,18 @@ async fn choose(
 }
 
 /// A fixed text, or what the author's function makes of the input.
-pub(crate) async fn text(cx: &Context, text: &Text, input: &Data) -> Result<Value, FlowError> {
+pub(crate) async fn text(cx: &Context, role: &str, text: &Text, input: &Data) -> Result<Value, FlowError> {
     match text {
         Text::Fixed(value) => Ok(value.clone()),
-        Text::Call(call) => Ok(unit::call(cx, call, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json()),
+        Text::Call(call) => {
+            Ok(unit::call(cx, role, call, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json())
+        }
     }
 }
 
 fn should_retry(block: &Block, error: &FlowError, tries: u32) -> bool {
     let Some(retry) = &block.retry else { return false };
-    if tries + 1 >= retry.max_attempts || error.is_abort() || error.name == "StorageError" {
+    if tries + 1 >= retry.max_attempts || error.is_beyond_the_flow() {
         return false;
     }
     let is_flow_error = error.classes.iter().any(|class| class == "FlowError");

@@ -38,7 +38,7 @@ pub(crate) async fn open(cx: &Context, block: &Block, input: &Data) -> Result<()
     }
     for (field, given) in [("label", &container.label), ("metadata", &container.metadata)] {
         let Some(given) = given else { continue };
-        let value = text(cx, given, input).await?;
+        let value = text(cx, field, given, input).await?;
         if !value.is_null() {
             payload.insert(field.to_owned(), value);
         }

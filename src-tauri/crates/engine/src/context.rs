@@ -32,6 +32,7 @@ use crate::request::Run;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
 use crate::transaction::{Container, Fifo};
+use crate::unit::Doing;
 
 /// A state operation as the author asks for it.
 #[derive(Clone)]
@@ -60,9 +61,21 @@ pub struct Context {
     pub run: Rc<Run>,
     /// The block.
     pub frame: Rc<Frame>,
+    /// The call of one of its functions that runs now, where those are counted one by one.
+    doing: Option<Rc<Doing>>,
 }
 
 impl Context {
+    /// A block's own.
+    pub(crate) fn new(run: Rc<Run>, frame: Rc<Frame>) -> Self {
+        Context { run, frame, doing: None }
+    }
+
+    /// The same, for one call of a function.
+    pub(crate) fn within(&self, doing: Rc<Doing>) -> Self {
+        Context { doing: Some(doing), ..self.clone() }
+    }
+
     /// The state behind a handle and a stamp that changes with it; `None` where there is none.
     pub fn read(&self, target: &Target) -> Option<(u64, Arc<State>)> {
         match self.place(target)? {
@@ -296,6 +309,10 @@ impl Context {
 
     /// Records an event of this block.
     pub fn record(&self, kind: EventKind) -> Seq {
-        self.run.record(&self.frame, kind)
+        let seq = self.run.record(&self.frame, kind);
+        if let Some(doing) = &self.doing {
+            doing.0.borrow_mut().push(seq);
+        }
+        seq
     }
 }

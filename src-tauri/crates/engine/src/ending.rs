@@ -28,6 +28,9 @@ impl Run {
             && good == RequestStatus::Completed
             && let Err(error) = self.pool.run_with(hooks::completed(self, action, output)).await
         {
+            if error.leaves_request() {
+                return self.leave(RequestStatus::Interrupted, Some(error)).await;
+            }
             result = Err(error);
         }
         if let Err(error) = &mut result {

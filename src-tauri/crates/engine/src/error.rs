@@ -126,6 +126,28 @@ impl FlowError {
         self.name == "AbortError" && self.code.as_deref() == Some("aborted")
     }
 
+    /// A block waits for an answer from outside (core-semantics §8). It is control flow: no author's code
+    /// ever sees it.
+    pub fn suspended() -> Self {
+        FlowError::new("SuspensionError", "Flow suspended")
+    }
+
+    /// True for what [`suspended`](Self::suspended) makes.
+    pub fn is_suspension(&self) -> bool {
+        self.name == "SuspensionError" && self.handle.is_none() && self.message == "Flow suspended"
+    }
+
+    /// True when the code of today is not the code that the request began with, or an answer does not
+    /// fit it: the request stays as somebody can go on with it.
+    pub fn leaves_request(&self) -> bool {
+        matches!(self.code.as_deref(), Some("replay_drift" | "resume_data"))
+    }
+
+    /// Abort, suspension, drift and a lost disk are nothing a flow can answer.
+    pub fn is_beyond_the_flow(&self) -> bool {
+        self.is_abort() || self.is_suspension() || self.leaves_request() || self.name == "StorageError"
+    }
+
     /// The storage could not take an event; nothing after it may run.
     pub fn storage(message: impl Into<String>) -> Self {
         FlowError { code: Some("storage_error".to_owned()), ..FlowError::new("StorageError", message) }

@@ -15,6 +15,7 @@ use crate::error::FlowError;
 use crate::item::{ItemStatus, NewItem};
 use crate::operation::Operation;
 use crate::scope::ScopeKey;
+use crate::suspension::{Asking, Resolved};
 use crate::views::retention::Retention;
 
 /// The number of an event in its request; the first is 1.
@@ -68,6 +69,16 @@ impl Recorded {
     pub fn inline(data: &Data) -> Self {
         data.to_option().map_or(Recorded::Undefined, Recorded::Value)
     }
+}
+
+/// What a function of a block returned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// A value.
+    Value(Value),
+    /// A block, by its name: a router's choice.
+    Block(Arc<str>),
 }
 
 /// What a request ended as, or is doing.
@@ -280,9 +291,32 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commits: Vec<ScopeCommit>,
     },
-    /// A function of a sequencer (map, condition, tap, connector) wrote durable records; they
-    /// commit at its operation's boundary (decision 3).
+    /// The first state of durable records, as a request finds them.
     Committed { commits: Vec<ScopeCommit> },
+    /// A function of a block that runs others (map, condition, tap, connector, hook) returned, and left
+    /// evidence or writes. The writes commit here, at its operation's boundary (decision 3).
+    FunctionReturned {
+        /// Which function of its block: its operation and role, and how often that was called before.
+        function: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        returned: Option<Answer>,
+        /// What it did: the events of its last call.
+        events: Vec<Seq>,
+        /// What earlier calls did, which a changed record made it run again for; without effect.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        overtaken: Vec<Seq>,
+        /// True when a resume took this from the log instead of calling the function.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        memoized: bool,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        commits: Vec<ScopeCommit>,
+    },
+    /// A block asked for an answer from outside; it runs again from its top once there is one.
+    Suspended(Asking),
+    /// Somebody answered, or time ran out.
+    SuspensionResolved(Resolved),
+    /// An answer was not used: the code of today did not get as far as the question.
+    SuspensionReopened { id: String },
     /// A commit that lost the race for a record. It stands where the committing event would have
     /// stood, so that `seq` stays dense; the evidence before it is kept.
     CommitRefused { scopes: Vec<ScopeKey> },
@@ -327,6 +361,9 @@ pub enum EventKind {
         result: Value,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<FlowError>,
+        /// True when a resume took the answer from the log instead of asking again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        recalled: bool,
     },
     /// `console.*` of a flow.
     Logged { level: String, text: String },
@@ -364,6 +401,10 @@ kinds! {
     BlockInput => "block_input",
     BlockFinished => "block_finished",
     Committed => "committed",
+    FunctionReturned => "function_returned",
+    Suspended => "suspended",
+    SuspensionResolved => "suspension_resolved",
+    SuspensionReopened => "suspension_reopened",
     CommitRefused => "commit_refused",
     StateInitialized => "state_initialized",
     RecordsSeen => "records_seen",
@@ -384,7 +425,9 @@ impl EventKind {
     /// The durable records this event commits.
     pub fn commits(&self) -> &[ScopeCommit] {
         match self {
-            EventKind::BlockFinished { commits, .. } | EventKind::Committed { commits } => commits,
+            EventKind::BlockFinished { commits, .. }
+            | EventKind::FunctionReturned { commits, .. }
+            | EventKind::Committed { commits } => commits,
             _ => &[],
         }
     }

@@ -51,7 +51,9 @@ async fn settle(
                 .push(async move { (at, run_block(run, branch.block, Some(parent), branch.path, branch.input).await) });
         }
         let Some((at, result)) = running.next().await else { return ended };
-        stopped |= result.is_ok() == (stop == StopAfter::Success);
+        // What waits for somebody has neither failed nor succeeded.
+        let waits = result.as_ref().is_err_and(FlowError::is_suspension);
+        stopped |= !waits && result.is_ok() == (stop == StopAfter::Success);
         ended.push((at, result));
     }
 }
@@ -59,10 +61,15 @@ async fn settle(
 /// The outputs in the branches' order, or the first failure.
 async fn all(cx: &Context, branches: Vec<Branch>, limit: Option<usize>) -> Result<Vec<Data>, FlowError> {
     let mut outputs = vec![Data::UNDEFINED; branches.len()];
+    let mut waits = None;
     for (at, result) in settle(cx, branches, limit, StopAfter::Failure).await {
-        outputs[at] = result?.data;
+        match result {
+            Ok(output) => outputs[at] = output.data,
+            Err(error) if error.is_suspension() => waits = Some(error),
+            Err(error) => return Err(error),
+        }
     }
-    Ok(outputs)
+    waits.map_or(Ok(outputs), Err)
 }
 
 async fn branches(
@@ -122,7 +129,7 @@ pub(crate) async fn step_any(
         let mut ended = settle(chain.cx, vec![branch], None, StopAfter::Success).await;
         match ended.pop() {
             Some((_, Ok(output))) => return Ok(output),
-            Some((_, Err(error))) if error.is_abort() => return Err(error),
+            Some((_, Err(error))) if error.is_beyond_the_flow() => return Err(error),
             Some((_, Err(error))) => errors.push((at, error)),
             None => {}
         }
@@ -143,14 +150,20 @@ pub(crate) async fn race(
     }
     let ready = branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?;
     let mut errors = Vec::new();
+    let mut waits = None;
     for (at, result) in settle(chain.cx, ready, limit, StopAfter::Success).await {
         match result {
             Ok(output) => return Ok(output),
-            Err(error) if error.is_abort() => return Err(error),
+            // Whoever waits for somebody may still win.
+            Err(error) if error.is_suspension() => waits = Some(error),
+            Err(error) if error.is_beyond_the_flow() => return Err(error),
             // One block simply runs, and its failure is its own.
             Err(error) if arms.len() == 1 => return Err(error),
             Err(error) => errors.push((at, error)),
         }
+    }
+    if let Some(suspension) = waits {
+        return Err(suspension);
     }
     match errors.pop() {
         // One block does not race: its failure is its own.

@@ -231,6 +231,8 @@ pub struct Step {
     pub operation: Operation,
     /// Its segment, numbered within the chain; empty for operations that run no block.
     pub segment: String,
+    /// What its functions are known by: the segment, or `map`, `map~2` of operations without one.
+    pub label: String,
 }
 
 /// The operations of the chain (core-semantics §3).
@@ -376,7 +378,7 @@ pub struct Child {
 
 /// Gives every operation its segment (decision 14); conditionals count whether they run or not.
 pub fn number_steps(operations: Vec<Operation>) -> Vec<Step> {
-    let mut numbering = Numbering::default();
+    let (mut numbering, mut labels) = (Numbering::default(), Numbering::default());
     operations
         .into_iter()
         .map(|operation| {
@@ -400,7 +402,11 @@ pub fn number_steps(operations: Vec<Operation>) -> Vec<Step> {
                 _ => None,
             };
             let segment = segment.map(|segment| numbering.number(segment)).unwrap_or_default();
-            Step { operation, segment }
+            let label = match segment.is_empty() {
+                true => labels.number(operation.name().to_owned()),
+                false => segment.clone(),
+            };
+            Step { operation, segment, label }
         })
         .collect()
 }

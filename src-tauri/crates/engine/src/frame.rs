@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::abort::Abort;
 use crate::data::Data;
 use crate::error::FlowError;
 use crate::flow::Block;
@@ -51,6 +52,8 @@ pub struct Frame {
     pub(crate) container: Cell<Option<crate::container::Opened>>,
     /// What changed a sequencer's state last: the operation, or the rescue that took its place.
     pub(crate) last_step: RefCell<Option<String>>,
+    /// Set when it asks something and there is no answer.
+    pub(crate) suspended: Abort,
     finished: Cell<bool>,
 }
 
@@ -88,6 +91,7 @@ impl Frame {
             callbacks: Cell::new(0),
             container: Cell::default(),
             last_step: RefCell::default(),
+            suspended: Abort::default(),
             finished: Cell::new(false),
         }
     }

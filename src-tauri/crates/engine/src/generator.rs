@@ -54,7 +54,7 @@ pub async fn generate(cx: &Context, block: &Block, generator: &Generator, input:
             step,
             max_tokens: generator.max_tokens,
             provider_options: match &generator.provider_options {
-                Some(options) => Some(text(cx, options, input).await?),
+                Some(options) => Some(text(cx, "providerOptions", options, input).await?),
                 None => None,
             },
         };
@@ -126,5 +126,5 @@ async fn should_stop(
         .collect();
     steps.push(json!({ "stepNumber": step, "text": reply.text, "toolCalls": calls }));
     let seen = json!({ "stepNumber": step, "text": reply.text, "toolCalls": calls, "steps": steps });
-    Ok(crate::unit::call(cx, stop, vec![Arg::Data(seen.into())]).await?.into_data()?.is_truthy())
+    Ok(crate::unit::call(cx, "stopWhen", stop, vec![Arg::Data(seen.into())]).await?.into_data()?.is_truthy())
 }

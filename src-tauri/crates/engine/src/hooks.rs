@@ -51,13 +51,16 @@ pub(crate) async fn finished(run: &Rc<Run>, status: RequestStatus) {
 /// and `request.onStepErrored`. The hook stands below what failed, so that a resume which does not
 /// run that again keeps what the hook changed.
 pub(crate) async fn step_errored(cx: &Context, failed: &str, error: &FlowError) {
-    if error.is_abort() {
+    if error.is_beyond_the_flow() {
         return;
     }
-    cx.record(step_error(failed, error));
+    // A failure that a resume takes from the log may have been told before.
+    if *cx.frame.path != *failed || !cx.run.memo.has_told(failed) {
+        cx.record(step_error(failed, error));
+    }
     let Some(block) = &cx.run.flow.hooks.on_step_errored else { return };
     // What fails in the hook itself is told, but not to the hook again.
-    if failed.split('/').any(|segment| segment.starts_with(ON_STEP_ERRORED)) {
+    if is_looking_on(failed) {
         return;
     }
     let path = join(failed, &format!("{ON_STEP_ERRORED}{}", encode(&block.name)));
@@ -68,6 +71,11 @@ pub(crate) async fn step_errored(cx: &Context, failed: &str, error: &FlowError) 
     {
         cx.record(step_error(&path, error));
     }
+}
+
+/// Whether a path is that of a step's hook, or inside one.
+pub(crate) fn is_looking_on(path: &str) -> bool {
+    path.split('/').any(|segment| segment.starts_with(ON_STEP_ERRORED))
 }
 
 /// Runs a hook whose failure ends nothing.

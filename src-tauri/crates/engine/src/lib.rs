@@ -43,6 +43,7 @@ mod resume;
 pub mod scope;
 pub mod sequencer;
 pub mod state;
+pub mod suspension;
 mod tool;
 pub mod transaction;
 mod unit;

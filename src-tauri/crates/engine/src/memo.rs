@@ -1,30 +1,50 @@
-//! What an earlier part of a request already did: a resume takes it from here instead of running it.
+//! What an earlier part of a request already did: a resume takes it from here instead of doing it again.
 //!
-//! Keyed by logical path (architecture §4). A finished block gives its recorded output and its
-//! recorded changes to shared state; whatever was in flight runs again from its top. It must not
-//! decide whether code fits: another name or kind at a path is drift, and that stops the resume.
+//! Keyed by logical path (architecture §4). A finished block gives its recorded output, or fails with
+//! its recorded error where that was caught, and its changes of shared state come into force again;
+//! whatever was in flight runs again from its top. It must not decide whether code fits: another name
+//! or kind at a path is drift, and that stops the resume.
 
-use std::collections::HashMap;
+mod failures;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::data::Data;
+use crate::effects::ModelReply;
 use crate::error::FlowError;
-use crate::event::{BlockKind, Event, EventKind, Outcome, Seq};
-use crate::flow::Block;
+use crate::event::{Answer, BlockKind, Event, EventKind, Outcome, Seq};
+use crate::flow::{Block, Body};
 use crate::operation::Operation;
+use crate::path::beside;
 use crate::scope::ScopeKind;
+use crate::suspension::{Asked, Resolved};
 use crate::views::Events;
 
-/// A finished block.
+/// A block that ended.
 pub(crate) struct Finished {
     pub(crate) name: Arc<str>,
     pub(crate) kind: BlockKind,
     pub(crate) input: Data,
-    pub(crate) output: Data,
+    pub(crate) result: Result<Data, FlowError>,
     /// The event that holds the output.
     pub(crate) seq: Seq,
     /// Changes of shared state made in it and below it, in order: whose, by path, and what.
-    pub(crate) changes: Vec<(Shared, Operation)>,
+    pub(crate) changes: Vec<Change>,
+}
+
+/// A function of a block that left evidence or writes.
+pub(crate) struct Function {
+    pub(crate) returned: Option<Answer>,
+    pub(crate) changes: Vec<Change>,
+}
+
+/// A model call that was answered.
+pub(crate) struct Call {
+    pub(crate) request: Value,
+    pub(crate) answer: Result<ModelReply, FlowError>,
 }
 
 /// Shared state by what outlives an attempt: its path.
@@ -34,91 +54,236 @@ pub(crate) enum Shared {
     Of(String),
 }
 
+/// Whose shared state, and what was done to it.
+pub(crate) type Change = (Shared, Operation);
+
+/// What the log has of a block that is about to run.
+pub(crate) enum Found<'m> {
+    /// Nothing that counts: it runs.
+    Nothing,
+    /// It ended, and is not run again.
+    Finished(&'m Finished),
+    /// It ended, but work beside its chain may not have: its chain is gone through again, and every
+    /// block of it that ended gives what it gave.
+    Unsettled(&'m Finished),
+}
+
 /// One execution of a path.
 type Attempt = (Arc<str>, u32);
-/// A change of shared state and its place in the log.
-type Made = (Seq, Shared, Operation);
 
-/// All finished blocks of an interrupted request.
+/// All that earlier parts of a request did.
 #[derive(Default)]
 pub(crate) struct Memo {
     finished: HashMap<Arc<str>, Finished>,
+    functions: HashMap<Arc<str>, HashMap<String, Function>>,
+    routes: HashMap<Arc<str>, String>,
+    calls: HashMap<Arc<str>, Vec<Call>>,
+    questions: HashMap<Arc<str>, HashMap<u32, Asked>>,
+    /// Blocks with work beside their chain.
+    unsettled: HashSet<Arc<str>>,
+    /// Failures of which a `step_error` item tells that stays.
+    told: HashSet<Arc<str>>,
     /// The next attempt of every path that ever ran.
     pub(crate) attempts: HashMap<Arc<str>, u32>,
+    /// Whether the user's message is in the log.
+    pub(crate) has_greeting: bool,
+}
+
+/// A block that has not ended so far in the log.
+struct Open {
+    name: Arc<str>,
+    kind: BlockKind,
+    input: Data,
+    changes: Vec<(Seq, Change)>,
+}
+
+/// Reads a log from its first event to its last.
+struct Reader<'e> {
+    request: &'e str,
+    view: Events<'e>,
+    memo: Memo,
+    open: HashMap<Attempt, Open>,
+    /// Changes by attempts that count: where in the log, by which path, what.
+    settled: Vec<(Seq, Arc<str>, Change)>,
 }
 
 impl Memo {
-    pub(crate) fn read(request: &str, events: &[Event]) -> Memo {
+    /// `answers` were given since the last event.
+    pub(crate) fn read(request: &str, events: &[Event], answers: &[Resolved]) -> Memo {
         let view = Events::new(events);
-        let mut memo = Memo::default();
-        let mut started: HashMap<Attempt, (Arc<str>, BlockKind, Data)> = HashMap::new();
-        // Changes of attempts that have not ended, by the attempt that made them.
-        let mut open: HashMap<Attempt, Vec<Made>> = HashMap::new();
-        let mut settled: Vec<(Arc<str>, Made)> = Vec::new();
-        for event in events {
-            let Some(path) = &event.path else { continue };
-            let key = (path.clone(), event.attempt);
-            match &event.kind {
-                EventKind::BlockStarted { name, block, input, .. } => {
-                    let input = Data::from(view.value(input).cloned());
-                    started.insert(key, (name.clone(), *block, input));
-                    let next = memo.attempts.entry(path.clone()).or_insert(0);
-                    *next = (*next).max(event.attempt + 1);
-                }
-                EventKind::StateChanged { scope, operation, .. } if !scope.kind.is_durable() => {
-                    let shared = match scope.kind {
-                        ScopeKind::Request => Shared::Request,
-                        _ => Shared::Of(path_of(request, &scope.id)),
-                    };
-                    open.entry(key).or_default().push((event.seq, shared, operation.clone()));
-                }
-                EventKind::BlockFinished { outcome, output, .. } => {
-                    let made = open.remove(&key).unwrap_or_default();
-                    if *outcome != Outcome::Abandoned {
-                        settled.extend(made.into_iter().map(|made| (path.clone(), made)));
-                    }
-                    let Some((name, kind, input)) = started.remove(&key) else { continue };
-                    if *outcome != Outcome::Completed {
-                        memo.finished.remove(path);
-                        continue;
-                    }
-                    let output = Data::from(output.as_ref().and_then(|output| view.value(output)).cloned());
-                    let done = Finished { name, kind, input, output, seq: event.seq, changes: Vec::new() };
-                    memo.finished.insert(path.clone(), done);
-                }
-                _ => {}
-            }
-        }
-        settled.sort_by_key(|(_, (seq, ..))| *seq);
-        for (path, (_, shared, operation)) in settled {
+        let mut reader = Reader { request, view, memo: Memo::default(), open: HashMap::new(), settled: Vec::new() };
+        events.iter().for_each(|event| reader.read(event));
+        let Reader { mut memo, mut settled, .. } = reader;
+        answers.iter().for_each(|answer| memo.answer(&answer.id, Some(answer.clone())));
+        settled.sort_by_key(|(seq, ..)| *seq);
+        for (_, path, change) in settled {
             for prefix in prefixes(&path) {
                 if let Some(done) = memo.finished.get_mut(prefix) {
-                    done.changes.push((shared.clone(), operation.clone()));
+                    done.changes.push(change.clone());
                 }
             }
         }
         memo
     }
 
-    /// The finished block at a path, if the block that stands there today is the same one.
-    pub(crate) fn find(&self, path: &str, block: &Block) -> Result<Option<&Finished>, FlowError> {
-        let Some(done) = self.finished.get(path) else { return Ok(None) };
-        if done.name == block.name && done.kind == block.kind() {
-            return Ok(Some(done));
+    /// What the log has at a path, if the block that stands there today is the same one.
+    pub(crate) fn find(&self, path: &str, block: &Block) -> Result<Found<'_>, FlowError> {
+        let Some(done) = self.finished.get(path) else { return Ok(Found::Nothing) };
+        if done.name != block.name || done.kind != block.kind() {
+            let recorded = format!("{} \"{}\"", done.kind.as_str(), done.name);
+            let found = format!("{} \"{}\"", block.kind().as_str(), block.name);
+            return Err(drift(path, &format!("finished {recorded}"), &found, (&recorded, &found)));
         }
-        let recorded = format!("{} \"{}\"", done.kind.as_str(), done.name);
-        let found = format!("{} \"{}\"", block.kind().as_str(), block.name);
-        let mut error = FlowError::new(
-            "ReplayDriftError",
-            format!(
-                "at {path} the log has a finished {recorded}, but the flow now has {found}; rename it back, or run anew"
-            ),
-        );
-        error.classes.insert(1, "FlowError".to_owned());
-        error.code = Some("replay_drift".to_owned());
-        error.details = Some(serde_json::json!({ "path": path, "recorded": recorded, "found": found }));
-        Err(error)
+        let is_chain = matches!(block.body, Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. });
+        match is_chain && done.result.is_ok() && self.unsettled.contains(path) {
+            true => Ok(Found::Unsettled(done)),
+            false => Ok(Found::Finished(done)),
+        }
     }
+
+    /// Refuses a route that is not the one the router took before.
+    pub(crate) fn check_route(&self, path: &str, route: &str) -> Result<(), FlowError> {
+        match self.routes.get(path) {
+            Some(taken) if taken != route => {
+                let (recorded, found) = (format!("route \"{taken}\""), format!("route \"{route}\""));
+                Err(drift(path, &format!("decision for {recorded}"), &found, (&recorded, &found)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a function of a block returned.
+    pub(crate) fn function(&self, path: &str, function: &str) -> Option<&Function> {
+        self.functions.get(path)?.get(function)
+    }
+
+    /// What a model answered to a block's call of this number.
+    pub(crate) fn call(&self, path: &str, ordinal: u32) -> Option<&Call> {
+        self.calls.get(path)?.get(ordinal as usize)
+    }
+
+    /// What a block asked with its question of this number.
+    pub(crate) fn asked(&self, path: &str, ordinal: u32) -> Option<Asked> {
+        self.questions.get(path)?.get(&ordinal).cloned()
+    }
+
+    /// Whether the failure of a block was told already.
+    pub(crate) fn has_told(&self, path: &str) -> bool {
+        self.told.contains(path)
+    }
+
+    fn answer(&mut self, id: &str, answer: Option<Resolved>) {
+        let all = self.questions.values_mut().flat_map(HashMap::values_mut);
+        all.filter(|asked| asked.id == id).for_each(|asked| asked.resolved.clone_from(&answer));
+    }
+
+    /// Forgets all that happened below a path: an attempt that was tried again came to nothing.
+    fn forget_below(&mut self, path: &str) {
+        let below = |other: &Arc<str>| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+        self.finished.retain(|other, _| !below(other));
+        self.functions.retain(|other, _| !below(other) && **other != *path);
+        self.routes.retain(|other, _| !below(other) && **other != *path);
+        self.calls.retain(|other, _| !below(other) && **other != *path);
+    }
+}
+
+impl Reader<'_> {
+    fn read(&mut self, event: &Event) {
+        let memo = &mut self.memo;
+        let Some(path) = &event.path else {
+            match &event.kind {
+                EventKind::RequestResumed { .. } => self.open.clear(),
+                EventKind::RequestFinished { error: Some(error), .. } => memo.forget_failures(error),
+                EventKind::SuspensionResolved(resolved) => memo.answer(&resolved.id, Some(resolved.clone())),
+                EventKind::SuspensionReopened { id } => memo.answer(id, None),
+                _ => {}
+            }
+            return;
+        };
+        let key = (path.clone(), event.attempt);
+        match &event.kind {
+            EventKind::BlockStarted { name, block, input, .. } => {
+                let input = Data::from(self.view.value(input).cloned());
+                self.open.insert(key, Open { name: name.clone(), kind: *block, input, changes: Vec::new() });
+                let next = memo.attempts.entry(path.clone()).or_insert(0);
+                *next = (*next).max(event.attempt + 1);
+                memo.unsettled.extend(beside(path).into_iter().flat_map(prefixes).map(Arc::from));
+            }
+            EventKind::StateChanged { scope, operation, .. } if !scope.kind.is_durable() => {
+                let shared = match scope.kind {
+                    ScopeKind::Request => Shared::Request,
+                    _ => Shared::Of(path_of(self.request, &scope.id)),
+                };
+                if let Some(open) = self.open.get_mut(&key) {
+                    open.changes.push((event.seq, (shared, operation.clone())));
+                }
+            }
+            EventKind::FunctionReturned { function, returned, events, memoized: false, .. } => {
+                let Some(open) = self.open.get(&key) else { return };
+                let own = |(seq, _): &&(Seq, Change)| events.contains(seq);
+                let changes = open.changes.iter().filter(own).map(|(_, change)| change.clone()).collect();
+                let done = Function { returned: returned.clone(), changes };
+                memo.functions.entry(path.clone()).or_default().insert(function.clone(), done);
+            }
+            EventKind::RouteDecided { route } => drop(memo.routes.insert(path.clone(), route.clone())),
+            EventKind::EffectRecorded { effect, ordinal, request, result, error, .. } if effect == "model" => {
+                let answer = match error {
+                    Some(error) => Err(error.clone()),
+                    None => Ok(serde_json::from_value(result.clone()).unwrap_or_default()),
+                };
+                let call = Call { request: request.clone().unwrap_or_default(), answer };
+                let calls = memo.calls.entry(path.clone()).or_default();
+                let at = *ordinal as usize;
+                calls.truncate(calls.len().max(at));
+                if at < calls.len() { calls[at] = call } else { calls.push(call) }
+            }
+            EventKind::Suspended(asking) => {
+                let asked = Asked { id: asking.id.clone(), resolved: None };
+                memo.questions.entry(path.clone()).or_default().insert(asking.ordinal, asked);
+            }
+            EventKind::ItemAdded { item } => match item.item_type.as_str() {
+                "step_error" if item.payload.get("path").and_then(Value::as_str) == Some(path) => {
+                    memo.told.insert(path.clone());
+                }
+                "message" if memo.attempts.is_empty() => memo.has_greeting = true,
+                _ => {}
+            },
+            EventKind::BlockFinished { outcome, output, error, memoized, .. } => {
+                let Some(open) = self.open.remove(&key) else { return };
+                // What was taken from the log is known from where it happened.
+                if *memoized {
+                    return;
+                }
+                let result = match (outcome, error) {
+                    (Outcome::Completed, _) => {
+                        Ok(Data::from(output.as_ref().and_then(|output| self.view.value(output)).cloned()))
+                    }
+                    (Outcome::Failed, Some(error)) if !error.is_abort() && error.name != "StorageError" => {
+                        Err(error.clone())
+                    }
+                    (Outcome::Abandoned, Some(_)) => return memo.forget_below(path),
+                    _ => return,
+                };
+                let changes = open.changes.into_iter().map(|(seq, change)| (seq, path.clone(), change));
+                self.settled.extend(changes);
+                let Open { name, kind, input, .. } = open;
+                let done = Finished { name, kind, input, result, seq: event.seq, changes: Vec::new() };
+                memo.finished.insert(path.clone(), done);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn drift(path: &str, recorded: &str, found: &str, details: (&str, &str)) -> FlowError {
+    let mut error = FlowError::new(
+        "ReplayDriftError",
+        format!("at {path} the log has a {recorded}, but the flow now has {found}; change it back, or run anew"),
+    );
+    error.classes.insert(1, "FlowError".to_owned());
+    error.code = Some("replay_drift".to_owned());
+    error.details = Some(serde_json::json!({ "path": path, "recorded": details.0, "found": details.1 }));
+    error
 }
 
 /// The path inside a state's id `request:path:attempt`.

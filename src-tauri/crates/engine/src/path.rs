@@ -59,3 +59,15 @@ pub fn join(parent: &str, segment: &str) -> String {
 pub fn instance(path: &str, attempt: u32) -> String {
     format!("{path}:{attempt}")
 }
+
+/// The block around the outermost background work that a path belongs to, if it belongs to any.
+pub fn beside(path: &str) -> Option<&str> {
+    let mut end = 0;
+    for segment in path.split('/') {
+        if segment.starts_with("work:") || segment.starts_with("forEachBackground") {
+            return path[..end].strip_suffix('/');
+        }
+        end += segment.len() + 1;
+    }
+    None
+}

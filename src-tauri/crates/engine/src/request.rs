@@ -27,11 +27,12 @@ use crate::frame::Frame;
 use crate::hooks;
 use crate::log::{Log, Record};
 use crate::memo::Memo;
-use crate::note::Note;
+use crate::note::{self, Note};
 use crate::path::ROOT;
 use crate::recorder::Recorder;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
+use crate::suspension::Resolved;
 use crate::transaction::{Container, Fifo, fill};
 use crate::usage::Usage;
 
@@ -73,6 +74,23 @@ pub struct Ended {
     pub error: Option<FlowError>,
 }
 
+/// What a request did before, when it is taken up again; nothing of a new one.
+#[derive(Clone, Copy, Debug)]
+pub struct Earlier<'a> {
+    /// Its events so far.
+    pub events: &'a [Event],
+    /// How it stands.
+    pub stood: RequestStatus,
+    /// Answers to its questions that it is taken up with.
+    pub answers: &'a [Resolved],
+}
+
+impl Default for Earlier<'_> {
+    fn default() -> Self {
+        Earlier { events: &[], stood: RequestStatus::Interrupted, answers: &[] }
+    }
+}
+
 /// A request while it runs.
 pub struct Run {
     /// Its id.
@@ -111,6 +129,13 @@ pub struct Run {
     pub(crate) commits: Fifo,
     /// What an earlier part of this request finished.
     pub(crate) memo: Memo,
+    /// Questions that were answered with this taking up, and those of them whose answer was used.
+    pub(crate) answers: Vec<String>,
+    pub(crate) used_answers: RefCell<HashSet<String>>,
+    /// Whether a block waits for an answer from outside.
+    pub(crate) is_waiting: Cell<bool>,
+    /// How the request stood when it was taken up.
+    stood: RequestStatus,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     versions: RefCell<HashMap<ScopeKey, u64>>,
@@ -120,26 +145,29 @@ pub struct Run {
 impl Run {
     /// A request that has not begun. `flush` it every few milliseconds while it executes.
     pub fn new(flow: Rc<Flow>, asked: Asked, log: Arc<dyn Log>, effects: Rc<dyn Effects>, abort: Abort) -> Rc<Self> {
-        Run::after(&[], flow, asked, log, effects, abort)
+        Run::after(Earlier::default(), flow, asked, log, effects, abort)
     }
 
-    /// A request that goes on after these events of it; none for a new one.
+    /// A request that goes on after its earlier part.
     pub fn after(
-        events: &[Event],
+        earlier: Earlier<'_>,
         flow: Rc<Flow>,
         asked: Asked,
         log: Arc<dyn Log>,
         effects: Rc<dyn Effects>,
         abort: Abort,
     ) -> Rc<Self> {
+        let Earlier { events, stood, answers } = earlier;
         let request = asked.request.clone();
         let schemas: Vec<SchemaRef> = declared(&flow, ScopeKind::Request);
         let mut state = State::default();
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
-        let memo = Memo::read(&request, events);
+        let memo = Memo::read(&request, events, answers);
+        let container = Container::new(key, None, state, 0);
+        container.count_from(version_after(events));
         let attempts = memo.attempts.clone();
-        let notes = events.iter().flat_map(Note::of).collect();
+        let notes = note::counting(events).flat_map(Note::of).collect();
         Rc::new(Run {
             began_at: events.first().map_or_else(|| effects.now_ms(), |event| event.at),
             is_begun: is_begun(events),
@@ -149,12 +177,16 @@ impl Run {
             asked,
             log,
             effects,
-            state: Rc::new(Container::new(key, None, state, 0)),
+            state: Rc::new(container),
             abort,
             status_line: RefCell::default(),
             notes: RefCell::new(notes),
             commits: Fifo::default(),
             memo,
+            answers: answers.iter().map(|answer| answer.id.clone()).collect(),
+            used_answers: RefCell::default(),
+            is_waiting: Cell::new(false),
+            stood,
             usage: RefCell::new(Usage::of(events)),
             once: RefCell::new(run_once(events)),
             tool_answers: RefCell::default(),
@@ -177,9 +209,11 @@ impl Run {
         if let Err(error) = self.take_turn().await {
             return self.close(RequestStatus::Completed, Err(error)).await;
         }
-        if let Some(make) = action.user_message.as_ref().filter(|_| self.memo.attempts.is_empty()) {
+        if let Some(make) =
+            action.user_message.as_ref().filter(|_| !self.memo.has_greeting && self.memo.attempts.is_empty())
+        {
             let frame = self.frame(action.block.clone(), ROOT.into(), None, Data::UNDEFINED, 0);
-            let cx = Context { run: self.clone(), frame };
+            let cx = Context::new(self.clone(), frame);
             match make.call(vec![Arg::Data(self.asked.input.clone())], cx.clone()).await.and_then(|r| r.into_data()) {
                 Ok(text) => cx.emit_message("user", text.to_json(), EmitOptions::default()),
                 Err(error) => return self.end(action, Err(error)).await,
@@ -192,7 +226,18 @@ impl Run {
             run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await
         };
         let result = self.pool.run_with(root).await;
-        self.end(action, result).await
+        match result {
+            Err(error) if error.leaves_request() => {
+                // A question that was answered in vain is asked again.
+                let used = self.answers.iter().any(|id| self.used_answers.borrow().contains(id));
+                let status = if used { RequestStatus::Interrupted } else { self.stood };
+                self.leave(status, Some(error)).await
+            }
+            // Work beside the chain may wait for somebody when the chain itself has ended.
+            Err(error) if error.is_suspension() => self.leave(RequestStatus::Suspended, None).await,
+            Ok(_) if self.is_waiting.get() && !self.abort.is_set() => self.leave(RequestStatus::Suspended, None).await,
+            result => self.end(action, result).await,
+        }
     }
 
     /// Hands waiting evidence to the log.
@@ -316,6 +361,15 @@ impl Run {
         missing.retain(|field, _| state.get(field).is_none());
         missing
     }
+}
+
+/// The newest version of the request's own state.
+fn version_after(events: &[Event]) -> u64 {
+    let versions = events.iter().filter_map(|event| match &event.kind {
+        EventKind::StateChanged { scope, version, .. } if scope.kind == ScopeKind::Request => Some(*version),
+        _ => None,
+    });
+    versions.max().unwrap_or(0)
 }
 
 /// What `ctx.runOnce` answered in an earlier part of the request.

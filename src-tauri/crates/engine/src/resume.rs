@@ -4,43 +4,78 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::block::Flowing;
+use crate::callable::Returned;
+use crate::context::Context;
+use crate::data::Data;
 use crate::error::FlowError;
-use crate::event::{EventKind, Outcome, Recorded, RequestStatus, Seq};
+use crate::event::{Answer, EventKind, Outcome, Recorded, RequestStatus, Seq};
 use crate::flow::Block;
 use crate::frame::Frame;
 use crate::log::AppendError;
-use crate::memo::Shared;
+use crate::memo::{Change, Finished, Found, Shared};
+use crate::operation::Operation;
 use crate::request::Run;
+use crate::suspension::Resolved;
+use serde_json::Value;
+
+/// What the log has for a block.
+pub(crate) enum Recalled {
+    /// Nothing: it runs.
+    Nothing,
+    /// How it ended.
+    Ended(Rc<Frame>, Result<Flowing, FlowError>),
+    /// It ended with this, but is gone through again for what runs beside it.
+    Unsettled(EventKind),
+}
 
 impl Run {
-    /// Records that the request goes on: it is taken over from here. Answers the event that holds
-    /// the input. One that queues waits for its turn again.
-    pub async fn take_up(self: &Rc<Self>) -> Result<Seq, AppendError> {
+    /// Records that the request goes on: it is taken over from here, with these answers. Answers the
+    /// event that holds the input. One that queues waits for its turn again.
+    pub async fn take_up(self: &Rc<Self>, answers: Vec<Resolved>) -> Result<Seq, AppendError> {
         let resumed = EventKind::RequestResumed {
             owner: self.asked.owner.clone(),
             code_hash: self.flow.code_hash.clone(),
             mock: self.asked.mock.clone(),
         };
+        let mut events = vec![resumed];
+        // The request's state is made again from what counts, so that conditions see what they saw.
+        events.extend(self.state_made_anew());
+        events.extend(answers.into_iter().map(EventKind::SuspensionResolved));
         if self.queues() {
-            self.recorder.record(None, 0, resumed);
-            self.recorder.commit(None, 0, EventKind::RequestStatus { status: RequestStatus::Queued }).await?;
-        } else {
-            self.recorder.commit(None, 0, resumed).await?;
+            events.push(EventKind::RequestStatus { status: RequestStatus::Queued });
+        }
+        let last = events.pop();
+        for event in events {
+            self.recorder.record(None, 0, event);
+        }
+        if let Some(last) = last {
+            self.recorder.commit(None, 0, last).await?;
         }
         // The first event of every log holds the input.
         Ok(1)
     }
 
-    /// Takes a finished block from the memo: its output flows on, its changes of shared state are
-    /// in force again, and the log says that it was not run.
-    pub(crate) async fn recall(
+    fn state_made_anew(&self) -> Option<EventKind> {
+        let version = self.state.version()?;
+        let Value::Object(state) = self.state.read().1.to_json() else { return None };
+        let operation = Operation::Set { state };
+        Some(EventKind::StateChanged { scope: self.state.key.clone(), operation, value: None, version })
+    }
+
+    /// Takes a block that ended from the memo: its output flows on, or its failure is raised again, its
+    /// changes of shared state are in force again, and the log says that it was not run.
+    pub(crate) fn recall(
         self: &Rc<Self>,
         block: &Rc<Block>,
         path: &Arc<str>,
         parent: Option<&Rc<Frame>>,
         input: &Flowing,
-    ) -> Result<Option<Flowing>, FlowError> {
-        let Some(done) = self.memo.find(path, block)? else { return Ok(None) };
+    ) -> Result<Recalled, FlowError> {
+        let done = match self.memo.find(path, block)? {
+            Found::Nothing => return Ok(Recalled::Nothing),
+            Found::Unsettled(done) => return Ok(Recalled::Unsettled(ended(done))),
+            Found::Finished(done) => done,
+        };
         let frame = self.frame(block.clone(), path.clone(), parent.cloned(), input.data.clone(), 0);
         self.record(
             &frame,
@@ -53,10 +88,46 @@ impl Run {
             },
         );
         if done.input != input.data {
-            let text = format!("drift: {path} got another input than when it ran; its recorded output is used");
+            let text = format!("drift: {path} got another input than when it ran; what it came to is used as recorded");
             self.record(&frame, EventKind::Noted { text });
         }
-        for (shared, operation) in &done.changes {
+        self.apply_again(&frame, &done.changes);
+        self.record(&frame, ended(done));
+        frame.finish();
+        let result = match &done.result {
+            Ok(data) => Ok(Flowing { data: data.clone(), origin: Some(done.seq), thrown: None }),
+            Err(error) => Err(error.clone()),
+        };
+        frame.end(&result);
+        Ok(Recalled::Ended(frame, result))
+    }
+
+    /// Takes what a function of a block returned from the memo; its changes are in force again. A block
+    /// that it chose is found among `blocks`; where it is not, the function must be called.
+    pub(crate) fn recall_function(&self, cx: &Context, name: &str, blocks: &[Rc<Block>]) -> Option<Returned> {
+        let done = self.memo.function(&cx.frame.path, name)?;
+        let returned = match &done.returned {
+            None => Returned::Data(Data::UNDEFINED),
+            Some(Answer::Value(value)) => Returned::Data(value.clone().into()),
+            Some(Answer::Block(name)) => Returned::Block(blocks.iter().find(|block| block.name == *name)?.clone()),
+        };
+        let events = self.apply_again(&cx.frame, &done.changes);
+        let recalled = EventKind::FunctionReturned {
+            function: name.to_owned(),
+            returned: None,
+            events,
+            overtaken: Vec::new(),
+            memoized: true,
+            commits: Vec::new(),
+        };
+        self.record(&cx.frame, recalled);
+        Some(returned)
+    }
+
+    /// Brings changes of shared memory into force again, and answers their events.
+    fn apply_again(&self, frame: &Rc<Frame>, changes: &[Change]) -> Vec<Seq> {
+        let mut events = Vec::new();
+        for (shared, operation) in changes {
             let container = match shared {
                 Shared::Request => Some(self.state.clone()),
                 Shared::Of(path) => {
@@ -68,21 +139,18 @@ impl Run {
             if operation.apply(&mut next) {
                 let version = container.replace(next, self.next_stamp());
                 let (scope, operation) = (container.key.clone(), operation.clone());
-                self.record(&frame, EventKind::StateChanged { scope, operation, value: None, version });
+                events.push(self.record(frame, EventKind::StateChanged { scope, operation, value: None, version }));
             }
         }
-        let event = EventKind::BlockFinished {
-            outcome: Outcome::Completed,
-            output: Some(Recorded::Of(done.seq)),
-            error: None,
-            transient: true,
-            memoized: true,
-            commits: Vec::new(),
-        };
-        self.record(&frame, event);
-        frame.finish();
-        let flowing = Flowing { data: done.output.clone(), origin: Some(done.seq), thrown: None };
-        frame.end(&Ok(flowing.clone()));
-        Ok(Some(flowing))
+        events
     }
+}
+
+/// The end of a block that was taken from the log: its output by reference.
+fn ended(done: &Finished) -> EventKind {
+    let (outcome, output, error) = match &done.result {
+        Ok(_) => (Outcome::Completed, Some(Recorded::Of(done.seq)), None),
+        Err(error) => (Outcome::Failed, None, Some(error.clone())),
+    };
+    EventKind::BlockFinished { outcome, output, error, transient: true, memoized: true, commits: Vec::new() }
 }

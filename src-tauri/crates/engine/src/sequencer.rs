@@ -34,11 +34,13 @@ pub(crate) struct Chain<'a> {
     passes: Passes,
     /// What the passes put before the segment of the step that runs.
     pass: String,
+    /// What the functions of the step that runs are known by.
+    label: &'a str,
 }
 
 /// Runs the steps on a value.
 pub async fn run_steps(cx: &Context, steps: &[Step], input: Flowing) -> Result<Flowing, FlowError> {
-    let mut chain = Chain { cx, steps, passes: Passes::default(), pass: String::new() };
+    let mut chain = Chain { cx, steps, passes: Passes::default(), pass: String::new(), label: "" };
     let mut value = input;
     let mut at = 0;
     while let Some(step) = steps.get(at) {
@@ -66,7 +68,7 @@ pub async fn run_steps(cx: &Context, steps: &[Step], input: Flowing) -> Result<F
     Ok(value)
 }
 
-impl Chain<'_> {
+impl<'a> Chain<'a> {
     /// The path of an operation's child; the loopBack passes it stands in come before it.
     pub(crate) fn path(&self, segment: &str) -> String {
         format!("{}/{}{segment}", self.cx.frame.path, self.pass)
@@ -77,7 +79,8 @@ impl Chain<'_> {
         self.cx.frame.own.as_ref().map(|own| own.read().0)
     }
 
-    async fn run_step(&mut self, at: usize, step: &Step, value: Flowing) -> Result<Next, FlowError> {
+    async fn run_step(&mut self, at: usize, step: &'a Step, value: Flowing) -> Result<Next, FlowError> {
+        self.label = &step.label;
         self.pass = self.passes.before(at, |at| &self.steps[at].segment);
         let path = self.path(&step.segment);
         let next = match &step.operation {
@@ -87,7 +90,7 @@ impl Chain<'_> {
                 false => value,
             },
             Operation::Map(map) | Operation::ConnectInput(map) => {
-                let mapped = self.call(map, &value).await?.into_data()?;
+                let mapped = self.call("", map, &value).await?.into_data()?;
                 if mapped == value.data { value } else { Flowing::new(mapped) }
             }
             Operation::Tap(child) => {
@@ -95,7 +98,7 @@ impl Chain<'_> {
                 value
             }
             Operation::TapCall(tap) => {
-                self.call(tap, &value).await?;
+                self.call("", tap, &value).await?;
                 value
             }
             Operation::TapIf { condition, child } => {
@@ -106,7 +109,7 @@ impl Chain<'_> {
             }
             Operation::TapCallIf { condition, call } => {
                 if self.holds(condition, &value).await? {
-                    self.call(call, &value).await?;
+                    self.call("call", call, &value).await?;
                 }
                 value
             }
@@ -115,7 +118,7 @@ impl Chain<'_> {
             }
             Operation::ThrowIf { condition, call } => {
                 if self.holds(condition, &value).await? {
-                    self.call(call, &value).await?;
+                    self.call("call", call, &value).await?;
                 }
                 value
             }
@@ -228,21 +231,21 @@ impl Chain<'_> {
     /// The input a connector makes of the chain's value.
     pub(crate) async fn connect(&self, connector: Option<&Fun>, value: Flowing) -> Result<Flowing, FlowError> {
         let Some(connector) = connector else { return Ok(value) };
-        let connected = self.call(connector, &value).await?.into_data()?;
+        let connected = self.call("connector", connector, &value).await?.into_data()?;
         Ok(if connected == value.data { value } else { Flowing::new(connected) })
     }
 
     async fn holds(&self, condition: &Fun, value: &Flowing) -> Result<bool, FlowError> {
-        Ok(self.call(condition, value).await?.into_data()?.is_truthy())
+        Ok(self.call("condition", condition, value).await?.into_data()?.is_truthy())
     }
 
-    async fn call(&self, function: &Fun, value: &Flowing) -> Result<Returned, FlowError> {
-        self.call_with(function, vec![value.argument()]).await
+    async fn call(&self, role: &str, function: &Fun, value: &Flowing) -> Result<Returned, FlowError> {
+        self.call_with(role, function, vec![value.argument()]).await
     }
 
     /// Calls a function of the chain and commits what it wrote.
-    pub(crate) async fn call_with(&self, function: &Fun, args: Vec<Arg>) -> Result<Returned, FlowError> {
-        unit::call(self.cx, function, args).await
+    pub(crate) async fn call_with(&self, role: &str, function: &Fun, args: Vec<Arg>) -> Result<Returned, FlowError> {
+        unit::call(self.cx, &format!("{}{}.{role}", self.pass, self.label), function, args).await
     }
 
     /// The block of one item, made or given, with its path.
@@ -257,7 +260,7 @@ impl Chain<'_> {
             crate::flow::Each::Block(block) => Ok((self.path(&format!("{segment}[{index}]")), block.clone())),
             crate::flow::Each::Factory(factory) => {
                 let args = vec![Arg::Data(item.clone()), Arg::Data(serde_json::Value::from(index).into())];
-                let Returned::Block(block) = self.call_with(factory, args).await? else {
+                let Returned::Block(block) = self.call_with("factory", factory, args).await? else {
                     return Err(FlowError::plain("forEach: the factory must return a block"));
                 };
                 // `forEach~2` of a second factory becomes `forEach:<block>~2[n]`.

@@ -58,6 +58,10 @@ pub(crate) async fn run(
     let of = begin(cx, &block.name, &call_id(cx), &tool_alias(&block.name), &input.data.to_json(), who);
     let path = join(&cx.frame.path, &format!("tool:{}", encode(&block.name)));
     let result = run_block(cx.run.clone(), block.clone(), Some(cx.frame.clone()), path, input).await;
+    if result.as_ref().is_err_and(FlowError::is_suspension) {
+        // A call that waits for somebody has not ended.
+        return result;
+    }
     end(cx, of, result.as_ref().map(|output| Map::from_iter([("output".to_owned(), output.data.to_json())])));
     result
 }

@@ -2,38 +2,69 @@
 //!
 //! A sequencer's maps, conditions and connectors, and the hooks of every block that runs others, are
 //! transactions by themselves. Their writes commit when the function returns; when a record changed
-//! under it, that function alone runs again, never the children around it.
+//! under it, that function alone runs again, never the children around it. A function that left
+//! evidence or writes is not called again by a resume: what it returned is in the log.
+
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use crate::boundary::{catch_up, rebase};
 use crate::callable::{Arg, Fun, Returned};
 use crate::context::Context;
 use crate::error::FlowError;
-use crate::event::EventKind;
-use crate::flow::Body;
+use crate::event::{Answer, EventKind, ScopeCommit, Seq};
+use crate::flow::{Block, Body};
 use crate::log::AppendError;
 use crate::scope::ScopeKind;
 
+/// What one call of a function does: its events so far.
+#[derive(Default)]
+pub(crate) struct Doing(pub(crate) RefCell<Vec<Seq>>);
+
 /// Calls a function of a block: as part of the block's own transaction for a handler, else as a unit.
-pub(crate) async fn call(cx: &Context, function: &Fun, args: Vec<Arg>) -> Result<Returned, FlowError> {
+/// `role` says which function of the block it is.
+pub(crate) async fn call(cx: &Context, role: &str, function: &Fun, args: Vec<Arg>) -> Result<Returned, FlowError> {
+    choose(cx, role, function, args, &[]).await
+}
+
+/// As [`call`], of a function that may answer one of these blocks.
+pub(crate) async fn choose(
+    cx: &Context,
+    role: &str,
+    function: &Fun,
+    args: Vec<Arg>,
+    blocks: &[Rc<Block>],
+) -> Result<Returned, FlowError> {
     if matches!(cx.frame.block.body, Body::Handler { .. }) {
-        return function.call(args, cx.clone()).await;
+        return cx.frame.until_suspended(function.call(args, cx.clone())).await;
     }
+    let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
+    if let Some(returned) = cx.run.recall_function(cx, &name, blocks) {
+        return Ok(returned);
+    }
+    let mut overtaken = Vec::new();
     let mut turn = None;
     let mut conflicts = 0;
     loop {
         if cx.frame.transaction.is_empty() {
             cx.run.see_records(&cx.frame)?;
         }
-        let returned = function.call(args.clone(), cx.clone()).await?;
+        let doing = Rc::new(Doing::default());
+        let returned = cx.frame.until_suspended(function.call(args.clone(), cx.within(doing.clone()))).await?;
+        let end = End { function: &name, returned: &returned, events: doing.0.take(), overtaken: overtaken.clone() };
         if cx.frame.transaction.is_empty() {
+            if !end.events.is_empty() || !end.overtaken.is_empty() {
+                cx.record(end.event(Vec::new()));
+            }
             return Ok(returned);
         }
         if turn.is_none() {
             turn = Some(cx.run.commits.turn().await);
         }
-        let Some(scope) = commit(cx).await? else { return Ok(returned) };
+        let Some(scope) = commit(cx, &end).await? else { return Ok(returned) };
         // With the turn in hand, only another request can come in between again.
         cx.frame.transaction.clear();
+        overtaken.extend(end.events);
         conflicts += 1;
         let cas = cx.run.flow.settings.cas(scope);
         if conflicts > cas.max_retries {
@@ -43,15 +74,41 @@ pub(crate) async fn call(cx: &Context, function: &Fun, args: Vec<Arg>) -> Result
     }
 }
 
+/// A function that has returned.
+struct End<'a> {
+    function: &'a str,
+    returned: &'a Returned,
+    events: Vec<Seq>,
+    overtaken: Vec<Seq>,
+}
+
+impl End<'_> {
+    fn event(&self, commits: Vec<ScopeCommit>) -> EventKind {
+        let returned = match self.returned {
+            Returned::Data(data) => data.to_option().map(Answer::Value),
+            Returned::Block(block) => Some(Answer::Block(block.name.clone())),
+            // Blocks and models that code makes cannot be taken from a log: the function is called again.
+            Returned::Blocks(_) | Returned::Model(_) => return EventKind::Committed { commits },
+        };
+        EventKind::FunctionReturned {
+            function: self.function.to_owned(),
+            returned,
+            events: self.events.clone(),
+            overtaken: self.overtaken.clone(),
+            memoized: false,
+            commits,
+        }
+    }
+}
+
 /// Commits what a unit wrote. Answers the scope that lets its function decide anew, if one does.
-async fn commit(cx: &Context) -> Result<Option<ScopeKind>, FlowError> {
+async fn commit(cx: &Context, end: &End<'_>) -> Result<Option<ScopeKind>, FlowError> {
     if let Some(scope) = catch_up(&cx.run, &cx.frame)? {
         return Ok(Some(scope));
     }
     loop {
         let commits = cx.frame.transaction.commits();
-        let event = EventKind::Committed { commits: commits.clone() };
-        match cx.run.recorder.commit(Some(&cx.frame.path), cx.frame.attempt, event).await {
+        match cx.run.recorder.commit(Some(&cx.frame.path), cx.frame.attempt, end.event(commits.clone())).await {
             Ok(_) => {
                 cx.frame.transaction.clear();
                 cx.run.refresh_ancestors(&cx.frame, &commits);

@@ -39,7 +39,8 @@ impl Usage {
     pub fn of(events: &[Event]) -> Usage {
         let mut usage = Usage::default();
         for event in events {
-            if let EventKind::EffectRecorded { effect, request: Some(request), result, .. } = &event.kind
+            if let EventKind::EffectRecorded { effect, request: Some(request), result, recalled: false, .. } =
+                &event.kind
                 && effect == "model"
             {
                 usage.add(request["model"].as_str().unwrap_or_default(), result.get("usage"));

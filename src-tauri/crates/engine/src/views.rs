@@ -10,6 +10,7 @@ pub mod items;
 pub mod retention;
 pub mod shape;
 pub mod snapshots;
+pub mod suspensions;
 
 use serde_json::Value;
 

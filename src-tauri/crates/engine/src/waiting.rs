@@ -42,7 +42,7 @@ pub(crate) async fn wait_for(
 
 async fn holds(chain: &Chain<'_>, condition: &Fun) -> Result<bool, FlowError> {
     let items = Value::Array(chain.cx.request_items());
-    Ok(chain.call_with(condition, vec![Arg::Data(items.into())]).await?.into_data()?.is_truthy())
+    Ok(chain.call_with("condition", condition, vec![Arg::Data(items.into())]).await?.into_data()?.is_truthy())
 }
 
 /// Whether any of the news is a reason to ask again. A filter that throws, or an item that has
@@ -54,7 +54,7 @@ async fn wakes(chain: &Chain<'_>, filter: Option<&Fun>, happened: &[News]) -> bo
         let Some(item) = items.iter().find(|item| item["seq"] == news.seq) else { return true };
         for kind in news.kinds {
             let args = vec![Arg::Data(item.clone().into()), Arg::Data(Value::from(*kind).into())];
-            let admitted = chain.call_with(filter, args).await.and_then(|returned| returned.into_data());
+            let admitted = chain.call_with("wakeOn", filter, args).await.and_then(|returned| returned.into_data());
             if admitted.map_or(true, |admitted| admitted.is_truthy()) {
                 return true;
             }

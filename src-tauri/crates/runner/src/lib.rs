@@ -28,4 +28,4 @@ pub use notice::Notice;
 pub use run::{Ended, Running};
 pub use store::{EventQuery, RequestQuery, SessionQuery};
 pub use views::*;
-pub use workspace::{At, Mock, OpenOptions, RunOptions, Workspace};
+pub use workspace::{At, Given, Mock, OpenOptions, RunOptions, Workspace};

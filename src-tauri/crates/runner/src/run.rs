@@ -16,7 +16,8 @@ use engine::effects::ModelCall;
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::log::{AppendError, Log};
-use engine::request::{Asked, Run};
+use engine::request::{Asked, Earlier, Run};
+use engine::suspension::Resolved;
 use futures_util::{FutureExt, select_biased};
 use script::{Limits, Loaded};
 use tokio::sync::watch;
@@ -62,6 +63,24 @@ pub struct Ended {
     pub error: Option<FlowError>,
 }
 
+/// The earlier part of a request.
+pub(crate) struct Before {
+    /// Its events; none of a new request.
+    pub(crate) events: Vec<Event>,
+    /// How it stands.
+    pub(crate) stood: RequestStatus,
+    /// The answers that it is taken up with.
+    pub(crate) answers: Vec<Resolved>,
+    /// Whether the input was parsed by its schema already.
+    pub(crate) is_parsed: bool,
+}
+
+impl Default for Before {
+    fn default() -> Self {
+        Before { events: Vec::new(), stood: RequestStatus::Interrupted, answers: Vec::new(), is_parsed: false }
+    }
+}
+
 /// What a thread needs to run a request.
 pub(crate) struct Job {
     pub(crate) workspace: PathBuf,
@@ -71,8 +90,8 @@ pub(crate) struct Job {
     pub(crate) config: Config,
     /// Whether the configuration's addresses may get keys.
     pub(crate) trust: bool,
-    /// The events of the request so far, when it is taken up again; none for a new one.
-    pub(crate) before: Vec<Event>,
+    /// What the request did before, when it is taken up again.
+    pub(crate) before: Before,
     pub(crate) log: Arc<dyn Log>,
     pub(crate) abort: watch::Receiver<bool>,
     /// Where another process asks to abort it.
@@ -111,18 +130,22 @@ fn run(mut job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::
 /// Runs a request to its end. A fault means that it was not accepted.
 fn carry_out(job: Job, accepted: &mpsc::Sender<Result<(), Fault>>) -> Result<Ended, Fault> {
     let Job { workspace, good, mut asked, mock, config, trust, before, log, mut abort, wish, gone: _ } = job;
-    let (loaded, flow) = prepare(&workspace, &good, config.script_limits(), &mut asked, before.is_empty())?;
+    let (loaded, flow) = prepare(&workspace, &good, config.script_limits(), &mut asked, &before)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mock = mock.map(MockModels::new);
     if let Some(mock) = &mock {
-        mock.skip(&recorded_calls(&before));
+        mock.skip(&recorded_calls(&before.events));
     }
     let effects = Rc::new(World::new(mock, &config, trust));
     let awaited = effects.awaited();
     let stop = Abort::default();
-    let run = Run::after(&before, flow, asked, log, effects, stop.clone());
+    let earlier = Earlier { events: &before.events, stood: before.stood, answers: &before.answers };
+    let run = Run::after(earlier, flow, asked, log, effects, stop.clone());
     let result = runtime.block_on(async {
-        let input = if before.is_empty() { run.begin().await? } else { run.take_up().await? };
+        let input = match before.events.is_empty() {
+            true => run.begin().await?,
+            false => run.take_up(before.answers.clone()).await?,
+        };
         // The caller waits for this verdict; if it is gone, nobody does.
         let _ = accepted.send(Ok(()));
         let work = Box::pin(with_script(run.execute(input), loaded.drive()));
@@ -154,7 +177,7 @@ fn prepare(
     good: &Good,
     limits: Limits,
     asked: &mut Asked,
-    is_new: bool,
+    before: &Before,
 ) -> Result<(Loaded, Rc<engine::flow::Flow>), Fault> {
     let loaded = Loaded::load(&good.bundle, workspace, limits)
         .map_err(|error| Fault::NotLoaded { message: error.to_string() })?;
@@ -163,6 +186,7 @@ fn prepare(
         .actions
         .get(&asked.action)
         .ok_or_else(|| Fault::not_found(format!("flow \"{}\" has no action \"{}\"", flow.kind, asked.action)))?;
+    let is_new = before.events.is_empty();
     // What an older request claims was decided when it was accepted.
     if let Some(concurrency) = action.concurrency.as_ref().filter(|_| is_new) {
         asked.claim = concurrency.claim(caller(&flow.kind, asked)).map_err(|error| {
@@ -170,7 +194,7 @@ fn prepare(
         })?;
     }
     // The recorded input of an older request was parsed when it was accepted.
-    if let Some(schema) = action.input_schema.as_ref().filter(|_| is_new) {
+    if let Some(schema) = action.input_schema.as_ref().filter(|_| is_new && !before.is_parsed) {
         let given = asked.input != Data::UNDEFINED;
         asked.input =
             schema.parse(&asked.input).map_err(|issues| refused_input(&flow.kind, &asked.action, issues, given))?;
@@ -192,7 +216,7 @@ fn caller<'a>(flow: &'a str, asked: &'a Asked) -> Caller<'a> {
 /// The model calls that were answered before, in order.
 fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
     let calls = events.iter().filter_map(|event| match &event.kind {
-        EventKind::EffectRecorded { effect, request: Some(request), .. } if effect == "model" => {
+        EventKind::EffectRecorded { effect, request: Some(request), recalled: false, .. } if effect == "model" => {
             serde_json::from_value(request.clone()).ok()
         }
         _ => None,

@@ -4,6 +4,7 @@
 //! `design/interface.md`; absent fields are left out.
 
 mod states;
+mod suspensions;
 
 use std::collections::HashMap;
 
@@ -18,6 +19,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use states::{CheckpointRow, StateView};
+pub use suspensions::SuspensionRow;
 
 /// Any JSON value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]

@@ -1,6 +1,7 @@
 //! The facade: one method for each thing a person can ask of a workspace.
 
 mod abort;
+mod answers;
 mod checkpoints;
 mod client;
 mod follow;
@@ -8,6 +9,7 @@ mod items;
 mod journal;
 mod look;
 mod records;
+mod resume;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,9 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::concurrency::status_after;
 use engine::data::Data;
-use engine::event::{Event, EventKind, RequestStatus};
+use engine::event::{EventKind, RequestStatus};
 use engine::request::Asked;
-use engine::views::Events;
 use serde_json::Value;
 use store::{Options, Owners, Store};
 use tokio::sync::watch;
@@ -29,10 +30,12 @@ use crate::fault::Fault;
 use crate::mock::MockScript;
 use crate::notice::{Notice, Notices};
 use crate::owner::{self, Owner};
-use crate::run::{Job, Running, start};
+use crate::run::{Before, Job, Running, start};
 use crate::views::*;
 use crate::watch::{Watch, watch};
 use crate::world::now_ms;
+
+pub use answers::Given;
 
 /// How to open a workspace.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +77,8 @@ pub enum Mock {
     /// Real models.
     #[default]
     Off,
+    /// As the request had it before; real models for a new one.
+    Inherit,
     /// The script beside the flow.
     Beside,
     /// This script.
@@ -268,7 +273,7 @@ impl Workspace {
                 known.user, options.user
             )));
         }
-        let request = options.request.clone().unwrap_or_else(|| format!("req_{}", uuid::Uuid::now_v7().simple()));
+        let request = options.request.clone().unwrap_or_else(new_request);
         if request.contains(':') || request.trim().is_empty() {
             return Err(Fault::invalid(format!("request id \"{request}\" must not be empty or contain \":\"")));
         }
@@ -289,65 +294,10 @@ impl Workspace {
             retry_of: None,
             claim: None,
         };
-        self.start(good, asked, mock, Vec::new())
+        self.start(good, asked, mock, Before::default())
     }
 
-    /// Goes on with an interrupted or failed request: what it finished is not run again.
-    pub fn resume(&self, request: &str, mock: &Mock) -> Result<Running, Fault> {
-        let (row, events) = self.log_of(request)?;
-        if !matches!(row.status, RequestStatus::Interrupted | RequestStatus::Failed | RequestStatus::Aborted) {
-            let status = row.status.as_str();
-            return Err(Fault::refused(format!(
-                "request \"{request}\" is {status}; only an interrupted, aborted or failed one can be resumed"
-            )));
-        }
-        let Some(EventKind::RequestStarted {
-            input,
-            session,
-            user,
-            project,
-            ephemeral,
-            mock: recorded,
-            retry_of,
-            claim,
-            ..
-        }) = events.first().map(|event| &event.kind)
-        else {
-            return Err(Fault::internal(format!("request \"{request}\" has no first event")));
-        };
-        let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
-        // The model mode is the request's own unless another script is named (decision 19).
-        let mode = match (mock, recorded) {
-            (Mock::Off, Some(origin)) => match mock_file(&self.dir.join(&good.bundle.file)) == self.dir.join(origin) {
-                true => Mock::Beside,
-                false => Mock::File(self.dir.join(origin)),
-            },
-            (mode, _) => mode.clone(),
-        };
-        let (script, origin) = self.mock_of(&mode, &good.bundle.file)?;
-        let asked = Asked {
-            request: request.into(),
-            action: row.action.clone(),
-            input: Data::from(Events::new(&events).value(input).cloned()),
-            session: session.clone(),
-            ephemeral: *ephemeral,
-            user: user.clone(),
-            project: project.clone(),
-            mock: origin,
-            owner: self.owner.name().to_owned(),
-            retry_of: retry_of.clone(),
-            claim: claim.clone(),
-        };
-        self.start(good, asked, script, events)
-    }
-
-    fn start(
-        &self,
-        good: Arc<Good>,
-        asked: Asked,
-        mock: Option<MockScript>,
-        before: Vec<Event>,
-    ) -> Result<Running, Fault> {
+    fn start(&self, good: Arc<Good>, asked: Asked, mock: Option<MockScript>, before: Before) -> Result<Running, Fault> {
         let (stop, abort) = watch::channel(false);
         let id = asked.request.to_string();
         let wish = self.owner.wish(&id);
@@ -372,7 +322,7 @@ impl Workspace {
 
     fn mock_of(&self, mock: &Mock, flow: &str) -> Result<(Option<MockScript>, Option<String>), Fault> {
         let (path, origin) = match mock {
-            Mock::Off => return Ok((None, None)),
+            Mock::Off | Mock::Inherit => return Ok((None, None)),
             Mock::Beside => {
                 let path = mock_file(&self.dir.join(flow));
                 let origin = path.strip_prefix(&self.dir).unwrap_or(&path).display().to_string();
@@ -448,6 +398,10 @@ fn lock_folder(data: &std::path::Path) -> PathBuf {
             name.into()
         }
     }
+}
+
+fn new_request() -> String {
+    format!("req_{}", uuid::Uuid::now_v7().simple())
 }
 
 /// `ephemeral_<ms>_<hex>`, as seed 000 shows it.

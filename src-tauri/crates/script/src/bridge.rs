@@ -193,6 +193,7 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
         (Some(cx), "once") => once(&cx, &question.payload).await,
         (Some(cx), "fetch") => crate::fetch::fetch(&cx, &question.payload, question.stopped).await,
         (Some(cx), "model") => model(&cx, &question.payload).await,
+        (Some(cx), "suspend") => suspend(&cx, &question.payload).await,
         (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
         (None, _) => Err(FlowError::plain("the block has ended; await what it starts before it returns")),
     };
@@ -236,6 +237,13 @@ async fn once(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     }
     let asked: Asked = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
     cx.keep_once(asked.key, asked.answer).await.map(|()| String::new())
+}
+
+/// `ctx.suspend`: answered only where there is an answer.
+async fn suspend(cx: &Cx, payload: &str) -> Result<String, FlowError> {
+    let wanted = from_json(payload).map_err(|error| FlowError::validation(format!("ctx.suspend: {error}"), None))?;
+    let resolved = cx.suspend(wanted).await?;
+    serde_json::to_string(&resolved).map_err(|error| FlowError::plain(error.to_string()))
 }
 
 /// `ctx.resolveModel(id).generate(options)`: a model call of a handler's own.

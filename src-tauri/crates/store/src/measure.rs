@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use engine::error::FlowError;
-use engine::event::{EventKind, Recorded};
+use engine::event::{Answer, EventKind, Recorded};
 use engine::operation::Operation;
 use serde_json::{Map, Value};
 
@@ -27,7 +27,16 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         }
         EventKind::Logged { text, .. } | EventKind::Noted { text } => text_bytes(text),
         EventKind::JournalAppended { entry: value } | EventKind::MetadataSet { metadata: value } => json_bytes(value),
+        EventKind::FunctionReturned { returned, .. } => match returned {
+            Some(Answer::Value(value)) => json_bytes(value),
+            Some(Answer::Block(_)) | None => 0,
+        },
+        EventKind::Suspended(asking) => {
+            optional(&asking.data) + asking.message.as_deref().map_or(0, text_bytes) + optional(&asking.resume_schema)
+        }
+        EventKind::SuspensionResolved(resolved) => optional(&resolved.data),
         EventKind::RequestResumed { .. }
+        | EventKind::SuspensionReopened { .. }
         | EventKind::RequestStatus { .. }
         | EventKind::Committed { .. }
         | EventKind::CommitRefused { .. }

@@ -11,9 +11,15 @@ use crate::error::OpenError;
 use crate::open::APPLICATION_ID;
 
 /// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
-const STEPS: &[&str] = &["ALTER TABLE request ADD COLUMN claim TEXT;
+const STEPS: &[&str] = &[
+    "ALTER TABLE request ADD COLUMN claim TEXT;
      CREATE INDEX request_by_claim ON request (claim, n)
-         WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');"];
+         WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');",
+    "CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';
+     ALTER TABLE session ADD COLUMN fork_before INTEGER;
+     ALTER TABLE request ADD COLUMN forked_from TEXT;
+     ALTER TABLE request ADD COLUMN forked_at INTEGER;",
+];
 /// The format this version writes.
 const FORMAT: u32 = STEPS.len() as u32 + 1;
 

@@ -89,6 +89,19 @@ impl Store {
         })
     }
 
+    /// The requests that ever asked somebody something (of one session), newest first.
+    pub fn requests_that_asked(&self, session: Option<&str>) -> Result<Vec<RequestRow>, Error> {
+        let sql = format!(
+            "{REQUESTS} WHERE (?1 IS NULL OR s.id = ?1)
+             AND EXISTS (SELECT 1 FROM event e WHERE e.request = r.n AND e.kind = 'suspended') ORDER BY r.n DESC"
+        );
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let rows = statement.query_map((session,), |row| Ok(request(row)))?;
+            rows.map(|row| row?).collect()
+        })
+    }
+
     /// The scopes a request can see: its own that have state, its session, user and project, and
     /// their resources that ever had state. In the order request, session, user, project, then
     /// sequencers and blocks as they appeared, then resources by name.

@@ -4,7 +4,8 @@
 -- is written in the same transaction as the events it is read from, and could be made from them
 -- again. No row holds a whole state except a keyframe.
 
--- A conversation. Its counters follow the events of its requests.
+-- A conversation. Its counters follow the events of its requests. A fork has those requests of the
+-- session it comes from that are older than request `fork_before`.
 CREATE TABLE session (
     n            INTEGER PRIMARY KEY,
     id           TEXT    NOT NULL UNIQUE,
@@ -18,14 +19,16 @@ CREATE TABLE session (
     requests     INTEGER NOT NULL DEFAULT 0,
     items        INTEGER NOT NULL DEFAULT 0,
     last_request INTEGER,
-    forked_from  TEXT
+    forked_from  TEXT,
+    fork_before  INTEGER
 ) STRICT;
 CREATE INDEX session_by_time ON session (updated_at DESC, n DESC);
 CREATE INDEX session_by_user ON session (user);
 CREATE INDEX session_by_project ON session (project) WHERE project IS NOT NULL;
 
 -- One execution of one action. `owner` names the lock file of the process that runs it. `claim` is a
--- key that no two requests in progress have in common.
+-- key that no two requests in progress have in common. A fork goes on after event `forked_at` of
+-- request `forked_from`.
 CREATE TABLE request (
     n           INTEGER PRIMARY KEY,
     id          TEXT    NOT NULL UNIQUE,
@@ -41,7 +44,9 @@ CREATE TABLE request (
     started_at  INTEGER NOT NULL,
     finished_at INTEGER,
     error       TEXT,
-    claim       TEXT
+    claim       TEXT,
+    forked_from TEXT,
+    forked_at   INTEGER
 ) STRICT;
 CREATE INDEX request_by_session ON request (session, n);
 CREATE INDEX request_by_user ON request (user);
@@ -68,6 +73,7 @@ CREATE TABLE event (
     body    TEXT    NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX event_by_seq ON event (request, seq);
+CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';
 
 -- Large values by content (BLAKE3), once however often they are logged. `bytes` is the length of
 -- the JSON; a body as long as that is not compressed, every other is zstd.

@@ -115,7 +115,8 @@ impl Store {
         })
     }
 
-    /// What blocks said of a session, oldest first. An attempt that came to nothing said nothing.
+    /// What blocks said of a session, oldest first. An attempt that came to nothing said nothing, but for its
+    /// functions that had returned.
     pub fn notes_of(&self, session: &str, wanted: NoteKind) -> Result<Vec<Note>, Error> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
@@ -124,7 +125,13 @@ impl Store {
                  WHERE j.session = (SELECT n FROM session WHERE id = ?1) AND e.kind = ?2
                  AND (e.path IS NULL OR EXISTS (SELECT 1 FROM event f WHERE f.request = e.request AND f.seq > e.seq
                      AND f.path = e.path AND f.attempt = e.attempt AND f.kind = 'block_finished'
-                     AND json_extract(f.body, '$.outcome') IN ('completed', 'failed')))
+                     AND json_extract(f.body, '$.outcome') IN ('completed', 'failed'))
+                  OR (EXISTS (SELECT 1 FROM event f, json_each(f.body, '$.events') s WHERE f.request = e.request
+                     AND f.seq > e.seq AND f.path = e.path AND f.attempt = e.attempt
+                     AND f.kind = 'function_returned' AND s.value = e.seq)
+                   AND NOT EXISTS (SELECT 1 FROM event f WHERE f.request = e.request AND f.seq > e.seq
+                     AND f.path = e.path AND f.attempt = e.attempt AND f.kind = 'block_finished'
+                     AND json_extract(f.body, '$.outcome') = 'abandoned')))
                  ORDER BY j.event",
             )?;
             let mut rows = statement.query((session, wanted.event()))?;

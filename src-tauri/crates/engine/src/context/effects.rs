@@ -30,6 +30,7 @@ impl Context {
             request: Some(key.as_str().into()),
             result: answer.clone(),
             error: None,
+            recalled: false,
         };
         let kept = self.run.recorder.commit(Some(&self.frame.path), self.frame.attempt, event).await;
         kept.map_err(|error| FlowError::storage(error.to_string()))?;
@@ -68,6 +69,7 @@ impl Context {
             request: Some(ms.into()),
             result: Value::Null,
             error: None,
+            recalled: false,
         };
         self.record(kind);
     }
@@ -86,13 +88,26 @@ impl Context {
             Err(error) => (Value::Null, Some(error.clone())),
         };
         let effect = "fetch".to_owned();
-        self.record(EventKind::EffectRecorded { effect, ordinal, request: Some(request), result, error });
+        self.record(EventKind::EffectRecorded {
+            effect,
+            ordinal,
+            request: Some(request),
+            result,
+            error,
+            recalled: false,
+        });
         answer
     }
 
     fn effect(&self, effect: &str, request: Option<Value>, result: Value) {
         let ordinal = self.ordinal(effect);
-        self.record(EventKind::EffectRecorded { effect: effect.to_owned(), ordinal, request, result, error: None });
+        let (effect, error) = (effect.to_owned(), None);
+        self.record(EventKind::EffectRecorded { effect, ordinal, request, result, error, recalled: false });
+    }
+
+    /// The number that this block's next effect of a kind will have.
+    pub(crate) fn peek(&self, effect: &str) -> u32 {
+        self.frame.ordinals.borrow().get(effect).copied().unwrap_or(0)
     }
 
     /// Counts this block's effects of one kind, from 0.

@@ -38,7 +38,7 @@ pub(super) async fn fit(cx: &Context, generator: &Generator, candidate: Data) ->
                 let error = refused(cx, &mended, &issues, "final");
                 let state = cx.frame.own.as_ref().map_or_else(|| json!({}), |own| own.recordable());
                 let args = vec![Arg::Data(mended.clone()), Arg::Error(error), Arg::Data(state.into())];
-                crate::unit::call(cx, call, args).await?.into_data()?
+                crate::unit::call(cx, "repair", call, args).await?.into_data()?
             }
             None => mend(&mended),
         };

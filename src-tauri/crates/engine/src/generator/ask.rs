@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::callable::{Arg, Returned};
 use crate::context::Context;
 use crate::data::Data;
-use crate::effects::{Listener, ModelCall, ModelReply, ToolCall};
+use crate::effects::{Listener, ModelCall, ModelDelta, ModelReply, ToolCall};
 use crate::error::FlowError;
 use crate::event::EventKind;
-use crate::flow::{Generator, Model, ModelInstance, Text};
+use crate::flow::{Body, Generator, Model, ModelInstance, Text};
 
 /// How often each model of a fallback group is tried, and the pauses between.
 const FALLBACK_ATTEMPTS: u32 = 2;
@@ -40,10 +40,12 @@ pub(super) async fn choose(cx: &Context, generator: &Generator, input: &Data) ->
     match &generator.model {
         Model::Instance(instance) => Ok(Chosen::Instance(instance.clone())),
         Model::Named(Text::Fixed(value)) => named(cx, value),
-        Model::Named(Text::Call(call)) => match crate::unit::call(cx, call, vec![Arg::Data(input.clone())]).await? {
-            Returned::Model(instance) => Ok(Chosen::Instance(instance)),
-            other => named(cx, &other.into_data()?.to_json()),
-        },
+        Model::Named(Text::Call(call)) => {
+            match crate::unit::call(cx, "model", call, vec![Arg::Data(input.clone())]).await? {
+                Returned::Model(instance) => Ok(Chosen::Instance(instance)),
+                other => named(cx, &other.into_data()?.to_json()),
+            }
+        }
     }
 }
 
@@ -85,8 +87,11 @@ pub(super) async fn ask(
     match chosen {
         Chosen::Instance(instance) => {
             let call = ModelCall { model: instance.id.clone(), ..call };
-            let answer = ask_instance(cx, instance, &call).await;
-            record(cx, &call, answer).map(|reply| (call.model, reply))
+            let answer = match recall(cx, &call, None) {
+                Some(answer) => answer,
+                None => record(cx, &call, ask_instance(cx, instance, &call).await, false),
+            };
+            answer.map(|reply| (call.model, reply))
         }
         Chosen::Named(models) => {
             let attempts = if models.len() > 1 { FALLBACK_ATTEMPTS } else { 1 };
@@ -94,8 +99,16 @@ pub(super) async fn ask(
             for (at, model) in models.iter().enumerate() {
                 for attempt in 0..attempts {
                     let call = ModelCall { model: model.clone(), ..call.clone() };
-                    let answer = cx.run.effects.model(call.clone(), listener.clone()).await;
-                    match record(cx, &call, answer) {
+                    let recalled = recall(cx, &call, listener.as_ref());
+                    let is_recalled = recalled.is_some();
+                    let answer = match recalled {
+                        Some(answer) => answer,
+                        None => {
+                            let answer = cx.run.effects.model(call.clone(), listener.clone()).await;
+                            record(cx, &call, answer, false)
+                        }
+                    };
+                    match answer {
                         Ok(reply) => return Ok((call.model, reply)),
                         Err(error) if cx.run.abort.is_set() => return Err(error),
                         Err(error) => failure = error,
@@ -105,7 +118,7 @@ pub(super) async fn ask(
                         break;
                     }
                     let is_last = at + 1 == models.len() && attempt + 1 == attempts;
-                    if !is_last && attempt + 1 < attempts {
+                    if !is_last && !is_recalled && attempt + 1 < attempts {
                         let pause = (FALLBACK_DELAY_MS << attempt).min(FALLBACK_LONGEST_MS);
                         cx.run.effects.sleep(pause).await;
                     }
@@ -116,21 +129,57 @@ pub(super) async fn ask(
     }
 }
 
-fn record(cx: &Context, call: &ModelCall, answer: Result<ModelReply, FlowError>) -> Result<ModelReply, FlowError> {
-    let mut request = serde_json::to_value(call).map_err(|error| FlowError::plain(error.to_string()))?;
-    // Headers may carry secrets, and no look at a run needs them.
+/// What the log has for this call of the block, if an earlier part of the request got as far. Nothing is
+/// asked twice; a listener hears it again, because the items of the earlier part came to nothing.
+fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option<Result<ModelReply, FlowError>> {
+    let done = cx.run.memo.call(&cx.frame.path, cx.peek("model"))?;
+    let request = told(call);
+    if done.request != request {
+        // A handler that asks something else now is not asking what was answered.
+        if !matches!(cx.frame.block.body, Body::Generator(_)) {
+            return None;
+        }
+        let text = format!(
+            "drift: {} asks its model something else than when it ran; the recorded answer is used",
+            cx.frame.path
+        );
+        cx.record(EventKind::Noted { text });
+    }
+    if let (Some(listener), Ok(reply)) = (listener, &done.answer) {
+        reply.reasoning.iter().for_each(|text| listener(ModelDelta::Reasoning(text.clone())));
+        reply.text.iter().for_each(|text| listener(ModelDelta::Text(text.clone())));
+    }
+    Some(record(cx, call, done.answer.clone(), true))
+}
+
+/// The call as it is recorded. Headers may carry secrets, and no look at a run needs them.
+fn told(call: &ModelCall) -> Value {
+    let mut request = serde_json::to_value(call).unwrap_or_default();
     if let Some(options) = request.get_mut("providerOptions").and_then(Value::as_object_mut) {
         options.shift_remove("headers");
     }
+    request
+}
+
+fn record(
+    cx: &Context,
+    call: &ModelCall,
+    answer: Result<ModelReply, FlowError>,
+    recalled: bool,
+) -> Result<ModelReply, FlowError> {
+    let request = told(call);
     let ordinal = cx.ordinal("model");
     let (result, error) = match &answer {
         Ok(reply) => (serde_json::to_value(reply).unwrap_or_default(), None),
         Err(error) => (Value::Null, Some(error.clone())),
     };
-    if let Ok(reply) = &answer {
+    if let Ok(reply) = &answer
+        && !recalled
+    {
         cx.run.usage.borrow_mut().add(&call.model, reply.usage.as_ref());
     }
-    cx.record(EventKind::EffectRecorded { effect: "model".to_owned(), ordinal, request: Some(request), result, error });
+    let (effect, request) = ("model".to_owned(), Some(request));
+    cx.record(EventKind::EffectRecorded { effect, ordinal, request, result, error, recalled });
     answer
 }
 
@@ -151,7 +200,8 @@ async fn ask_instance(cx: &Context, instance: &ModelInstance, call: &ModelCall) 
     if let Value::Object(fields) = &mut options {
         fields.retain(|_, value| !value.is_null());
     }
-    let answer = crate::unit::call(cx, function, vec![Arg::Data(options.into())]).await?.into_data()?.to_json();
+    let answer =
+        crate::unit::call(cx, "generate", function, vec![Arg::Data(options.into())]).await?.into_data()?.to_json();
     let text = |name: &str| answer[name].as_str().map(str::to_owned);
     let calls = answer["toolCalls"].as_array().cloned().unwrap_or_default();
     Ok(ModelReply {

@@ -27,7 +27,7 @@ pub(super) async fn system(
 ) -> Result<Vec<Message>, FlowError> {
     let mut prompt = Vec::new();
     for part in &generator.prompt {
-        match text(cx, part, input).await? {
+        match text(cx, "prompt", part, input).await? {
             Value::String(part) if !part.is_empty() => prompt.push(part),
             Value::String(_) | Value::Null => {}
             other => prompt.push(other.to_string()),
@@ -35,7 +35,7 @@ pub(super) async fn system(
     }
     let mut gathered = Gathered::default();
     for entry in &generator.context {
-        gathered.add(text(cx, entry, input).await?)?;
+        gathered.add(text(cx, "context", entry, input).await?)?;
     }
     let described = tools.iter().filter_map(|tool| {
         let words = tool.offer.description.as_ref()?;
@@ -66,10 +66,10 @@ pub(super) async fn conversation(cx: &Context, generator: &Generator, input: &Da
     let mut all = match &generator.history {
         None => Vec::new(),
         Some(History::Query(query)) => cx.session_history(query)?,
-        Some(History::Slot(slot)) => spoken(text(cx, slot, input).await?),
+        Some(History::Slot(slot)) => spoken(text(cx, "history", slot, input).await?),
     };
     let Some(user) = &generator.user else { return Ok(all) };
-    let mut said = spoken(text(cx, user, input).await?);
+    let mut said = spoken(text(cx, "user", user, input).await?);
     let repeats = match (all.last(), said.first()) {
         (Some(last), Some(first)) => last.role == "user" && first.role == "user" && last.content == first.content,
         _ => false,

@@ -41,7 +41,7 @@ pub(super) async fn offered(
     }
     let mut blocks = generator.tools.clone();
     if let Some(call) = &generator.tools_call {
-        match crate::unit::call(cx, call, vec![Arg::Data(input.clone())]).await? {
+        match crate::unit::call(cx, "tools", call, vec![Arg::Data(input.clone())]).await? {
             Returned::Block(block) => blocks.push(block),
             Returned::Blocks(more) => blocks.extend(more),
             Returned::Data(data) if data.as_value().is_none_or(|v| v.as_array().is_some_and(Vec::is_empty)) => {}
@@ -125,7 +125,7 @@ pub(super) async fn run_calls(
 
 /// What a model cannot answer for.
 fn is_final(error: &FlowError) -> bool {
-    error.is_abort() || error.name == "StorageError" || error.name == "SuspensionError" || error.name == "LimitError"
+    error.is_beyond_the_flow() || error.name == "LimitError"
 }
 
 /// One call with its item. The answer is what the model sees of the output.
@@ -145,6 +145,12 @@ async fn run_call(
         None => Err(FlowError::plain(format!("Model called unknown tool \"{}\"", call.name))),
         Some(tool) => answer(cx, generator, tool, step, n, call).await,
     };
+    // A call that waits for somebody has not ended.
+    if let Err(error) = &result
+        && error.is_suspension()
+    {
+        return Err(FlowError::suspended());
+    }
     let told = result.as_ref().map(|answered| {
         let mut told = json!({ "output": answered.output });
         if let Some(age) = answered.cached {
@@ -193,9 +199,9 @@ async fn answer(
         }
         all
     };
-    let key = cache_key(cx, tool, call).await?;
+    let key = cache_key(cx, tool, &place, call).await?;
     if let Some((output, age)) = key.as_ref().and_then(|key| cx.run.tool_answers.borrow().get(key, &*cx.run.effects)) {
-        let for_model = for_model(cx, tool, &output).await?;
+        let for_model = for_model(cx, tool, &place, &output).await?;
         hook(cx, &settings.on_completed, &place, "onToolCompleted", || {
             happened(json!({ "output": output, "cached": true }))
         })
@@ -215,7 +221,7 @@ async fn answer(
                 let keep = match &cache.keep_if {
                     Some(keep) => {
                         let args = vec![Arg::Data(output.clone().into())];
-                        crate::unit::call(cx, keep, args).await?.into_data()?.is_truthy()
+                        crate::unit::call(cx, &format!("keepIf {place}"), keep, args).await?.into_data()?.is_truthy()
                     }
                     None => true,
                 };
@@ -223,7 +229,7 @@ async fn answer(
                     cx.run.tool_answers.borrow_mut().put(key, &output, cx.run.effects.now_ms(), cache.ttl_ms);
                 }
             }
-            let for_model = for_model(cx, tool, &output).await?;
+            let for_model = for_model(cx, tool, &place, &output).await?;
             Ok(Answered { output, for_model, cached: None })
         }
         Err(error) => {
@@ -237,19 +243,20 @@ async fn answer(
     }
 }
 
-async fn for_model(cx: &Context, tool: &Tool, output: &Value) -> Result<Option<Value>, FlowError> {
+async fn for_model(cx: &Context, tool: &Tool, place: &str, output: &Value) -> Result<Option<Value>, FlowError> {
     let Some(map) = &tool.block.map_model_output else { return Ok(None) };
     let args = vec![Arg::Data(output.clone().into())];
-    Ok(Some(crate::unit::call(cx, map, args).await?.into_data()?.to_json()))
+    Ok(Some(crate::unit::call(cx, &format!("mapModelOutput {place}"), map, args).await?.into_data()?.to_json()))
 }
 
 /// The key of a tool that may be answered from an earlier call.
-async fn cache_key(cx: &Context, tool: &Tool, call: &ToolCall) -> Result<Option<String>, FlowError> {
+async fn cache_key(cx: &Context, tool: &Tool, place: &str, call: &ToolCall) -> Result<Option<String>, FlowError> {
     let Some(cache) = &tool.block.cache else { return Ok(None) };
     let own = match &cache.key {
-        Some(key) => {
-            crate::unit::call(cx, key, vec![Arg::Data(call.args.clone().into())]).await?.into_data()?.to_json()
-        }
+        Some(key) => crate::unit::call(cx, &format!("key {place}"), key, vec![Arg::Data(call.args.clone().into())])
+            .await?
+            .into_data()?
+            .to_json(),
         None => sorted(&call.args),
     };
     Ok(Some(format!("{}\u{0}{own}", tool.block.name)))
@@ -336,7 +343,9 @@ async fn hook(
 ) -> Result<(), FlowError> {
     match hook {
         None => Ok(()),
-        Some(Hook::Call(call)) => crate::unit::call(cx, call, vec![Arg::Data(happened().into())]).await.map(drop),
+        Some(Hook::Call(call)) => {
+            crate::unit::call(cx, &format!("{event} {place}"), call, vec![Arg::Data(happened().into())]).await.map(drop)
+        }
         Some(Hook::Block(block)) => {
             let path = join(&cx.frame.path, &format!("{event}:{place}"));
             let input = Flowing::new(happened().into());

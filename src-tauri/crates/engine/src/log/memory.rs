@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{AppendError, Durability, Log, NoteKind, Record, RequestEvents};
 use crate::concurrency::{Claim, status_after};
-use crate::event::{Event, EventKind, Outcome, RequestStatus};
+use crate::event::{Event, EventKind, RequestStatus};
+use crate::note::counting;
 use crate::scope::ScopeKey;
 use crate::state::State;
 use crate::transaction::fill;
@@ -158,16 +159,7 @@ impl Log for MemoryLog {
         let inner = self.lock();
         let mut notes = Vec::new();
         for (_, events) in inner.of_session(session, before) {
-            let has_ended = |note: &Event| {
-                events.iter().any(|event| {
-                    event.path == note.path
-                        && event.attempt == note.attempt
-                        && matches!(event.kind, EventKind::BlockFinished { outcome, .. } if outcome != Outcome::Abandoned)
-                })
-            };
-            notes.extend(
-                events.iter().filter(|event| has_ended(event)).filter_map(|event| kind.read(&event.kind).cloned()),
-            );
+            notes.extend(counting(events).filter_map(|event| kind.read(&event.kind).cloned()));
         }
         Ok(notes)
     }

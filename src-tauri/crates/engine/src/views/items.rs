@@ -130,6 +130,9 @@ pub(crate) fn concerns_items(kind: &EventKind) -> bool {
             | EventKind::ItemDelta { .. }
             | EventKind::ItemUpdated { .. }
             | EventKind::ItemDone { .. }
+            | EventKind::FunctionReturned { .. }
+            | EventKind::Suspended(_)
+            | EventKind::SuspensionResolved(_)
     )
 }
 

@@ -8,6 +8,7 @@ import { runOnce } from './once';
 import { resourcesFor } from './resource-handles';
 import { forgetViews, handle } from './state';
 import { toJson } from './values';
+import { suspend } from './suspend';
 import { requestSignal } from './web';
 
 type Json = Record<string, unknown>;
@@ -208,6 +209,7 @@ function makeContext(token: number): object {
     wasRescued: () => (block: unknown) => native.sync('wasRescued', token, nameOf(block)) === 'true',
     resolveModel: () => Object.assign((modelId: string) => resolvedModel(token, modelId), { resolveId: (modelId: string) => modelId }),
     runOnce: () => (key: unknown, fn: unknown) => runOnce(token, key, fn),
+    suspend: () => (options: unknown) => suspend(token, options),
     signal: () => requestSignal,
     attempt: () => info().attempt,
     idempotencyKey: () => `${info().requestId}:${info().path}`,

@@ -111,8 +111,56 @@ export class LimitError extends FlowError {
   }
 }
 
+/** How a run stops to wait; the engine keeps it from every author's code (core-semantics §8). */
 export class SuspensionError extends Error {
   override name = 'SuspensionError';
+  declare readonly suspensionId?: string;
+  declare readonly reason?: string;
+
+  constructor(options: { suspensionId?: string; reason?: string } = {}) {
+    super(`Flow suspended: ${options.reason ?? 'unknown'}`);
+    Object.assign(this, options);
+  }
+}
+
+/** The facts of an answered suspension: as arguments when it is made, as details when it comes from a log. */
+abstract class Answered extends Error {
+  declare readonly details: Record<string, unknown>;
+  declare readonly suspensionId: string;
+
+  constructor(message: string, name: string, facts: Record<string, unknown>) {
+    super(message);
+    this.name = name;
+    Object.defineProperty(this, 'details', { value: facts, configurable: true });
+    Object.assign(this, facts);
+  }
+}
+
+/** Somebody said no. An ordinary error: a rescue can answer it. */
+export class SuspensionRejectedError extends Answered {
+  declare readonly rejectedBy?: string;
+  declare readonly rejectionData?: unknown;
+
+  constructor(id: string, by?: string | Recorded, data?: unknown) {
+    const facts = recorded(by) ?? { suspensionId: id, rejectedBy: by, rejectionData: data };
+    super(recorded(by) ? id : `Suspension ${id} was rejected`, 'SuspensionRejectedError', facts);
+  }
+}
+
+/** Nobody answered in time. An ordinary error: a rescue can answer it. */
+export class SuspensionTimeoutError extends Answered {
+  constructor(id: string, from?: Recorded) {
+    super(recorded(from) ? id : `Suspension ${id} timed out`, 'SuspensionTimeoutError', recorded(from) ?? { suspensionId: id });
+  }
+}
+
+/** How the engine hands back an error of its log: its words first, then this. */
+interface Recorded {
+  details?: Record<string, unknown>;
+}
+
+function recorded(given: unknown): Record<string, unknown> | undefined {
+  return typeof given === 'object' && given !== null ? ((given as Recorded).details ?? {}) : undefined;
 }
 
 /** Class names along the prototype chain, nearest first. */

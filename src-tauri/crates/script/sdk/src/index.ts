@@ -6,6 +6,7 @@ export { defineCapability } from './capabilities';
 export { defineFlow } from './flow';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './resources';
 export { transientSlot } from './schema';
+export { SUSPENSION_SKIPPED } from './suspend';
 export {
   FlowError,
   ValidationError,
@@ -29,4 +30,6 @@ export {
   ResourceAlreadyExistsError,
   ResourceDeletedError,
   SuspensionError,
+  SuspensionRejectedError,
+  SuspensionTimeoutError,
 } from './errors';

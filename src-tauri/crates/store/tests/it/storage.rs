@@ -82,6 +82,7 @@ fn a_history_that_grows_costs_what_was_added() {
             request: Some(json!({"model": "m", "messages": messages})),
             result: json!({"text": "ok"}),
             error: None,
+            recalled: false,
         };
         request.commit(kind).unwrap();
     }

@@ -54,6 +54,7 @@ fn every_kind() -> Vec<EventKind> {
             request: Some(json!((0..3_000).map(|n| json!({"n": n, "text": "same"})).collect::<Vec<_>>())),
             result: json!((0..3_000).map(|n| (format!("key {n}"), json!(n))).collect::<serde_json::Map<_, _>>()),
             error: Some(error.clone()),
+            recalled: false,
         },
         EventKind::Logged { level: "warn".to_owned(), text: "\"$payload\" \\ \u{0}".to_owned() },
         EventKind::JournalAppended { entry: json!({"$payload": "mine", "$parts": [], "$value": {"$value": 1}}) },

@@ -25,6 +25,13 @@ pub(super) struct Facts<'a> {
     models: HashMap<(&'a str, u32), (&'a str, Usage)>,
     /// Attempts that have not ended.
     open: HashSet<(&'a str, u32)>,
+    /// Attempts that were cut off, or waited, and ran again: all they did is without effect, but for what
+    /// functions did that had returned.
+    cut: HashSet<(&'a str, u32)>,
+    /// What functions did that had returned.
+    kept: HashSet<Seq>,
+    /// What a resume did again.
+    again: HashSet<Seq>,
 }
 
 impl<'a> Facts<'a> {
@@ -35,6 +42,8 @@ impl<'a> Facts<'a> {
         let mut committed = HashMap::new();
         let mut models: HashMap<(&'a str, u32), (&'a str, Usage)> = HashMap::new();
         let mut open: HashSet<(&'a str, u32)> = HashSet::new();
+        let mut waiting: HashSet<(&'a str, u32)> = HashSet::new();
+        let (mut cut, mut kept, mut again) = (HashSet::new(), HashSet::new(), HashSet::new());
         for event in events.iter() {
             for commit in event.kind.commits() {
                 for (at, seq) in commit.operations.iter().enumerate() {
@@ -43,7 +52,7 @@ impl<'a> Facts<'a> {
             }
             let Some(path) = event.path.as_deref() else {
                 if matches!(event.kind, EventKind::RequestResumed { .. }) {
-                    abandoned.extend(open.drain());
+                    cut.extend(open.drain().chain(waiting.drain()));
                 }
                 continue;
             };
@@ -57,9 +66,16 @@ impl<'a> Facts<'a> {
                     if *recalled {
                         memoized.insert((path, event.attempt));
                     }
-                    if *outcome == Outcome::Abandoned {
-                        abandoned.insert((path, event.attempt));
+                    match outcome {
+                        Outcome::Abandoned => drop(abandoned.insert((path, event.attempt))),
+                        Outcome::Suspended => drop(waiting.insert((path, event.attempt))),
+                        Outcome::Completed | Outcome::Failed => {}
                     }
+                }
+                EventKind::FunctionReturned { events, memoized: true, .. } => again.extend(events.iter().copied()),
+                EventKind::FunctionReturned { events, overtaken, .. } => {
+                    kept.extend(events.iter().copied());
+                    again.extend(overtaken.iter().copied());
                 }
                 EventKind::EffectRecorded { effect, request: Some(request), result, .. } if effect == "model" => {
                     let model = request["model"].as_str().unwrap_or_default();
@@ -71,9 +87,9 @@ impl<'a> Facts<'a> {
             }
         }
         if !live {
-            abandoned.extend(open.drain());
+            cut.extend(open.drain());
         }
-        Facts { names, abandoned, memoized, committed, models, open }
+        Facts { names, abandoned, memoized, committed, models, open, cut, kept, again }
     }
 
     /// Whether the block that made an event has ended.
@@ -88,11 +104,20 @@ impl<'a> Facts<'a> {
     }
 
     pub(super) fn is_dropped(&self, event: &Event) -> bool {
-        event.path.as_deref().is_some_and(|path| self.abandoned.contains(&(path, event.attempt)))
+        // A question stays asked, whatever becomes of the attempt that asked it.
+        let Some(path) = event.path.as_deref().filter(|_| !matches!(event.kind, EventKind::Suspended(_))) else {
+            return false;
+        };
+        let attempt = (path, event.attempt);
+        self.abandoned.contains(&attempt)
+            || self.again.contains(&event.seq)
+            || self.memoized.contains(&attempt)
+            || (self.cut.contains(&attempt) && !self.kept.contains(&event.seq))
     }
 
     fn is_recalled(&self, event: &Event) -> bool {
         event.path.as_deref().is_some_and(|path| self.memoized.contains(&(path, event.attempt)))
+            || self.again.contains(&event.seq)
     }
 
     fn started(&self, event: &Event) -> Option<&'a Event> {
@@ -117,7 +142,22 @@ impl<'a> Facts<'a> {
         let (item_type, status, payload) = match &event.kind {
             EventKind::ItemAdded { item } => return Some(item.clone()),
             // What a resume applied again was an item when it first happened.
-            EventKind::StateChanged { .. } if self.is_recalled(event) => return None,
+            EventKind::StateChanged { .. } if event.path.is_none() || self.is_recalled(event) => return None,
+            EventKind::Suspended(asking) => {
+                let mut payload = object(serde_json::to_value(asking).unwrap_or_default());
+                rename(&mut payload, "id", "suspensionId");
+                payload.insert("suspensionStatus".to_owned(), "pending".into());
+                payload.insert("blockInstanceId".to_owned(), self.provenance(request, event).block_instance_id.into());
+                ("suspension", ItemStatus::Completed, payload)
+            }
+            EventKind::SuspensionResolved(resolved) => {
+                let mut payload = object(serde_json::to_value(resolved).unwrap_or_default());
+                for (from, to) in [("id", "suspensionId"), ("data", "resumeData"), ("by", "resolvedBy")] {
+                    rename(&mut payload, from, to);
+                }
+                payload.insert("resolvedAt".to_owned(), event.at.into());
+                ("suspension_resume", ItemStatus::Completed, payload)
+            }
             EventKind::StateChanged { scope, operation, value, version } => {
                 let rebased = match self.committed.get(&event.seq) {
                     Some(rebased) => *rebased,
@@ -203,6 +243,12 @@ impl<'a> Facts<'a> {
             payload.insert("modelUsage".to_owned(), json!(usage.by_model));
         }
         payload
+    }
+}
+
+fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {
+    if let Some(value) = fields.shift_remove(from) {
+        fields.insert(to.to_owned(), value);
     }
 }
 

@@ -1,0 +1,52 @@
+//! Which failures a resume of a failed request takes from the log, and which blocks it runs again.
+//!
+//! A failure that was caught is part of how the request went (decision 6): it stays. What made the
+//! request fail, and what failed beside it unheard, runs again. Must not look at code.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::Memo;
+use crate::error::FlowError;
+
+impl Memo {
+    /// Takes the end of a request that failed: what must be tried again is forgotten.
+    pub(super) fn forget_failures(&mut self, terminal: &FlowError) {
+        let failed: HashSet<Arc<str>> =
+            self.finished.iter().filter(|(_, done)| done.result.is_err()).map(|(path, _)| path.clone()).collect();
+        for path in &failed {
+            if is_around(path, terminal.path.as_deref().unwrap_or_default()) || !self.is_caught(path) {
+                self.finished.remove(path);
+                // The last answer of a model is what its generator failed with.
+                if let Some(calls) = self.calls.get_mut(path) {
+                    calls.pop();
+                }
+            }
+        }
+    }
+
+    fn is_caught(&self, path: &str) -> bool {
+        let Some((parent, segment)) = path.rsplit_once('/') else { return false };
+        let ran = |start: String| self.attempts.keys().any(|other| other.starts_with(&start));
+        if ran(format!("{path}/rescue:")) || ran(format!("{parent}/rescue:")) {
+            return true;
+        }
+        if segment.starts_with("tool:") || segment.starts_with("work:") || segment.starts_with("forEachBackground") {
+            return true;
+        }
+        // Of those that race, or are tried in turn, one came through.
+        let is_choice = segment.starts_with("stepAny") || segment.starts_with("race");
+        let operation = segment.split('[').next().unwrap_or_default();
+        let siblings = format!("{parent}/{operation}[");
+        is_choice
+            && self.attempts.keys().any(|other| {
+                other.strip_prefix(&siblings).is_some_and(|rest| !rest.contains('/'))
+                    && self.finished.get(other).is_none_or(|done| done.result.is_ok())
+            })
+    }
+}
+
+/// Whether `outer` is `path` or stands around it.
+fn is_around(outer: &str, path: &str) -> bool {
+    path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}

@@ -1,0 +1,272 @@
+//! Waiting for an answer from outside: `ctx.suspend` (core-semantics §2.12).
+//!
+//! A question is numbered within its block (architecture §4), so that several of one block each get
+//! their own answer. The block that asks runs again from its top once there is one. A suspension is
+//! an outcome of its own: it is no failure, no rescue sees it, and nothing that runs beside it is cut off.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::data::Data;
+use crate::error::FlowError;
+use crate::event::{EventKind, Outcome, RequestStatus};
+use crate::frame::Frame;
+use crate::request::{Ended, Run};
+
+/// How a question may be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// Yes.
+    Approve,
+    /// No: `SuspensionRejectedError` in the flow.
+    Reject,
+    /// With data.
+    Submit,
+    /// With nothing: `SUSPENSION_SKIPPED` in the flow.
+    Skip,
+}
+
+impl Reply {
+    /// The name as stored and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Reply::Approve => "approve",
+            Reply::Reject => "reject",
+            Reply::Submit => "submit",
+            Reply::Skip => "skip",
+        }
+    }
+
+    /// Which answers a question takes whose author names none: data where it asks for data, else yes or no.
+    pub fn usual(reason: &str, has_schema: bool) -> Vec<Reply> {
+        match (reason, has_schema) {
+            ("human_input", _) => vec![Reply::Submit],
+            (_, true) => vec![Reply::Approve, Reply::Reject, Reply::Submit],
+            (_, false) => vec![Reply::Approve, Reply::Reject],
+        }
+    }
+}
+
+/// How a question stands, or was answered (decision 19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
+#[serde(rename_all = "snake_case")]
+pub enum SuspensionStatus {
+    /// Nobody answered yet.
+    Pending,
+    /// With yes.
+    Approved,
+    /// With no.
+    Rejected,
+    /// With data.
+    Submitted,
+    /// With nothing.
+    Skipped,
+    /// Nobody answered in time, or the request went on without the answer.
+    Expired,
+}
+
+impl SuspensionStatus {
+    /// Every status, in the order a person would list them.
+    pub const ALL: [SuspensionStatus; 6] = [
+        SuspensionStatus::Pending,
+        SuspensionStatus::Approved,
+        SuspensionStatus::Rejected,
+        SuspensionStatus::Submitted,
+        SuspensionStatus::Skipped,
+        SuspensionStatus::Expired,
+    ];
+
+    /// The name as stored and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SuspensionStatus::Pending => "pending",
+            SuspensionStatus::Approved => "approved",
+            SuspensionStatus::Rejected => "rejected",
+            SuspensionStatus::Submitted => "submitted",
+            SuspensionStatus::Skipped => "skipped",
+            SuspensionStatus::Expired => "expired",
+        }
+    }
+}
+
+impl From<Reply> for SuspensionStatus {
+    fn from(reply: Reply) -> Self {
+        match reply {
+            Reply::Approve => SuspensionStatus::Approved,
+            Reply::Reject => SuspensionStatus::Rejected,
+            Reply::Submit => SuspensionStatus::Submitted,
+            Reply::Skip => SuspensionStatus::Skipped,
+        }
+    }
+}
+
+/// A question, as it is in the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Asking {
+    /// Unique in the workspace.
+    pub id: String,
+    /// Which question of its block, from 0.
+    pub ordinal: u32,
+    /// Why the run waits, for example `approval`.
+    pub reason: String,
+    /// What the person who answers should read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// What they need to decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+    /// JSON Schema of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_schema: Option<Value>,
+    /// How a client of the author's own may show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub render: Option<Value>,
+    /// Which answers it takes.
+    pub allow: Vec<Reply>,
+    /// When it is too late, milliseconds since the epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
+}
+
+/// An answer, as it is in the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resolved {
+    /// The question's id.
+    pub id: String,
+    /// What was answered; never `pending`.
+    pub resolution: SuspensionStatus,
+    /// The data that came with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+    /// Who answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// What a flow asks with `ctx.suspend`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wanted {
+    /// See [`Asking::reason`].
+    pub reason: String,
+    /// See [`Asking::message`].
+    #[serde(default)]
+    pub message: Option<String>,
+    /// See [`Asking::data`].
+    #[serde(default)]
+    pub data: Option<Value>,
+    /// See [`Asking::resume_schema`].
+    #[serde(default)]
+    pub resume_schema: Option<Value>,
+    /// See [`Asking::render`].
+    #[serde(default)]
+    pub render: Option<Value>,
+    /// See [`Asking::allow`]; the usual ones where absent.
+    #[serde(default)]
+    pub allow: Option<Vec<Reply>>,
+    /// How long the question stands, in milliseconds.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+}
+
+/// A question that an earlier part of the request asked, and what came of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) id: String,
+    pub(crate) resolved: Option<Resolved>,
+}
+
+impl Context {
+    /// `ctx.suspend`: the answer, where there is one. Without one it never comes back: the block ends
+    /// suspended, and no `catch` of the author's sees that (decision 17).
+    pub async fn suspend(&self, wanted: Wanted) -> Result<Resolved, FlowError> {
+        if !self.frame.path.starts_with(crate::path::ROOT) || crate::hooks::is_looking_on(&self.frame.path) {
+            return Err(FlowError::plain(format!(
+                "ctx.suspend: block \"{}\" is a hook, and nothing waits for a hook",
+                self.frame.block.name
+            )));
+        }
+        let run = &self.run;
+        let ordinal = self.ordinal("suspend");
+        let known = run.memo.asked(&self.frame.path, ordinal);
+        if let Some(resolved) = known.as_ref().and_then(|asked| asked.resolved.clone()) {
+            run.used_answers.borrow_mut().insert(resolved.id.clone());
+            return Ok(resolved);
+        }
+        if known.is_none() {
+            let key = format!("{}{}{}{ordinal}", run.request, self.frame.path, self.frame.attempt);
+            let id = format!("susp_{}", &blake3::hash(key.as_bytes()).to_hex()[..16]);
+            let expires_at = wanted.timeout_ms.map(|ms| run.effects.now_ms().saturating_add_unsigned(ms));
+            let allow = wanted.allow.filter(|allow| !allow.is_empty());
+            let allow = allow.unwrap_or_else(|| Reply::usual(&wanted.reason, wanted.resume_schema.is_some()));
+            self.record(EventKind::Suspended(Asking {
+                id,
+                ordinal,
+                reason: wanted.reason,
+                message: wanted.message,
+                data: wanted.data,
+                resume_schema: wanted.resume_schema,
+                render: wanted.render,
+                allow,
+                expires_at,
+            }));
+        }
+        self.frame.suspended.set();
+        std::future::pending().await
+    }
+}
+
+impl Frame {
+    /// Waits for the end of `work`, or for a question without an answer that was asked in it.
+    pub(crate) async fn until_suspended<T>(
+        &self,
+        work: impl Future<Output = Result<T, FlowError>>,
+    ) -> Result<T, FlowError> {
+        use futures_util::future::{Either, select};
+        match select(Box::pin(self.suspended.wait()), Box::pin(work)).await {
+            Either::Left(_) => Err(FlowError::suspended()),
+            Either::Right((result, _)) => result,
+        }
+    }
+}
+
+impl Run {
+    /// Ends an attempt that waits for an answer: its writes are dropped, because it runs again.
+    pub(crate) fn suspend(&self, frame: &Rc<Frame>) {
+        self.is_waiting.set(true);
+        frame.transaction.clear();
+        self.forget_notes(frame);
+        let event = EventKind::BlockFinished {
+            outcome: Outcome::Suspended,
+            output: None,
+            error: None,
+            transient: frame.block.transient,
+            memoized: false,
+            commits: Vec::new(),
+        };
+        self.record(frame, event);
+    }
+
+    /// Leaves the request as something somebody can go on with: no hook runs, nothing is an end.
+    pub(crate) async fn leave(&self, status: RequestStatus, error: Option<FlowError>) -> Ended {
+        if error.is_some() {
+            for id in self.answers.iter().filter(|id| !self.used_answers.borrow().contains(*id)) {
+                self.recorder.record(None, 0, EventKind::SuspensionReopened { id: id.clone() });
+            }
+        }
+        match self.recorder.commit(None, 0, EventKind::RequestStatus { status }).await {
+            Ok(_) => Ended { status, output: Data::UNDEFINED, error },
+            Err(failed) => Ended {
+                status: RequestStatus::Interrupted,
+                output: Data::UNDEFINED,
+                error: Some(FlowError::storage(failed.to_string())),
+            },
+        }
+    }
+}

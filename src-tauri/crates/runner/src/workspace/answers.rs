@@ -1,0 +1,192 @@
+//! Questions that requests ask somebody outside, and the answers they are taken up with.
+
+use engine::event::{Event, RequestStatus};
+use engine::suspension::{Reply, Resolved, SuspensionStatus};
+use engine::views::Events;
+use engine::views::suspensions::{Suspension, suspensions};
+use serde_json::Value;
+
+use super::Workspace;
+use crate::fault::{Detail, Fault};
+use crate::views::{Json, RequestRow, SuspensionRow};
+use crate::world::now_ms;
+
+/// What somebody answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Given {
+    /// Which question; the only one that is pending when absent.
+    pub suspension: Option<String>,
+    /// The answer itself; none goes on without one.
+    pub reply: Option<Reply>,
+    /// What is submitted.
+    pub data: Option<Value>,
+    /// Who answers.
+    pub by: Option<String>,
+}
+
+impl Workspace {
+    /// Questions of one session or of all, newest first.
+    pub fn suspensions(
+        &self,
+        session: Option<&str>,
+        status: Option<SuspensionStatus>,
+    ) -> Result<Vec<SuspensionRow>, Fault> {
+        if let Some(session) = session {
+            self.session(session)?;
+        }
+        let mut rows = Vec::new();
+        for request in self.store.requests_that_asked(session).map_err(Fault::internal)? {
+            let (row, events) = self.log_of(&request.id)?;
+            let asked = questions(&row, &events);
+            rows.extend(asked.into_iter().rev().map(|one| shown(&row, one)));
+        }
+        rows.retain(|row| status.is_none_or(|status| row.status == status));
+        Ok(rows)
+    }
+
+    /// The questions of a request that wait for an answer, oldest first.
+    pub fn pending(&self, request: &str) -> Result<Vec<SuspensionRow>, Fault> {
+        let (row, events) = self.log_of(request)?;
+        let pending = questions(&row, &events).into_iter().filter(|one| one.status == SuspensionStatus::Pending);
+        Ok(pending.map(|one| shown(&row, one)).collect())
+    }
+}
+
+/// The answers that a request is taken up with: the given one, and that time ran out for others.
+/// Refused, with nothing written, when the answer answers nothing that was asked.
+pub(super) fn answers(row: &RequestRow, events: &[Event], given: Given) -> Result<Vec<Resolved>, Fault> {
+    let asked = questions(row, events);
+    let late: Vec<&Suspension> =
+        asked.iter().filter(|one| one.status == SuspensionStatus::Expired && one.answer.is_none()).collect();
+    let expired = |one: &&Suspension| Resolved {
+        id: one.asking.id.clone(),
+        resolution: SuspensionStatus::Expired,
+        data: None,
+        by: None,
+    };
+    let mut answers: Vec<Resolved> = late.iter().map(expired).collect();
+    let pending: Vec<&Suspension> = asked.iter().filter(|one| one.status == SuspensionStatus::Pending).collect();
+    let Some(reply) = given.reply else {
+        if given.suspension.is_some() || given.by.is_some() {
+            return Err(Fault::invalid("an answer is missing: --approve, --reject, --skip or --submit JSON"));
+        }
+        if row.status == RequestStatus::Suspended && answers.is_empty() {
+            return Err(Fault::invalid(format!(
+                "request \"{}\" waits for an answer: {}; give it with --approve, --reject, --skip or --submit JSON",
+                row.id,
+                list(&pending)
+            )));
+        }
+        return Ok(answers);
+    };
+    let chosen = match (&given.suspension, pending.as_slice()) {
+        (Some(id), _) => {
+            let known = asked.iter().find(|one| one.asking.id == *id);
+            known.ok_or_else(|| Fault::not_found(format!("request \"{}\" has no suspension \"{id}\"", row.id)))?
+        }
+        (None, [only]) => only,
+        // It came too late, and the run is told so.
+        (None, []) if !answers.is_empty() => return Ok(answers),
+        (None, []) => {
+            return Err(Fault::refused(format!(
+                "request \"{}\" is {} and asks nothing; resume it without an answer",
+                row.id,
+                row.status.as_str()
+            )));
+        }
+        (None, several) => {
+            return Err(Fault::invalid(format!(
+                "request \"{}\" asks several things: {}; name one with --suspension",
+                row.id,
+                list(several)
+            )));
+        }
+    };
+    match chosen.status {
+        SuspensionStatus::Pending => {}
+        SuspensionStatus::Expired if chosen.answer.is_none() && !row.status.is_terminal() => return Ok(answers),
+        status => {
+            return Err(Fault::refused(format!("suspension \"{}\" is {} already", chosen.asking.id, status.as_str())));
+        }
+    }
+    if !chosen.asking.allow.contains(&reply) {
+        let allowed: Vec<&str> = chosen.asking.allow.iter().map(|reply| reply.as_str()).collect();
+        return Err(Fault::refused(format!(
+            "suspension \"{}\" ({}) does not take \"{}\"; it takes: {}",
+            chosen.asking.id,
+            chosen.asking.reason,
+            reply.as_str(),
+            allowed.join(", ")
+        )));
+    }
+    check(chosen, reply, given.data.as_ref())?;
+    answers.push(Resolved { id: chosen.asking.id.clone(), resolution: reply.into(), data: given.data, by: given.by });
+    Ok(answers)
+}
+
+/// Holds an answer against the schema of its question.
+fn check(question: &Suspension, reply: Reply, data: Option<&Value>) -> Result<(), Fault> {
+    let (Some(schema), Reply::Approve | Reply::Submit) = (&question.asking.resume_schema, reply) else {
+        return Ok(());
+    };
+    // A schema that is none refuses nothing: it is the author's, and was taken when it was asked.
+    let Ok(validator) = jsonschema::validator_for(schema) else { return Ok(()) };
+    let given = data.cloned().unwrap_or(Value::Null);
+    let details: Vec<Detail> = validator
+        .iter_errors(&given)
+        .map(|error| Detail {
+            path: error.instance_path().to_string().trim_start_matches('/').replace('/', "."),
+            message: error.to_string(),
+        })
+        .collect();
+    if details.is_empty() {
+        return Ok(());
+    }
+    let words: Vec<String> = details
+        .iter()
+        .map(|one| if one.path.is_empty() { one.message.clone() } else { format!("{}: {}", one.path, one.message) })
+        .collect();
+    let hint = if data.is_none() { "; give data with --submit JSON" } else { "" };
+    Err(Fault::Invalid {
+        message: format!(
+            "the answer does not fit suspension \"{}\" ({}): {}{hint}",
+            question.asking.id,
+            question.asking.reason,
+            words.join("; ")
+        ),
+        details,
+    })
+}
+
+fn questions(row: &RequestRow, events: &[Event]) -> Vec<Suspension> {
+    let ended = row.status.is_terminal() && row.status != RequestStatus::Interrupted;
+    suspensions(Events::new(events), ended, now_ms())
+}
+
+fn list(questions: &[&Suspension]) -> String {
+    let one = |one: &&Suspension| format!("\"{}\" ({} at {})", one.asking.id, one.asking.reason, one.path);
+    questions.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn shown(row: &RequestRow, one: Suspension) -> SuspensionRow {
+    let (resolved, resolved_at) = one.answer.unzip();
+    SuspensionRow {
+        id: one.asking.id,
+        request_id: row.id.clone(),
+        session_id: row.session_id.clone(),
+        path: one.path.to_string(),
+        seq: one.seq,
+        reason: one.asking.reason,
+        message: one.asking.message,
+        data: one.asking.data.map(Json),
+        resume_schema: one.asking.resume_schema.map(Json),
+        render: one.asking.render.map(Json),
+        allow: one.asking.allow,
+        status: one.status,
+        created_at: one.asked_at,
+        expires_at: one.asking.expires_at,
+        resolved_at,
+        resolved_by: resolved.as_ref().and_then(|resolved| resolved.by.clone()),
+        resume_data: resolved.and_then(|resolved| resolved.data).map(Json),
+    }
+}

@@ -1,0 +1,105 @@
+//! Going on with a request, and trying one again.
+
+use std::path::Path;
+
+use engine::data::Data;
+use engine::event::{Event, EventKind, RequestStatus};
+use engine::request::Asked;
+use engine::views::Events;
+
+use super::answers::{Given, answers};
+use super::{Mock, Workspace};
+use crate::catalogue::mock_file;
+use crate::fault::Fault;
+use crate::run::{Before, Running};
+use crate::views::RequestRow;
+
+impl Workspace {
+    /// Goes on with a request that was interrupted, failed, was aborted or waits: what it finished is not
+    /// run again.
+    pub fn resume(&self, request: &str, mock: &Mock, given: Given) -> Result<Running, Fault> {
+        let (row, events) = self.log_of(request)?;
+        if !is_resumable(row.status) {
+            let status = row.status.as_str();
+            return Err(Fault::refused(format!(
+                "request \"{request}\" is {status}; only an interrupted, suspended, aborted or failed one can be resumed"
+            )));
+        }
+        let answers = answers(&row, &events, given)?;
+        let (asked, origin) = self.asked_before(&row, &events)?;
+        let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        let (script, origin) =
+            self.mock_of(&self.mode(mock, origin.as_deref(), &good.bundle.file), &good.bundle.file)?;
+        let asked = Asked { mock: origin, ..asked };
+        self.start(good, asked, script, Before { stood: row.status, events, answers, is_parsed: true })
+    }
+
+    /// Runs a request's action once more with the same input, as a new request in the same session.
+    pub fn retry(&self, request: &str, mock: &Mock) -> Result<Running, Fault> {
+        let (row, events) = self.log_of(request)?;
+        if !row.status.is_terminal() {
+            return Err(Fault::refused(format!(
+                "request \"{request}\" is {}; only one that has ended can be tried again",
+                row.status.as_str()
+            )));
+        }
+        let (asked, origin) = self.asked_before(&row, &events)?;
+        let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        let (script, origin) =
+            self.mock_of(&self.mode(mock, origin.as_deref(), &good.bundle.file), &good.bundle.file)?;
+        let asked = Asked {
+            request: super::new_request().into(),
+            mock: origin,
+            retry_of: Some(request.to_owned()),
+            claim: None,
+            ..asked
+        };
+        self.start(good, asked, script, Before { is_parsed: true, ..Before::default() })
+    }
+
+    /// Who asked for what, as the log has it, and where its mock script came from.
+    pub(super) fn asked_before(&self, row: &RequestRow, events: &[Event]) -> Result<(Asked, Option<String>), Fault> {
+        let Some(EventKind::RequestStarted { input, session, user, project, ephemeral, retry_of, claim, .. }) =
+            events.first().map(|event| &event.kind)
+        else {
+            return Err(Fault::internal(format!("request \"{}\" has no first event", row.id)));
+        };
+        // The newest part decides which models answer (decision 19).
+        let origin = events.iter().rev().find_map(|event| match &event.kind {
+            EventKind::RequestStarted { mock, .. } | EventKind::RequestResumed { mock, .. } => Some(mock.clone()),
+            _ => None,
+        });
+        let asked = Asked {
+            request: row.id.as_str().into(),
+            action: row.action.clone(),
+            input: Data::from(Events::new(events).value(input).cloned()),
+            session: session.clone(),
+            ephemeral: *ephemeral,
+            user: user.clone(),
+            project: project.clone(),
+            mock: None,
+            owner: self.owner.name().to_owned(),
+            retry_of: retry_of.clone(),
+            claim: claim.clone(),
+        };
+        Ok((asked, origin.flatten()))
+    }
+
+    /// The models of a request that goes on are those it had, unless others are named (decision 19).
+    pub(super) fn mode(&self, mock: &Mock, recorded: Option<&str>, flow: &str) -> Mock {
+        match (mock, recorded) {
+            (Mock::Inherit, Some(origin)) => match mock_file(&self.dir.join(flow)) == self.dir.join(origin) {
+                true => Mock::Beside,
+                false => Mock::File(self.dir.join(Path::new(origin))),
+            },
+            (mode, _) => mode.clone(),
+        }
+    }
+}
+
+fn is_resumable(status: RequestStatus) -> bool {
+    matches!(
+        status,
+        RequestStatus::Interrupted | RequestStatus::Suspended | RequestStatus::Failed | RequestStatus::Aborted
+    )
+}
