@@ -11,6 +11,7 @@ mod examples;
 mod fetch;
 mod flows;
 mod limits;
+mod moving;
 mod policies;
 mod providers;
 mod resource_declarations;

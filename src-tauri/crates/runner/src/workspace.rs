@@ -8,6 +8,7 @@ mod follow;
 mod items;
 mod journal;
 mod look;
+mod moving;
 mod records;
 mod resume;
 

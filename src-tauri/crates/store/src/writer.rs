@@ -20,6 +20,7 @@ use crate::batch::Batch;
 use crate::error::{Error, OpenError};
 use crate::live::Memory;
 use crate::open::{self, Options};
+use crate::parcel::{ImportError, Piece};
 use crate::unit::Unit;
 use crate::{Committed, Listeners};
 
@@ -32,6 +33,8 @@ const STACK: usize = 64 << 20;
 
 enum Message {
     Append(Unit),
+    /// A parcel from another database.
+    Import(Vec<Piece>, Sender<Result<(), ImportError>>),
     /// How far the file may grow.
     LimitPages(Option<u32>),
     /// Whether another process has committed since this was asked last.
@@ -76,6 +79,13 @@ impl Writer {
     /// Queues a unit. Its answer is dropped unanswered if the thread is gone.
     pub(crate) fn append(&self, unit: Unit) {
         let _ = self.messages.send(Message::Append(unit));
+    }
+
+    /// Takes a parcel in, and waits until it is.
+    pub(crate) fn import(&self, pieces: Vec<Piece>) -> Result<(), ImportError> {
+        let (sender, receiver) = channel();
+        self.messages.send(Message::Import(pieces, sender)).map_err(|_| Error::Closed)?;
+        receiver.recv().map_err(|_| Error::Closed)?
     }
 
     pub(crate) fn limit_pages(&self, pages: Option<u32>) {
@@ -187,6 +197,10 @@ impl Desk {
     fn take(&mut self, message: Message, queue: &mut Queue) -> bool {
         match message {
             Message::Append(unit) => queue.push(unit),
+            Message::Import(pieces, answer) => {
+                // An asker that gave up hears nothing.
+                let _ = answer.send(self.import(pieces));
+            }
             Message::LimitPages(pages) => {
                 // A file that is larger already keeps its size.
                 let pages = pages.unwrap_or(u32::MAX - 1);
@@ -299,5 +313,6 @@ impl Desk {
     }
 }
 
+mod import;
 #[cfg(test)]
 mod tests;
