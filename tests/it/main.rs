@@ -18,4 +18,5 @@ mod resource_declarations;
 mod resources;
 mod schemas;
 mod state;
+mod storage;
 mod window;

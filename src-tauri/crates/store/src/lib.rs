@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `schema.sql` `open` `migrate` | whose file it is, its tables, its format |
 //! | `unit` `body` `payload` `measure` | an append, written out on the thread that makes it |
-//! | `writer` `batch` `live` `rows` | the thread, its transactions, what it remembers between them |
+//! | `writer` `batch` `live` `identity` `rows` | the thread, its transactions, what it remembers between them |
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
 //! | `parcel` | requests on their way to another database, and their arrival |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
@@ -23,6 +23,7 @@ mod batch;
 mod body;
 mod error;
 mod events;
+mod identity;
 mod live;
 mod measure;
 mod migrate;

@@ -18,6 +18,7 @@ use rusqlite::Connection;
 
 use crate::batch::Batch;
 use crate::error::{Error, OpenError};
+use crate::identity::Identity;
 use crate::live::Memory;
 use crate::open::{self, Options};
 use crate::parcel::{ImportError, Piece};
@@ -58,13 +59,16 @@ impl Writer {
     ) -> Result<Writer, OpenError> {
         let connection = open::open(&path, &options)?;
         let (messages, inbox) = channel();
+        let identity = Identity::of(&path);
         let desk = Desk {
             path: path.clone(),
             options,
             connection,
             memory: Memory::default(),
             listeners,
+            identity,
             failed: HashMap::new(),
+            reasons: HashMap::new(),
             seen: None,
             told: None,
         };
@@ -120,10 +124,14 @@ struct Desk {
     path: PathBuf,
     options: Options,
     connection: Connection,
+    /// The file as it was opened.
+    identity: Identity,
     memory: Memory,
     listeners: Arc<Mutex<Listeners>>,
     /// Evidence that could not be kept, until its request's next step boundary hears of it.
     failed: HashMap<Arc<str>, AppendError>,
+    /// What the disk said when a request last lost something: the gap in its numbers comes of that.
+    reasons: HashMap<Arc<str>, AppendError>,
     /// SQLite's number for "nobody else has written", as memory and the last asker know it.
     seen: Option<i64>,
     told: Option<i64>,
@@ -261,6 +269,9 @@ impl Desk {
             });
         }
         batch.close()?;
+        if Identity::of(&self.path) != self.identity {
+            return Err(Error::Gone(self.path.clone()));
+        }
         self.connection.prepare_cached("COMMIT")?.execute(())?;
         Ok(results)
     }
@@ -285,6 +296,7 @@ impl Desk {
         let mut news = Vec::with_capacity(units.len());
         for (mut unit, result) in units.into_iter().zip(results) {
             let is_kept = result.is_ok();
+            let result = self.explain(&unit.request, result);
             let result = match (result, unit.durability) {
                 (Ok(()), _) => unit.conflict.take().map_or(Ok(()), |scopes| Err(AppendError::Conflict(scopes))),
                 (Err(error), Durability::Soon) => {
@@ -306,6 +318,19 @@ impl Desk {
                 let _ = catch_unwind(AssertUnwindSafe(|| listener(committed)));
             }
         }
+    }
+
+    /// A gap in the numbers of a request that lost something is told as what it was lost by.
+    fn explain(&mut self, request: &Arc<str>, result: Result<(), AppendError>) -> Result<(), AppendError> {
+        match &result {
+            Ok(()) => drop(self.reasons.remove(request)),
+            Err(reason @ AppendError::Storage(_)) => drop(self.reasons.insert(request.clone(), reason.clone())),
+            Err(AppendError::OutOfOrder { .. }) => {
+                return self.reasons.get(request).map_or(result, |reason| Err(reason.clone()));
+            }
+            Err(_) => {}
+        }
+        result
     }
 
     fn data_version(&self) -> Result<i64, Error> {
