@@ -5,6 +5,7 @@ mod arguments;
 mod bad_input;
 mod cli;
 mod client_data;
+mod clock;
 mod crash;
 mod definitions;
 mod examples;

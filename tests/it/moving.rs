@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 use tests::bench::{Answer, Place};
+use tests::exported::{opened, packed};
 
 const FLOW: &str = r#"
 const note = handler({
@@ -225,14 +226,6 @@ export default defineFlow({
 });
 "#;
 
-/// The JSON lines of a file, as whoever receives it can read them.
-fn opened(place: &Place, name: &str) -> String {
-    let bytes = std::fs::read(place.dir().join(name)).expect("it is there");
-    let head = bytes.split(|byte| *byte == b'\n').take(2).map(|line| line.len() + 1).sum::<usize>();
-    let text = zstd::decode_all(&bytes[head..]).expect("it is a zstd frame");
-    String::from_utf8([&bytes[..head], &text].concat()).expect("it is text")
-}
-
 #[test]
 fn a_file_for_an_audience_holds_nothing_else() {
     let place =
@@ -241,7 +234,7 @@ fn a_file_for_an_audience_holds_nothing_else() {
     for view in ["all", "client", "history"] {
         get(&place, "here", &format!("export --session s --out {view}.flowglass --view {view}"));
     }
-    let all = opened(&place, "all.flowglass");
+    let all = opened(&place.dir().join("all.flowglass"));
     for place in [
         "log",
         "trace",
@@ -260,7 +253,8 @@ fn a_file_for_an_audience_holds_nothing_else() {
     ] {
         assert!(all.contains(&format!("SECRET-{place}")), "{place} is nowhere, so this test could not fail");
     }
-    let (client, history) = (opened(&place, "client.flowglass"), opened(&place, "history.flowglass"));
+    let (client, history) =
+        (opened(&place.dir().join("client.flowglass")), opened(&place.dir().join("history.flowglass")));
     assert!(!client.contains("SECRET"), "{client}");
     assert!(!history.contains("SECRET"), "{history}");
     assert!(
@@ -309,7 +303,7 @@ fn damaged_and_foreign_and_newer_files_are_refused() {
     }
     refused(&place, "missing.flowglass", 2, "cannot be read");
     // The same bytes with a checksum that fits, but events that do not.
-    let text = opened(&place, "s.flowglass");
+    let text = opened(&place.dir().join("s.flowglass"));
     let lines: Vec<&str> = text.lines().skip(2).collect();
     for (name, without) in [
         ("gap", 20),
@@ -323,12 +317,6 @@ fn damaged_and_foreign_and_newer_files_are_refused() {
         place.write(&format!("{name}.flowglass"), packed(&fewer.join("\n")));
         refused(&place, &format!("{name}.flowglass"), 7, "damaged");
     }
-}
-
-/// A file with these lines, made as the program makes it.
-fn packed(lines: &str) -> Vec<u8> {
-    let body = zstd::encode_all(lines.as_bytes(), 1).expect("it can be compressed");
-    [format!("flowglass export 1\n{}\n", blake3::hash(&body).to_hex()).into_bytes(), body].concat()
 }
 
 #[test]

@@ -4,6 +4,7 @@
 pub mod bench;
 pub mod counting;
 pub mod dying;
+pub mod exported;
 pub mod going;
 pub mod pattern;
 pub mod server;

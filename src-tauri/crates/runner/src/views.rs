@@ -230,6 +230,12 @@ pub struct BlockRow {
     pub error: Option<ErrorInfo>,
 }
 
+/// How long something took. A clock that was put back in its middle cannot tell; nothing took less than
+/// no time.
+pub(crate) fn span(start: i64, end: i64) -> i64 {
+    (end - start).max(0)
+}
+
 impl BlockRow {
     pub(crate) fn new(request: &str, block: &BlockView<'_>) -> Self {
         BlockRow {
@@ -241,7 +247,7 @@ impl BlockRow {
             attempt: block.attempt,
             status: block.status,
             started_at: block.started_at,
-            duration_ms: block.finished_at.map(|end| end - block.started_at),
+            duration_ms: block.finished_at.map(|end| span(block.started_at, end)),
             memoized: block.memoized,
             seq_start: block.seq_start,
             seq_end: block.seq_end,

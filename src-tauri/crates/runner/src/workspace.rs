@@ -359,7 +359,7 @@ impl Workspace {
             status,
             started_at: row.started_at,
             finished_at: row.finished_at,
-            duration_ms: row.finished_at.map(|end| end - row.started_at),
+            duration_ms: row.finished_at.map(|end| span(row.started_at, end)),
             retry_of: row.retry_of,
             error: row.error.as_ref().map(ErrorInfo::from),
             mock: row.mock.is_some(),
