@@ -236,6 +236,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let changes = page.cut(workspace.diff(&request, from.as_ref(), to.as_ref(), with.as_deref())?);
             Ok(Outcome::done(json!(changes), print::changes(&changes)))
         }
+        Command::Export(export) => Ok(crate::moving::export(&workspace, export)?),
+        Command::Import { file } => Ok(crate::moving::import(&workspace, &file)?),
         Command::Stats => {
             let stats = workspace.stats()?;
             Ok(Outcome::done(json!(stats), print::stats(&stats)))

@@ -195,6 +195,10 @@ pub(crate) enum Command {
         #[command(flatten)]
         page: Page,
     },
+    /// Write a session or a request into one file, for another machine or for an audience
+    Export(Export),
+    /// Take in what another machine exported: all of it, or nothing
+    Import { file: PathBuf },
     /// Sizes and counts of the database
     Stats,
     /// Run an example, look into it, and print what a window would show
@@ -258,6 +262,20 @@ pub(crate) struct Resume {
 }
 
 #[derive(Args)]
+pub(crate) struct Export {
+    #[arg(long, conflicts_with = "request", required_unless_present = "request")]
+    pub(crate) session: Option<String>,
+    #[arg(long)]
+    pub(crate) request: Option<String>,
+    /// The file; one that is there is replaced
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// all: everything, to be imported; client, history: what that audience sees, and no more
+    #[arg(long, default_value = "all", value_name = "client|history|all", value_parser = exported)]
+    pub(crate) view: Audience,
+}
+
+#[derive(Args)]
 pub(crate) struct Run {
     pub(crate) flow: String,
     pub(crate) action: String,
@@ -305,6 +323,14 @@ fn durability(text: &str) -> Result<Durability, String> {
 
 fn audience(text: &str) -> Result<Audience, String> {
     Audience::parse(text).ok_or_else(|| "one of all, client, history, trace".to_owned())
+}
+
+/// An audience that can be given a file.
+fn exported(text: &str) -> Result<Audience, String> {
+    match Audience::parse(text) {
+        Some(Audience::Trace) | None => Err("one of client, history, all".to_owned()),
+        Some(audience) => Ok(audience),
+    }
 }
 
 fn kind(text: &str) -> Result<String, String> {

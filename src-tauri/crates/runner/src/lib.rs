@@ -4,6 +4,7 @@
 //! Here the engine, the store and the script host meet; the clock, chance, models and the network
 //! come from here. It must not know how anything looks on a screen or in a terminal.
 
+mod archive;
 mod catalogue;
 mod config;
 mod fault;

@@ -10,6 +10,7 @@ mod fork;
 mod items;
 mod journal;
 mod look;
+mod moving;
 mod records;
 mod replay;
 mod resume;
@@ -364,7 +365,7 @@ impl Workspace {
             status,
             started_at: row.started_at,
             finished_at: row.finished_at,
-            duration_ms: row.finished_at.map(|end| end - row.started_at),
+            duration_ms: row.finished_at.map(|end| span(row.started_at, end)),
             retry_of: row.retry_of,
             forked_from: row.forked_from,
             error: row.error.as_ref().map(ErrorInfo::from),

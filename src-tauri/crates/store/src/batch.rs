@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus, Seq};
-use engine::log::AppendError;
+use engine::log::{AppendError, Record};
 use engine::scope::ScopeKey;
 use rusqlite::Connection;
 
@@ -17,7 +17,7 @@ use crate::live::{Memory, Request};
 use crate::open::Owners;
 use crate::scopes::Step;
 use crate::unit::{Draft, Unit};
-use crate::{payload, rows, states, turns};
+use crate::{parcel, payload, rows, states, turns};
 
 /// What an operation that was written before a restart is taken to weigh.
 const FORGOTTEN_BYTES: usize = 512;
@@ -111,6 +111,19 @@ impl<'a> Batch<'a> {
         }
         self.memory.put(unit.request.clone(), request);
         Ok(Ok(()))
+    }
+
+    /// Puts records in force from here on, as an import brings them.
+    pub(crate) fn carry(&mut self, records: &[(ScopeKey, Record)]) -> Result<(), Error> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let mark = parcel::mark(self.connection)?;
+        for (scope, record) in records {
+            self.memory.scope_or_new(self.connection, scope, None)?.carry(self.connection, mark, record)?;
+            self.stepped.insert(scope.clone());
+        }
+        Ok(())
     }
 
     /// Writes what is kept once a transaction: counters and newest versions.

@@ -167,6 +167,25 @@ pub(crate) fn of_session(
     Ok(all)
 }
 
+/// The events of some requests, named by a JSON list, in the order of their commits: each with its
+/// global id and its request.
+pub(crate) fn of_requests(connection: &Connection, names: &str) -> Result<Vec<(i64, Arc<str>, Event)>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body, e.id, r.id FROM event e
+         JOIN request r ON r.n = e.request LEFT JOIN path p ON p.n = e.path
+         WHERE r.id IN (SELECT value FROM json_each(?1))
+         AND NOT (r.forked_at IS NOT NULL AND e.seq BETWEEN 2 AND r.forked_at) ORDER BY e.id",
+    )?;
+    let mut rows = statement.query((names,))?;
+    let (mut paths, mut requests) = (Paths::default(), Paths::default());
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let request = requests.share(&row.get::<_, String>(7)?);
+        found.push((row.get(6)?, request, event(connection, row, &mut paths)?));
+    }
+    Ok(found)
+}
+
 fn collect(connection: &Connection, rows: &mut rusqlite::Rows<'_>) -> Result<Vec<Event>, Error> {
     let mut paths = Paths::default();
     let mut events = Vec::new();

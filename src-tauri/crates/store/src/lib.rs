@@ -8,8 +8,9 @@
 //! |---|---|
 //! | `schema.sql` `open` `migrate` | whose file it is, its tables, its format |
 //! | `unit` `body` `payload` `measure` | an append, written out on the thread that makes it |
-//! | `writer` `batch` `live` `rows` | the thread, its transactions, what it remembers between them |
+//! | `writer` `batch` `live` `identity` `rows` | the thread, its transactions, what it remembers between them |
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
+//! | `parcel` | requests on their way to another database, and their arrival |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
 //! | `requests` `sessions` `events` `stats` `query` | what readers ask |
@@ -22,10 +23,12 @@ mod batch;
 mod body;
 mod error;
 mod events;
+mod identity;
 mod live;
 mod measure;
 mod migrate;
 mod open;
+mod parcel;
 mod payload;
 mod query;
 mod records;
@@ -52,6 +55,7 @@ use serde_json::Value;
 pub use error::{Error, OpenError};
 pub use events::{EventQuery, Step};
 pub use open::{Durability, Options, Owners};
+pub use parcel::{ImportError, Piece};
 pub use requests::{RequestQuery, RequestRow};
 pub use sessions::{Note, SessionQuery, SessionRow};
 pub use stats::Stats;

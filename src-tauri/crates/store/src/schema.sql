@@ -110,7 +110,9 @@ CREATE TABLE change (
 
 -- The whole state just after an event, so that reading an instant costs a bounded number of steps.
 -- One is written when the steps since the last cost as much to read as the state itself. `bytes`
--- is the length of the state as JSON; `body` keeps large values in `payload`, like an event.
+-- is the length of the state as JSON; `body` keeps large values in `payload`, like an event. One at
+-- an event of no request (`request` is 0) is no matter of speed: an import brought it, no steps lead
+-- to it, and it must stay.
 CREATE TABLE keyframe (
     scope   INTEGER NOT NULL,
     event   INTEGER NOT NULL,

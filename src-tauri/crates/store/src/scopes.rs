@@ -4,6 +4,7 @@
 //! steps since the last one costs as much as reading the state itself: so storage stays
 //! proportional to what changed, and an instant never costs more than about two such readings.
 
+use engine::log::Record;
 use engine::scope::ScopeKey;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -79,6 +80,14 @@ impl Scope {
         Ok(())
     }
 
+    /// Puts a record in force from a mark on, whatever the steps before it come to.
+    pub(crate) fn carry(&mut self, connection: &Connection, mark: i64, record: &Record) -> Result<(), Error> {
+        self.version = record.version;
+        self.write_keyframe(connection, mark, record)?;
+        self.dirty = Some(mark);
+        Ok(())
+    }
+
     /// Brings the scope's row up to date.
     pub(crate) fn save(&mut self, connection: &Connection) -> Result<(), Error> {
         if let Some(last) = self.dirty.take() {
@@ -92,7 +101,10 @@ impl Scope {
     }
 
     fn take_keyframe(&mut self, connection: &Connection, event: i64) -> Result<(), Error> {
-        let record = states::at(connection, self.n, event)?;
+        self.write_keyframe(connection, event, &states::at(connection, self.n, event)?)
+    }
+
+    fn write_keyframe(&mut self, connection: &Connection, event: i64, record: &Record) -> Result<(), Error> {
         let state = record.state.to_json();
         self.keyframe_bytes = measure::json_bytes(&state) as u64;
         self.weight = 0;

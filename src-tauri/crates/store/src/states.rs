@@ -58,7 +58,14 @@ pub(crate) fn forward(
     instant: i64,
     record: Record,
 ) -> Result<Record, Error> {
-    fold(connection, scope, since, instant, &[], record)
+    // A keyframe since may be what an import brought, which no step leads to.
+    let keyframe: Option<i64> = connection
+        .prepare_cached("SELECT max(event) FROM keyframe WHERE scope = ?1 AND event > ?2 AND event <= ?3")?
+        .query_row((scope, since, instant), |row| row.get(0))?;
+    match keyframe {
+        Some(_) => at(connection, scope, instant),
+        None => fold(connection, scope, since, instant, &[], record),
+    }
 }
 
 /// The newest keyframe at or before an instant that holds nothing withdrawn by then.
