@@ -55,7 +55,7 @@ pub(crate) async fn step_errored(cx: &Context, failed: &str, error: &FlowError) 
         return;
     }
     // A failure that a resume takes from the log may have been told before.
-    if *cx.frame.path != *failed || !cx.run.memo.has_told(failed) {
+    if !cx.run.memo.has_told(failed) {
         cx.record(step_error(failed, error));
     }
     let Some(block) = &cx.run.flow.hooks.on_step_errored else { return };

@@ -105,6 +105,8 @@ struct Open {
     kind: BlockKind,
     input: Data,
     changes: Vec<(Seq, Shared, Operation)>,
+    /// Failures that it told of.
+    told: Vec<Arc<str>>,
 }
 
 /// A change that a block which ended made: in which attempt, where in the log, whose and what.
@@ -221,9 +223,9 @@ impl Memo {
         self.attempts.contains_key(path) && !self.waited.contains(path)
     }
 
-    /// Whether the failure of a block was told already.
+    /// Whether a failure that is taken from the log was told already.
     pub(crate) fn has_told(&self, path: &str) -> bool {
-        self.told.contains(path)
+        self.told.contains(path) && self.finished.get(path).is_some_and(|done| done.result.is_err())
     }
 
     /// Forgets all that happened below a path: an attempt that was tried again came to nothing.
@@ -253,7 +255,7 @@ impl Reader<'_> {
         match &event.kind {
             EventKind::BlockStarted { name, block, input, .. } => {
                 let input = Data::from(self.view.value(input).cloned());
-                self.open.insert(key, Open { name: name.clone(), kind: *block, input, changes: Vec::new() });
+                self.open.insert(key, Open { name: name.clone(), kind: *block, input, changes: Vec::new(), told: Vec::new() });
                 memo.waited.remove(path);
                 let next = memo.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
@@ -307,8 +309,13 @@ impl Reader<'_> {
             }
             EventKind::Suspended(asking) => memo.questions.ask(path, event.seq, asking),
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
-                "step_error" if item.payload.get("path").and_then(Value::as_str) == Some(path) => {
-                    memo.told.insert(path.clone());
+                "step_error" => {
+                    let Some(of) = item.payload.get("path").and_then(Value::as_str) else { return };
+                    // What an attempt tells that comes to nothing is told again.
+                    match self.open.get_mut(&key) {
+                        Some(open) => open.told.push(of.into()),
+                        None => drop(memo.told.insert(of.into())),
+                    }
                 }
                 "message" if memo.attempts.is_empty() => memo.has_greeting = true,
                 _ => {}
@@ -322,6 +329,9 @@ impl Reader<'_> {
                 if *memoized {
                     return;
                 }
+                if matches!(outcome, Outcome::Completed | Outcome::Failed) {
+                    memo.told.extend(open.told);
+                }
                 let result = match (outcome, error) {
                     (Outcome::Completed, _) => {
                         Ok(Data::from(output.as_ref().and_then(|output| self.view.value(output)).cloned()))
@@ -332,7 +342,7 @@ impl Reader<'_> {
                     (Outcome::Abandoned, Some(_)) => return memo.forget_below(path),
                     _ => return,
                 };
-                let Open { name, kind, input, changes } = open;
+                let Open { name, kind, input, changes, .. } = open;
                 let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
                 self.settled.extend(changes.into_iter().map(by));
                 let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);
