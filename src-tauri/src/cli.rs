@@ -11,11 +11,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{EventQuery, Fault, OpenOptions, RequestQuery, SessionQuery, Workspace};
+use runner::{Edits, EventQuery, Fault, OpenOptions, RequestQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
 use crate::{print, runs};
-use args::{Cli, Command, Global};
+use args::{Cli, Command, Fork, Global};
 
 /// Exit codes (`design/interface.md` §1).
 pub(crate) mod exit {
@@ -153,6 +153,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Resume(resume) => resume.submit.as_deref().map(|given| read_json("--submit", given)).transpose()?,
         _ => None,
     };
+    let edits = match &command {
+        Command::Fork(fork) => Some(read_edits(fork)?),
+        _ => None,
+    };
     let workspace = Workspace::open(options(&cli.global))?;
     match command {
         Command::Flows { page } => {
@@ -168,6 +172,13 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         }
         Command::Resume(resume) => runs::resume(&workspace, resume, input),
         Command::Retry { request, models } => runs::retry(&workspace, &request, &models),
+        Command::Fork(fork) => runs::fork(&workspace, fork, edits.unwrap_or_default()),
+        Command::Replay { request } => {
+            let replay = workspace.replay(&request)?;
+            let mut outcome = Outcome::done(json!(replay), print::replay(&replay));
+            outcome.code = if replay.identical { exit::DONE } else { exit::FAILURE };
+            Ok(outcome)
+        }
         Command::Suspensions { session, status, page } => {
             let rows = page.cut(workspace.suspensions(session.as_deref(), status)?);
             Ok(Outcome::done(json!(rows), print::suspensions(&rows)))
@@ -233,6 +244,22 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         }
         Command::Open { .. } | Command::Demo => unreachable!("handled above"),
     }
+}
+
+/// What a fork changes.
+fn read_edits(fork: &Fork) -> Result<Edits, Fault> {
+    let set = fork.set.iter().map(|text| {
+        let (place, value) = text.split_once('=').ok_or_else(|| Fault::Invalid {
+            message: format!("--set {text:?} has no \"=\"; write it like session.topic='\"tea\"'"),
+            details: Vec::new(),
+        })?;
+        Ok((place.to_owned(), read_json(&format!("--set {place}"), value)?))
+    });
+    Ok(Edits {
+        input: fork.input.as_deref().map(|given| read_json("--input", given)).transpose()?,
+        output: fork.output.as_deref().map(|given| read_json("--output", given)).transpose()?,
+        set: set.collect::<Result<_, Fault>>()?,
+    })
 }
 
 /// JSON of an argument, of a file that it names, or of standard input.

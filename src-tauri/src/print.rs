@@ -1,9 +1,11 @@
 //! Results as text for people. Plain, aligned, short; nothing a program should parse.
 
+mod replay;
 mod state;
 mod suspensions;
 mod timeline;
 
+pub(crate) use replay::replay;
 pub(crate) use state::{changes, checkpoints, journal, state};
 pub(crate) use suspensions::{suspensions, waiting};
 pub(crate) use timeline::shown;

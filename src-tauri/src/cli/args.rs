@@ -75,6 +75,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         models: Models,
     },
+    /// Go on from a finished step of a request as a new request in a session of its own, with edits. User and
+    /// project are copies
+    Fork(Fork),
+    /// Run a request once more in memory, with its recorded effects and the code of today; writes nothing.
+    /// Exit 0 when identical, 1 when not
+    Replay { request: String },
     /// What requests asked somebody, newest first
     Suspensions {
         #[arg(long)]
@@ -208,6 +214,25 @@ pub(crate) struct Models {
     /// Real models, whatever it had before
     #[arg(long, conflicts_with = "mock")]
     pub(crate) real: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Fork {
+    pub(crate) request: String,
+    /// Just after this event, or after the block at this path finished
+    #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
+    pub(crate) at: At,
+    /// Another input of the action: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    pub(crate) input: Option<String>,
+    /// What the step gave instead: JSON or @FILE
+    #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
+    pub(crate) output: Option<String>,
+    /// What is in a state instead: session.topic="tea", request.n=1, sequencer[root].plan[0]="x"
+    #[arg(long, value_name = "SCOPE.PATH=JSON")]
+    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) models: Models,
 }
 
 #[derive(Args)]

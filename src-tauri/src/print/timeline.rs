@@ -33,7 +33,7 @@ pub(crate) fn shown(shown: &Shown) -> String {
 /// The timeline as a tree with bars.
 pub(crate) fn timeline(shown: &Shown) -> String {
     const WIDTH: i64 = 32;
-    // A clock that was put back makes a block begin before its request.
+    // A fork has blocks that are older than itself, and a clock may be set back.
     let starts = shown.blocks.iter().map(|block| block.row.started_at);
     let start = starts.fold(shown.request.started_at, i64::min);
     let ends = shown.blocks.iter().map(|block| block.row.started_at + block.row.duration_ms.unwrap_or(0));

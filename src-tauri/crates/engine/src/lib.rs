@@ -44,6 +44,7 @@ pub mod scope;
 pub mod sequencer;
 pub mod state;
 pub mod suspension;
+pub mod tape;
 mod tool;
 pub mod transaction;
 mod unit;

@@ -117,6 +117,9 @@ pub trait Log: Send + Sync {
         durability: Durability,
     ) -> oneshot::Receiver<Result<(), AppendError>>;
 
+    /// Puts a record at a value, as a replay does when others had written it; a log that lasts ignores it.
+    fn put(&self, _scope: ScopeKey, _record: Record) {}
+
     /// The newest committed state of a durable record.
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError>;
 

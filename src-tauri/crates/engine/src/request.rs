@@ -33,6 +33,7 @@ use crate::recorder::Recorder;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
 use crate::suspension::Resolved;
+use crate::tape::Tape;
 use crate::transaction::{Container, Fifo, fill};
 use crate::usage::Usage;
 
@@ -61,6 +62,27 @@ pub struct Asked {
     pub retry_of: Option<String>,
     /// What must not run at the same time.
     pub claim: Option<Claim>,
+    /// The session of a fork, whose users and projects are copies.
+    pub fork: Option<Arc<str>>,
+}
+
+impl Asked {
+    /// The key of a session, a user or a project; the last may be absent.
+    pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
+        match kind {
+            ScopeKind::Session => Some(ScopeKey::new(kind, self.session.clone())),
+            ScopeKind::User => Some(self.around(kind, &self.user)),
+            ScopeKind::Project => self.project.as_ref().map(|id| self.around(kind, id)),
+            _ => None,
+        }
+    }
+
+    fn around(&self, kind: ScopeKind, id: &Arc<str>) -> ScopeKey {
+        match &self.fork {
+            Some(fork) => ScopeKey::overlay(kind, id, fork),
+            None => ScopeKey::new(kind, id.clone()),
+        }
+    }
 }
 
 /// How a request ended.
@@ -136,6 +158,8 @@ pub struct Run {
     pub(crate) is_waiting: Cell<bool>,
     /// How the request stood when it was taken up.
     stood: RequestStatus,
+    /// Where a replay takes its effects from.
+    pub(crate) tape: Option<Rc<Tape>>,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     versions: RefCell<HashMap<ScopeKey, u64>>,
@@ -146,6 +170,26 @@ impl Run {
     /// A request that has not begun. `flush` it every few milliseconds while it executes.
     pub fn new(flow: Rc<Flow>, asked: Asked, log: Arc<dyn Log>, effects: Rc<dyn Effects>, abort: Abort) -> Rc<Self> {
         Run::after(Earlier::default(), flow, asked, log, effects, abort)
+    }
+
+    /// A recorded request once more: its effects come from the tape, its answers from its events.
+    pub fn replay(
+        events: &[Event],
+        tape: Rc<Tape>,
+        flow: Rc<Flow>,
+        asked: Asked,
+        log: Arc<dyn Log>,
+        effects: Rc<dyn Effects>,
+        abort: Abort,
+    ) -> Rc<Self> {
+        let earlier = Earlier::default();
+        let run = Run::after(earlier, flow, asked, log, effects, abort);
+        let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
+        run.memo = Memo::of_answers(events);
+        run.once = RefCell::new(run_once(events));
+        run.began_at = events.first().map_or(0, |event| event.at);
+        run.tape = Some(tape);
+        Rc::new(run)
     }
 
     /// A request that goes on after its earlier part.
@@ -163,7 +207,7 @@ impl Run {
         let mut state = State::default();
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
-        let memo = Memo::read(&request, events, answers);
+        let memo = Memo::read(events, answers);
         let container = Container::new(key, None, state, 0);
         container.count_from(version_after(events));
         let attempts = memo.attempts.clone();
@@ -187,6 +231,7 @@ impl Run {
             used_answers: RefCell::default(),
             is_waiting: Cell::new(false),
             stood,
+            tape: None,
             usage: RefCell::new(Usage::of(events)),
             once: RefCell::new(run_once(events)),
             tool_answers: RefCell::default(),
@@ -279,6 +324,11 @@ impl Run {
     /// Lets a frame see the newest committed records under its ancestors' waiting writes.
     /// Returns the versions that differ from those recorded last (decision 8).
     pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
+        if let Some(tape) = &self.tape {
+            for (scope, record) in tape.seen(&frame.path, frame.attempt) {
+                self.log.put(scope, record);
+            }
+        }
         // Resources are seen when they are looked at.
         frame.transaction.forget_resources();
         let mut news = Vec::new();
@@ -324,12 +374,7 @@ impl Run {
 
     /// The key of a durable scope of this request; the project may be absent.
     pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
-        match kind {
-            ScopeKind::Session => Some(ScopeKey::new(kind, self.asked.session.clone())),
-            ScopeKind::User => Some(ScopeKey::new(kind, self.asked.user.clone())),
-            ScopeKind::Project => self.asked.project.clone().map(|id| ScopeKey::new(kind, id)),
-            _ => None,
-        }
+        self.asked.durable_key(kind)
     }
 
     /// Every declaration of a scope's state.

@@ -3,14 +3,17 @@
 //! The same events always give the same view, in the window, on the command line and in a flow's
 //! own `ctx.session.items`. Nothing here stores anything or reads a clock.
 
+pub mod attempts;
 pub mod blocks;
 pub mod diff;
 pub mod history;
 pub mod items;
+pub mod place;
 pub mod retention;
 pub mod shape;
 pub mod snapshots;
 pub mod suspensions;
+pub mod trace;
 
 use serde_json::Value;
 
@@ -57,6 +60,7 @@ impl<'a> Events<'a> {
     fn held_by(&self, seq: Seq) -> Option<&'a Recorded> {
         match &self.get(seq)?.kind {
             EventKind::RequestStarted { input, .. } | EventKind::BlockInput { input } => Some(input),
+            EventKind::OutputEdited { output } => Some(output),
             EventKind::BlockFinished { output, .. } => output.as_ref(),
             _ => None,
         }

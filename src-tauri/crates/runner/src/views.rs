@@ -4,13 +4,14 @@
 //! `design/interface.md`; absent fields are left out.
 
 mod moving;
+mod replay;
 mod states;
 mod suspensions;
 
 use std::collections::HashMap;
 
 use engine::error::FlowError;
-use engine::event::{BlockKind, Event, RequestStatus};
+use engine::event::{BlockKind, Event, ForkedFrom, RequestStatus};
 use engine::item::{AgentType, ItemStatus, Visibility};
 use engine::views::blocks::{BlockStatus, BlockView};
 use engine::views::diff::{Difference, DifferenceKind};
@@ -20,6 +21,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use moving::{Exported, Imported};
+pub use replay::{Divergence, Replay};
 pub use states::{CheckpointRow, StateView};
 pub use suspensions::SuspensionRow;
 
@@ -181,6 +183,9 @@ pub struct RequestRow {
     /// The request it tries again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<String>,
+    /// What it is a fork of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
     /// What failed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,

@@ -5,11 +5,13 @@ mod answers;
 mod checkpoints;
 mod client;
 mod follow;
+mod fork;
 mod items;
 mod journal;
 mod look;
 mod moving;
 mod records;
+mod replay;
 mod resume;
 
 use std::collections::HashMap;
@@ -37,6 +39,7 @@ use crate::watch::{Watch, watch};
 use crate::world::now_ms;
 
 pub use answers::Given;
+pub use fork::Edits;
 
 /// How to open a workspace.
 #[derive(Clone, Debug, Default)]
@@ -282,6 +285,7 @@ impl Workspace {
             return Err(Fault::refused(format!("request id \"{request}\" is already in use")));
         }
         let (mock, origin) = self.mock_of(&options.mock, &good.bundle.file)?;
+        let fork = self.fork_of(&session)?;
         let asked = Asked {
             request: request.into(),
             action: options.action,
@@ -294,6 +298,7 @@ impl Workspace {
             owner: self.owner.name().to_owned(),
             retry_of: None,
             claim: None,
+            fork,
         };
         self.start(good, asked, mock, Before::default())
     }
@@ -361,6 +366,7 @@ impl Workspace {
             finished_at: row.finished_at,
             duration_ms: row.finished_at.map(|end| span(row.started_at, end)),
             retry_of: row.retry_of,
+            forked_from: row.forked_from,
             error: row.error.as_ref().map(ErrorInfo::from),
             mock: row.mock.is_some(),
             last_seq: row.last_seq,

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind, RequestStatus, Seq};
+use engine::event::{Event, EventKind, ForkedFrom, RequestStatus, Seq};
 use engine::log::{AppendError, Record};
 use engine::scope::ScopeKey;
 use rusqlite::Connection;
@@ -81,7 +81,9 @@ impl<'a> Batch<'a> {
                 known
             }
             (None, true) => {
-                if let Some(refusal) = gap(0, &unit.drafts) {
+                if let Some(refusal) =
+                    unit.forked_from().map_or_else(|| gap(0, &unit.drafts), |from| fork_gap(from, &unit.drafts))
+                {
                     return Ok(Err(refusal));
                 }
                 if let Some(holder) = turns::in_the_way_of(self.connection, unit, None, self.owners)? {
@@ -100,8 +102,11 @@ impl<'a> Batch<'a> {
         }
         for draft in &unit.drafts {
             self.write(&mut request, draft)?;
+            if let EventKind::RequestStarted { forked_from: Some(from), .. } = &draft.event.kind {
+                self.copy(&mut request, from)?;
+            }
         }
-        if unit.drafts.iter().any(|draft| is_end(&draft.event.kind)) {
+        if unit.forked_from().is_some() || unit.drafts.iter().any(|draft| is_end(&draft.event.kind)) {
             self.left.push(unit.request.clone());
         }
         self.memory.put(unit.request.clone(), request);
@@ -187,6 +192,18 @@ impl<'a> Batch<'a> {
         self.derive_state(request, draft, row)
     }
 
+    fn copy(&mut self, request: &mut Request, from: &ForkedFrom) -> Result<(), Error> {
+        let (events, items) = rows::copy(self.connection, request.n, from)?;
+        if events + 1 != from.seq as i64 {
+            return Err(Error::Damaged(format!("request \"{}\" has no event {}", from.request_id, from.seq)));
+        }
+        request.last = from.seq;
+        self.events += events;
+        self.items += items;
+        self.sessions.entry(request.session).or_default().items += items;
+        Ok(())
+    }
+
     fn derive_rows(&mut self, request: &Request, event: &Event, row: i64) -> Result<(), Error> {
         let items = rows::items(&event.kind);
         if items > 0 || rows::is_of_request(&event.kind) {
@@ -259,6 +276,11 @@ fn is_end(kind: &EventKind) -> bool {
         EventKind::RequestStatus { status } => !matches!(status, RequestStatus::InProgress | RequestStatus::Queued),
         _ => false,
     }
+}
+
+/// As [`gap`], of a fork: its first event, then those after what it has in common with another request.
+fn fork_gap(from: &ForkedFrom, drafts: &[Draft]) -> Option<AppendError> {
+    gap(0, &drafts[..1]).or_else(|| gap(from.seq, &drafts[1..]))
 }
 
 /// What is wrong with the numbers of these events, if anything is.

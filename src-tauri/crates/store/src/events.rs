@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::error::Error;
 use crate::query::{Filter, number};
+use crate::sessions::LINEAGE;
 use crate::{Store, body, states};
 
 /// Which events of a request; oldest first.
@@ -151,10 +152,10 @@ pub(crate) fn of_session(
     newest: usize,
 ) -> Result<Vec<RequestEvents>, Error> {
     let newest = i64::try_from(newest).unwrap_or(i64::MAX);
-    let mut requests = connection.prepare_cached(
-        "SELECT r.id, r.n FROM request r JOIN session s ON s.n = r.session
-         WHERE s.id = ?1 AND r.id <> ?2 AND r.status = 'completed' ORDER BY r.n DESC LIMIT ?3",
-    )?;
+    let mut requests = connection.prepare_cached(&format!(
+        "{LINEAGE} SELECT r.id, r.n FROM line JOIN request r ON r.session = line.session AND r.n < line.before
+         WHERE r.id <> ?2 AND r.status = 'completed' ORDER BY r.n DESC LIMIT ?3"
+    ))?;
     let mut statement = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 ORDER BY e.seq"))?;
     let mut found = requests.query((session, before, newest))?;
     let mut all = Vec::new();

@@ -16,7 +16,6 @@ const STEPS: &[&str] = &[
      CREATE INDEX request_by_claim ON request (claim, n)
          WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');",
     "CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';
-     ALTER TABLE session ADD COLUMN fork_before INTEGER;
      ALTER TABLE request ADD COLUMN forked_from TEXT;
      ALTER TABLE request ADD COLUMN forked_at INTEGER;",
 ];

@@ -4,8 +4,8 @@
 -- is written in the same transaction as the events it is read from, and could be made from them
 -- again. No row holds a whole state except a keyframe.
 
--- A conversation. Its counters follow the events of its requests. A fork has those requests of the
--- session it comes from that are older than request `fork_before`.
+-- A conversation. Its counters follow the events of its requests. A fork also has the requests
+-- that came before request `forked_from` in the session of that one.
 CREATE TABLE session (
     n            INTEGER PRIMARY KEY,
     id           TEXT    NOT NULL UNIQUE,
@@ -19,8 +19,7 @@ CREATE TABLE session (
     requests     INTEGER NOT NULL DEFAULT 0,
     items        INTEGER NOT NULL DEFAULT 0,
     last_request INTEGER,
-    forked_from  TEXT,
-    fork_before  INTEGER
+    forked_from  TEXT
 ) STRICT;
 CREATE INDEX session_by_time ON session (updated_at DESC, n DESC);
 CREATE INDEX session_by_user ON session (user);

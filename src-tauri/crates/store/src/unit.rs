@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind};
+use engine::event::{Event, EventKind, ForkedFrom};
 use engine::log::{AppendError, Durability};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot;
@@ -65,6 +65,14 @@ impl Unit {
     /// Whether it begins a request.
     pub(crate) fn starts(&self) -> bool {
         self.drafts.first().is_some_and(|draft| matches!(draft.event.kind, EventKind::RequestStarted { .. }))
+    }
+
+    /// The request that it begins a fork of.
+    pub(crate) fn forked_from(&self) -> Option<&ForkedFrom> {
+        match self.drafts.first().map(|draft| &draft.event.kind) {
+            Some(EventKind::RequestStarted { forked_from, .. }) => forked_from.as_ref(),
+            _ => None,
+        }
     }
 
     pub(crate) fn answer(&mut self, result: Result<(), AppendError>) {

@@ -12,6 +12,7 @@ use super::Context;
 use crate::effects::{FetchCall, FetchReply};
 use crate::error::FlowError;
 use crate::event::EventKind;
+use crate::tape::Taped;
 
 /// What stands in a record for a header that carries a secret.
 const REDACTED: &str = "[redacted]";
@@ -40,29 +41,33 @@ impl Context {
 
     /// The clock, as an effect.
     pub fn now(&self) -> i64 {
-        let now = self.run.effects.now_ms();
-        self.effect("now", None, now.into());
-        now
+        let now = self.instant("now", || self.run.effects.now_ms().into());
+        now.as_i64().unwrap_or_default()
     }
 
     /// A random number, as an effect.
     pub fn random(&self) -> f64 {
-        let number = self.run.effects.random();
-        self.effect("random", None, number.into());
-        number
+        let number = self.instant("random", || self.run.effects.random().into());
+        number.as_f64().unwrap_or_default()
     }
 
     /// A UUID, as an effect.
     pub fn uuid(&self) -> String {
-        let id = self.run.effects.uuid();
-        self.effect("uuid", None, id.clone().into());
-        id
+        let id = self.instant("uuid", || self.run.effects.uuid().into());
+        id.as_str().map(str::to_owned).unwrap_or_default()
     }
 
     /// A pause, as an effect.
     pub async fn sleep(&self, ms: u64) {
         let ordinal = self.ordinal("sleep");
-        self.run.effects.sleep(ms).await;
+        match &self.run.tape {
+            Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, "sleep", ordinal) {
+                Ok(taped) => tape.turn(&taped).await,
+                // One that outlived its block was not recorded.
+                Err(_) => std::future::pending().await,
+            },
+            None => self.run.effects.sleep(ms).await,
+        }
         let kind = EventKind::EffectRecorded {
             effect: "sleep".to_owned(),
             ordinal,
@@ -78,6 +83,13 @@ impl Context {
     pub async fn fetch(&self, call: FetchCall, stop: impl Future<Output = ()>) -> Result<FetchReply, FlowError> {
         let ordinal = self.ordinal("fetch");
         let request = serde_json::to_value(redacted(&call)).unwrap_or_default();
+        if self.run.tape.is_some() {
+            let taped = self.taped("fetch", ordinal, &request).await?;
+            return match taped.error {
+                Some(error) => Err(error),
+                None => serde_json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
+            };
+        }
         let answer = match select(self.run.effects.fetch(call), Box::pin(stop)).await {
             Either::Left((answer, _)) => answer,
             // Not the abort of the request: only this exchange ends, and the author may go on.
@@ -99,8 +111,40 @@ impl Context {
         answer
     }
 
-    fn effect(&self, effect: &str, request: Option<Value>, result: Value) {
+    /// What the tape of a replay has for a call that takes time, when its moment has come. A call that asks
+    /// something else than the recorded one is not on it.
+    pub(crate) async fn taped(&self, effect: &str, ordinal: u32, request: &Value) -> Result<Taped, FlowError> {
+        let Some(tape) = self.run.tape.clone() else { return Err(FlowError::plain("no replay")) };
+        let taped = tape.effect(&self.frame.path, self.frame.attempt, effect, ordinal);
+        let taped = taped.and_then(|taped| tape.same(&self.frame.path, effect, taped, request));
+        let taped = taped.inspect_err(|_| self.diverge())?;
+        tape.turn(&taped).await;
+        Ok(taped)
+    }
+
+    /// What the outside, or the tape of a replay, answers at once.
+    fn instant(&self, effect: &str, ask: impl FnOnce() -> Value) -> Value {
         let ordinal = self.ordinal(effect);
+        let result = match &self.run.tape {
+            Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, effect, ordinal) {
+                Ok(taped) => return taped.result,
+                Err(_) => {
+                    self.diverge();
+                    ask()
+                }
+            },
+            None => ask(),
+        };
+        self.effect(effect, ordinal, None, result.clone());
+        result
+    }
+
+    /// Ends a replay that asks for something that was not recorded.
+    pub(crate) fn diverge(&self) {
+        self.run.abort.set();
+    }
+
+    fn effect(&self, effect: &str, ordinal: u32, request: Option<Value>, result: Value) {
         let (effect, error) = (effect.to_owned(), None);
         self.record(EventKind::EffectRecorded { effect, ordinal, request, result, error, recalled: false });
     }

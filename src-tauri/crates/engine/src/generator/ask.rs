@@ -88,6 +88,7 @@ pub(super) async fn ask(
         Chosen::Instance(instance) => {
             let call = ModelCall { model: instance.id.clone(), ..call };
             let answer = match recall(cx, &call, None) {
+                _ if cx.run.tape.is_some() => record(cx, &call, ask_instance(cx, instance, &call).await, false),
                 Some(answer) => answer,
                 None => record(cx, &call, ask_instance(cx, instance, &call).await, false),
             };
@@ -103,6 +104,7 @@ pub(super) async fn ask(
                     let is_recalled = recalled.is_some();
                     let answer = match recalled {
                         Some(answer) => answer,
+                        None if cx.run.tape.is_some() => replayed(cx, &call, listener.as_ref()).await,
                         None => {
                             let answer = cx.run.effects.model(call.clone(), listener.clone()).await;
                             record(cx, &call, answer, false)
@@ -145,11 +147,27 @@ fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option
         );
         cx.record(EventKind::Noted { text });
     }
-    if let (Some(listener), Ok(reply)) = (listener, &done.answer) {
+    tell(listener, &done.answer);
+    Some(record(cx, call, done.answer.clone(), true))
+}
+
+/// What the tape of a replay has for this call; a call that asks something else is not on it.
+async fn replayed(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Result<ModelReply, FlowError> {
+    let taped = cx.taped("model", cx.peek("model"), &told(call)).await?;
+    let answer = match taped.error {
+        Some(error) => Err(error),
+        None => serde_json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
+    };
+    tell(listener, &answer);
+    record(cx, call, answer, false)
+}
+
+/// Lets a listener hear an answer that is there already.
+fn tell(listener: Option<&Listener>, answer: &Result<ModelReply, FlowError>) {
+    if let (Some(listener), Ok(reply)) = (listener, answer) {
         reply.reasoning.iter().for_each(|text| listener(ModelDelta::Reasoning(text.clone())));
         reply.text.iter().for_each(|text| listener(ModelDelta::Text(text.clone())));
     }
-    Some(record(cx, call, done.answer.clone(), true))
 }
 
 /// The call as it is recorded. Headers may carry secrets, and no look at a run needs them.

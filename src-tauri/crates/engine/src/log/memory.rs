@@ -31,11 +31,6 @@ impl MemoryLog {
         inner.requests.iter().find(|(id, _)| &**id == request).map(|(_, events)| events.clone()).unwrap_or_default()
     }
 
-    /// Starts a durable record at a value, as a replay does.
-    pub fn put(&self, scope: ScopeKey, record: Record) {
-        self.lock().records.insert(scope, record);
-    }
-
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -133,6 +128,10 @@ impl Log for MemoryLog {
         // A caller that does not wait for the answer has dropped the receiver.
         let _ = sender.send(self.lock().append(request, events));
         receiver
+    }
+
+    fn put(&self, scope: ScopeKey, record: Record) {
+        self.lock().records.insert(scope, record);
     }
 
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {

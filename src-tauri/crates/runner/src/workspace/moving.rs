@@ -41,8 +41,8 @@ impl Workspace {
         };
         let (name, lines) = match view {
             Audience::All => ("all", self.everything(&requests)?),
-            Audience::Client => ("client", self.seen(session, request, &requests, view)?),
-            Audience::History => ("history", self.seen(session, request, &requests, view)?),
+            Audience::Client => ("client", self.shown_to(session, request, &requests, view)?),
+            Audience::History => ("history", self.shown_to(session, request, &requests, view)?),
             Audience::Trace => {
                 return Err(Fault::invalid("--view trace cannot be exported: one of client, history, all"));
             }
@@ -62,6 +62,14 @@ impl Workspace {
     }
 
     fn everything(&self, requests: &[RequestRow]) -> Result<Vec<Line>, Fault> {
+        // A fork's first events and its session's earlier requests belong to another session.
+        if let Some(fork) = requests.iter().find(|row| row.forked_from.is_some()) {
+            return Err(Fault::refused(format!(
+                "request \"{}\" is a fork, and forks cannot be exported yet: export the session it comes from, or \
+                 what an audience sees of it with --view",
+                fork.id
+            )));
+        }
         let ids: Vec<String> = requests.iter().map(|row| row.id.clone()).collect();
         let pieces = self.store.parcel(&ids).map_err(Fault::internal)?;
         let lines = pieces.into_iter().map(|piece| match piece {
@@ -75,7 +83,7 @@ impl Workspace {
     }
 
     /// An audience's items, and of their requests what it knows anyway.
-    fn seen(
+    fn shown_to(
         &self,
         session: Option<&str>,
         request: Option<&str>,

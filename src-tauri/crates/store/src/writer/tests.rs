@@ -40,6 +40,7 @@ fn started() -> Event {
             retry_of: None,
             owner: "o".to_owned(),
             claim: None,
+            forked_from: None,
             retention: None,
         },
     )

@@ -109,6 +109,10 @@ impl<'a> Facts<'a> {
             return false;
         };
         let attempt = (path, event.attempt);
+        // What stands before its block begins belongs to the request: the user's message.
+        if self.names.get(&attempt).is_some_and(|started| event.seq < started.seq) {
+            return false;
+        }
         self.abandoned.contains(&attempt)
             || self.again.contains(&event.seq)
             || self.memoized.contains(&attempt)

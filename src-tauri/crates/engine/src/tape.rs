@@ -1,0 +1,173 @@
+//! The effects of a recorded request, to be given to a replay in their order (decision 8).
+//!
+//! A replay asks for an effect by the block's path, its attempt, the kind and the number. What takes
+//! time is handed out in recorded order, and only when the request cannot move by itself any more: then
+//! blocks that run beside each other meet as they met. Time itself is that of the recording. It must
+//! never ask the real outside: what is not on the tape is the divergence.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use serde_json::Value;
+
+use crate::error::FlowError;
+use crate::event::{Event, EventKind, Seq};
+use crate::log::Record;
+use crate::operation::equal;
+use crate::scope::ScopeKey;
+use crate::views::attempts::Attempts;
+
+/// One effect.
+#[derive(Clone, Debug)]
+pub(crate) struct Taped {
+    seq: Seq,
+    at: i64,
+    pub(crate) request: Option<Value>,
+    pub(crate) result: Value,
+    pub(crate) error: Option<FlowError>,
+}
+
+/// What one attempt got from outside, by kind.
+type Effects = HashMap<String, Vec<Taped>>;
+
+/// Where a replay is: the effects it may still get, and the time.
+pub struct Tape {
+    attempts: HashMap<Arc<str>, Vec<Effects>>,
+    /// What a block saw of durable records that others had written, by its first event.
+    seen: RefCell<HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>>,
+    /// What waits for its moment: at which time, in which order.
+    waiting: RefCell<BTreeMap<(i64, Seq), oneshot::Sender<()>>>,
+    now: Cell<i64>,
+    timers: Cell<Seq>,
+    /// The first thing that was asked for and is not here.
+    missing: RefCell<Option<Missing>>,
+}
+
+/// An effect that the recording does not have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Missing {
+    /// The block that asked.
+    pub path: Arc<str>,
+    /// What it asked for, in words.
+    pub asked: String,
+    /// What was recorded in its place, and the event.
+    pub recorded: Option<(Seq, Value)>,
+}
+
+impl Tape {
+    /// The tape of a request. `seen` are records as blocks saw them when somebody else had written them.
+    pub fn new(events: &[Event], seen: HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>) -> Rc<Tape> {
+        let counting = Attempts::read(events);
+        let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
+        for event in events {
+            let (EventKind::EffectRecorded { effect, request, result, error, .. }, Some(path)) =
+                (&event.kind, &event.path)
+            else {
+                continue;
+            };
+            let Some(nth) = counting.place(event) else { continue };
+            let of_path = attempts.entry(path.clone()).or_default();
+            of_path.resize_with(of_path.len().max(nth + 1), HashMap::new);
+            of_path[nth].entry(effect.clone()).or_default().push(Taped {
+                seq: event.seq,
+                at: event.at,
+                request: request.clone(),
+                result: result.clone(),
+                error: error.clone(),
+            });
+        }
+        Rc::new(Tape {
+            attempts,
+            seen: RefCell::new(seen),
+            waiting: RefCell::default(),
+            now: Cell::new(events.first().map_or(0, |event| event.at)),
+            timers: Cell::new(Seq::MAX / 2),
+            missing: RefCell::default(),
+        })
+    }
+
+    /// The time of the recording, milliseconds since the epoch.
+    pub fn now(&self) -> i64 {
+        self.now.get()
+    }
+
+    /// A pause of the engine's own, in the recording's time.
+    pub fn timer(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        self.timers.set(self.timers.get() + 1);
+        self.wait((self.now.get().saturating_add_unsigned(ms), self.timers.get()))
+    }
+
+    /// Lets the next thing happen that something waits for. Answers whether there was one.
+    pub fn advance(&self) -> bool {
+        loop {
+            let Some(((at, _), waiter)) = self.waiting.borrow_mut().pop_first() else { return false };
+            self.now.set(self.now.get().max(at));
+            // Whoever gave up waiting meanwhile cannot be woken.
+            if waiter.send(()).is_ok() {
+                return true;
+            }
+        }
+    }
+
+    /// The first effect that was asked for in vain.
+    pub fn missing(&self) -> Option<Missing> {
+        self.missing.borrow().clone()
+    }
+
+    /// The effect of a kind that a block's attempt got with this number.
+    pub(crate) fn effect(&self, path: &Arc<str>, attempt: u32, effect: &str, ordinal: u32) -> Result<Taped, FlowError> {
+        let of_attempt = self.attempts.get(path).and_then(|attempts| attempts.get(attempt as usize));
+        let taped = of_attempt.and_then(|effects| effects.get(effect)).and_then(|all| all.get(ordinal as usize));
+        taped.cloned().ok_or_else(|| {
+            let asked = format!("{effect} call {} of attempt {}", ordinal + 1, attempt + 1);
+            self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded: None });
+            FlowError::aborted()
+        })
+    }
+
+    /// The effect, if it answers this request.
+    pub(crate) fn same(
+        &self,
+        path: &Arc<str>,
+        effect: &str,
+        taped: Taped,
+        request: &Value,
+    ) -> Result<Taped, FlowError> {
+        match &taped.request {
+            Some(recorded) if !equal(recorded, request) => {
+                let recorded = Some((taped.seq, recorded.clone()));
+                let asked = format!("{effect} {request}");
+                self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded });
+                Err(FlowError::aborted())
+            }
+            _ => Ok(taped),
+        }
+    }
+
+    /// Completes when the effect has its turn.
+    pub(crate) fn turn(&self, taped: &Taped) -> LocalBoxFuture<'static, ()> {
+        self.wait((taped.at, taped.seq))
+    }
+
+    /// The records that a block finds changed by others when it begins.
+    pub(crate) fn seen(&self, path: &Arc<str>, attempt: u32) -> Vec<(ScopeKey, Record)> {
+        self.seen.borrow_mut().remove(&(path.clone(), attempt)).unwrap_or_default()
+    }
+
+    fn wait(&self, moment: (i64, Seq)) -> LocalBoxFuture<'static, ()> {
+        let (sender, receiver) = oneshot::channel();
+        self.waiting.borrow_mut().insert(moment, sender);
+        // A sender that is gone has no moment to come.
+        async move {
+            if receiver.await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+        .boxed_local()
+    }
+}

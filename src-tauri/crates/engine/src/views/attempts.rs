@@ -1,0 +1,110 @@
+//! View: which attempts of a request count, and which came to nothing.
+//!
+//! An attempt that was cut off by a crash, or that waited for an answer, ran again from its top; so did
+//! one that was tried again. What its functions did that had returned counts all the same, because a
+//! resume does not call them again. What a resume took from the log is no attempt of its own.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::event::{Event, EventKind, Outcome, Seq};
+
+/// How an attempt ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// By itself, with whatever came of it, `abandoned` by a retry included.
+    Itself,
+    /// Taken from the log.
+    Memoized,
+    /// Not: the process died, or it waited.
+    Cut,
+}
+
+/// The attempts of a request.
+pub struct Attempts {
+    ends: HashMap<(Arc<str>, u32), End>,
+    began: HashMap<(Arc<str>, u32), Seq>,
+    kept: HashSet<Seq>,
+    again: HashSet<Seq>,
+    /// The attempts that count, by path, in order; a replay makes them one after another.
+    order: HashMap<Arc<str>, Vec<u32>>,
+}
+
+impl Attempts {
+    /// Reads a log.
+    pub fn read(events: &[Event]) -> Self {
+        let mut all = Attempts {
+            ends: HashMap::new(),
+            began: HashMap::new(),
+            kept: HashSet::new(),
+            again: HashSet::new(),
+            order: HashMap::new(),
+        };
+        // Failed attempts since the last resume, and those before it.
+        let (mut open_failures, mut failed) = (HashSet::new(), HashSet::new());
+        for event in events {
+            let Some(path) = &event.path else {
+                if matches!(event.kind, EventKind::RequestResumed { .. }) {
+                    failed.extend(open_failures.drain());
+                }
+                continue;
+            };
+            let key = (path.clone(), event.attempt);
+            match &event.kind {
+                EventKind::BlockStarted { .. } => {
+                    all.began.insert(key.clone(), event.seq);
+                    all.ends.insert(key, End::Cut);
+                }
+                EventKind::BlockFinished { memoized: true, .. } => drop(all.ends.insert(key, End::Memoized)),
+                EventKind::BlockFinished { outcome: Outcome::Suspended, .. } => {}
+                EventKind::BlockFinished { outcome, .. } => {
+                    let order = all.order.entry(path.clone()).or_default();
+                    // A failure that a resume ran again is behind the request.
+                    while let Some(last) = order.last().copied()
+                        && failed.remove(&(path.clone(), last))
+                    {
+                        order.pop();
+                        all.ends.insert((path.clone(), last), End::Cut);
+                    }
+                    order.push(event.attempt);
+                    if *outcome == Outcome::Failed {
+                        open_failures.insert(key.clone());
+                    }
+                    all.ends.insert(key, End::Itself);
+                }
+                EventKind::FunctionReturned { events, memoized: true, .. } => all.again.extend(events),
+                EventKind::FunctionReturned { events, overtaken, .. } => {
+                    all.kept.extend(events);
+                    all.again.extend(overtaken);
+                }
+                _ => {}
+            }
+        }
+        all
+    }
+
+    /// Which of the counting attempts of its path, from 0, an event belongs to; what functions did in an
+    /// attempt that was cut off belongs to the next that counts.
+    pub fn place(&self, event: &Event) -> Option<usize> {
+        let path = event.path.as_ref()?;
+        let key = (path.clone(), event.attempt);
+        // What stands before its block begins belongs to the request: the user's message.
+        let is_before = self.began.get(&key).is_none_or(|began| event.seq < *began);
+        if is_before || self.again.contains(&event.seq) {
+            return None;
+        }
+        let order = self.order.get(path).map(Vec::as_slice).unwrap_or_default();
+        match self.ends.get(&key) {
+            Some(End::Itself) => order.iter().position(|attempt| *attempt == event.attempt),
+            Some(End::Cut) if self.kept.contains(&event.seq) => {
+                order.iter().position(|attempt| *attempt > event.attempt).or(Some(order.len()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The number of the last counting attempt of a path, as [`place`](Self::place) tells it.
+    pub fn last(&self, path: &str) -> Option<usize> {
+        self.order.get(path)?.len().checked_sub(1)
+    }
+}

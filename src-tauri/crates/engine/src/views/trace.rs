@@ -1,0 +1,108 @@
+//! View: what every block of a request did, in a form in which two runs can be compared (decision 8).
+//!
+//! Ids, times and what differs by the order in which paths met are left out. Only the last attempt that
+//! counts is told of each path.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::{Value, json};
+
+use super::Events;
+use super::attempts::Attempts;
+use crate::event::{Event, EventKind, Recorded, Seq};
+use crate::item::ItemStatus;
+use crate::memo::edited;
+
+/// Fields that tell of time or of place in the log, wherever an item or a note has them.
+const VOLATILE: [&str; 8] =
+    ["startedAt", "completedAt", "duration", "ts", "id", "expiresAt", "cacheAgeMs", "blockInstanceId"];
+
+/// One thing a block did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Did {
+    /// The event.
+    pub seq: Seq,
+    /// What, in a form for people and programs.
+    pub what: Value,
+}
+
+/// What the blocks of a request did, by path, in order of their ends; a block that never ended is absent.
+pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
+    let (view, attempts, edited) = (Events::new(events), Attempts::read(events), edited(events));
+    let mut open: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
+    let mut ended: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
+    for event in events {
+        let Some(path) = &event.path else { continue };
+        // What a fork has instead of what a block did is not done again.
+        if edited
+            .iter()
+            .any(|edited| path.strip_prefix(&**edited).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        {
+            continue;
+        }
+        let counts = attempts.place(event).is_some_and(|place| attempts.last(path) == Some(place));
+        let Some(what) = what(view, event).filter(|_| counts) else { continue };
+        let done = open.entry(path.clone()).or_default();
+        let did = Did { seq: event.seq, what };
+        match &event.kind {
+            // The beginning stands first, though functions of an earlier attempt may count too.
+            EventKind::BlockStarted { .. } => done.insert(0, did),
+            EventKind::BlockFinished { .. } => {
+                done.push(did);
+                if let Some(done) = open.shift_remove(path) {
+                    ended.insert(path.clone(), done);
+                }
+            }
+            _ => done.push(did),
+        }
+    }
+    ended
+}
+
+fn what(events: Events<'_>, event: &Event) -> Option<Value> {
+    let value = |recorded: &'_ Recorded| match recorded {
+        Recorded::Value(value) => Some(value.clone()),
+        Recorded::Undefined => None,
+        Recorded::Of(seq) => events.value(&Recorded::Of(*seq)).cloned(),
+    };
+    Some(match &event.kind {
+        EventKind::BlockStarted { name, block, input, .. } => {
+            json!({ "block": &**name, "kind": block.as_str(), "input": value(input) })
+        }
+        EventKind::BlockInput { input } => json!({ "input": value(input) }),
+        EventKind::StateChanged { scope, operation, .. } => {
+            json!({ "state": scope.kind.as_str(), "operation": operation.name(), "path": operation.path(), "delta": operation.delta() })
+        }
+        EventKind::ItemAdded { item } if item.status == ItemStatus::InProgress => {
+            json!({ "item": item.item_type, "begins": true })
+        }
+        EventKind::ItemAdded { item } => {
+            json!({ "item": item.item_type, "payload": still(Value::Object(item.payload.clone())) })
+        }
+        EventKind::ItemDone { patch, status, .. } => {
+            json!({ "item": status, "payload": still(Value::Object(patch.clone())) })
+        }
+        EventKind::RouteDecided { route } => json!({ "route": route }),
+        EventKind::JournalAppended { entry } => json!({ "journal": still(entry.clone()) }),
+        EventKind::MetadataSet { metadata } => json!({ "metadata": metadata }),
+        EventKind::BlockFinished { output: Some(output), .. } => json!({ "output": value(output) }),
+        EventKind::BlockFinished { error: Some(error), .. } => {
+            json!({ "error": { "name": error.name, "message": error.message, "code": error.code } })
+        }
+        EventKind::BlockFinished { .. } => json!({ "output": null }),
+        _ => return None,
+    })
+}
+
+/// A value without what tells of time and place.
+fn still(value: Value) -> Value {
+    match value {
+        Value::Object(mut fields) => {
+            fields.retain(|name, _| !VOLATILE.contains(&name.as_str()));
+            fields.into_iter().map(|(name, value)| (name, still(value))).collect()
+        }
+        Value::Array(items) => items.into_iter().map(still).collect(),
+        other => other,
+    }
+}

@@ -1,0 +1,220 @@
+//! A recorded request run once more, in memory, with the code of today and the effects of its log.
+//!
+//! It writes nothing and asks nothing of the outside: clock, chance, pages and models answer from the
+//! tape. Records and earlier requests are those that the request saw.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use engine::abort::Abort;
+use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
+use engine::error::FlowError;
+use engine::event::{Event, EventKind, Seq};
+use engine::log::memory::MemoryLog;
+use engine::log::{AppendError, Durability, Log, NoteKind, Record, RequestEvents};
+use engine::operation::equal;
+use engine::request::{Asked, Run};
+use engine::scope::ScopeKey;
+use engine::tape::{Missing, Tape};
+use engine::views::trace::{Did, trace};
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use serde_json::{Value, json};
+use store::Store;
+
+use crate::catalogue::{Good, STACK};
+use crate::config::Config;
+use crate::fault::Fault;
+use crate::progress::{Awaited, run_to_end};
+use crate::run::{Before, prepare, with_script};
+use crate::views::{Divergence, Json, Replay};
+
+/// What blocks saw of records that others had written: by path and attempt.
+pub(crate) type Seen = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
+
+/// What a replay needs.
+pub(crate) struct Rehearsal {
+    pub(crate) good: Arc<Good>,
+    pub(crate) config: Config,
+    pub(crate) asked: Asked,
+    pub(crate) events: Vec<Event>,
+    /// Records as they were just before the request.
+    pub(crate) records: Vec<(ScopeKey, Record)>,
+    pub(crate) seen: Seen,
+    pub(crate) store: Arc<Store>,
+}
+
+/// Replays a request on a thread of its own and compares what it does with its log.
+pub(crate) fn replay(workspace: &Path, rehearsal: Rehearsal) -> Result<Replay, Fault> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("replay".to_owned()).stack_size(STACK);
+        let thread = thread.spawn_scoped(scope, || carry_out(workspace, rehearsal))?;
+        thread.join().map_err(|_| Fault::internal("the replay's thread ended without an answer"))?
+    })
+}
+
+fn carry_out(workspace: &Path, rehearsal: Rehearsal) -> Result<Replay, Fault> {
+    let Rehearsal { good, config, mut asked, events, records, seen, store } = rehearsal;
+    let is_known = Before { events: events.clone(), ..Before::default() };
+    let (loaded, flow) = prepare(workspace, &good, config.script_limits(), &mut asked, &is_known)?;
+    let began = events.first().map_or(0, |event| event.at);
+    let stage = Arc::new(Stage { memory: MemoryLog::default(), store, began });
+    for (scope, record) in records {
+        stage.put(scope, record);
+    }
+    let tape = Tape::new(&events, seen);
+    let effects = Rc::new(Taped(tape.clone()));
+    let request = asked.request.clone();
+    let run = Run::replay(&events, tape.clone(), flow, asked, stage.clone(), effects, Abort::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let input = run.begin().await.map_err(Fault::internal)?;
+        let work = Box::pin(with_script(run.execute(input), loaded.drive()));
+        run_to_end(work, Awaited::default(), || false, || tape.advance() || loaded.give_up()).await;
+        run.flush();
+        Ok::<_, Fault>(())
+    })?;
+    Ok(compare(&events, &stage.memory.events(&request), tape.missing()))
+}
+
+/// The first thing, in the recorded order, that the replay did otherwise.
+fn compare(recorded: &[Event], replayed: &[Event], missing: Option<Missing>) -> Replay {
+    let (was, is) = (trace(recorded), trace(replayed));
+    let has_ended = recorded.last().is_some_and(|event| matches!(event.kind, EventKind::RequestFinished { .. }));
+    let mut found: Vec<Divergence> = Vec::new();
+    let mut compared = 0;
+    for (path, was) in &was {
+        match is.get(path) {
+            Some(is) if !is_cut_short(is) || missing.is_none() => {
+                compared += 1;
+                found.extend(first_difference(path, was, is));
+            }
+            None if missing.is_none() => {
+                let first = was.first();
+                let what = first.map(|did| did.what.clone()).unwrap_or_default();
+                found.push(divergence(first.map_or(0, |did| did.seq), path, what, json!("did not run")));
+            }
+            _ => {}
+        }
+    }
+    if has_ended && missing.is_none() {
+        let end = recorded.last().map_or(0, |event| event.seq);
+        for (path, did) in is.iter().filter(|(path, _)| !was.contains_key(*path)) {
+            let seq = around(&was, path).unwrap_or(end);
+            let what = did.first().map(|did| did.what.clone()).unwrap_or_default();
+            found.push(divergence(seq, path, json!("did not run"), what));
+        }
+    }
+    if let Some(Missing { path, asked, recorded }) = missing
+        && (has_ended || was.contains_key(&path))
+    {
+        let end = was.get(&path).and_then(|did| did.last()).map_or(0, |did| did.seq);
+        let (seq, recorded) = recorded.unwrap_or((end, json!("no such call")));
+        found.push(divergence(seq, &path, recorded, json!(asked)));
+    }
+    let divergence = found.into_iter().min_by_key(|divergence| divergence.seq);
+    Replay { identical: divergence.is_none(), compared, divergence }
+}
+
+fn first_difference(path: &str, was: &[Did], is: &[Did]) -> Option<Divergence> {
+    for (at, did) in was.iter().enumerate() {
+        match is.get(at) {
+            Some(other) if equal(&did.what, &other.what) => {}
+            other => {
+                let found = other.map_or_else(|| json!("nothing more"), |other| other.what.clone());
+                return Some(divergence(did.seq, path, did.what.clone(), found));
+            }
+        }
+    }
+    None
+}
+
+fn divergence(seq: Seq, path: &str, recorded: Value, found: Value) -> Divergence {
+    Divergence { seq, path: path.to_owned(), recorded: Json(recorded), found: Json(found) }
+}
+
+/// Whether the replay ended while the block ran.
+fn is_cut_short(did: &[Did]) -> bool {
+    did.last().is_some_and(|did| did.what["error"]["code"] == "aborted")
+}
+
+/// The end of the nearest block around a path.
+fn around(was: &indexmap::IndexMap<Arc<str>, Vec<Did>>, path: &str) -> Option<Seq> {
+    let outer = std::iter::successors(path.rsplit_once('/'), |(outer, _)| outer.rsplit_once('/'));
+    outer.filter_map(|(outer, _)| was.get(outer)?.last()).map(|did| did.seq).next()
+}
+
+/// The outside of a replay: time is the recording's, and there is nothing else.
+struct Taped(Rc<Tape>);
+
+impl Effects for Taped {
+    fn now_ms(&self) -> i64 {
+        self.0.now()
+    }
+
+    fn random(&self) -> f64 {
+        0.0
+    }
+
+    fn uuid(&self) -> String {
+        uuid::Uuid::nil().to_string()
+    }
+
+    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        self.0.timer(ms)
+    }
+
+    fn model(&self, _: ModelCall, _: Option<Listener>) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
+        async { Err(FlowError::plain("a replay asks no model")) }.boxed_local()
+    }
+
+    fn fetch(&self, _: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
+        async { Err(FlowError::plain("a replay fetches nothing")) }.boxed_local()
+    }
+}
+
+/// The log of a replay: its own writes in memory, and the session as the request found it.
+struct Stage {
+    memory: MemoryLog,
+    store: Arc<Store>,
+    began: i64,
+}
+
+impl Log for Stage {
+    fn append(
+        &self,
+        request: &str,
+        events: Vec<Event>,
+        durability: Durability,
+    ) -> oneshot::Receiver<Result<(), AppendError>> {
+        self.memory.append(request, events, durability)
+    }
+
+    fn put(&self, scope: ScopeKey, record: Record) {
+        self.memory.put(scope, record);
+    }
+
+    fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
+        self.memory.record(scope)
+    }
+
+    fn is_turn_of(&self, _request: &str) -> Result<bool, AppendError> {
+        Ok(true)
+    }
+
+    fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
+        let mut found = self.store.session_events(session, before, usize::MAX)?;
+        found.retain(|(_, events)| events.last().is_some_and(|event| event.at <= self.began));
+        found.drain(..found.len().saturating_sub(newest));
+        Ok(found)
+    }
+
+    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
+        let notes = self.store.notes_of(session, kind)?;
+        let earlier = notes.into_iter().filter(|note| &*note.request != before && note.at <= self.began);
+        Ok(earlier.map(|note| note.entry).collect())
+    }
+}

@@ -1,0 +1,83 @@
+//! Replaying a request: what it found when it ran, and what it does today.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind};
+use engine::request::Asked;
+use engine::scope::{ScopeKey, ScopeKind};
+use engine::views::attempts::Attempts;
+
+use super::Workspace;
+use crate::fault::Fault;
+use crate::replay::{Rehearsal, Seen, replay};
+use crate::views::Replay;
+
+impl Workspace {
+    /// Runs a request again in memory, with its recorded effects and the code of today. Writes nothing.
+    pub fn replay(&self, request: &str) -> Result<Replay, Fault> {
+        let (row, events) = self.log_of(request)?;
+        let (asked, _) = self.asked_before(&row, &events)?;
+        let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        let mut records = Vec::new();
+        for scope in self.store.scopes_of(request).map_err(Fault::internal)? {
+            if scope.kind.is_durable() {
+                let record = self.record_at(&scope, request, 0)?;
+                records.push((scope, record));
+            }
+        }
+        let seen =
+            self.seen(request, &events, records.iter().map(|(scope, record)| (scope.clone(), record.version)))?;
+        let asked = Asked { claim: None, owner: "replay".to_owned(), ..asked };
+        replay(
+            &self.dir,
+            Rehearsal { good, config: self.config.clone(), asked, events, records, seen, store: self.store.clone() },
+        )
+    }
+
+    /// What blocks saw of records that others had written since the request began.
+    fn seen(
+        &self,
+        request: &str,
+        events: &[Event],
+        began: impl Iterator<Item = (ScopeKey, u64)>,
+    ) -> Result<Seen, Fault> {
+        let attempts = Attempts::read(events);
+        let mut versions: HashMap<ScopeKey, u64> = began.collect();
+        let (mut seen, mut waiting, mut ran) = (Seen::new(), Vec::new(), HashSet::new());
+        let from = self.request(request)?.forked_from;
+        for event in events {
+            for commit in event.kind.commits() {
+                match &from {
+                    Some(from) if event.seq <= from.seq => {
+                        let scope = self.counterpart(&commit.scope, &from.request_id, request)?;
+                        versions.insert(scope, commit.version);
+                    }
+                    // What a fork began with was there before it went on.
+                    Some(_) if event.path.is_none() => drop(versions.remove(&commit.scope)),
+                    _ => drop(versions.insert(commit.scope.clone(), commit.version)),
+                }
+            }
+            let (EventKind::BlockStarted { versions: news, .. }, Some(path)) = (&event.kind, &event.path) else {
+                continue;
+            };
+            let news = news.iter().filter(|(scope, _)| scope.kind != ScopeKind::Resource);
+            for (scope, version) in news {
+                let known = versions.get(scope).copied();
+                if known == Some(*version) || (known.is_none() && *version == 0 && from.is_none()) {
+                    continue;
+                }
+                versions.insert(scope.clone(), *version);
+                waiting.push((scope.clone(), self.record_at(scope, request, event.seq)?));
+            }
+            // A chain that is gone through again comes by what it did before the others wrote: the first block
+            // that is new finds what they wrote.
+            let is_new = ran.insert(path.clone());
+            if let Some(nth) = attempts.place(event).filter(|_| is_new) {
+                let key: (Arc<str>, u32) = (path.clone(), nth as u32);
+                seen.entry(key).or_default().append(&mut waiting);
+            }
+        }
+        Ok(seen)
+    }
+}
