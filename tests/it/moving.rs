@@ -368,3 +368,18 @@ fn an_export_replaces_a_file_whole_or_not_at_all() {
         "nothing lies beside it"
     );
 }
+
+#[test]
+fn a_fork_is_not_exported_by_halves() {
+    let place = Place::with_flow(FLOW);
+    note(&place, "here", "s", "r1", 1);
+    let fork = get(&place, "here", "fork r1 --at root/step:note")["requestId"].as_str().expect("it has one").to_owned();
+    let answer = on(&place, "here", &format!("export --request {fork} --out fork.flowglass"));
+    assert_eq!(answer.code, Some(7), "{answer}");
+    assert!(answer.stderr.contains("forks cannot be exported yet"), "{answer}");
+    assert!(!place.dir().join("fork.flowglass").exists());
+    get(&place, "here", &format!("export --request {fork} --out fork.flowglass --view client"));
+    get(&place, "here", "export --session s --out s.flowglass");
+    get(&place, "there", "import s.flowglass");
+    assert_same(&everything(&place, "here", &["r1"], Some("s")), &everything(&place, "there", &["r1"], Some("s")));
+}
