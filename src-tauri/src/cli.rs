@@ -219,6 +219,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let changes = page.cut(workspace.diff(&request, from.as_ref(), to.as_ref(), with.as_deref())?);
             Ok(Outcome::done(json!(changes), print::changes(&changes)))
         }
+        Command::History { request, path, page } => {
+            let writes = page.cut(workspace.history(&request, &path)?);
+            Ok(Outcome::done(json!(writes), print::writes(&writes)))
+        }
         Command::Stats => {
             let stats = workspace.stats()?;
             Ok(Outcome::done(json!(stats), print::stats(&stats)))

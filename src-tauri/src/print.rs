@@ -1,8 +1,10 @@
 //! Results as text for people. Plain, aligned, short; nothing a program should parse.
 
+mod findings;
 mod state;
 mod timeline;
 
+pub(crate) use findings::writes;
 pub(crate) use state::{changes, checkpoints, journal, state};
 pub(crate) use timeline::shown;
 

@@ -17,3 +17,4 @@ mod resources;
 mod schemas;
 mod state;
 mod window;
+mod writers;

@@ -177,6 +177,15 @@ pub(crate) enum Command {
         #[command(flatten)]
         page: Page,
     },
+    /// Who wrote one place of a scope's state in a request, oldest first
+    History {
+        request: String,
+        /// Such as session.topic, sequencer[root/step:plan].steps[0] or block[root/step:ask].tries
+        #[arg(long, value_name = "SCOPE.PATH")]
+        path: String,
+        #[command(flatten)]
+        page: Page,
+    },
     /// Sizes and counts of the database
     Stats,
     /// Run an example, look into it, and print what a window would show

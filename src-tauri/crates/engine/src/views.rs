@@ -7,6 +7,7 @@ pub mod blocks;
 pub mod diff;
 pub mod history;
 pub mod items;
+pub mod place;
 pub mod retention;
 pub mod shape;
 pub mod snapshots;

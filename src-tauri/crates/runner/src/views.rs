@@ -3,6 +3,7 @@
 //! Read from the store and the engine's views, never kept. Field names are the contract of
 //! `design/interface.md`; absent fields are left out.
 
+mod findings;
 mod states;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use engine::views::shape::BlockShape;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use findings::WriteRow;
 pub use states::{CheckpointRow, StateView};
 
 /// Any JSON value.

@@ -8,6 +8,7 @@ mod items;
 mod journal;
 mod look;
 mod records;
+mod writers;
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -40,7 +40,7 @@ pub struct Step {
     pub version: u64,
 }
 
-const EVENTS: &str =
+pub(crate) const EVENTS: &str =
     "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body FROM event e LEFT JOIN path p ON p.n = e.path";
 
 impl Store {
@@ -177,7 +177,7 @@ fn collect(connection: &Connection, rows: &mut rusqlite::Rows<'_>) -> Result<Vec
 
 /// One allocation a path, however many events share it.
 #[derive(Default)]
-struct Paths(HashMap<String, Arc<str>>);
+pub(crate) struct Paths(HashMap<String, Arc<str>>);
 
 impl Paths {
     fn share(&mut self, path: &str) -> Arc<str> {
@@ -190,7 +190,7 @@ impl Paths {
     }
 }
 
-fn event(connection: &Connection, row: &Row<'_>, paths: &mut Paths) -> Result<Event, Error> {
+pub(crate) fn event(connection: &Connection, row: &Row<'_>, paths: &mut Paths) -> Result<Event, Error> {
     let damaged = |error: rusqlite::types::FromSqlError| Error::Damaged(error.to_string());
     let path = row.get_ref(2)?.as_str_or_null().map_err(damaged)?;
     let kind: EventKind = body::event(

@@ -12,7 +12,7 @@
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
-//! | `requests` `sessions` `events` `stats` `query` | what readers ask |
+//! | `requests` `sessions` `events` `writes` `stats` `query` | what readers ask |
 //!
 //! Only this crate names rusqlite. It must not decide what an event means beyond the rows it keeps
 //! for speed, and it reads no clock: times are those of the events.
@@ -38,6 +38,7 @@ mod stats;
 mod turns;
 mod unit;
 mod writer;
+mod writes;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -55,6 +56,7 @@ pub use open::{Durability, Options, Owners};
 pub use requests::{RequestQuery, RequestRow};
 pub use sessions::{Note, SessionQuery, SessionRow};
 pub use stats::Stats;
+pub use writes::Write;
 
 use records::Records;
 use unit::Unit;

@@ -3,7 +3,7 @@
 //! An instant is the global id of an event: everything committed up to it counts. One fold serves
 //! every reader and the writer's keyframes, so no two views of a state can disagree.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use engine::event::Seq;
@@ -64,6 +64,15 @@ pub(crate) fn forward(
 /// The newest keyframe at or before an instant that holds nothing withdrawn by then.
 pub(crate) fn usable_keyframe(connection: &Connection, scope: i64, instant: i64) -> Result<Option<i64>, Error> {
     base(connection, scope, instant, &withdrawals(connection, scope, instant)?)
+}
+
+/// The events of a span just after which a scope's state does not follow from its last step: attempts
+/// were withdrawn there.
+pub(crate) fn jumps(connection: &Connection, scope: i64, from: i64, to: i64) -> Result<BTreeSet<i64>, Error> {
+    let mut statement =
+        connection.prepare_cached("SELECT event FROM withdrawal WHERE scope = ?1 AND event BETWEEN ?2 AND ?3")?;
+    let rows = statement.query_map((scope, from, to), |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// An attempt whose writes stopped counting at `event`; `first` was the first of them.
