@@ -86,7 +86,7 @@ pub(crate) struct Memo {
     pending: RefCell<HashMap<Shared, Pending>>,
     /// Blocks with work beside their chain.
     unsettled: HashSet<Arc<str>>,
-    /// Failures of which a `step_error` item tells that stays.
+    /// Failures of which a `step_error` item tells.
     told: HashSet<Arc<str>>,
     /// The next attempt of every path that ever ran.
     pub(crate) attempts: HashMap<Arc<str>, u32>,
@@ -220,6 +220,7 @@ impl Memo {
         let below = |other: &Arc<str>| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
         self.finished.retain(|other, _| !below(other));
         self.functions.retain(|other, _| !below(other) && **other != *path);
+        self.told.retain(|other| !below(other) && **other != *path);
         self.routes.retain(|other, _| !below(other) && **other != *path);
         self.calls.retain(|other, _| !below(other) && **other != *path);
     }
@@ -231,6 +232,9 @@ impl Reader<'_> {
         let Some(path) = &event.path else {
             match &event.kind {
                 EventKind::RequestResumed { .. } => self.open.clear(),
+                EventKind::ItemAdded { item } if item.item_type == "step_error" => {
+                    memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
+                }
                 EventKind::RequestFinished { error: Some(error), .. } => memo.forget_failures(error),
                 EventKind::SuspensionResolved(resolved) => memo.answer(&resolved.id, Some(resolved.clone())),
                 EventKind::SuspensionReopened { id } => memo.answer(id, None),
@@ -298,8 +302,8 @@ impl Reader<'_> {
                 memo.questions.entry(path.clone()).or_default().insert(asking.ordinal, asked);
             }
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
-                "step_error" if item.payload.get("path").and_then(Value::as_str) == Some(path) => {
-                    memo.told.insert(path.clone());
+                "step_error" => {
+                    memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
                 }
                 "message" if memo.attempts.is_empty() => memo.has_greeting = true,
                 _ => {}

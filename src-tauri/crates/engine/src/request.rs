@@ -158,6 +158,8 @@ pub struct Run {
     pub(crate) is_waiting: Cell<bool>,
     /// How the request stood when it was taken up.
     stood: RequestStatus,
+    /// Whether anything was written to its own state before that.
+    pub(crate) had_state: bool,
     /// Where a replay takes its effects from.
     pub(crate) tape: Option<Rc<Tape>>,
     stamps: Cell<u64>,
@@ -209,7 +211,6 @@ impl Run {
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
         let memo = Memo::read(events, answers);
         let container = Container::new(key, None, state, 0);
-        container.count_from(version_after(events));
         let attempts = memo.attempts.clone();
         let notes = note::counting(events).flat_map(Note::of).collect();
         Rc::new(Run {
@@ -231,6 +232,7 @@ impl Run {
             used_answers: RefCell::default(),
             is_waiting: Cell::new(false),
             stood,
+            had_state: has_state(events),
             tape: None,
             usage: RefCell::new(Usage::of(events)),
             once: RefCell::new(run_once(events)),
@@ -408,13 +410,11 @@ impl Run {
     }
 }
 
-/// The newest version of the request's own state.
-fn version_after(events: &[Event]) -> u64 {
-    let versions = events.iter().filter_map(|event| match &event.kind {
-        EventKind::StateChanged { scope, version, .. } if scope.kind == ScopeKind::Request => Some(*version),
-        _ => None,
-    });
-    versions.max().unwrap_or(0)
+/// Whether these events wrote to the request's own state.
+fn has_state(events: &[Event]) -> bool {
+    events
+        .iter()
+        .any(|event| matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind == ScopeKind::Request))
 }
 
 /// What `ctx.runOnce` answered in an earlier part of the request.

@@ -57,10 +57,10 @@ impl Run {
     }
 
     fn state_made_anew(&self) -> Option<EventKind> {
-        let version = self.state.version()?;
         let Value::Object(state) = self.state.read().1.to_json() else { return None };
         let operation = Operation::Set { state };
-        Some(EventKind::StateChanged { scope: self.state.key.clone(), operation, value: None, version })
+        let anew = EventKind::StateChanged { scope: self.state.key.clone(), operation, value: None, version: 0 };
+        self.had_state.then_some(anew)
     }
 
     /// Takes a block that ended from the memo: its output flows on, or its failure is raised again, its
