@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{EventQuery, Fault, OpenOptions, RequestQuery, SessionQuery, Workspace};
+use runner::{EventQuery, Fault, OpenOptions, RequestQuery, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
 use crate::{print, runs};
@@ -222,6 +222,11 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::History { request, path, page } => {
             let writes = page.cut(workspace.history(&request, &path)?);
             Ok(Outcome::done(json!(writes), print::writes(&writes)))
+        }
+        Command::Search { text, session, page } => {
+            let query = SearchQuery { text, session, limit: page.limit, offset: page.offset };
+            let hits = workspace.search(&query)?;
+            Ok(Outcome::done(json!(hits), print::hits(&hits)))
         }
         Command::Stats => {
             let stats = workspace.stats()?;

@@ -4,7 +4,7 @@ mod findings;
 mod state;
 mod timeline;
 
-pub(crate) use findings::writes;
+pub(crate) use findings::{hits, writes};
 pub(crate) use state::{changes, checkpoints, journal, state};
 pub(crate) use timeline::shown;
 

@@ -15,6 +15,7 @@ mod providers;
 mod resource_declarations;
 mod resources;
 mod schemas;
+mod search;
 mod state;
 mod window;
 mod writers;

@@ -186,6 +186,15 @@ pub(crate) enum Command {
         #[command(flatten)]
         page: Page,
     },
+    /// Find a text in inputs, outputs, items, state, errors and log lines, newest request first
+    Search {
+        /// Upper and lower case are the same; nothing in it is a pattern
+        text: String,
+        #[arg(long)]
+        session: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
     /// Sizes and counts of the database
     Stats,
     /// Run an example, look into it, and print what a window would show

@@ -1,8 +1,8 @@
-//! What was found in logs, for people: who wrote a value.
+//! What was found in logs, for people: who wrote a value, and where a text stands.
 
-use runner::{Json, WriteRow};
+use runner::{HitRow, Json, WriteRow};
 
-use super::{short, table, time};
+use super::{cut, short, table, time};
 
 /// One write a line: what the value was, and what it became.
 pub(crate) fn writes(writes: &[WriteRow]) -> String {
@@ -23,4 +23,24 @@ pub(crate) fn writes(writes: &[WriteRow]) -> String {
         })
         .collect();
     table(&["SEQ", "AT (UTC)", "BY", "OPERATION", "VALUE"], &rows)
+}
+
+/// One hit a line.
+pub(crate) fn hits(hits: &[HitRow]) -> String {
+    if hits.is_empty() {
+        return "nothing found\n".to_owned();
+    }
+    let rows: Vec<_> = hits
+        .iter()
+        .map(|hit| {
+            vec![
+                hit.request_id.clone(),
+                hit.seq.to_string(),
+                hit.place.as_str().to_owned(),
+                hit.path.clone().unwrap_or_default(),
+                cut(&hit.snippet),
+            ]
+        })
+        .collect();
+    table(&["REQUEST", "SEQ", "WHERE", "PATH", "TEXT"], &rows)
 }

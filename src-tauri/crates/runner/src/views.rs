@@ -18,7 +18,7 @@ use engine::views::shape::BlockShape;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub use findings::WriteRow;
+pub use findings::{HitRow, WriteRow};
 pub use states::{CheckpointRow, StateView};
 
 /// Any JSON value.

@@ -8,6 +8,7 @@ mod items;
 mod journal;
 mod look;
 mod records;
+mod search;
 mod writers;
 
 use std::collections::HashMap;

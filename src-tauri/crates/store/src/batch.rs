@@ -102,6 +102,7 @@ impl<'a> Batch<'a> {
             self.write(&mut request, draft)?;
         }
         if unit.drafts.iter().any(|draft| is_end(&draft.event.kind)) {
+            request.tail.end(self.connection, request.n, request.last)?;
             self.left.push(unit.request.clone());
         }
         self.memory.put(unit.request.clone(), request);
@@ -170,6 +171,7 @@ impl<'a> Batch<'a> {
         self.events += 1;
         self.payload_bytes += draft.value_bytes as i64;
         self.unique_bytes += unique as i64;
+        request.tail.follow(self.connection, request.n, event.seq, &event.kind, &draft.grams)?;
         self.derive_rows(request, event, row)?;
         self.derive_state(request, draft, row)
     }

@@ -88,6 +88,11 @@ fn is_plain(text: &str) -> bool {
     text.len() <= INLINE && has_no_mark(text)
 }
 
+/// Whether a line may say less than the whole.
+pub(crate) fn has_marks(text: &str) -> bool {
+    !has_no_mark(text)
+}
+
 /// In JSON the quotes of a text are escaped, so this finds keys and whole strings only.
 fn has_no_mark(text: &str) -> bool {
     !text.contains("\"$") || ![WHOLE, PARTS, ESCAPED].iter().any(|mark| text.contains(&format!("\"{mark}\"")))

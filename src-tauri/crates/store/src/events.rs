@@ -166,6 +166,14 @@ pub(crate) fn of_session(
     Ok(all)
 }
 
+/// The events of a request from one on.
+pub(crate) fn since(connection: &Connection, request: i64, first: Seq) -> Result<Vec<Event>, Error> {
+    let mut statement =
+        connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq >= ?2 ORDER BY e.seq"))?;
+    let mut rows = statement.query((request, first))?;
+    collect(connection, &mut rows)
+}
+
 fn collect(connection: &Connection, rows: &mut rusqlite::Rows<'_>) -> Result<Vec<Event>, Error> {
     let mut paths = Paths::default();
     let mut events = Vec::new();

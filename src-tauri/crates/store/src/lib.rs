@@ -10,6 +10,7 @@
 //! | `unit` `body` `payload` `measure` | an append, written out on the thread that makes it |
 //! | `writer` `batch` `live` `rows` | the thread, its transactions, what it remembers between them |
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
+//! | `grams` `digest` `search` | where a text cannot be, and where it is |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
 //! | `requests` `sessions` `events` `writes` `stats` `query` | what readers ask |
@@ -20,8 +21,10 @@
 mod attempts;
 mod batch;
 mod body;
+mod digest;
 mod error;
 mod events;
+mod grams;
 mod live;
 mod measure;
 mod migrate;
@@ -32,6 +35,7 @@ mod records;
 mod requests;
 mod rows;
 mod scopes;
+mod search;
 mod sessions;
 mod states;
 mod stats;
@@ -54,6 +58,7 @@ pub use error::{Error, OpenError};
 pub use events::{EventQuery, Step};
 pub use open::{Durability, Options, Owners};
 pub use requests::{RequestQuery, RequestRow};
+pub use search::{Hit, SearchQuery};
 pub use sessions::{Note, SessionQuery, SessionRow};
 pub use stats::Stats;
 pub use writes::Write;

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::attempts::{Attempts, Turn};
 use crate::body;
+use crate::digest::Tail;
 use crate::error::Error;
 use crate::scopes::Scope;
 
@@ -39,11 +40,21 @@ pub(crate) struct Request {
     pub(crate) operations: HashMap<Seq, usize>,
     /// Its own scopes, to be forgotten with it.
     pub(crate) scopes: Vec<ScopeKey>,
+    /// Its newest events, which search has no filter for yet.
+    pub(crate) tail: Tail,
 }
 
 impl Request {
     pub(crate) fn new(n: i64, session: i64) -> Request {
-        Request { n, session, last: 0, attempts: Attempts::default(), operations: HashMap::new(), scopes: Vec::new() }
+        Request {
+            n,
+            session,
+            last: 0,
+            attempts: Attempts::default(),
+            operations: HashMap::new(),
+            scopes: Vec::new(),
+            tail: Tail::new(),
+        }
     }
 }
 
@@ -147,6 +158,7 @@ fn load(connection: &Connection, id: &str) -> Result<Option<Request>, Error> {
     request.last = connection
         .prepare_cached("SELECT coalesce(max(seq), 0) FROM event WHERE request = ?1")?
         .query_row((n,), |row| row.get(0))?;
+    request.tail = Tail::load(connection, n, request.last)?;
     let mut turns = connection.prepare_cached(
         "SELECT e.kind, p.text, e.attempt, e.body FROM event e LEFT JOIN path p ON p.n = e.path
          WHERE e.request = ?1 AND e.kind IN ('block_started', 'block_finished', 'request_resumed') ORDER BY e.seq",

@@ -11,9 +11,22 @@ use crate::error::OpenError;
 use crate::open::APPLICATION_ID;
 
 /// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
-const STEPS: &[&str] = &["ALTER TABLE request ADD COLUMN claim TEXT;
+const STEPS: &[&str] = &[
+    "ALTER TABLE request ADD COLUMN claim TEXT;
      CREATE INDEX request_by_claim ON request (claim, n)
-         WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');"];
+         WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');",
+    // Events of before have no digest: they are all tail, and are read where a text is looked for.
+    "ALTER TABLE request ADD COLUMN tail INTEGER DEFAULT 1;
+     CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
+     CREATE TABLE digest (
+         n       INTEGER PRIMARY KEY,
+         request INTEGER NOT NULL,
+         first   INTEGER NOT NULL,
+         last    INTEGER NOT NULL,
+         grams   BLOB    NOT NULL
+     ) STRICT;
+     CREATE UNIQUE INDEX digest_by_request ON digest (request, first);",
+];
 /// The format this version writes.
 const FORMAT: u32 = STEPS.len() as u32 + 1;
 
@@ -118,7 +131,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut connection) = old_database(folder.path());
         // What the first format did not have.
-        connection.execute_batch("DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim").unwrap();
+        let later = "DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim;
+            DROP INDEX request_by_tail; ALTER TABLE request DROP COLUMN tail; DROP TABLE digest";
+        connection.execute_batch(later).unwrap();
         prepare(&mut connection, &path).unwrap();
         assert_eq!(format_of(&connection).unwrap(), FORMAT);
         let schema = |connection: &Connection| -> Vec<String> {

@@ -25,7 +25,8 @@ CREATE INDEX session_by_user ON session (user);
 CREATE INDEX session_by_project ON session (project) WHERE project IS NOT NULL;
 
 -- One execution of one action. `owner` names the lock file of the process that runs it. `claim` is a
--- key that no two requests in progress have in common.
+-- key that no two requests in progress have in common. `tail` is the first of its events that no digest
+-- covers, if there are any.
 CREATE TABLE request (
     n           INTEGER PRIMARY KEY,
     id          TEXT    NOT NULL UNIQUE,
@@ -41,13 +42,15 @@ CREATE TABLE request (
     started_at  INTEGER NOT NULL,
     finished_at INTEGER,
     error       TEXT,
-    claim       TEXT
+    claim       TEXT,
+    tail        INTEGER DEFAULT 1
 ) STRICT;
 CREATE INDEX request_by_session ON request (session, n);
 CREATE INDEX request_by_user ON request (user);
 CREATE INDEX request_by_project ON request (project) WHERE project IS NOT NULL;
 CREATE INDEX request_by_claim ON request (claim, n)
     WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');
+CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
 
 -- Logical paths, each once: every request of a flow walks the same ones.
 CREATE TABLE path (
@@ -77,6 +80,17 @@ CREATE TABLE payload (
     bytes INTEGER NOT NULL,
     body  BLOB    NOT NULL
 ) STRICT;
+
+-- Where a text cannot be: for every run of a request's events, a filter over the three-letter pieces of
+-- their texts.
+CREATE TABLE digest (
+    n       INTEGER PRIMARY KEY,
+    request INTEGER NOT NULL,
+    first   INTEGER NOT NULL,
+    last    INTEGER NOT NULL,
+    grams   BLOB    NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
 
 -- Every scope that has state: its newest version, and the event that made it. `request` is set for
 -- the scopes that live in one request.

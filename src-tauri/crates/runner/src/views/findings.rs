@@ -1,5 +1,6 @@
-//! What is found in logs: who wrote a value.
+//! What is found in logs: who wrote a value, and where a text stands.
 
+use engine::views::search::Where;
 use serde::Serialize;
 
 use super::Json;
@@ -20,4 +21,21 @@ pub struct WriteRow {
     pub new: Option<Json>,
     /// When, in milliseconds since the epoch.
     pub at: i64,
+}
+
+/// An event that holds a text.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct HitRow {
+    /// Its request.
+    pub request_id: String,
+    /// Its number there.
+    pub seq: u64,
+    /// The path of its block; null for the request itself.
+    pub path: Option<String>,
+    /// In what of it.
+    #[serde(rename = "where")]
+    pub place: Where,
+    /// The text around.
+    pub snippet: String,
 }

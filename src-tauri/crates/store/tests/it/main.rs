@@ -5,6 +5,7 @@ mod crash;
 mod log;
 mod open;
 mod reads;
+mod search;
 mod state;
 mod storage;
 mod support;
