@@ -228,6 +228,14 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let hits = workspace.search(&query)?;
             Ok(Outcome::done(json!(hits), print::hits(&hits)))
         }
+        Command::Delete { session } => {
+            let deleted = workspace.delete_session(&session)?;
+            Ok(Outcome::done(json!(deleted), print::deleted(&deleted)))
+        }
+        Command::Compact => {
+            let compacted = workspace.compact()?;
+            Ok(Outcome::done(json!(compacted), print::compacted(compacted)))
+        }
         Command::Stats => {
             let stats = workspace.stats()?;
             Ok(Outcome::done(json!(stats), print::stats(&stats)))

@@ -1,9 +1,11 @@
 //! Results as text for people. Plain, aligned, short; nothing a program should parse.
 
+mod clearings;
 mod findings;
 mod state;
 mod timeline;
 
+pub(crate) use clearings::{compacted, deleted};
 pub(crate) use findings::{hits, writes};
 pub(crate) use state::{changes, checkpoints, journal, state};
 pub(crate) use timeline::shown;

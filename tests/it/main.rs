@@ -3,6 +3,7 @@
 mod architecture;
 mod arguments;
 mod bad_input;
+mod clearing;
 mod cli;
 mod client_data;
 mod definitions;

@@ -195,6 +195,13 @@ pub(crate) enum Command {
         #[command(flatten)]
         page: Page,
     },
+    /// Delete a session with all its requests, state and resources; users and projects keep theirs
+    Delete {
+        #[arg(long)]
+        session: String,
+    },
+    /// Drop values that nothing names any more, and give free room back
+    Compact,
     /// Sizes and counts of the database
     Stats,
     /// Run an example, look into it, and print what a window would show

@@ -3,6 +3,7 @@
 //! Read from the store and the engine's views, never kept. Field names are the contract of
 //! `design/interface.md`; absent fields are left out.
 
+mod clearings;
 mod findings;
 mod states;
 
@@ -18,6 +19,7 @@ use engine::views::shape::BlockShape;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use clearings::{CompactedRow, DeletedRow};
 pub use findings::{HitRow, WriteRow};
 pub use states::{CheckpointRow, StateView};
 

@@ -2,6 +2,7 @@
 
 mod abort;
 mod checkpoints;
+mod clear;
 mod client;
 mod follow;
 mod items;

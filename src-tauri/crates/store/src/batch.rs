@@ -156,17 +156,17 @@ impl<'a> Batch<'a> {
             Some(path) => Some(self.memory.path(self.connection, path)?),
             None => None,
         };
+        let row = self.memory.next_event(self.connection)?;
         let mut unique = draft.value_bytes.min(draft.body.text.len());
         for payload in &draft.body.payloads {
             unique += payload::keep(self.connection, payload)?;
         }
         self.connection
             .prepare_cached(
-                "INSERT INTO event (request, seq, at, kind, path, attempt, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT INTO event (id, request, seq, at, kind, path, attempt, body)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             )?
-            .execute((request.n, event.seq, event.at, event.kind.name(), path, event.attempt, &draft.body.text))?;
-        let row = self.connection.last_insert_rowid();
+            .execute((row, request.n, event.seq, event.at, event.kind.name(), path, event.attempt, &draft.body.text))?;
         request.last = event.seq;
         self.events += 1;
         self.payload_bytes += draft.value_bytes as i64;
@@ -221,7 +221,7 @@ impl<'a> Batch<'a> {
     /// Answers the scope's number.
     fn step(&mut self, scope: &ScopeKey, request: Option<i64>, step: &Step) -> Result<i64, Error> {
         let known = self.memory.scope_or_new(self.connection, scope, request)?;
-        known.step(self.connection, step)?;
+        self.unique_bytes += known.step(self.connection, step)? as i64;
         self.stepped.insert(scope.clone());
         Ok(known.n)
     }

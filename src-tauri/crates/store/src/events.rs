@@ -120,8 +120,13 @@ impl Store {
     pub fn exists(&self, scope: &ScopeKey) -> Result<bool, Error> {
         let sql = match scope.kind {
             ScopeKind::Session => "SELECT 1 FROM session WHERE id = ?1",
-            ScopeKind::User => "SELECT 1 FROM request WHERE user = ?1 LIMIT 1",
-            ScopeKind::Project => "SELECT 1 FROM request WHERE project = ?1 LIMIT 1",
+            ScopeKind::User => {
+                "SELECT 1 FROM request WHERE user = ?1 UNION ALL SELECT 1 FROM scope WHERE kind = 'user' AND id = ?1"
+            }
+            ScopeKind::Project => {
+                "SELECT 1 FROM request WHERE project = ?1
+                 UNION ALL SELECT 1 FROM scope WHERE kind = 'project' AND id = ?1"
+            }
             ScopeKind::Request => "SELECT 1 FROM request WHERE id = ?1",
             ScopeKind::Sequencer => "SELECT 1 FROM scope WHERE kind = 'sequencer' AND id = ?1",
             ScopeKind::Block => "SELECT 1 FROM scope WHERE kind = 'block' AND id = ?1",

@@ -11,6 +11,7 @@
 //! | `writer` `batch` `live` `rows` | the thread, its transactions, what it remembers between them |
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
 //! | `grams` `digest` `search` | where a text cannot be, and where it is |
+//! | `delete` `compact` `references` | taking out what nobody needs any more |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
 //! | `requests` `sessions` `events` `writes` `stats` `query` | what readers ask |
@@ -21,6 +22,8 @@
 mod attempts;
 mod batch;
 mod body;
+mod compact;
+mod delete;
 mod digest;
 mod error;
 mod events;
@@ -32,6 +35,7 @@ mod open;
 mod payload;
 mod query;
 mod records;
+mod references;
 mod requests;
 mod rows;
 mod scopes;
@@ -54,6 +58,8 @@ use futures_channel::oneshot;
 use rusqlite::Connection;
 use serde_json::Value;
 
+pub use compact::Compacted;
+pub use delete::{Cleared, Deleted};
 pub use error::{Error, OpenError};
 pub use events::{EventQuery, Step};
 pub use open::{Durability, Options, Owners};

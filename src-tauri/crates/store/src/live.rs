@@ -26,6 +26,8 @@ pub(crate) struct Memory {
     requests: HashMap<Arc<str>, Request>,
     scopes: HashMap<ScopeKey, Scope>,
     paths: HashMap<Arc<str>, i64>,
+    /// The id that the newest event got.
+    last_event: Option<i64>,
 }
 
 /// A request that runs.
@@ -122,6 +124,18 @@ impl Memory {
             Some(scope) => scope.weigh(connection),
             None => Ok(()),
         }
+    }
+
+    /// The id of the next event. Those of deleted events are not given again: states tell instants by them.
+    pub(crate) fn next_event(&mut self, connection: &Connection) -> Result<i64, Error> {
+        let last = match self.last_event {
+            Some(last) => last,
+            None => connection
+                .prepare_cached("SELECT max(floor, coalesce((SELECT max(id) FROM event), 0)) FROM total")?
+                .query_row((), |row| row.get(0))?,
+        };
+        self.last_event = Some(last + 1);
+        Ok(last + 1)
     }
 
     /// The number of a path.

@@ -25,7 +25,9 @@ const STEPS: &[&str] = &[
          last    INTEGER NOT NULL,
          grams   BLOB    NOT NULL
      ) STRICT;
-     CREATE UNIQUE INDEX digest_by_request ON digest (request, first);",
+     CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
+     ALTER TABLE keyframe ADD COLUMN stands_in INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE total ADD COLUMN floor INTEGER NOT NULL DEFAULT 0;",
 ];
 /// The format this version writes.
 const FORMAT: u32 = STEPS.len() as u32 + 1;
@@ -132,12 +134,15 @@ mod tests {
         let (path, mut connection) = old_database(folder.path());
         // What the first format did not have.
         let later = "DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim;
-            DROP INDEX request_by_tail; ALTER TABLE request DROP COLUMN tail; DROP TABLE digest";
+            DROP INDEX request_by_tail; ALTER TABLE request DROP COLUMN tail; DROP TABLE digest;
+            ALTER TABLE keyframe DROP COLUMN stands_in; ALTER TABLE total DROP COLUMN floor";
         connection.execute_batch(later).unwrap();
         prepare(&mut connection, &path).unwrap();
         assert_eq!(format_of(&connection).unwrap(), FORMAT);
         let schema = |connection: &Connection| -> Vec<String> {
-            let sql = "SELECT name FROM sqlite_schema UNION SELECT name FROM pragma_table_info('request') ORDER BY 1";
+            let sql = "SELECT name FROM sqlite_schema UNION SELECT name FROM pragma_table_info('request')
+                UNION SELECT name FROM pragma_table_info('keyframe') UNION SELECT name FROM pragma_table_info('total')
+                ORDER BY 1";
             connection.prepare(sql).unwrap().query_map((), |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
         };
         let mut fresh = Connection::open_in_memory().unwrap();

@@ -121,14 +121,17 @@ impl Store {
         self.read(|connection| resources(connection, scope))
     }
 
-    /// Users that ran something, by name.
+    /// Users that ran something, or left something behind, by name.
     pub fn users(&self) -> Result<Vec<String>, Error> {
-        self.names("SELECT DISTINCT user FROM request ORDER BY user")
+        self.names("SELECT user FROM request UNION SELECT id FROM scope WHERE kind = 'user' ORDER BY 1")
     }
 
-    /// Projects that something ran in, by name.
+    /// Projects that something ran in, or left something in, by name.
     pub fn projects(&self) -> Result<Vec<String>, Error> {
-        self.names("SELECT DISTINCT project FROM request WHERE project IS NOT NULL ORDER BY project")
+        self.names(
+            "SELECT project FROM request WHERE project IS NOT NULL
+             UNION SELECT id FROM scope WHERE kind = 'project' ORDER BY 1",
+        )
     }
 
     fn names(&self, sql: &str) -> Result<Vec<String>, Error> {

@@ -119,13 +119,15 @@ CREATE TABLE change (
 
 -- The whole state just after an event, so that reading an instant costs a bounded number of steps.
 -- One is written when the steps since the last cost as much to read as the state itself. `bytes`
--- is the length of the state as JSON; `body` keeps large values in `payload`, like an event.
+-- is the length of the state as JSON; `body` keeps large values in `payload`, like an event. One that
+-- `stands_in` for events which were deleted with their session is no copy: it is the truth.
 CREATE TABLE keyframe (
     scope   INTEGER NOT NULL,
     event   INTEGER NOT NULL,
     version INTEGER NOT NULL,
     bytes   INTEGER NOT NULL,
     body    TEXT    NOT NULL,
+    stands_in INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (scope, event)
 ) STRICT, WITHOUT ROWID;
 
@@ -147,11 +149,12 @@ CREATE TABLE journal (
     PRIMARY KEY (session, event)
 ) STRICT, WITHOUT ROWID;
 
--- Running totals, one row.
+-- Running totals, one row. No event gets an id up to `floor`: deleted ones had them.
 CREATE TABLE total (
     events               INTEGER NOT NULL,
     items                INTEGER NOT NULL,
     payload_bytes        INTEGER NOT NULL,
-    unique_payload_bytes INTEGER NOT NULL
+    unique_payload_bytes INTEGER NOT NULL,
+    floor                INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-INSERT INTO total VALUES (0, 0, 0, 0);
+INSERT INTO total VALUES (0, 0, 0, 0, 0);
