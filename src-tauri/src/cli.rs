@@ -128,13 +128,18 @@ fn code_of(fault: &Fault) -> u8 {
 fn options(global: &Global) -> OpenOptions {
     OpenOptions {
         dir: global.dir.clone().unwrap_or_else(|| PathBuf::from(".")),
-        data: global.data.clone(),
+        data: global.data.clone().filter(|data| !data.as_os_str().is_empty()),
         durability: global.durability,
         trust: global.trust,
     }
 }
 
 fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
+    let is_check = matches!(cli.command, Some(Command::Check));
+    if !is_check && cli.global.data.as_ref().is_some_and(|data| data.as_os_str().is_empty()) {
+        let message = "--data needs the name of a file; only check takes it without".to_owned();
+        return Err(Stop::from(Fault::Invalid { message, details: Vec::new() }));
+    }
     let command = match cli.command {
         None => return Ok(crate::window::open(options(&cli.global))?),
         Some(Command::Open { dir }) => {
@@ -144,6 +149,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             }
             return Ok(crate::window::open(options)?);
         }
+        Some(Command::Check) if cli.global.data.is_some() => return check_data(&options(&cli.global)),
         Some(Command::Demo) => return Ok(crate::demo::demo()?),
         Some(command) => command,
     };
@@ -242,6 +248,12 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         }
         Command::Open { .. } | Command::Demo => unreachable!("handled above"),
     }
+}
+
+fn check_data(options: &OpenOptions) -> Result<Outcome, Stop> {
+    let checked = Workspace::check_data(options)?;
+    let code = if checked.ok { exit::DONE } else { exit::FAILURE };
+    Ok(Outcome { code, ..Outcome::done(json!(checked), print::data_check(&checked)) })
 }
 
 fn read_input(given: &str) -> Result<Value, Fault> {

@@ -2,11 +2,13 @@
 
 mod clearings;
 mod findings;
+mod soundness;
 mod state;
 mod timeline;
 
 pub(crate) use clearings::{compacted, deleted};
 pub(crate) use findings::{hits, writes};
+pub(crate) use soundness::data_check;
 pub(crate) use state::{changes, checkpoints, journal, state};
 pub(crate) use timeline::shown;
 

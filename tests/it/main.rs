@@ -17,6 +17,7 @@ mod resource_declarations;
 mod resources;
 mod schemas;
 mod search;
+mod soundness;
 mod state;
 mod window;
 mod writers;

@@ -26,7 +26,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// The database (default: DIR/.flowglass/flowglass.db)
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, default_missing_value = "", value_parser = file())]
     pub(crate) data: Option<PathBuf>,
     /// One JSON document on stdout
     #[arg(long, global = true)]
@@ -61,7 +61,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         page: Page,
     },
-    /// Load every flow and print what is wrong; exit 1 if any fails
+    /// Load every flow, or with --data look at the whole database, and print what is wrong; exit 1 if anything is
     Check,
     /// Run an action
     Run(Run),
@@ -247,6 +247,11 @@ fn durability(text: &str) -> Result<Durability, String> {
         "power" => Ok(Durability::Power),
         _ => Err("one of process, power".to_owned()),
     }
+}
+
+/// Also the name of no file, which is what a flag without its value is.
+fn file() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
+    clap::builder::TypedValueParser::map(clap::builder::OsStringValueParser::new(), PathBuf::from)
 }
 
 fn audience(text: &str) -> Result<Audience, String> {

@@ -5,6 +5,7 @@
 
 mod clearings;
 mod findings;
+mod soundness;
 mod states;
 
 use std::collections::HashMap;
@@ -21,6 +22,7 @@ use serde_json::{Map, Value};
 
 pub use clearings::{CompactedRow, DeletedRow};
 pub use findings::{HitRow, WriteRow};
+pub use soundness::{DataCheck, ProblemRow};
 pub use states::{CheckpointRow, StateView};
 
 /// Any JSON value.

@@ -129,3 +129,11 @@ fn tell(connection: &Connection, request: i64, tail: Option<Seq>) -> Result<(), 
     connection.prepare_cached("UPDATE request SET tail = ?2 WHERE n = ?1")?.execute((request, tail))?;
     Ok(())
 }
+
+/// The filters of a request: the first and the last event that each covers.
+pub(crate) fn filters(connection: &Connection, request: i64) -> Result<Vec<(Seq, Seq, Vec<u8>)>, Error> {
+    let mut statement =
+        connection.prepare_cached("SELECT first, last, grams FROM digest WHERE request = ?1 ORDER BY first")?;
+    let rows = statement.query_map((request,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

@@ -12,6 +12,7 @@
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
 //! | `grams` `digest` `search` | where a text cannot be, and where it is |
 //! | `delete` `compact` `references` | taking out what nobody needs any more |
+//! | `check` and its folder | whether all of that is what the events say |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
 //! | `requests` `sessions` `events` `writes` `stats` `query` | what readers ask |
@@ -22,6 +23,7 @@
 mod attempts;
 mod batch;
 mod body;
+mod check;
 mod compact;
 mod delete;
 mod digest;
@@ -58,6 +60,7 @@ use futures_channel::oneshot;
 use rusqlite::Connection;
 use serde_json::Value;
 
+pub use check::{Checked, Problem};
 pub use compact::Compacted;
 pub use delete::{Cleared, Deleted};
 pub use error::{Error, OpenError};

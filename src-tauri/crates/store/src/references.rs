@@ -46,6 +46,16 @@ impl References {
         self.0.is_empty()
     }
 
+    /// How many bytes of JSON they are.
+    pub(crate) fn bytes(&self, connection: &Connection) -> Result<i64, Error> {
+        let mut statement = connection.prepare_cached("SELECT bytes FROM payload WHERE hash = ?1")?;
+        let mut all = 0;
+        for hash in &self.0 {
+            all += statement.query_row((hash.as_bytes(),), |row| row.get::<_, i64>(0))?;
+        }
+        Ok(all)
+    }
+
     /// Drops these payloads unless something names them. Answers how many bytes of JSON they were.
     pub(crate) fn drop_unnamed(&self, connection: &Connection) -> Result<i64, Error> {
         let named = References::all(connection)?;

@@ -2,7 +2,7 @@
 --
 -- Truth is `event` (with the values it keeps in `payload`). Every other table exists for speed: it
 -- is written in the same transaction as the events it is read from, and could be made from them
--- again. No row holds a whole state except a keyframe.
+-- again; `check --data` compares. No row holds a whole state except a keyframe.
 
 -- A conversation. Its counters follow the events of its requests.
 CREATE TABLE session (
