@@ -370,16 +370,16 @@ fn an_export_replaces_a_file_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_fork_is_not_exported_by_halves() {
+fn a_fork_travels_with_the_request_that_it_comes_from() {
     let place = Place::with_flow(FLOW);
     note(&place, "here", "s", "r1", 1);
-    let fork = get(&place, "here", "fork r1 --at root/step:note")["requestId"].as_str().expect("it has one").to_owned();
-    let answer = on(&place, "here", &format!("export --request {fork} --out fork.flowglass"));
-    assert_eq!(answer.code, Some(7), "{answer}");
-    assert!(answer.stderr.contains("forks cannot be exported yet"), "{answer}");
-    assert!(!place.dir().join("fork.flowglass").exists());
-    get(&place, "here", &format!("export --request {fork} --out fork.flowglass --view client"));
-    get(&place, "here", "export --session s --out s.flowglass");
-    get(&place, "there", "import s.flowglass");
-    assert_same(&everything(&place, "here", &["r1"], Some("s")), &everything(&place, "there", &["r1"], Some("s")));
+    note(&place, "here", "s", "r2", 2);
+    let forked = get(&place, "here", "fork r2 --at root/step:note");
+    let id = |name: &str| forked[name].as_str().expect("it has one").to_owned();
+    let (fork, session) = (id("requestId"), id("sessionId"));
+    get(&place, "here", &format!("export --session {session} --out fork.flowglass"));
+    get(&place, "there", "import fork.flowglass");
+    let requests = ["r1", "r2", &fork];
+    let looked = |machine| everything(&place, machine, &requests, Some(&session));
+    assert_same(&looked("here"), &looked("there"));
 }

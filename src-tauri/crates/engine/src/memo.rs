@@ -135,6 +135,12 @@ impl Memo {
         memo
     }
 
+    /// The end of the last work beside a chain that has ended.
+    pub(crate) fn end_of_work(&self, chain: &str) -> Option<Seq> {
+        let ended = self.finished.iter().filter(|(path, _)| beside(path) == Some(chain)).map(|(_, done)| done.ended);
+        ended.max()
+    }
+
     /// Takes the next change of a shared state that was made up to an event.
     pub(crate) fn next_change(&self, shared: &Shared, until: Seq) -> Option<Operation> {
         let mut pending = self.pending.borrow_mut();

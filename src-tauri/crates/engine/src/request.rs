@@ -273,6 +273,8 @@ impl Run {
             run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await
         };
         let result = self.pool.run_with(root).await;
+        // What work beside the chain wrote, when all of that is in the log already.
+        self.bring_up_all(None);
         match result {
             Err(error) if error.leaves_request() => {
                 // A question that was answered in vain is asked again.

@@ -137,7 +137,8 @@ mod tests {
         let (path, mut connection) = old_database(folder.path());
         // What the first format did not have.
         let later = "DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim;
-            DROP INDEX request_by_tail; ALTER TABLE request DROP COLUMN tail; DROP TABLE digest;
+            DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
+            ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_by_tail; ALTER TABLE request DROP COLUMN tail; DROP TABLE digest;
             ALTER TABLE keyframe DROP COLUMN stands_in; ALTER TABLE total DROP COLUMN floor";
         connection.execute_batch(later).unwrap();
         prepare(&mut connection, &path).unwrap();
