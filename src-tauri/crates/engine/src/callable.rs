@@ -110,8 +110,13 @@ pub trait Schema {
     /// The top-level fields, or `None` when the schema is not an object's.
     fn fields(&self) -> Option<&[Field]>;
 
-    /// JSON Schema (draft 7) for forms and for telling declarations apart.
+    /// JSON Schema (draft 7) for forms and models.
     fn describe(&self) -> Value;
+
+    /// The same, never stricter than the schema: what it makes of other values counts as let through.
+    fn accepted(&self) -> Value {
+        self.describe()
+    }
 }
 
 /// An author's function, shared.

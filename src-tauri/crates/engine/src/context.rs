@@ -138,7 +138,7 @@ impl Context {
         }
         let (kind, schemas) = match place {
             Place::Shared(container) if container.key.kind != ScopeKind::Request => {
-                (container.key.kind, container.schema.iter().cloned().collect::<Vec<_>>())
+                (container.key.kind, container.schemas.clone())
             }
             Place::Shared(container) => (container.key.kind, self.run.schemas(container.key.kind)),
             Place::Durable(key) => (key.kind, self.run.schemas(key.kind)),

@@ -235,7 +235,7 @@ fn load_fresh(workspace: &Path, file: &Path, limits: Limits) -> (Result<Good, Lo
             Err(error) => return (Err(error), Vec::new()),
         };
         let inputs = bundle.inputs.clone();
-        let flow = Loaded::load(&bundle, &workspace, limits).and_then(|loaded| loaded.describe(&bundle.file));
+        let flow = Loaded::load(&bundle, &workspace, limits).and_then(|loaded| loaded.describe(&bundle));
         (flow.map(|flow| Good { bundle, flow }), inputs)
     });
     match thread.map(std::thread::JoinHandle::join) {

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use engine::data::from_json;
-use engine::error::FlowError;
-use engine::flow::Flow;
+use engine::error::{FlowError, Location};
+use engine::flow::{Conflict, Flow};
 use engine::views::shape::{BlockShape, shape};
 use rquickjs::Function;
 use serde::{Deserialize, Serialize};
@@ -104,12 +104,20 @@ impl Loaded {
         crate::bridge::client_data(&self.vm, &self.registry, states)
     }
 
+    /// Where the author made a block of the flow.
+    fn place(&self, bundle: &Bundle, block: u32) -> Option<Location> {
+        let stack = self.vm.enter(|_, host| host.get::<_, Function>("site")?.call::<_, String>((block,))).ok()?;
+        crate::callsite::of_stack(&self.vm.trace, &bundle.code, &stack)
+    }
+
     /// What a catalogue shows, with every input schema described. Checks that the declarations of
     /// a scope's fields can hold together (authoring, difference 3).
-    pub fn describe(&self, file: &str) -> Result<Option<FlowDescription>, LoadError> {
+    pub fn describe(&self, bundle: &Bundle) -> Result<Option<FlowDescription>, LoadError> {
         let Some(flow) = &self.flow else { return Ok(None) };
-        engine::flow::check_declarations(flow).map_err(|error| {
-            LoadError::in_file(LoadErrorKind::Conflict, file, format!("{}: {}", error.name, error.message))
+        engine::flow::check_declarations(flow).map_err(|Conflict { error, site }| {
+            let message = format!("{}: {}", error.name, error.message);
+            let place = site.and_then(|site| self.place(bundle, site));
+            LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, message)
         })?;
         let actions = flow
             .actions

@@ -99,9 +99,19 @@ impl Schema for ScriptSchema {
     }
 
     fn describe(&self) -> Value {
+        self.described(false)
+    }
+
+    fn accepted(&self) -> Value {
+        self.described(true)
+    }
+}
+
+impl ScriptSchema {
+    fn described(&self, wide: bool) -> Value {
         let id = self.id;
         self.vm
-            .enter(|_, host| host.get::<_, Function>("describeSchema")?.call::<_, String>((id,)))
+            .enter(|_, host| host.get::<_, Function>("describeSchema")?.call::<_, String>((id, wide)))
             .ok()
             .and_then(|json| from_json(&json).ok())
             .unwrap_or(Value::Null)

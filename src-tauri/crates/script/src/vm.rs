@@ -167,13 +167,7 @@ impl Vm {
             )),
             Err((message, stack)) => {
                 let place = crate::callsite::of_stack(&self.trace, &bundle.code, &stack);
-                Err(LoadError {
-                    kind: LoadErrorKind::Thrown,
-                    message,
-                    file: Some(place.as_ref().map_or_else(|| bundle.file.clone(), |place| place.file.clone())),
-                    line: place.as_ref().map(|place| place.line),
-                    column: place.as_ref().map(|place| place.column),
-                })
+                Err(LoadError::at(LoadErrorKind::Thrown, &bundle.file, place, message))
             }
         }
     }

@@ -5,8 +5,9 @@
 use std::rc::Rc;
 
 use engine::callable::{Field, SchemaRef};
-use engine::flow::Retry;
+use engine::flow::{Declaration, Retry};
 use engine::item::{AgentType, Visibility};
+use engine::scope::ScopeKind;
 use engine::views::retention::Retention;
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -81,6 +82,21 @@ pub(crate) struct WireDeclaration {
     pub(crate) scope: String,
     pub(crate) owner: String,
     pub(crate) schema: WireState,
+    pub(crate) site: Option<u32>,
+}
+
+impl WireDeclaration {
+    pub(crate) fn build(self, vm: &Rc<Vm>) -> Option<Declaration> {
+        let scope = ScopeKind::parse(&self.scope)?;
+        Some(Declaration { scope, owner: self.owner, schema: self.schema.build(vm), site: self.site })
+    }
+}
+
+/// What a block says of the sequencer around it, or of a block around it by its name.
+#[derive(Deserialize)]
+pub(crate) struct WireExpectation {
+    pub(crate) target: Option<String>,
+    pub(crate) declaration: WireDeclaration,
 }
 
 #[derive(Deserialize)]
@@ -118,6 +134,8 @@ pub(crate) struct WireBlock {
     pub(crate) input_schema: Option<u32>,
     pub(crate) output_schema: Option<u32>,
     pub(crate) state_schema: Option<WireState>,
+    #[serde(default)]
+    pub(crate) expects: Vec<WireExpectation>,
     pub(crate) connect_input: Option<u32>,
     pub(crate) connect_output: Option<u32>,
     pub(crate) map_model_output: Option<u32>,

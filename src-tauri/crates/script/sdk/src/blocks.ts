@@ -46,6 +46,9 @@ const BLOCK_PLACES: [string, string?][] = [
   ['orgResources', 'project'],
 ];
 
+/** Where each configuration was first used: the stack of the builder's call. Kept for errors that are found later. */
+const sites = new WeakMap<Config, string>();
+
 export class Block {
   readonly kind: Kind;
   readonly name: string;
@@ -67,6 +70,7 @@ export class Block {
     this.kind = kind;
     this.name = name;
     this.config = config;
+    if (!sites.has(config)) sites.set(config, new Error().stack ?? '');
     if (typeof config.description === 'string') this.description = config.description;
   }
 
@@ -135,6 +139,11 @@ export class Block {
     const { description, config } = this;
     return new Block('handler', { name: `${this.name}__as_tool`, description, mapModelOutput: config.mapModelOutput, asTool: { block: this, ...identity } });
   }
+}
+
+/** The stack of the call that made a block. */
+export function siteOf(block: Block): string {
+  return sites.get(block.config) ?? '';
 }
 
 export function isBlock(value: unknown): value is Block {

@@ -1,14 +1,14 @@
 // What Rust calls: find the flow in a loaded module, describe it, run its functions and schemas.
 
-import { isBlock, type Block } from './blocks';
+import { isBlock, siteOf, type Block } from './blocks';
 import { clientData } from './client-data';
 import { contextFor, forget } from './context';
-import { describeFlow, describeLate } from './describe';
+import { blocksById, describeFlow, describeLate } from './describe';
 import { decodeError, encodeError, reviveError } from './thrown';
 import { modelInstance } from './generator';
 import { isFlow, type Flow } from './flow';
 import { answer, currentToken, native, runAs, wire } from './host';
-import { describe } from './json-schema';
+import { accepted, describe } from './json-schema';
 import { keyOf } from './policies';
 import { functions, schemas } from './tables';
 import { checkField, parse, parseAsync, type Answer } from './schema';
@@ -100,7 +100,12 @@ const host = {
     return result.ok ? '' : JSON.stringify(result.issues);
   },
 
-  describeSchema: (schema: number): string => JSON.stringify(describe(schemas[schema] as never)),
+  /** `wide` counts what the schema would make of other values as let through. */
+  describeSchema: (schema: number, wide: boolean): string => JSON.stringify((wide ? accepted : describe)(schemas[schema] as never)),
+
+  /** The stack of the call that made a block. */
+  site: (block: number): string => siteOf(blocksById[block] as Block),
+
 
   /** The answer of a concurrency policy's key function, or what it threw. */
   concurrencyKey(fn: number, request: string): string {

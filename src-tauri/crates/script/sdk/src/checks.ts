@@ -20,6 +20,9 @@ export function checkConfig(config: Config, where: string): void {
       throw new TypeError(`${where}: ${key} must be a zod schema, got ${describeValue(config[key])}`);
     }
   }
+  for (const [name, schema] of Object.entries((config.targetStateSchemas ?? {}) as Config)) {
+    if (!isSchema(schema)) throw new TypeError(`${where}: targetStateSchemas.${name} must be a zod schema, got ${describeValue(schema)}`);
+  }
   for (const key of FUNCTIONS) if (config[key] !== undefined) needFunction(config[key], `${where}: ${key}`);
   const status = config.activeStatusMessage;
   if (status !== undefined && typeof status !== 'string' && typeof status !== 'function') {
