@@ -140,10 +140,12 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
     struct Wire {
         handle: Option<u64>,
         stack: Option<String>,
+        status: Option<u16>,
     }
     let mut error: FlowError = from_json(json).unwrap_or_else(|_| FlowError::plain("Unknown block execution error"));
     if let Ok(wire) = from_json::<Wire>(json) {
         error.handle = wire.handle;
+        error.status = wire.status;
         let (location, stack) = vm.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.classes);
         error.location = location;
         error.stack = (!stack.is_empty()).then_some(stack);
@@ -272,6 +274,7 @@ async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
         step: 0,
         max_tokens: asked.max_tokens,
         provider_options: asked.provider_options,
+        coerces: false,
     };
     let reply = engine::generator::call(cx, call).await?;
     serde_json::to_string(&reply).map_err(|error| FlowError::plain(error.to_string()))

@@ -4,6 +4,7 @@
 
 use engine::context::{Context as Cx, EmitOptions, Target};
 use engine::data::from_json;
+use engine::effects::ModelDelta;
 use engine::resource::pattern::Pattern;
 use engine::views::items::Audience;
 use serde::Deserialize;
@@ -64,6 +65,12 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             let offset = asked["offset"].as_u64().unwrap_or(0) as usize;
             let entries = cx.journal(limit, offset).map_err(|error| error.message)?;
             Some(Value::Array(entries).to_string())
+        }
+        "say" => {
+            let asked = parsed()?;
+            let text = asked[1].as_str().unwrap_or_default().to_owned();
+            cx.say(if asked[0] == "reasoning" { ModelDelta::Reasoning(text) } else { ModelDelta::Text(text) });
+            None
         }
         "once" => cx.once(parsed()?.as_str().unwrap_or_default()).map(|answer| answer.to_string()),
         "usage" => {

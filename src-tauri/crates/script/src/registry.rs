@@ -264,6 +264,8 @@ impl Registry {
             id: wire.model_id,
             step: wire.step.map(|id| self.function(vm, id)),
             whole: wire.whole.map(|id| self.function(vm, id)),
+            stream_step: wire.stream_step.map(|id| self.function(vm, id)),
+            stream: wire.stream.map(|id| self.function(vm, id)),
         })
     }
 

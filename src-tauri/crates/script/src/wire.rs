@@ -276,6 +276,8 @@ pub(crate) struct WireInstance {
     pub(crate) model_id: String,
     pub(crate) step: Option<u32>,
     pub(crate) whole: Option<u32>,
+    pub(crate) stream_step: Option<u32>,
+    pub(crate) stream: Option<u32>,
 }
 
 #[derive(Deserialize)]

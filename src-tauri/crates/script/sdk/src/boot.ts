@@ -5,7 +5,7 @@ import { clientData } from './client-data';
 import { contextFor, forget } from './context';
 import { blocksById, describeFlow, describeLate } from './describe';
 import { decodeError, encodeError, reviveError } from './thrown';
-import { modelInstance } from './generator';
+import { modelInstance } from './own-models';
 import { isFlow, type Flow } from './flow';
 import { answer, currentToken, native, runAs, wire } from './host';
 import { accepted, describe } from './json-schema';

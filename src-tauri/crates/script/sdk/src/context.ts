@@ -205,7 +205,10 @@ function makeContext(token: number): object {
       const answer = native.sync('blockOutput', token, nameOf(block));
       return answer === undefined ? undefined : (JSON.parse(answer) as unknown);
     },
-    getBlockResult: () => (block: unknown) => JSON.parse(native.sync('blockResult', token, nameOf(block)) as string) as unknown,
+    getBlockResult: () => (block: unknown) => {
+      const result = JSON.parse(native.sync('blockResult', token, nameOf(block)) as string) as { error?: never };
+      return result.error ? { ...result, error: reviveError(result.error) } : result;
+    },
     wasRescued: () => (block: unknown) => native.sync('wasRescued', token, nameOf(block)) === 'true',
     resolveModel: () => Object.assign((modelId: string) => resolvedModel(token, modelId), { resolveId: (modelId: string) => modelId }),
     runOnce: () => (key: unknown, fn: unknown) => runOnce(token, key, fn),
