@@ -34,6 +34,8 @@ const classes: any[] = [
   NetworkError, TimeoutError, RateLimitError, ModelError, ProviderUnavailableError, ContextLengthError, ToolExecutionError, ScopeMutationTimeoutError,
 ];
 
+const made = () => new Error("just shown");
+
 export default defineFlow({
   kind: "errors",
   session: { stateSchema: z.object({ n: z.number().default(0) }) },
@@ -90,6 +92,19 @@ export default defineFlow({
       }),
     },
     resource: { block: handler({ name: "resource", execute: (_input, ctx) => caught(() => ctx.resources.get("missing")) }) },
+    tells: {
+      block: handler({
+        name: "tells",
+        execute: () => {
+          console.log(new Map([["a", { b: 1 }]]), new Set([1, 2]), [new Set()]);
+          console.assert(1 < 2, "not said");
+          console.assert(1 > 2, "order", { of: "things" });
+          console.log(made());
+        },
+      }),
+    },
+    unstorable: { block: sequencer({ name: "unstorable" }).map((value) => value)
+      .map(() => ({ of: new Set([1]) })) },
     sayings: {
       block: sequencer({ name: "sayings" })
         .tap(handler({

@@ -107,6 +107,7 @@ export default defineFlow({
     stepping: { block: sequencer({ name: 'stepping-then-told' }).step(stepping).step(told) },
     whole: { block: whole },
     asking: { block: asking },
+    askingForTools: { block: handler({ name: 'askingForTools', execute: async (_input, ctx: any) => (await ctx.resolveModel('small').generate({ messages: [] })).toolCalls }) },
     calculating: { block: calculating },
     calculatingTwice: { block: calculatingTwice },
     streaming: { block: streaming },

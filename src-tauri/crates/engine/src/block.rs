@@ -346,9 +346,12 @@ async fn choose(
 ) -> Result<Rc<Block>, FlowError> {
     let name = &cx.frame.block.name;
     let Returned::Block(block) = chosen else {
+        let chosen = chosen.into_data()?;
+        let told = chosen.as_value().map_or_else(|| "undefined".to_owned(), Value::to_string);
+        let names: Vec<&str> = routes.iter().map(|route| &*route.name).collect();
         return Err(FlowError::plain(format!(
-            "Router \"{name}\" selected invalid route \"{}\". Route must be one of declared candidates.",
-            chosen.into_data()?.to_json()
+            "Router \"{name}\" selected no route: execute must return one of its blocks ({}), not {told}",
+            names.join(", ")
         )));
     };
     let known = match validate {

@@ -110,6 +110,11 @@ pub trait Schema {
     /// The top-level fields, or `None` when the schema is not an object's.
     fn fields(&self) -> Option<&[Field]>;
 
+    /// Whether it lets other fields through on purpose, so that nobody need be told of them.
+    fn is_open(&self) -> bool {
+        false
+    }
+
     /// JSON Schema (draft 7) for forms and models.
     fn describe(&self) -> Value;
 

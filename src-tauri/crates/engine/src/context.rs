@@ -49,6 +49,9 @@ pub enum Change {
     Content(String),
 }
 
+/// How the log line of a failure begins that nobody waits for.
+pub const UNHANDLED: &str = "Unhandled promise rejection: ";
+
 enum Place {
     Shared(Rc<Container>),
     Durable(ScopeKey),
@@ -257,10 +260,10 @@ impl Context {
         for field in operation.touched(before) {
             let Some(value) = next.get(field) else { continue };
             let mut declared = false;
-            let mut closed = false;
+            let closed = schemas.iter().any(|schema| schema.fields().is_some())
+                && !schemas.iter().any(|schema| schema.is_open());
             for schema in schemas {
                 let Some(fields) = schema.fields() else { continue };
-                closed = true;
                 if !fields.iter().any(|known| known.name == field) {
                     continue;
                 }
@@ -305,6 +308,11 @@ impl Context {
     /// `console.*`.
     pub fn log(&self, level: &str, text: String) {
         self.record(EventKind::Logged { level: level.to_owned(), text });
+    }
+
+    /// A promise failed, and nobody waits for it.
+    pub fn unhandled(&self, told: &str) {
+        self.log("error", format!("{UNHANDLED}{told}"));
     }
 
     /// Records an event of this block.

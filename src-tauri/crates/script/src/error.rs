@@ -15,6 +15,8 @@ pub enum LoadErrorKind {
     Thrown,
     /// The flow's parts contradict each other.
     Conflict,
+    /// It loads, and is probably not what was meant.
+    Warning,
 }
 
 /// A flow file that does not load.

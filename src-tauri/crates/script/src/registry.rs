@@ -81,7 +81,7 @@ impl Registry {
             actions.insert(
                 name,
                 Action {
-                    input_schema: action.input_schema.map(|id| schema(vm, id, None)),
+                    input_schema: action.input_schema.map(|id| schema(vm, id)),
                     description: action.description,
                     block: self.block(action.block)?,
                     hooks: ActionHooks {
@@ -170,8 +170,8 @@ impl Registry {
             name: wire.name.as_str().into(),
             body,
             description: wire.description,
-            input_schema: wire.input_schema.map(|id| schema(vm, id, None)),
-            output_schema: wire.output_schema.map(|id| schema(vm, id, None)),
+            input_schema: wire.input_schema.map(|id| schema(vm, id)),
+            output_schema: wire.output_schema.map(|id| schema(vm, id)),
             state_schema: wire.state_schema.map(|state| state.build(vm)),
             expects: wire
                 .expects
@@ -351,6 +351,12 @@ impl Registry {
     }
 }
 
-pub(crate) fn schema(vm: &Rc<Vm>, id: u32, fields: Option<Vec<Field>>) -> SchemaRef {
-    Rc::new(ScriptSchema { vm: vm.clone(), id, fields })
+/// A schema of a value.
+pub(crate) fn schema(vm: &Rc<Vm>, id: u32) -> SchemaRef {
+    Rc::new(ScriptSchema { vm: vm.clone(), id, fields: None, open: false })
+}
+
+/// A schema of a state.
+pub(crate) fn state(vm: &Rc<Vm>, id: u32, fields: Option<Vec<Field>>, open: bool) -> SchemaRef {
+    Rc::new(ScriptSchema { vm: vm.clone(), id, fields, open })
 }

@@ -22,6 +22,8 @@ pub(crate) struct ScriptSchema {
     pub(crate) vm: Rc<Vm>,
     pub(crate) id: u32,
     pub(crate) fields: Option<Vec<Field>>,
+    /// Whether an object may have other fields.
+    pub(crate) open: bool,
 }
 
 #[derive(Deserialize)]
@@ -96,6 +98,10 @@ impl Schema for ScriptSchema {
 
     fn fields(&self) -> Option<&[Field]> {
         self.fields.as_deref()
+    }
+
+    fn is_open(&self) -> bool {
+        self.open
     }
 
     fn describe(&self) -> Value {

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::policies::WireConcurrency;
-use crate::registry::schema;
+use crate::registry::state;
 use crate::resources::WireResource;
 use crate::vm::Vm;
 
@@ -103,6 +103,7 @@ pub(crate) struct WireExpectation {
 pub(crate) struct WireState {
     pub(crate) id: u32,
     pub(crate) fields: Option<Vec<WireField>>,
+    pub(crate) open: bool,
 }
 
 impl WireState {
@@ -113,7 +114,7 @@ impl WireState {
                 .map(|field| Field { name: field.name, default: field.default, transient: field.transient })
                 .collect()
         });
-        schema(vm, self.id, fields)
+        state(vm, self.id, fields, self.open)
     }
 }
 

@@ -90,7 +90,10 @@ fn classified(error: FlowError) -> FlowError {
         _ => serde_json::Map::new(),
     };
     details.extend(error.status.map(|status| ("status".to_owned(), status.into())));
-    let cause = json!({ "name": error.name, "message": error.message, "code": error.code });
+    let mut cause = json!({ "name": error.name, "message": error.message });
+    if let Some(code) = error.code {
+        cause["code"] = code.into();
+    }
     details.entry("cause").or_insert(cause);
     FlowError {
         details: Some(details.into()),
