@@ -34,8 +34,6 @@ const classes: any[] = [
   NetworkError, TimeoutError, RateLimitError, ModelError, ProviderUnavailableError, ContextLengthError, ToolExecutionError, ScopeMutationTimeoutError,
 ];
 
-const made = () => new Error("just shown");
-
 export default defineFlow({
   kind: "errors",
   session: { stateSchema: z.object({ n: z.number().default(0) }) },
@@ -96,6 +94,7 @@ export default defineFlow({
       block: handler({
         name: "tells",
         execute: () => {
+          const made = () => new Error("just shown");
           console.log(new Map([["a", { b: 1 }]]), new Set([1, 2]), [new Set()]);
           console.assert(1 < 2, "not said");
           console.assert(1 > 2, "order", { of: "things" });

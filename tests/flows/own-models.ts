@@ -72,6 +72,8 @@ const streaming = generator({
       yield { type: 'reasoning_delta', delta: 'ink' };
       if (stepNumber === 0) return yield { type: 'finish', fullResult: { toolCalls: [{ toolCallId: 'one', toolName: 'search', args: { q: 'tea' } }] } };
       yield { type: 'text_delta', delta: 'he' };
+      // Pieces that come at once are one event.
+      await new Promise((done) => setTimeout(done, 80));
       yield { type: 'text_delta', delta: 'llo' };
       yield { type: 'finish', fullResult: { text: 'hello', finishReason: 'stop', usage: { promptTokens: 1, completionTokens: 2 } } };
     },

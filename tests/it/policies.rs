@@ -397,7 +397,7 @@ fn a_damaged_or_unwritable_database_is_named_and_left_alone() {
 fn a_session_forgets_by_age() {
     for (age, kept) in [("0", 1), ("'1ms'", 1), ("'7d'", 3), ("3_600_000", 3)] {
         let place = Place::with_flow(&format!(
-            "const say = handler({{ name: 'say', execute: async (text, ctx) => {{ const seen = ctx.session.items.all({{ itemTypes: ['message'] }}).length; ctx.emit.message(text); return seen; }} }});
+            "const say = handler({{ name: 'say', execute: async (text, ctx) => {{ const seen = ctx.session.items.all({{ itemTypes: ['message'] }}).length; ctx.emit.message(String(text)); return seen; }} }});
              export default defineFlow({{ kind: 'r', session: {{ retention: {{ maxAge: {age} }} }}, actions: {{ say: {{ block: say }} }} }});"
         ));
         for n in 0..3 {
