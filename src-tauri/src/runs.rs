@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use engine::event::RequestStatus;
 use engine::suspension::Reply;
-use runner::{ErrorInfo, Fault, Given, Json, Mock, RunOptions, Running, Workspace};
+use runner::{Edits, ErrorInfo, Fault, Given, Json, Mock, RunOptions, Running, Workspace};
 use serde_json::{Value, json};
 
-use crate::cli::args::{Models, Resume, Run};
+use crate::cli::args::{Fork, Models, Resume, Run};
 use crate::cli::{Outcome, Stop, exit, say};
 use crate::print;
 use crate::signals::Signals;
@@ -58,6 +58,13 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
 pub(crate) fn retry(workspace: &Arc<Workspace>, request: &str, models: &Models) -> Result<Outcome, Stop> {
     let (started, signals) = (Instant::now(), listen()?);
     let running = workspace.retry(request, &going_on(models))?;
+    wait(workspace, running, Wait { signals, started, events: false, after: 0 })
+}
+
+/// `flowglass fork`.
+pub(crate) fn fork(workspace: &Arc<Workspace>, fork: Fork, edits: Edits) -> Result<Outcome, Stop> {
+    let (started, signals) = (Instant::now(), listen()?);
+    let running = workspace.fork(&fork.request, &fork.at, edits, &going_on(&fork.models))?;
     wait(workspace, running, Wait { signals, started, events: false, after: 0 })
 }
 
@@ -118,6 +125,9 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     let mut result = json!({ "requestId": request_id, "sessionId": session_id, "status": ended.status });
     if let Some(output) = ended.output.as_value() {
         result["output"] = output.clone();
+    }
+    if let Some(from) = workspace.request(&request_id)?.forked_from {
+        result["forkedFrom"] = json!(from);
     }
     let pending = match ended.status {
         RequestStatus::Suspended => workspace.pending(&request_id)?,

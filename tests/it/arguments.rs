@@ -313,7 +313,10 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "defineFlow(any({ kind: \"k\", session: { stateSchema: z.array(z.number()) } }))",
         &["Flow \"k\"", "session.stateSchema", "z.object({ … })", "a schema of array"],
     ),
-    ("sequencer(any({ name: \"s\", durable: \"no\" }))", &["sequencer \"s\"", "durable", "true or false", "got \"no\""]),
+    (
+        "sequencer(any({ name: \"s\", durable: \"no\" }))",
+        &["sequencer \"s\"", "durable", "true or false", "got \"no\""],
+    ),
     ("seq.forEach(one, any({ maxConcurrency: 0 }))", &["forEach", "maxConcurrency", "at least 1", "got number 0"]),
     ("seq.forEachBackground(one, any({ concurrency: -1 }))", &["forEachBackground", "concurrency", "at least 1"]),
     (
@@ -367,31 +370,61 @@ fn written(mistake: &str) -> String {
 
 /// What a running block can give a method of `ctx` that it does not take, and what it is told.
 const CALLS: &[(&str, &str)] = &[
-    ("ctx.emit.message(5)", "TypeError: ctx.emit.message needs a text, or a list of parts like { type: \"output_text\", text: \"…\" }, got number 5"),
+    (
+        "ctx.emit.message(5)",
+        "TypeError: ctx.emit.message needs a text, or a list of parts like { type: \"output_text\", text: \"…\" }, got number 5",
+    ),
     ("ctx.emit.message()", "got undefined"),
-    ("ctx.emit.message([{ type: 'zzz' }])", "part [0] is of a type output_text, reasoning_text, output_audio, got type \"zzz\""),
+    (
+        "ctx.emit.message([{ type: 'zzz' }])",
+        "part [0] is of a type output_text, reasoning_text, output_audio, got type \"zzz\"",
+    ),
     ("ctx.emit.message([{ type: 'output_text' }])", "part [0] (output_text) needs a text in \"text\", got undefined"),
-    ("ctx.emit.message('x', { agentType: 'main' })", "TypeError: ctx.emit.message: agentType is \"primary\", \"sub\" or \"trace\", not \"main\""),
-    ("ctx.emit.message('x', { itemVisibility: { client: 'yes' } })", "itemVisibility is { client: boolean, history: boolean }"),
+    (
+        "ctx.emit.message('x', { agentType: 'main' })",
+        "TypeError: ctx.emit.message: agentType is \"primary\", \"sub\" or \"trace\", not \"main\"",
+    ),
+    (
+        "ctx.emit.message('x', { itemVisibility: { client: 'yes' } })",
+        "itemVisibility is { client: boolean, history: boolean }",
+    ),
     ("ctx.emit.message('x', 'primary')", "ctx.emit.message takes options like"),
     ("ctx.emit.component('', {})", "TypeError: ctx.emit.component needs the component's name, got \"\""),
     ("ctx.emit.component('x', {}, { key: 7 })", "ctx.emit.component: key must be a text, got number 7"),
     ("ctx.emit.status(5)", "TypeError: ctx.emit.status needs a text, or nothing, got number 5"),
-    ("ctx.emit.status('x', { backgroundTasks: -1 })", "backgroundTasks must be a whole number from 0 on, got number -1"),
-    ("ctx.session.pushState(undefined, 1)", "TypeError: ctx.session.pushState needs the field as a text, got undefined"),
+    (
+        "ctx.emit.status('x', { backgroundTasks: -1 })",
+        "backgroundTasks must be a whole number from 0 on, got number -1",
+    ),
+    (
+        "ctx.session.pushState(undefined, 1)",
+        "TypeError: ctx.session.pushState needs the field as a text, got undefined",
+    ),
     ("ctx.session.setStateRecord('a')", "TypeError: ctx.session.setStateRecord needs the key as a text, got undefined"),
     ("ctx.session.deleteStateRecord(null, 'k')", "ctx.session.deleteStateRecord needs the field as a text, got null"),
     ("ctx.session.setState([1])", "TypeError: ctx.session.setState needs an object, got an array of 1"),
-    ("ctx.session.setMetadata()", "TypeError: ctx.session.setMetadata needs an object like { title: \"…\" }, got undefined"),
+    (
+        "ctx.session.setMetadata()",
+        "TypeError: ctx.session.setMetadata needs an object like { title: \"…\" }, got undefined",
+    ),
     ("ctx.session.setMetadata({ title: 5 })", "ctx.session.setMetadata: title must be a text, got number 5"),
     ("ctx.session.setMetadata({ tags: 'x' })", "tags must be a list of texts, got \"x\""),
     ("ctx.session.setMetadata({ metadata: [] })", "metadata must be an object, got an empty array"),
-    ("ctx.session.appendJournal({ text: 'a', tags: 'no list' })", "ctx.session.appendJournal: tags must be a list of texts, got \"no list\""),
+    (
+        "ctx.session.appendJournal({ text: 'a', tags: 'no list' })",
+        "ctx.session.appendJournal: tags must be a list of texts, got \"no list\"",
+    ),
     ("ctx.session.appendJournal({ text: 'a', source: 5 })", "source must be a text, got number 5"),
     ("ctx.session.appendJournal()", "ctx.session.appendJournal needs { text: string }, got undefined"),
-    ("ctx.session.getJournal({ limit: -1 })", "TypeError: ctx.session.getJournal: limit must be a whole number from 0 on, got number -1"),
+    (
+        "ctx.session.getJournal({ limit: -1 })",
+        "TypeError: ctx.session.getJournal: limit must be a whole number from 0 on, got number -1",
+    ),
     ("ctx.session.getJournal({ limit: 'x' })", "got \"x\""),
-    ("ctx.session.items.all({ itemTypes: 'message' })", "itemTypes is a list of texts, like [\"message\"], not \"message\""),
+    (
+        "ctx.session.items.all({ itemTypes: 'message' })",
+        "itemTypes is a list of texts, like [\"message\"], not \"message\"",
+    ),
     ("ctx.getTarget(5)", "TypeError: ctx.getTarget needs a block or the name of one, got number 5"),
     ("ctx.getBlockOutput(undefined)", "TypeError: ctx.getBlockOutput needs a block or the name of one, got undefined"),
     ("ctx.wasRescued({})", "ctx.wasRescued needs a block or the name of one, got an empty object"),
@@ -427,7 +460,10 @@ fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
                   const s = sequencer({ name: 's', wholly: 'new' } as any).step(h);\n\
                   const g = generator({ name: 'g', model: 'm', prompt: 'p', maxIteration: 2 } as any);\n\
                   export default defineFlow({ kind: 'k', sesion: {}, actions: { go: { block: s }, ask: { block: g } } } as any);\n";
-    let place = Place::new().file("flows/k.ts", source).file("flows/none.ts", "import { defineFlow } from '@flow-state-dev/core';\nexport default defineFlow({ kind: 'none' });\n");
+    let place = Place::new().file("flows/k.ts", source).file(
+        "flows/none.ts",
+        "import { defineFlow } from '@flow-state-dev/core';\nexport default defineFlow({ kind: 'none' });\n",
+    );
     let answer = place.run(&["check"]);
     assert_eq!(answer.code, Some(0), "{answer}");
     let told = [

@@ -33,7 +33,8 @@ pub(crate) fn shown(shown: &Shown) -> String {
 /// The timeline as a tree with bars.
 pub(crate) fn timeline(shown: &Shown) -> String {
     const WIDTH: i64 = 32;
-    let start = shown.request.started_at;
+    // A fork has blocks that are older than itself, and a clock may be set back.
+    let start = shown.blocks.iter().map(|block| block.row.started_at).min().unwrap_or(shown.request.started_at);
     let ends = shown.blocks.iter().map(|block| block.row.started_at + block.row.duration_ms.unwrap_or(0));
     let span = (ends.max().unwrap_or(start) - start).max(1);
     let rows: Vec<_> = shown
@@ -42,7 +43,7 @@ pub(crate) fn timeline(shown: &Shown) -> String {
         .map(|block| {
             let row = &block.row;
             let depth = row.path.matches('/').count();
-            let from = (row.started_at - start) * (WIDTH - 1) / span;
+            let from = ((row.started_at - start) * (WIDTH - 1) / span).clamp(0, WIDTH - 1);
             let length =
                 (row.duration_ms.unwrap_or(span - (row.started_at - start)) * WIDTH / span).clamp(1, WIDTH - from);
             let bar: String = " ".repeat(from as usize) + &"█".repeat(length as usize);

@@ -273,6 +273,14 @@ export type FlowRow = {
 	error?: LoadError | null,
 };
 
+/**  Where a fork leaves the request it comes from. */
+export type ForkedFrom = {
+	/**  The other request. */
+	requestId: string,
+	/**  The last event they have in common. */
+	seq: number | null,
+};
+
 /**  An item, with the fields of its type beside the common ones. */
 export type Item = {
 	/**  Unique in the workspace. */
@@ -409,6 +417,8 @@ export type RequestRow = {
 	durationMs?: number | null,
 	/**  The request it tries again. */
 	retryOf?: string | null,
+	/**  What it is a fork of. */
+	forkedFrom?: ForkedFrom | null,
 	/**  What failed it. */
 	error?: ErrorInfo | null,
 	/**  Whether models were mocked. */

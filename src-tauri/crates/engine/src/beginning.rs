@@ -39,6 +39,7 @@ impl Run {
                 retry_of: asked.retry_of.clone(),
                 owner: asked.owner.clone(),
                 claim: asked.claim.clone(),
+                forked_from: None,
                 retention: self.flow.settings.retention,
             },
         );

@@ -130,6 +130,10 @@ pub(crate) fn try_block(
                     Recalled::Unsettled(end) => recorded = Some(end),
                 }
             }
+            // A chain that is gone through again has nothing new of its own.
+            if !matches!(block.body, Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. }) {
+                run.bring_up_all(parent.as_ref());
+            }
             let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
             let versions = run.see_records(&frame)?;
             run.record(
@@ -345,14 +349,11 @@ async fn choose(
     input: &Data,
 ) -> Result<Rc<Block>, FlowError> {
     let name = &cx.frame.block.name;
+    let invalid = |told: String| FlowError::plain(format!("Router \"{name}\" selected {told}"));
     let Returned::Block(block) = chosen else {
-        let chosen = chosen.into_data()?;
-        let told = chosen.as_value().map_or_else(|| "undefined".to_owned(), Value::to_string);
-        let names: Vec<&str> = routes.iter().map(|route| &*route.name).collect();
-        return Err(FlowError::plain(format!(
-            "Router \"{name}\" selected no route: execute must return one of its blocks ({}), not {told}",
-            names.join(", ")
-        )));
+        let chosen = chosen.into_data()?.as_value().map_or_else(|| "undefined".to_owned(), Value::to_string);
+        let names = routes.iter().map(|route| &*route.name).collect::<Vec<_>>().join(", ");
+        return Err(invalid(format!("no route: execute must return one of its blocks ({names}), not {chosen}")));
     };
     let known = match validate {
         Some(validate) => {
@@ -364,10 +365,7 @@ async fn choose(
     if known {
         return Ok(block);
     }
-    Err(FlowError::plain(format!(
-        "Router \"{name}\" selected invalid route \"{}\". Route must be one of declared candidates.",
-        block.name
-    )))
+    Err(invalid(format!("invalid route \"{}\". Route must be one of declared candidates.", block.name)))
 }
 
 /// A fixed text, or what the author's function makes of the input.

@@ -81,6 +81,17 @@ pub enum Answer {
     Block(Arc<str>),
 }
 
+/// Where a fork leaves the request it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct ForkedFrom {
+    /// The other request.
+    pub request_id: String,
+    /// The last event they have in common.
+    #[specta(type = f64)]
+    pub seq: Seq,
+}
+
 /// What a request ended as, or is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
@@ -241,6 +252,9 @@ pub enum EventKind {
         /// What no other request may hold while this one runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         claim: Option<Claim>,
+        /// What it is a fork of; the events up to that one are those of the other request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        forked_from: Option<ForkedFrom>,
         /// Which earlier requests its session keeps in sight from here on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retention: Option<Retention>,
@@ -371,6 +385,15 @@ pub enum EventKind {
     JournalAppended { entry: Value },
     /// `ctx.session.setMetadata`.
     MetadataSet { metadata: Value },
+    /// A fork goes on as if a block that ended had given this.
+    OutputEdited { output: Recorded },
+    /// A fork goes on as if the block had also written this: to the request's state, or to that of the
+    /// sequencer or block at a path around it.
+    StateEdited {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<String>,
+        operation: Operation,
+    },
     /// The engine has something to say: an undeclared key, a stored value today's schema refuses.
     Noted { text: String },
 }
@@ -418,6 +441,8 @@ kinds! {
     Logged => "logged",
     JournalAppended => "journal_appended",
     MetadataSet => "metadata_set",
+    OutputEdited => "output_edited",
+    StateEdited => "state_edited",
     Noted => "noted",
 }
 

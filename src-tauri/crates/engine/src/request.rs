@@ -62,6 +62,27 @@ pub struct Asked {
     pub retry_of: Option<String>,
     /// What must not run at the same time.
     pub claim: Option<Claim>,
+    /// The session of a fork, whose users and projects are copies.
+    pub fork: Option<Arc<str>>,
+}
+
+impl Asked {
+    /// The key of a session, a user or a project; the last may be absent.
+    pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
+        match kind {
+            ScopeKind::Session => Some(ScopeKey::new(kind, self.session.clone())),
+            ScopeKind::User => Some(self.around(kind, &self.user)),
+            ScopeKind::Project => self.project.as_ref().map(|id| self.around(kind, id)),
+            _ => None,
+        }
+    }
+
+    fn around(&self, kind: ScopeKind, id: &Arc<str>) -> ScopeKey {
+        match &self.fork {
+            Some(fork) => ScopeKey::overlay(kind, id, fork),
+            None => ScopeKey::new(kind, id.clone()),
+        }
+    }
 }
 
 /// How a request ended.
@@ -137,6 +158,8 @@ pub struct Run {
     pub(crate) is_waiting: Cell<bool>,
     /// How the request stood when it was taken up.
     stood: RequestStatus,
+    /// Whether anything was written to its own state before that.
+    pub(crate) had_state: bool,
     /// Where a replay takes its effects from.
     pub(crate) tape: Option<Rc<Tape>>,
     stamps: Cell<u64>,
@@ -186,9 +209,8 @@ impl Run {
         let mut state = State::default();
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
-        let memo = Memo::read(&request, events, answers);
+        let memo = Memo::read(events, answers);
         let container = Container::new(key, Vec::new(), state, 0);
-        container.count_from(version_after(events));
         let attempts = memo.attempts.clone();
         let notes = note::counting(events).flat_map(Note::of).collect();
         Rc::new(Run {
@@ -210,6 +232,7 @@ impl Run {
             used_answers: RefCell::default(),
             is_waiting: Cell::new(false),
             stood,
+            had_state: has_state(events),
             tape: None,
             usage: RefCell::new(Usage::of(events)),
             once: RefCell::new(run_once(events)),
@@ -355,12 +378,7 @@ impl Run {
 
     /// The key of a durable scope of this request; the project may be absent.
     pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
-        match kind {
-            ScopeKind::Session => Some(ScopeKey::new(kind, self.asked.session.clone())),
-            ScopeKind::User => Some(ScopeKey::new(kind, self.asked.user.clone())),
-            ScopeKind::Project => self.asked.project.clone().map(|id| ScopeKey::new(kind, id)),
-            _ => None,
-        }
+        self.asked.durable_key(kind)
     }
 
     /// Every declaration of a scope's state.
@@ -394,13 +412,11 @@ impl Run {
     }
 }
 
-/// The newest version of the request's own state.
-fn version_after(events: &[Event]) -> u64 {
-    let versions = events.iter().filter_map(|event| match &event.kind {
-        EventKind::StateChanged { scope, version, .. } if scope.kind == ScopeKind::Request => Some(*version),
-        _ => None,
-    });
-    versions.max().unwrap_or(0)
+/// Whether these events wrote to the request's own state.
+fn has_state(events: &[Event]) -> bool {
+    events
+        .iter()
+        .any(|event| matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind == ScopeKind::Request))
 }
 
 /// What `ctx.runOnce` answered in an earlier part of the request.

@@ -74,6 +74,12 @@ pub struct ScopeKey {
 }
 
 impl ScopeKey {
+    /// A user's or a project's record as the sessions of a fork see it: a copy of their own, so that an
+    /// experiment never writes to the real one.
+    pub fn overlay(kind: ScopeKind, id: &str, fork: &str) -> Self {
+        ScopeKey::new(kind, format!("{id}~{fork}"))
+    }
+
     /// The scope of this kind and id.
     pub fn new(kind: ScopeKind, id: impl Into<Arc<str>>) -> Self {
         ScopeKey { kind, id: id.into() }

@@ -8,7 +8,9 @@ pub mod blocks;
 pub mod diff;
 pub mod history;
 pub mod items;
+pub mod place;
 pub mod retention;
+pub mod search;
 pub mod shape;
 pub mod snapshots;
 pub mod suspensions;
@@ -59,6 +61,7 @@ impl<'a> Events<'a> {
     fn held_by(&self, seq: Seq) -> Option<&'a Recorded> {
         match &self.get(seq)?.kind {
             EventKind::RequestStarted { input, .. } | EventKind::BlockInput { input } => Some(input),
+            EventKind::OutputEdited { output } => Some(output),
             EventKind::BlockFinished { output, .. } => output.as_ref(),
             _ => None,
         }

@@ -15,6 +15,7 @@ use engine::data::Data;
 use engine::effects::ModelCall;
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus};
+use engine::flow::Flow;
 use engine::log::{AppendError, Log};
 use engine::request::{Asked, Earlier, Run};
 use engine::suspension::Resolved;
@@ -73,11 +74,22 @@ pub(crate) struct Before {
     pub(crate) answers: Vec<Resolved>,
     /// Whether the input was parsed by its schema already.
     pub(crate) is_parsed: bool,
+    /// Writes the first events of a request that begins as a part of another, and answers all it then has.
+    pub(crate) opening: Option<Opening>,
 }
+
+/// See [`Before::opening`].
+pub(crate) type Opening = Box<dyn FnOnce(&Asked, &Flow) -> Result<Vec<Event>, Fault> + Send>;
 
 impl Default for Before {
     fn default() -> Self {
-        Before { events: Vec::new(), stood: RequestStatus::Interrupted, answers: Vec::new(), is_parsed: false }
+        Before {
+            events: Vec::new(),
+            stood: RequestStatus::Interrupted,
+            answers: Vec::new(),
+            is_parsed: false,
+            opening: None,
+        }
     }
 }
 
@@ -129,8 +141,11 @@ fn run(mut job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::
 
 /// Runs a request to its end. A fault means that it was not accepted.
 fn carry_out(job: Job, accepted: &mpsc::Sender<Result<(), Fault>>) -> Result<Ended, Fault> {
-    let Job { workspace, good, mut asked, mock, config, trust, before, log, mut abort, wish, gone: _ } = job;
+    let Job { workspace, good, mut asked, mock, config, trust, mut before, log, mut abort, wish, gone: _ } = job;
     let (loaded, flow) = prepare(&workspace, &good, config.script_limits(), &mut asked, &before)?;
+    if let Some(opening) = before.opening.take() {
+        before.events = opening(&asked, &flow)?;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mock = mock.map(MockModels::new);
     if let Some(mock) = &mock {
@@ -194,7 +209,8 @@ pub(crate) fn prepare(
         })?;
     }
     // The recorded input of an older request was parsed when it was accepted.
-    if let Some(schema) = action.input_schema.as_ref().filter(|_| is_new && !before.is_parsed) {
+    let is_given = is_new || before.opening.is_some();
+    if let Some(schema) = action.input_schema.as_ref().filter(|_| is_given && !before.is_parsed) {
         let given = asked.input != Data::UNDEFINED;
         asked.input =
             schema.parse(&asked.input).map_err(|issues| refused_input(&flow.kind, &asked.action, issues, given))?;

@@ -2,15 +2,22 @@
 
 mod abort;
 mod answers;
+mod check;
 mod checkpoints;
+mod clear;
 mod client;
+mod expiry;
 mod follow;
+mod fork;
 mod items;
 mod journal;
 mod look;
+mod moving;
 mod records;
 mod replay;
 mod resume;
+mod search;
+mod writers;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -37,6 +44,7 @@ use crate::watch::{Watch, watch};
 use crate::world::now_ms;
 
 pub use answers::Given;
+pub use fork::Edits;
 
 /// How to open a workspace.
 #[derive(Clone, Debug, Default)]
@@ -123,14 +131,9 @@ pub struct Workspace {
 impl Workspace {
     /// Opens a folder and its database. Flows are loaded when they are first asked for.
     pub fn open(options: OpenOptions) -> Result<Arc<Workspace>, Fault> {
-        let dir = std::fs::canonicalize(&options.dir).map_err(|error| {
-            Fault::invalid(format!("workspace {} cannot be opened: {error}", options.dir.display()))
-        })?;
-        if !dir.is_dir() {
-            return Err(Fault::invalid(format!("workspace {} is not a folder", dir.display())));
-        }
+        let dir = folder(&options.dir)?;
         let config = Config::read(&dir)?;
-        let data = options.data.unwrap_or_else(|| dir.join(".flowglass/flowglass.db"));
+        let data = options.data.unwrap_or_else(|| default_data(&dir));
         let locks = lock_folder(&data);
         let durability = options.durability.or(config.durability).unwrap_or(Durability::Process);
         let store = Store::open(
@@ -282,6 +285,7 @@ impl Workspace {
             return Err(Fault::refused(format!("request id \"{request}\" is already in use")));
         }
         let (mock, origin) = self.mock_of(&options.mock, &good.bundle.file)?;
+        let fork = self.fork_of(&session)?;
         let asked = Asked {
             request: request.into(),
             action: options.action,
@@ -294,6 +298,7 @@ impl Workspace {
             owner: self.owner.name().to_owned(),
             retry_of: None,
             claim: None,
+            fork,
         };
         self.start(good, asked, mock, Before::default())
     }
@@ -359,8 +364,9 @@ impl Workspace {
             status,
             started_at: row.started_at,
             finished_at: row.finished_at,
-            duration_ms: row.finished_at.map(|end| end - row.started_at),
+            duration_ms: row.finished_at.map(|end| span(row.started_at, end)),
             retry_of: row.retry_of,
+            forked_from: row.forked_from,
             error: row.error.as_ref().map(ErrorInfo::from),
             mock: row.mock.is_some(),
             last_seq: row.last_seq,
@@ -387,6 +393,21 @@ impl Workspace {
             forked_from: row.forked_from,
         }
     }
+}
+
+/// A workspace's folder by its full path.
+fn folder(dir: &std::path::Path) -> Result<PathBuf, Fault> {
+    let full = std::fs::canonicalize(dir)
+        .map_err(|error| Fault::invalid(format!("workspace {} cannot be opened: {error}", dir.display())))?;
+    match full.is_dir() {
+        true => Ok(full),
+        false => Err(Fault::invalid(format!("workspace {} is not a folder", full.display()))),
+    }
+}
+
+/// Where a workspace has its database unless another is named.
+fn default_data(dir: &std::path::Path) -> PathBuf {
+    dir.join(".flowglass/flowglass.db")
 }
 
 /// Where processes that share a database keep their locks: beside it, under a name of its own.

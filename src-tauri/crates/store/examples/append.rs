@@ -153,6 +153,7 @@ fn started() -> EventKind {
         retry_of: None,
         owner: "bench".into(),
         claim: None,
+        forked_from: None,
         retention: None,
     }
 }

@@ -34,6 +34,8 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         EventKind::Suspended(asking) => {
             optional(&asking.data) + asking.message.as_deref().map_or(0, text_bytes) + optional(&asking.resume_schema)
         }
+        EventKind::OutputEdited { output } => recorded(output),
+        EventKind::StateEdited { operation: change, .. } => operation(change),
         EventKind::SuspensionResolved(resolved) => optional(&resolved.data),
         EventKind::RequestResumed { .. }
         | EventKind::SuspensionReopened { .. }

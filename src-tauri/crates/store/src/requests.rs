@@ -2,7 +2,7 @@
 
 use engine::data::from_json;
 use engine::error::FlowError;
-use engine::event::{RequestStatus, Seq};
+use engine::event::{ForkedFrom, RequestStatus, Seq};
 use engine::resource::record::{self, Address, Place};
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use crate::Store;
 use crate::error::Error;
 use crate::query::Filter;
+use crate::sessions::LINEAGE;
 
 /// Which requests; newest first.
 #[derive(Clone, Debug, Default)]
@@ -56,17 +57,20 @@ pub struct RequestRow {
     pub last_seq: Seq,
     /// What failed it.
     pub error: Option<FlowError>,
+    /// What it is a fork of.
+    pub forked_from: Option<ForkedFrom>,
 }
 
-const REQUESTS: &str = "SELECT r.id, s.id, r.flow, r.action, r.user, r.project, r.status, r.owner, r.mock, r.retry_of,
-    r.started_at, r.finished_at, (SELECT max(e.seq) FROM event e WHERE e.request = r.n), r.error
-    FROM request r JOIN session s ON s.n = r.session";
+const COLUMNS: &str = "SELECT r.id, s.id, r.flow, r.action, r.user, r.project, r.status, r.owner, r.mock, r.retry_of,
+    r.started_at, r.finished_at, (SELECT max(e.seq) FROM event e WHERE e.request = r.n), r.error, r.forked_from,
+    r.forked_at";
+const FROM: &str = "FROM request r JOIN session s ON s.n = r.session";
 
 impl Store {
     /// One request.
     pub fn request(&self, id: &str) -> Result<Option<RequestRow>, Error> {
         self.read(|connection| {
-            let mut statement = connection.prepare_cached(&format!("{REQUESTS} WHERE r.id = ?1"))?;
+            let mut statement = connection.prepare_cached(&format!("{COLUMNS} {FROM} WHERE r.id = ?1"))?;
             let mut rows = statement.query((id,))?;
             rows.next()?.map(request).transpose()
         })
@@ -77,7 +81,7 @@ impl Store {
         let mut filter = Filter::default();
         filter.and("s.id = ?", query.session.clone());
         filter.and_status(query.status);
-        let sql = filter.select(REQUESTS, "r.n DESC", query.limit, query.offset);
+        let sql = filter.select(&format!("{COLUMNS} {FROM}"), "r.n DESC", query.limit, query.offset);
         self.read(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
             let mut rows = statement.query(params_from_iter(&filter.values))?;
@@ -89,10 +93,24 @@ impl Store {
         })
     }
 
+    /// The requests that a session has: its own, and of a fork also those that came before it in the session
+    /// it comes from. Oldest first.
+    pub fn requests_of(&self, session: &str) -> Result<Vec<RequestRow>, Error> {
+        let sql = format!(
+            "{LINEAGE} {COLUMNS} FROM line JOIN request r ON r.session = line.session AND r.n < line.before
+             JOIN session s ON s.n = r.session ORDER BY r.n"
+        );
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let rows = statement.query_map((session,), |row| Ok(request(row)))?;
+            rows.map(|row| row?).collect()
+        })
+    }
+
     /// The requests that ever asked somebody something (of one session), newest first.
     pub fn requests_that_asked(&self, session: Option<&str>) -> Result<Vec<RequestRow>, Error> {
         let sql = format!(
-            "{REQUESTS} WHERE (?1 IS NULL OR s.id = ?1)
+            "{COLUMNS} {FROM} WHERE (?1 IS NULL OR s.id = ?1)
              AND EXISTS (SELECT 1 FROM event e WHERE e.request = r.n AND e.kind = 'suspended') ORDER BY r.n DESC"
         );
         self.read(|connection| {
@@ -107,16 +125,21 @@ impl Store {
     /// sequencers and blocks as they appeared, then resources by name.
     pub fn scopes_of(&self, id: &str) -> Result<Vec<ScopeKey>, Error> {
         self.read(|connection| {
-            let row: Option<(i64, String, String, Option<String>)> = connection
+            let row: Option<(i64, String, String, Option<String>, bool)> = connection
                 .prepare_cached(
-                    "SELECT r.n, s.id, r.user, r.project FROM request r JOIN session s ON s.n = r.session
-                     WHERE r.id = ?1",
+                    "SELECT r.n, s.id, r.user, r.project, s.forked_from IS NOT NULL FROM request r
+                     JOIN session s ON s.n = r.session WHERE r.id = ?1",
                 )?
-                .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+                .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
                 .optional()?;
-            let Some((n, session, user, project)) = row else { return Ok(Vec::new()) };
-            let mut around = vec![ScopeKey::new(ScopeKind::Session, session), ScopeKey::new(ScopeKind::User, user)];
-            around.extend(project.map(|project| ScopeKey::new(ScopeKind::Project, project)));
+            let Some((n, session, user, project, is_fork)) = row else { return Ok(Vec::new()) };
+            let of = |kind, id: String| match is_fork {
+                true => ScopeKey::overlay(kind, &id, &session),
+                false => ScopeKey::new(kind, id),
+            };
+            let mut around = vec![of(ScopeKind::User, user)];
+            around.extend(project.map(|project| of(ScopeKind::Project, project)));
+            around.push(ScopeKey::new(ScopeKind::Session, session));
             let mut scopes = own_scopes(connection, n)?;
             for scope in around {
                 scopes.extend(resources(connection, &scope)?);
@@ -134,14 +157,25 @@ impl Store {
         self.read(|connection| resources(connection, scope))
     }
 
-    /// Users that ran something, by name.
-    pub fn users(&self) -> Result<Vec<String>, Error> {
-        self.names("SELECT DISTINCT user FROM request ORDER BY user")
+    /// As [`resources_of`](Self::resources_of), with the indexes of collections.
+    pub fn resource_records_of(&self, scope: &ScopeKey) -> Result<Vec<ScopeKey>, Error> {
+        self.read(|connection| resource_records(connection, scope))
     }
 
-    /// Projects that something ran in, by name.
+    /// Users that ran something, or left something behind, by name; their copies in forks are none.
+    pub fn users(&self) -> Result<Vec<String>, Error> {
+        self.names(
+            "SELECT user FROM request
+             UNION SELECT id FROM scope WHERE kind = 'user' AND instr(id, '~fork_') = 0 ORDER BY 1",
+        )
+    }
+
+    /// Projects that something ran in, or left something in, by name.
     pub fn projects(&self) -> Result<Vec<String>, Error> {
-        self.names("SELECT DISTINCT project FROM request WHERE project IS NOT NULL ORDER BY project")
+        self.names(
+            "SELECT project FROM request WHERE project IS NOT NULL
+             UNION SELECT id FROM scope WHERE kind = 'project' AND instr(id, '~fork_') = 0 ORDER BY 1",
+        )
     }
 
     fn names(&self, sql: &str) -> Result<Vec<String>, Error> {
@@ -169,7 +203,7 @@ fn own_scopes(connection: &Connection, request: i64) -> Result<Vec<ScopeKey>, Er
     Ok(scopes)
 }
 
-fn resources(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>, Error> {
+fn resource_records(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>, Error> {
     let prefix = record::prefix(scope);
     // After an owner comes `/` and a path, or `:` and a flow; each range ends at the next character.
     let mut statement = connection.prepare_cached(
@@ -177,13 +211,12 @@ fn resources(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>,
          AND (id >= ?1 || '/' AND id < ?1 || '0' OR id >= ?1 || ':' AND id < ?1 || ';') ORDER BY id",
     )?;
     let rows = statement.query_map((prefix,), |row| row.get::<_, String>(0))?;
-    let mut found = Vec::new();
-    for id in rows {
-        let id = id?;
-        if Address::parse(&id).is_some_and(|address| !matches!(address.place, Place::Index(_))) {
-            found.push(ScopeKey::new(ScopeKind::Resource, id));
-        }
-    }
+    rows.map(|id| Ok(ScopeKey::new(ScopeKind::Resource, id?))).collect()
+}
+
+fn resources(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>, Error> {
+    let mut found = resource_records(connection, scope)?;
+    found.retain(|key| Address::parse(&key.id).is_some_and(|address| !matches!(address.place, Place::Index(_))));
     Ok(found)
 }
 
@@ -204,5 +237,9 @@ fn request(row: &Row<'_>) -> Result<RequestRow, Error> {
         finished_at: row.get(11)?,
         last_seq: row.get(12)?,
         error: error.map(|text| from_json(&text)).transpose()?,
+        forked_from: match (row.get::<_, Option<String>>(14)?, row.get::<_, Option<u64>>(15)?) {
+            (Some(request_id), Some(seq)) => Some(ForkedFrom { request_id, seq }),
+            _ => None,
+        },
     })
 }

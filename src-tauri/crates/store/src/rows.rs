@@ -2,7 +2,7 @@
 //!
 //! Counters that move with every event are not kept here but once a transaction, by `batch`.
 
-use engine::event::{Event, EventKind, RequestStatus};
+use engine::event::{Event, EventKind, ForkedFrom, RequestStatus};
 use rusqlite::{Connection, params};
 
 use crate::error::Error;
@@ -11,24 +11,44 @@ use crate::live::Request;
 /// Makes the row of a request, and of its session if that is new.
 pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<Request, Error> {
     let EventKind::RequestStarted {
-        flow, action, session, user, project, ephemeral, mock, retry_of, owner, claim, ..
+        flow,
+        action,
+        session,
+        user,
+        project,
+        ephemeral,
+        mock,
+        retry_of,
+        owner,
+        claim,
+        forked_from,
+        ..
     } = &event.kind
     else {
         return Err(Error::Damaged(format!("request \"{id}\" does not begin with request_started")));
     };
     connection
         .prepare_cached(
-            "INSERT INTO session (id, flow, user, project, ephemeral, created_at, updated_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO session (id, flow, user, project, ephemeral, created_at, updated_at, forked_from)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7) ON CONFLICT (id) DO NOTHING",
         )?
-        .execute((&**session, flow, &**user, project.as_deref(), ephemeral, event.at))?;
+        .execute((
+            &**session,
+            flow,
+            &**user,
+            project.as_deref(),
+            ephemeral,
+            event.at,
+            forked_from.as_ref().map(|from| &from.request_id),
+        ))?;
     let session_n: i64 =
         connection.prepare_cached("SELECT n FROM session WHERE id = ?1")?.query_row((&**session,), |row| row.get(0))?;
     connection
         .prepare_cached(
             "INSERT INTO request
-             (id, session, flow, action, user, project, status, owner, mock, retry_of, started_at, claim)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+             (id, session, flow, action, user, project, status, owner, mock, retry_of, started_at, claim,
+              forked_from, forked_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
         .execute(params![
             id,
@@ -42,7 +62,9 @@ pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<
             mock,
             retry_of,
             event.at,
-            claim.as_ref().map(|claim| &*claim.key)
+            claim.as_ref().map(|claim| &*claim.key),
+            forked_from.as_ref().map(|from| &from.request_id),
+            forked_from.as_ref().map(|from| from.seq)
         ])?;
     let n = connection.last_insert_rowid();
     connection
@@ -86,13 +108,7 @@ pub(crate) fn follow(connection: &Connection, request: &Request, event: &Event, 
             Ok(())
         }
         EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. } => {
-            if let EventKind::MetadataSet { metadata } = &event.kind
-                && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
-            {
-                connection
-                    .prepare_cached("UPDATE session SET title = ?2 WHERE n = ?1")?
-                    .execute((request.session, title))?;
-            }
+            follow_title(connection, request, &event.kind)?;
             connection
                 .prepare_cached("INSERT INTO journal (session, event) VALUES (?1, ?2)")?
                 .execute((request.session, row))?;
@@ -100,6 +116,16 @@ pub(crate) fn follow(connection: &Connection, request: &Request, event: &Event, 
         }
         _ => Ok(()),
     }
+}
+
+/// Gives a session the title that an event sets.
+pub(crate) fn follow_title(connection: &Connection, request: &Request, kind: &EventKind) -> Result<(), Error> {
+    if let EventKind::MetadataSet { metadata } = kind
+        && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
+    {
+        connection.prepare_cached("UPDATE session SET title = ?2 WHERE n = ?1")?.execute((request.session, title))?;
+    }
+    Ok(())
 }
 
 fn set_status(
@@ -114,4 +140,31 @@ fn set_status(
         .prepare_cached("UPDATE request SET status = ?2, finished_at = ?3, error = ?4 WHERE n = ?1")?
         .execute((request.n, status.as_str(), finished_at, error))?;
     Ok(())
+}
+
+/// Gives a fork the events that it has in common with the request it comes from. What they did to state
+/// stays with that one: a fork's own records begin where they were. Their ids follow `last`. Answers how
+/// many events and items.
+pub(crate) fn copy(connection: &Connection, request: i64, from: &ForkedFrom, last: i64) -> Result<(i64, i64), Error> {
+    let events = connection
+        .prepare_cached(
+            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body)
+             SELECT ?4 + e.seq - 1, ?1, e.seq, e.at, e.kind, e.path, e.attempt, e.body FROM event e JOIN request r ON r.n = e.request
+             WHERE r.id = ?2 AND e.seq BETWEEN 2 AND ?3 ORDER BY e.seq",
+        )?
+        .execute((request, &from.request_id, from.seq, last))?;
+    let session = "(SELECT session FROM request WHERE n = ?1)";
+    connection
+        .prepare_cached(&format!(
+            "INSERT INTO journal (session, event) SELECT {session}, id FROM event
+             WHERE request = ?1 AND kind IN ('journal_appended', 'metadata_set') ORDER BY seq"
+        ))?
+        .execute((request,))?;
+    let items = connection
+        .prepare_cached(
+            "SELECT count(*) FROM event WHERE request = ?1 AND kind = 'item_added'
+             AND coalesce(json_extract(body, '$.item.transient'), 0) = 0",
+        )?
+        .query_row((request,), |row| row.get(0))?;
+    Ok((events as i64, items))
 }

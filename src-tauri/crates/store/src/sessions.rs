@@ -77,6 +77,13 @@ pub struct Note {
     pub entry: Value,
 }
 
+/// The sessions that a session has requests of: itself, and those that it is a fork of, each with the
+/// first request that is not of it any more. `?1` is the session's id.
+pub(crate) const LINEAGE: &str = "WITH RECURSIVE line (session, before) AS (
+        SELECT n, 9223372036854775807 FROM session WHERE id = ?1
+        UNION ALL
+        SELECT r.session, r.n FROM line JOIN session s ON s.n = line.session JOIN request r ON r.id = s.forked_from)";
+
 const SESSIONS: &str = "SELECT s.id, s.flow, s.user, s.project, s.title, s.ephemeral, s.requests, s.items,
     r.status, r.owner, s.created_at, s.updated_at, s.forked_from
     FROM session s JOIN request r ON r.n = s.last_request";
@@ -119,10 +126,12 @@ impl Store {
     /// functions that had returned.
     pub fn notes_of(&self, session: &str, wanted: NoteKind) -> Result<Vec<Note>, Error> {
         self.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT r.id, e.seq, e.at, p.text, e.body FROM journal j JOIN event e ON e.id = j.event
-                 JOIN request r ON r.n = e.request LEFT JOIN path p ON p.n = e.path
-                 WHERE j.session = (SELECT n FROM session WHERE id = ?1) AND e.kind = ?2
+            let mut statement = connection.prepare_cached(&format!(
+                "{LINEAGE}
+                 SELECT r.id, e.seq, e.at, p.text, e.body FROM line JOIN journal j ON j.session = line.session
+                 JOIN event e ON e.id = j.event
+                 JOIN request r ON r.n = e.request AND r.n < line.before LEFT JOIN path p ON p.n = e.path
+                 WHERE e.kind = ?2
                  AND (e.path IS NULL OR EXISTS (SELECT 1 FROM event f WHERE f.request = e.request AND f.seq > e.seq
                      AND f.path = e.path AND f.attempt = e.attempt AND f.kind = 'block_finished'
                      AND json_extract(f.body, '$.outcome') IN ('completed', 'failed'))
@@ -132,8 +141,8 @@ impl Store {
                    AND NOT EXISTS (SELECT 1 FROM event f WHERE f.request = e.request AND f.seq > e.seq
                      AND f.path = e.path AND f.attempt = e.attempt AND f.kind = 'block_finished'
                      AND json_extract(f.body, '$.outcome') = 'abandoned')))
-                 ORDER BY j.event",
-            )?;
+                 ORDER BY r.n, j.event"
+            ))?;
             let mut rows = statement.query((session, wanted.event()))?;
             let mut notes = Vec::new();
             while let Some(row) = rows.next()? {

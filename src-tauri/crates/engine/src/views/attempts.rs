@@ -23,6 +23,7 @@ enum End {
 /// The attempts of a request.
 pub struct Attempts {
     ends: HashMap<(Arc<str>, u32), End>,
+    began: HashMap<(Arc<str>, u32), Seq>,
     kept: HashSet<Seq>,
     again: HashSet<Seq>,
     /// The attempts that count, by path, in order; a replay makes them one after another.
@@ -32,8 +33,13 @@ pub struct Attempts {
 impl Attempts {
     /// Reads a log.
     pub fn read(events: &[Event]) -> Self {
-        let mut all =
-            Attempts { ends: HashMap::new(), kept: HashSet::new(), again: HashSet::new(), order: HashMap::new() };
+        let mut all = Attempts {
+            ends: HashMap::new(),
+            began: HashMap::new(),
+            kept: HashSet::new(),
+            again: HashSet::new(),
+            order: HashMap::new(),
+        };
         // Failed attempts since the last resume, and those before it.
         let (mut open_failures, mut failed) = (HashSet::new(), HashSet::new());
         for event in events {
@@ -45,7 +51,10 @@ impl Attempts {
             };
             let key = (path.clone(), event.attempt);
             match &event.kind {
-                EventKind::BlockStarted { .. } => drop(all.ends.insert(key, End::Cut)),
+                EventKind::BlockStarted { .. } => {
+                    all.began.insert(key.clone(), event.seq);
+                    all.ends.insert(key, End::Cut);
+                }
                 EventKind::BlockFinished { memoized: true, .. } => drop(all.ends.insert(key, End::Memoized)),
                 EventKind::BlockFinished { outcome: Outcome::Suspended, .. } => {}
                 EventKind::BlockFinished { outcome, .. } => {
@@ -78,11 +87,14 @@ impl Attempts {
     /// attempt that was cut off belongs to the next that counts.
     pub fn place(&self, event: &Event) -> Option<usize> {
         let path = event.path.as_ref()?;
-        if self.again.contains(&event.seq) {
+        let key = (path.clone(), event.attempt);
+        // What stands before its block begins belongs to the request: the user's message.
+        let is_before = self.began.get(&key).is_none_or(|began| event.seq < *began);
+        if is_before || self.again.contains(&event.seq) {
             return None;
         }
         let order = self.order.get(path).map(Vec::as_slice).unwrap_or_default();
-        match self.ends.get(&(path.clone(), event.attempt)) {
+        match self.ends.get(&key) {
             Some(End::Itself) => order.iter().position(|attempt| *attempt == event.attempt),
             Some(End::Cut) if self.kept.contains(&event.seq) => {
                 order.iter().position(|attempt| *attempt > event.attempt).or(Some(order.len()))

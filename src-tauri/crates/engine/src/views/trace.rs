@@ -12,6 +12,7 @@ use super::Events;
 use super::attempts::Attempts;
 use crate::event::{Event, EventKind, Recorded, Seq};
 use crate::item::ItemStatus;
+use crate::memo::edited;
 
 /// Fields that tell of time or of place in the log, wherever an item or a note has them.
 const VOLATILE: [&str; 8] =
@@ -28,11 +29,18 @@ pub struct Did {
 
 /// What the blocks of a request did, by path, in order of their ends; a block that never ended is absent.
 pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
-    let (view, attempts) = (Events::new(events), Attempts::read(events));
+    let (view, attempts, edited) = (Events::new(events), Attempts::read(events), edited(events));
     let mut open: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
     let mut ended: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
     for event in events {
         let Some(path) = &event.path else { continue };
+        // What a fork has instead of what a block did is not done again.
+        if edited
+            .iter()
+            .any(|edited| path.strip_prefix(&**edited).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        {
+            continue;
+        }
         let counts = attempts.place(event).is_some_and(|place| attempts.last(path) == Some(place));
         let Some(what) = what(view, event).filter(|_| counts) else { continue };
         let done = open.entry(path.clone()).or_default();

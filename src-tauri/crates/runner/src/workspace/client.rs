@@ -12,11 +12,14 @@ impl Workspace {
     /// The newest state of a session, with what a client sees of it and of its user and project.
     pub fn session_state(&self, session: &str) -> Result<StateView, Fault> {
         let row = self.session(session)?;
-        let of = |kind, id: &str| self.record_state(ScopeKey::new(kind, id));
-        let mut view = of(ScopeKind::Session, session)?;
+        let mut view = self.record_state(ScopeKey::new(ScopeKind::Session, session))?;
         let mut all = view.clone();
-        let mut around = vec![of(ScopeKind::User, &row.user_id)?];
-        around.extend(row.project_id.as_deref().map(|project| of(ScopeKind::Project, project)).transpose()?);
+        let key = |kind, id: &str| match row.forked_from.is_some() {
+            true => ScopeKey::overlay(kind, id, session),
+            false => ScopeKey::new(kind, id),
+        };
+        let mut around = vec![self.records_of(key(ScopeKind::User, &row.user_id))?];
+        around.extend(row.project_id.as_deref().map(|id| self.records_of(key(ScopeKind::Project, id))).transpose()?);
         for other in around {
             all.user = all.user.or(other.user);
             all.project = all.project.or(other.project);

@@ -7,7 +7,7 @@ use engine::views::Events;
 use engine::views::history::{self, Limit, Query};
 use engine::views::items::{Audience, Item, items};
 use engine::views::retention::{Past, Retention};
-use store::{EventQuery, RequestQuery};
+use store::EventQuery;
 
 use super::Workspace;
 use crate::fault::Fault;
@@ -27,9 +27,8 @@ impl Workspace {
             (_, Some(request)) => vec![self.request(request)?],
             (Some(session), None) => {
                 self.session(session)?;
-                let query = RequestQuery { session: Some(session.to_owned()), ..RequestQuery::default() };
-                let mut rows = self.requests(query)?;
-                rows.reverse();
+                let rows = self.store.requests_of(session).map_err(Fault::internal)?;
+                let mut rows: Vec<_> = rows.into_iter().map(|row| self.request_row(row)).collect();
                 if audience == Audience::History {
                     rows.retain(|row| row.status == RequestStatus::Completed);
                 }

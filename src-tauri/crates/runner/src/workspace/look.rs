@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, RequestStatus};
+use engine::log::Record;
+use engine::resource::record::prefix;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::blocks::{BlockView, blocks};
 use engine::views::items::items;
@@ -169,6 +171,10 @@ impl Workspace {
     /// Every scope's state at an instant of a request; its newest instant when `at` is absent.
     pub fn state_at(&self, request: &str, at: Option<&At>) -> Result<StateView, Fault> {
         let seq = self.seq_at(request, at)?;
+        // Up to where a fork leaves its request, its state is that one's.
+        if let Some(from) = self.request(request)?.forked_from.filter(|from| seq <= from.seq) {
+            return self.state_at(&from.request_id, Some(&At::Seq(seq)));
+        }
         let query = EventQuery { from: Some(seq), to: Some(seq), ..EventQuery::default() };
         let at = self.store.events(request, &query).map_err(Fault::internal)?.first().map(|event| event.at);
         // A request always has its scope, written or not.
@@ -176,7 +182,7 @@ impl Workspace {
         let mut view = StateView { seq: Some(seq), at, request: empty, ..StateView::default() };
         view.versions.insert(ScopeKind::Request.as_str().to_owned(), 0);
         for scope in self.scopes_of(request)? {
-            let record = self.store.state_at(&scope, request, seq).map_err(Fault::internal)?;
+            let record = self.record_at(&scope, request, seq)?;
             put_record(&mut view, &scope, &record);
         }
         Ok(view)
@@ -187,6 +193,11 @@ impl Workspace {
         if !self.store.exists(&scope).map_err(Fault::internal)? {
             return Err(Fault::not_found(format!("unknown {} \"{}\"", scope.kind.as_str(), scope.id)));
         }
+        self.records_of(scope)
+    }
+
+    /// The newest state of a record and of its resources, empty where nothing was written.
+    pub(super) fn records_of(&self, scope: ScopeKey) -> Result<StateView, Fault> {
         let record = engine::log::Log::record(&*self.store, &scope).map_err(Fault::internal)?;
         let mut view = StateView::default();
         put_record(&mut view, &scope, &record);
@@ -235,13 +246,60 @@ impl Workspace {
         other: &str,
         to: u64,
     ) -> Result<Vec<Change>, Fault> {
-        let old = self.store.state_at(scope, request, from).map_err(Fault::internal)?;
-        let new = self.store.state_at(scope, other, to).map_err(Fault::internal)?;
+        let old = self.record_at(scope, request, from)?;
+        let new = self.record_at(&self.counterpart(scope, request, other)?, other, to)?;
         let (old, new) = (shown(scope, &old), shown(scope, &new));
         Ok(diff::diff(old.as_ref(), new.as_ref())
             .into_iter()
             .map(|difference| Change::new(scope.kind.as_str(), instance_of(scope), difference))
             .collect())
+    }
+
+    /// A scope's state at an instant of a request; in the part that a fork has in common with another
+    /// request, as that one had it.
+    pub(super) fn record_at(&self, scope: &ScopeKey, request: &str, seq: u64) -> Result<Record, Fault> {
+        let (request, scope, seq) = self.original(request, scope.clone(), seq)?;
+        self.store.state_at(&scope, &request, seq).map_err(Fault::internal)
+    }
+
+    /// Where an instant of a scope was recorded.
+    pub(super) fn original(&self, request: &str, scope: ScopeKey, seq: u64) -> Result<(String, ScopeKey, u64), Fault> {
+        let mut found = (request.to_owned(), scope);
+        while let Some(from) = self.request(&found.0)?.forked_from.filter(|from| seq <= from.seq) {
+            let scope = self.counterpart(&found.1, &found.0, &from.request_id)?;
+            found = (from.request_id, scope);
+        }
+        Ok((found.0, found.1, seq))
+    }
+
+    /// The scope of another request that stands where this one stands in its own: its session for the
+    /// session, its user for the user, and so on.
+    pub(super) fn counterpart(&self, scope: &ScopeKey, request: &str, other: &str) -> Result<ScopeKey, Fault> {
+        if request == other {
+            return Ok(scope.clone());
+        }
+        if scope.kind == ScopeKind::Request {
+            return Ok(ScopeKey::new(scope.kind, other));
+        }
+        let (ours, theirs) = (self.keys_of(request)?, self.keys_of(other)?);
+        for (kind, own) in &ours {
+            let Some((_, their)) = theirs.iter().find(|(other, _)| other == kind) else { continue };
+            if own == scope {
+                return Ok(their.clone());
+            }
+            if scope.kind == ScopeKind::Resource
+                && let Some(rest) = scope.id.strip_prefix(&prefix(own)).filter(|rest| rest.starts_with(['/', ':']))
+            {
+                return Ok(ScopeKey::new(scope.kind, format!("{}{rest}", prefix(their))));
+            }
+        }
+        Ok(scope.clone())
+    }
+
+    fn keys_of(&self, request: &str) -> Result<Vec<(ScopeKind, ScopeKey)>, Fault> {
+        let scopes = self.scopes_of(request)?.into_iter();
+        let around = [ScopeKind::Session, ScopeKind::User, ScopeKind::Project];
+        Ok(scopes.filter(|scope| around.contains(&scope.kind)).map(|scope| (scope.kind, scope)).collect())
     }
 
     /// The instant when all scopes have their initial state and no block has begun.
@@ -313,7 +371,7 @@ impl Workspace {
         self.store.scopes_of(request).map_err(Fault::internal)
     }
 
-    fn seq_at(&self, request: &str, at: Option<&At>) -> Result<u64, Fault> {
+    pub(super) fn seq_at(&self, request: &str, at: Option<&At>) -> Result<u64, Fault> {
         let last = self.request(request)?.last_seq;
         match at {
             None => Ok(last),

@@ -1,6 +1,6 @@
 //! Replaying a request: what it found when it ran, and what it does today.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind};
@@ -22,11 +22,12 @@ impl Workspace {
         let mut records = Vec::new();
         for scope in self.store.scopes_of(request).map_err(Fault::internal)? {
             if scope.kind.is_durable() {
-                records.push((scope.clone(), self.store.state_at(&scope, request, 0).map_err(Fault::internal)?));
+                let record = self.record_at(&scope, request, 0)?;
+                records.push((scope, record));
             }
         }
         let seen =
-            self.seen(request, &events, records.iter().map(|(scope, record)| (scope.clone(), record.version)))?;
+            self.foreign(request, &events, records.iter().map(|(scope, record)| (scope.clone(), record.version)))?;
         let asked = Asked { claim: None, owner: "replay".to_owned(), ..asked };
         replay(
             &self.dir,
@@ -35,7 +36,7 @@ impl Workspace {
     }
 
     /// What blocks saw of records that others had written since the request began.
-    fn seen(
+    fn foreign(
         &self,
         request: &str,
         events: &[Event],
@@ -43,23 +44,38 @@ impl Workspace {
     ) -> Result<Seen, Fault> {
         let attempts = Attempts::read(events);
         let mut versions: HashMap<ScopeKey, u64> = began.collect();
-        let mut seen = Seen::new();
+        let (mut seen, mut waiting, mut ran) = (Seen::new(), Vec::new(), HashSet::new());
+        let from = self.request(request)?.forked_from;
         for event in events {
             for commit in event.kind.commits() {
-                versions.insert(commit.scope.clone(), commit.version);
+                match &from {
+                    Some(from) if event.seq <= from.seq => {
+                        let scope = self.counterpart(&commit.scope, &from.request_id, request)?;
+                        versions.insert(scope, commit.version);
+                    }
+                    // What a fork began with was there before it went on.
+                    Some(_) if event.path.is_none() => drop(versions.remove(&commit.scope)),
+                    _ => drop(versions.insert(commit.scope.clone(), commit.version)),
+                }
             }
             let (EventKind::BlockStarted { versions: news, .. }, Some(path)) = (&event.kind, &event.path) else {
                 continue;
             };
-            let Some(nth) = attempts.place(event) else { continue };
-            for (scope, version) in news.iter().filter(|(scope, _)| scope.kind != ScopeKind::Resource) {
-                if versions.get(scope).copied().unwrap_or(0) == *version {
+            let news = news.iter().filter(|(scope, _)| scope.kind != ScopeKind::Resource);
+            for (scope, version) in news {
+                let known = versions.get(scope).copied();
+                if known == Some(*version) || (known.is_none() && *version == 0 && from.is_none()) {
                     continue;
                 }
-                let record = self.store.state_at(scope, request, event.seq).map_err(Fault::internal)?;
                 versions.insert(scope.clone(), *version);
+                waiting.push((scope.clone(), self.record_at(scope, request, event.seq)?));
+            }
+            // A chain that is gone through again comes by what it did before the others wrote: the first block
+            // that is new finds what they wrote.
+            let is_new = ran.insert(path.clone());
+            if let Some(nth) = attempts.place(event).filter(|_| is_new) {
                 let key: (Arc<str>, u32) = (path.clone(), nth as u32);
-                seen.entry(key).or_default().push((scope.clone(), record));
+                seen.entry(key).or_default().append(&mut waiting);
             }
         }
         Ok(seen)

@@ -31,7 +31,7 @@ impl Workspace {
         let (script, origin) =
             self.mock_of(&self.mode(mock, origin.as_deref(), &good.bundle.file), &good.bundle.file)?;
         let asked = Asked { mock: origin, ..asked };
-        self.start(good, asked, script, Before { stood: row.status, events, answers, is_parsed: true })
+        self.start(good, asked, script, Before { stood: row.status, events, answers, is_parsed: true, opening: None })
     }
 
     /// Runs a request's action once more with the same input, as a new request in the same session.
@@ -81,8 +81,15 @@ impl Workspace {
             owner: self.owner.name().to_owned(),
             retry_of: retry_of.clone(),
             claim: claim.clone(),
+            fork: self.fork_of(session)?,
         };
         Ok((asked, origin.flatten()))
+    }
+
+    /// The session itself, where it is a fork: its requests see copies of their user and project.
+    pub(super) fn fork_of(&self, session: &str) -> Result<Option<std::sync::Arc<str>>, Fault> {
+        let row = self.store.session(session).map_err(Fault::internal)?;
+        Ok(row.filter(|row| row.forked_from.is_some()).map(|row| row.id.into()))
     }
 
     /// The models of a request that goes on are those it had, unless others are named (decision 19).

@@ -119,6 +119,7 @@ pub(crate) fn started(session: &str) -> EventKind {
         retry_of: None,
         owner: "process-1".to_owned(),
         claim: None,
+        forked_from: None,
         retention: None,
     }
 }

@@ -19,7 +19,8 @@ use crate::views::Events;
 pub(super) struct Facts<'a> {
     names: HashMap<(&'a str, u32), &'a Event>,
     abandoned: HashSet<(&'a str, u32)>,
-    memoized: HashSet<(&'a str, u32)>,
+    /// Attempts that were taken from the log, by the event that says so.
+    memoized: HashMap<(&'a str, u32), Seq>,
     committed: HashMap<Seq, Option<&'a Value>>,
     /// What the models of each attempt were asked and used.
     models: HashMap<(&'a str, u32), (&'a str, Usage)>,
@@ -38,7 +39,7 @@ impl<'a> Facts<'a> {
     pub(super) fn gather(events: Events<'a>, live: bool) -> Self {
         let mut names = HashMap::new();
         let mut abandoned = HashSet::new();
-        let mut memoized = HashSet::new();
+        let mut memoized = HashMap::new();
         let mut committed = HashMap::new();
         let mut models: HashMap<(&'a str, u32), (&'a str, Usage)> = HashMap::new();
         let mut open: HashSet<(&'a str, u32)> = HashSet::new();
@@ -64,7 +65,7 @@ impl<'a> Facts<'a> {
                 EventKind::BlockFinished { outcome, memoized: recalled, .. } => {
                     open.remove(&(path, event.attempt));
                     if *recalled {
-                        memoized.insert((path, event.attempt));
+                        memoized.insert((path, event.attempt), event.seq);
                     }
                     match outcome {
                         Outcome::Abandoned => drop(abandoned.insert((path, event.attempt))),
@@ -109,14 +110,18 @@ impl<'a> Facts<'a> {
             return false;
         };
         let attempt = (path, event.attempt);
+        // What stands before its block begins belongs to the request: the user's message.
+        if self.names.get(&attempt).is_some_and(|started| event.seq < started.seq) {
+            return false;
+        }
         self.abandoned.contains(&attempt)
             || self.again.contains(&event.seq)
-            || self.memoized.contains(&attempt)
-            || (self.cut.contains(&attempt) && !self.kept.contains(&event.seq))
+            || self.memoized.get(&attempt).is_some_and(|end| event.seq <= *end)
+            || (self.cut.contains(&attempt) && !self.kept.contains(&event.seq) && !is_told_failure(event))
     }
 
     fn is_recalled(&self, event: &Event) -> bool {
-        event.path.as_deref().is_some_and(|path| self.memoized.contains(&(path, event.attempt)))
+        event.path.as_deref().is_some_and(|path| self.memoized.contains_key(&(path, event.attempt)))
             || self.again.contains(&event.seq)
     }
 
@@ -244,6 +249,11 @@ impl<'a> Facts<'a> {
         }
         payload
     }
+}
+
+/// A failure that was told is committed before it is told: it stays, whatever becomes of the chain around.
+fn is_told_failure(event: &Event) -> bool {
+    matches!(&event.kind, EventKind::ItemAdded { item } if item.item_type == "step_error")
 }
 
 fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {
