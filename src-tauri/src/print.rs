@@ -104,7 +104,8 @@ pub(crate) fn flows(flows: &[FlowRow]) -> String {
     text
 }
 
-fn place(error: &runner::LoadErrorRow) -> String {
+/// What is wrong and where, or only odd.
+pub(crate) fn place(error: &runner::LoadErrorRow) -> String {
     match (&error.file, error.line) {
         (Some(file), Some(line)) => format!("{file}:{line}:{}: {}", error.column.unwrap_or(1), error.message),
         (Some(file), None) => format!("{file}: {}", error.message),
@@ -118,6 +119,9 @@ pub(crate) fn check(flows: &[FlowRow]) -> String {
         match &flow.error {
             None => drop(writeln!(text, "ok    {}  ({})", flow.kind, flow.file)),
             Some(error) => drop(writeln!(text, "fail  {}", place(error))),
+        }
+        for warning in &flow.warnings {
+            let _ = writeln!(text, "      warning: {}", place(warning));
         }
     }
     let failed = flows.iter().filter(|flow| flow.error.is_some()).count();

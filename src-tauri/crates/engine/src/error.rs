@@ -42,6 +42,9 @@ pub struct FlowError {
     /// The script host's handle to the thrown object itself, so a rescue block gets that object.
     #[serde(skip)]
     pub handle: Option<u64>,
+    /// The HTTP status that the thrown object carries, where it has one.
+    #[serde(skip)]
+    pub status: Option<u16>,
 }
 
 /// A place in an author's file; lines and columns start at 1.

@@ -210,7 +210,7 @@ impl Run {
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
         let memo = Memo::read(events, answers);
-        let container = Container::new(key, None, state, 0);
+        let container = Container::new(key, Vec::new(), state, 0);
         let attempts = memo.attempts.clone();
         let notes = note::counting(events).flat_map(Note::of).collect();
         Rc::new(Run {
@@ -316,9 +316,11 @@ impl Run {
                 _ => ScopeKind::Block,
             };
             let instance = format!("{}:{}", self.request, crate::path::instance(&path, attempt));
+            let mut schemas = vec![schema.clone()];
+            schemas.extend(block.joined.get().into_iter().flatten().cloned());
             let mut state = State::default();
-            fill(&mut state, &defaults(std::slice::from_ref(schema)));
-            Rc::new(Container::new(ScopeKey::new(kind, instance), Some(schema.clone()), state, self.next_stamp()))
+            fill(&mut state, &defaults(&schemas));
+            Rc::new(Container::new(ScopeKey::new(kind, instance), schemas, state, self.next_stamp()))
         });
         let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
         frame.register();

@@ -1,6 +1,6 @@
 //! Flows written in Rust: closures and the same words as in TypeScript.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -66,6 +66,8 @@ fn block(name: &str, body: Body) -> Rc<Block> {
         input_schema: None,
         output_schema: None,
         state_schema: None,
+        expects: Vec::new(),
+        joined: OnceCell::new(),
         connect_input: None,
         connect_output: None,
         map_model_output: None,

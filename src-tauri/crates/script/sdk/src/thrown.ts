@@ -31,6 +31,8 @@ interface Wire {
   /** What `name` says, where that is not the class's name. */
   ownName?: string;
   handle?: number;
+  /** Of the HTTP answer it is about. */
+  status?: number;
 }
 
 /** What was thrown, as the engine records it (core-semantics §2.3, step 9). */
@@ -56,6 +58,9 @@ export function encodeError(value: unknown): string {
   const details = detailsOf(error);
   if (details !== undefined) wire.details = details;
   if (typeof error.stack === 'string') wire.stack = error.stack;
+  const { status, statusCode } = error as { status?: unknown; statusCode?: unknown };
+  const answered = [status, statusCode].find((one) => Number.isInteger(one) && (one as number) >= 100 && (one as number) < 600);
+  if (answered !== undefined) wire.status = answered as number;
   try {
     return toWire(wire);
   } catch {
