@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use engine::error::FlowError;
 use engine::event::RequestStatus;
 use engine::suspension::Reply;
 use runner::{Edits, ErrorInfo, Fault, Given, Json, Mock, RunOptions, Running, Workspace};
@@ -151,9 +152,11 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
         true => format!("{result}\n"),
         false => format!("{}{}", print::result(&Json(result.clone())), print::waiting(&pending)),
     };
-    let is_refused = ended.error.as_ref().is_some_and(engine::error::FlowError::leaves_request);
+    let is = |what: fn(&FlowError) -> bool| ended.error.as_ref().is_some_and(what);
     let code = match ended.status {
-        _ if is_refused => exit::REFUSED,
+        // An answer that only the author's own schema could refuse is bad input like any other.
+        _ if is(FlowError::is_refused_answer) => exit::USAGE,
+        _ if is(FlowError::leaves_request) => exit::REFUSED,
         RequestStatus::Completed => exit::DONE,
         RequestStatus::Suspended => exit::SUSPENDED,
         RequestStatus::Interrupted | RequestStatus::Aborted => exit::INTERRUPTED,

@@ -10,6 +10,7 @@
 //! ```
 //!
 //! `user`, `session` and `project` of a run are names within the case; a session of `null` is none.
+//! In a command, `{asked:may I}` is the newest question of the case with that message.
 //! A status is the request's, or `refused` where there is none. `output` and `expect` are patterns,
 //! `error.message` is a part of the message, `without` a text that must not be shown. Must not know
 //! any topic: what a flow is about stands in its two files.
@@ -61,6 +62,7 @@ topics! {
     rejections: "rejections",
     rescue: "rescue",
     resources: "resources",
+    resume: "resume",
     retention: "retention",
     routes: "routes",
     seed_items: "seed-items",
@@ -69,6 +71,8 @@ topics! {
     seed_sequencer_state: "seed-sequencer-state",
     session: "session",
     suspension: "suspension",
+    suspension_answers: "suspension-answers",
+    suspension_places: "suspension-places",
     targets: "targets",
     tools: "tools",
     tools_as_steps: "tools-as-steps",
@@ -210,7 +214,7 @@ fn one(place: &Place, flow: &str, number: usize, case: &Value) {
     for look in list(case, "then") {
         knows(look, &LOOK);
         let look = names.fill(look);
-        let command = text(&look, "command");
+        let command = &name_questions(place, &names, text(&look, "command"));
         let what = format!("{}: flowglass {command}", text(case, "name"));
         let answer = place.ask(command);
         let exit = look["exit"].as_i64().unwrap_or(0);
@@ -222,6 +226,16 @@ fn one(place: &Place, flow: &str, number: usize, case: &Value) {
             assert!(!answer.stdout.contains(never), "{what} shows {never:?}\n{answer}");
         }
     }
+}
+
+/// A command with the ids of the questions it names by their messages.
+fn name_questions(place: &Place, names: &Names, command: &str) -> String {
+    let Some((before, rest)) = command.split_once("{asked:") else { return command.to_owned() };
+    let (message, after) = rest.split_once('}').expect("a question is named within braces");
+    let asked = place.get(&format!("suspensions --session {}", names.own(SESSION)));
+    let question = asked.as_array().and_then(|all| all.iter().find(|one| one["message"] == message));
+    let id = question.unwrap_or_else(|| panic!("nobody asked {message:?}: {asked:#}"));
+    name_questions(place, names, &format!("{before}{}{after}", text(id, "id")))
 }
 
 /// Runs an action as a case says; the replies of its models, if any, are its mock script.

@@ -115,7 +115,9 @@ impl Bed {
     /// What a request that ran through came to.
     pub fn essence(&self, request: &str, told: &Told) -> Essence {
         let after = &told.0["after"];
-        let mut items: Vec<Value> = list(&after["items"]).iter().map(|item| self.plain(request, item)).collect();
+        // That it was taken up is the one thing that a resume adds to what is seen.
+        let own = list(&after["items"]).iter().filter(|item| item["type"] != "continuation");
+        let mut items: Vec<Value> = own.map(|item| self.plain(request, item)).collect();
         if self.order == Order::Any {
             items.sort_by_key(Value::to_string);
         }

@@ -77,6 +77,7 @@ pub(crate) async fn start(cx: &Context, path: String, block: Rc<Block>, input: F
     spawn(&cx.clone(), async move {
         let result = run_block(run, block, Some(parent), path.clone(), input).await;
         if let Err(error) = &result {
+            cx.run.leave_beside(error);
             step_errored(&cx, &path, error).await;
         }
         result.map(drop)
@@ -106,6 +107,7 @@ pub(crate) async fn for_each(
             .buffer_unordered(limit);
         while let Some((path, result)) = ends.next().await {
             if let Err(error) = result {
+                cx.run.leave_beside(&error);
                 step_errored(&cx, &path, &error).await;
                 if error.is_beyond_the_flow() || first.is_none() {
                     first = Some(error);

@@ -162,6 +162,11 @@ pub(crate) fn try_block(
                 run.suspend(&frame);
                 return result;
             }
+            if result.as_ref().is_err_and(FlowError::leaves_request) {
+                // It has not failed: it goes on when the code fits again.
+                abandon(&run, &frame, None).await?;
+                return result;
+            }
             if let (Ok(_), Some(end)) = (&result, recorded.take()) {
                 let seq = run.record(&frame, end);
                 frame.end(&result);
@@ -256,7 +261,7 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> 
     };
     match result {
         // It goes on another time, and nothing about it has ended (authoring, difference 6).
-        Err(error) if error.is_suspension() => return Err(error),
+        Err(error) if error.is_suspension() || error.leaves_request() => return Err(error),
         _ => container::close(&cx, &result),
     }
     match result {

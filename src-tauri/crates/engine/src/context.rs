@@ -65,7 +65,7 @@ pub struct Context {
     /// The block.
     pub frame: Rc<Frame>,
     /// The call of one of its functions that runs now, where those are counted one by one.
-    doing: Option<Rc<Doing>>,
+    pub(crate) doing: Option<Rc<Doing>>,
 }
 
 impl Context {
@@ -319,7 +319,7 @@ impl Context {
     pub fn record(&self, kind: EventKind) -> Seq {
         let seq = self.run.record(&self.frame, kind);
         if let Some(doing) = &self.doing {
-            doing.0.borrow_mut().push(seq);
+            doing.events.borrow_mut().push(seq);
         }
         seq
     }

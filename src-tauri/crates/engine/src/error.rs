@@ -149,6 +149,11 @@ impl FlowError {
         matches!(self.code.as_deref(), Some("replay_drift" | "resume_data"))
     }
 
+    /// True when somebody's answer does not fit what the flow asked.
+    pub fn is_refused_answer(&self) -> bool {
+        self.code.as_deref() == Some("resume_data")
+    }
+
     /// Abort, suspension, drift and a lost disk are nothing a flow can answer.
     pub fn is_beyond_the_flow(&self) -> bool {
         self.is_abort() || self.is_suspension() || self.leaves_request() || self.name == "StorageError"

@@ -13,6 +13,7 @@ use crate::callable::Fun;
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
+use crate::event::Seq;
 use crate::flow::{Arm, Block, Each};
 use crate::path::encode;
 use crate::sequencer::Chain;
@@ -39,7 +40,14 @@ async fn settle(
     stop: StopAfter,
 ) -> Vec<(usize, Result<Flowing, FlowError>)> {
     let limit = limit.unwrap_or(usize::MAX).max(1);
-    let mut waiting = branches.into_iter().enumerate();
+    // A resume takes ends from the log all at once: they count in the order they came, and what had
+    // stopped the others goes on stopping those that had not begun, or only waited.
+    let memo = &cx.run.memo;
+    let known: Vec<Option<(Seq, bool)>> = branches.iter().map(|branch| memo.end_of(&branch.path)).collect();
+    let stops = |good: bool| good == (stop == StopAfter::Success);
+    let was_stopped = known.iter().flatten().any(|(_, good)| stops(*good));
+    let mut waiting =
+        branches.into_iter().enumerate().filter(|(_, branch)| !was_stopped || memo.was_under_way(&branch.path));
     let mut running = FuturesUnordered::new();
     let mut ended = Vec::new();
     let mut stopped = false;
@@ -50,12 +58,14 @@ async fn settle(
             running
                 .push(async move { (at, run_block(run, branch.block, Some(parent), branch.path, branch.input).await) });
         }
-        let Some((at, result)) = running.next().await else { return ended };
+        let Some((at, result)) = running.next().await else { break };
         // What waits for somebody has neither failed nor succeeded.
         let waits = result.as_ref().is_err_and(FlowError::is_suspension);
-        stopped |= !waits && result.is_ok() == (stop == StopAfter::Success);
+        stopped |= !waits && !was_stopped && stops(result.is_ok());
         ended.push((at, result));
     }
+    ended.sort_by_key(|(at, _)| known[*at].map_or(Seq::MAX, |(seq, _)| seq));
+    ended
 }
 
 /// The outputs in the branches' order, or the first failure.

@@ -57,6 +57,8 @@ pub struct Frame {
     pub(crate) last_step: RefCell<Option<String>>,
     /// Set when it asks something and there is no answer.
     pub(crate) suspended: Abort,
+    /// Whether it may ask: not before its block has begun.
+    pub(crate) can_wait: Cell<bool>,
     finished: Cell<bool>,
 }
 
@@ -96,6 +98,7 @@ impl Frame {
             container: Cell::default(),
             last_step: RefCell::default(),
             suspended: Abort::default(),
+            can_wait: Cell::new(true),
             finished: Cell::new(false),
         }
     }

@@ -6,6 +6,7 @@
 //! or kind at a path is drift, and that stops the resume.
 
 mod failures;
+mod questions;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -21,8 +22,9 @@ use crate::flow::{Block, Body};
 use crate::operation::Operation;
 use crate::path::beside;
 use crate::scope::ScopeKind;
-use crate::suspension::{Asked, Resolved};
+use crate::suspension::Resolved;
 use crate::views::Events;
+use questions::Questions;
 
 /// A block that ended.
 pub(crate) struct Finished {
@@ -81,13 +83,16 @@ pub(crate) struct Memo {
     functions: HashMap<Arc<str>, HashMap<String, Function>>,
     routes: HashMap<Arc<str>, String>,
     calls: HashMap<Arc<str>, Vec<Call>>,
-    questions: HashMap<Arc<str>, HashMap<u32, Asked>>,
+    /// What was asked of somebody outside.
+    pub(crate) questions: Questions,
     /// What counts of the changes of shared state, by whose it is.
     pending: RefCell<HashMap<Shared, Pending>>,
     /// Blocks with work beside their chain.
     unsettled: HashSet<Arc<str>>,
     /// Failures of which a `step_error` item tells.
     told: HashSet<Arc<str>>,
+    /// Blocks whose newest attempt waited for an answer.
+    waited: HashSet<Arc<str>>,
     /// The next attempt of every path that ever ran.
     pub(crate) attempts: HashMap<Arc<str>, u32>,
     /// Whether the user's message is in the log.
@@ -123,7 +128,7 @@ impl Memo {
             Reader { view, memo: Memo::default(), open: HashMap::new(), settled: Vec::new(), kept: Vec::new() };
         events.iter().for_each(|event| reader.read(event));
         let Reader { mut memo, settled, mut kept, .. } = reader;
-        answers.iter().for_each(|answer| memo.answer(&answer.id, Some(answer.clone())));
+        answers.iter().for_each(|answer| memo.questions.answer(&answer.id, Some(answer)));
         let counts = |(path, attempt): &Attempt| memo.finished.get(path).is_some_and(|done| done.attempt == *attempt);
         kept.extend(
             settled.into_iter().filter(|(by, ..)| counts(by)).map(|(_, seq, shared, change)| (seq, shared, change)),
@@ -158,12 +163,9 @@ impl Memo {
         }
         for event in events {
             match (&event.kind, &event.path) {
-                (EventKind::Suspended(asking), Some(path)) => {
-                    let asked = Asked { id: asking.id.clone(), resolved: None };
-                    memo.questions.entry(path.clone()).or_default().insert(asking.ordinal, asked);
-                }
-                (EventKind::SuspensionResolved(resolved), _) => memo.answer(&resolved.id, Some(resolved.clone())),
-                (EventKind::SuspensionReopened { id }, _) => memo.answer(id, None),
+                (EventKind::Suspended(asking), Some(path)) => memo.questions.ask(path, event.seq, asking),
+                (EventKind::SuspensionResolved(resolved), _) => memo.questions.answer(&resolved.id, Some(resolved)),
+                (EventKind::SuspensionReopened { id }, _) => memo.questions.answer(id, None),
                 _ => {}
             }
         }
@@ -206,19 +208,28 @@ impl Memo {
         self.calls.get(path)?.get(ordinal as usize)
     }
 
-    /// What a block asked with its question of this number.
-    pub(crate) fn asked(&self, path: &str, ordinal: u32) -> Option<Asked> {
-        self.questions.get(path)?.get(&ordinal).cloned()
+    /// When a block ended, by the order of the log, and whether well; one that was rescued ended with
+    /// its rescue.
+    pub(crate) fn end_of(&self, path: &str) -> Option<(Seq, bool)> {
+        let rescue = format!("{path}/rescue:");
+        let is_rescue = |other: &str| other.strip_prefix(&rescue).is_some_and(|rest| !rest.contains('/'));
+        let done = self.finished.get(path)?;
+        let rescue = match &done.result {
+            Ok(_) => None,
+            Err(_) => self.finished.iter().find(|(other, _)| is_rescue(other)).map(|(_, done)| done),
+        };
+        let done = rescue.unwrap_or(done);
+        Some((done.ended, done.result.is_ok()))
+    }
+
+    /// Whether a block had begun, and ended or was at work when it was cut off.
+    pub(crate) fn was_under_way(&self, path: &str) -> bool {
+        self.attempts.contains_key(path) && !self.waited.contains(path)
     }
 
     /// Whether the failure of a block was told already.
     pub(crate) fn has_told(&self, path: &str) -> bool {
         self.told.contains(path)
-    }
-
-    fn answer(&mut self, id: &str, answer: Option<Resolved>) {
-        let all = self.questions.values_mut().flat_map(HashMap::values_mut);
-        all.filter(|asked| asked.id == id).for_each(|asked| asked.resolved.clone_from(&answer));
     }
 
     /// Forgets all that happened below a path: an attempt that was tried again came to nothing.
@@ -242,8 +253,8 @@ impl Reader<'_> {
                     memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
                 }
                 EventKind::RequestFinished { error: Some(error), .. } => memo.forget_failures(error),
-                EventKind::SuspensionResolved(resolved) => memo.answer(&resolved.id, Some(resolved.clone())),
-                EventKind::SuspensionReopened { id } => memo.answer(id, None),
+                EventKind::SuspensionResolved(resolved) => memo.questions.answer(&resolved.id, Some(resolved)),
+                EventKind::SuspensionReopened { id } => memo.questions.answer(id, None),
                 _ => {}
             }
             return;
@@ -253,6 +264,7 @@ impl Reader<'_> {
             EventKind::BlockStarted { name, block, input, .. } => {
                 let input = Data::from(self.view.value(input).cloned());
                 self.open.insert(key, Open { name: name.clone(), kind: *block, input, changes: Vec::new() });
+                memo.waited.remove(path);
                 let next = memo.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
                 memo.unsettled.extend(beside(path).into_iter().flat_map(prefixes).map(Arc::from));
@@ -303,10 +315,7 @@ impl Reader<'_> {
                 calls.truncate(calls.len().max(at));
                 if at < calls.len() { calls[at] = call } else { calls.push(call) }
             }
-            EventKind::Suspended(asking) => {
-                let asked = Asked { id: asking.id.clone(), resolved: None };
-                memo.questions.entry(path.clone()).or_default().insert(asking.ordinal, asked);
-            }
+            EventKind::Suspended(asking) => memo.questions.ask(path, event.seq, asking),
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
                 "step_error" => {
                     memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
@@ -316,6 +325,9 @@ impl Reader<'_> {
             },
             EventKind::BlockFinished { outcome, output, error, memoized, .. } => {
                 let Some(open) = self.open.remove(&key) else { return };
+                if *outcome == Outcome::Suspended {
+                    memo.waited.insert(path.clone());
+                }
                 // What was taken from the log is known from where it happened.
                 if *memoized {
                     return;

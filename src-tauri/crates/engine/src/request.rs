@@ -154,10 +154,10 @@ pub struct Run {
     /// Questions that were answered with this taking up, and those of them whose answer was used.
     pub(crate) answers: Vec<String>,
     pub(crate) used_answers: RefCell<HashSet<String>>,
-    /// Whether a block waits for an answer from outside.
-    pub(crate) is_waiting: Cell<bool>,
+    /// Why work beside the root block has not ended, where it has not.
+    pub(crate) left_beside: RefCell<Option<FlowError>>,
     /// How the request stood when it was taken up.
-    stood: RequestStatus,
+    pub(crate) stood: RequestStatus,
     /// Whether anything was written to its own state before that.
     pub(crate) had_state: bool,
     /// Where a replay takes its effects from.
@@ -230,7 +230,7 @@ impl Run {
             memo,
             answers: answers.iter().map(|answer| answer.id.clone()).collect(),
             used_answers: RefCell::default(),
-            is_waiting: Cell::new(false),
+            left_beside: RefCell::default(),
             stood,
             had_state: has_state(events),
             tape: None,
@@ -260,6 +260,7 @@ impl Run {
             action.user_message.as_ref().filter(|_| !self.memo.has_greeting && self.memo.attempts.is_empty())
         {
             let frame = self.frame(action.block.clone(), ROOT.into(), None, Data::UNDEFINED, 0);
+            frame.can_wait.set(false);
             let cx = Context::new(self.clone(), frame);
             match make.call(vec![Arg::Data(self.asked.input.clone())], cx.clone()).await.and_then(|r| r.into_data()) {
                 Ok(text) => cx.emit_message("user", text.to_json(), EmitOptions::default()),
@@ -275,16 +276,11 @@ impl Run {
         let result = self.pool.run_with(root).await;
         // What work beside the chain wrote, when all of that is in the log already.
         self.bring_up_all(None);
-        match result {
-            Err(error) if error.leaves_request() => {
-                // A question that was answered in vain is asked again.
-                let used = self.answers.iter().any(|id| self.used_answers.borrow().contains(id));
-                let status = if used { RequestStatus::Interrupted } else { self.stood };
-                self.leave(status, Some(error)).await
-            }
-            // Work beside the chain may wait for somebody when the chain itself has ended.
+        // Work beside the chain may wait for somebody when the chain itself has ended.
+        let left = self.left_beside.take().filter(|_| result.is_ok() && !self.abort.is_set());
+        match left.map_or(result, Err) {
+            Err(error) if error.leaves_request() => self.leave(self.stands_after(&error), Some(error)).await,
             Err(error) if error.is_suspension() => self.leave(RequestStatus::Suspended, None).await,
-            Ok(_) if self.is_waiting.get() && !self.abort.is_set() => self.leave(RequestStatus::Suspended, None).await,
             result => self.end(action, result).await,
         }
     }

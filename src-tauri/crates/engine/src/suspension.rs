@@ -110,8 +110,11 @@ impl From<Reply> for SuspensionStatus {
 pub struct Asking {
     /// Unique in the workspace.
     pub id: String,
-    /// Which question of its block, from 0.
+    /// Which question of its block, or of the function that asked, from 0.
     pub ordinal: u32,
+    /// Which function of its block asked, where that is not the body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
     /// Why the run waits, for example `approval`.
     pub reason: String,
     /// What the person who answers should read.
@@ -182,13 +185,6 @@ pub struct Wanted {
     pub timeout_ms: Option<u64>,
 }
 
-/// A question that an earlier part of the request asked, and what came of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    pub(crate) id: String,
-    pub(crate) resolved: Option<Resolved>,
-}
-
 impl Context {
     /// `ctx.suspend`: the answer, where there is one. Without one it never comes back: the block ends
     /// suspended, and no `catch` of the author's sees that (decision 17).
@@ -199,15 +195,22 @@ impl Context {
                 self.frame.block.name
             )));
         }
+        if !self.frame.can_wait.get() {
+            return Err(FlowError::plain("ctx.suspend: the user's message is said before anything can wait"));
+        }
         let run = &self.run;
-        let ordinal = self.ordinal("suspend");
-        let known = run.memo.asked(&self.frame.path, ordinal);
-        if let Some(resolved) = known.as_ref().and_then(|asked| asked.resolved.clone()) {
+        let (function, ordinal) = match &self.doing {
+            Some(doing) => (Some(doing.function.clone()), doing.number_question()),
+            None => (None, self.ordinal("suspend")),
+        };
+        let known = run.memo.questions.find(&self.frame.path, function.as_deref(), ordinal);
+        if let Some(resolved) = known.and_then(|asked| asked.resolved.clone()) {
             run.used_answers.borrow_mut().insert(resolved.id.clone());
             return Ok(resolved);
         }
         if known.is_none() {
-            let key = format!("{}{}{}{ordinal}", run.request, self.frame.path, self.frame.attempt);
+            let by = function.as_deref().unwrap_or_default();
+            let key = format!("{}{}{}{by}{ordinal}", run.request, self.frame.path, self.frame.attempt);
             let id = format!("susp_{}", &blake3::hash(key.as_bytes()).to_hex()[..16]);
             let expires_at = wanted.timeout_ms.map(|ms| run.effects.now_ms().saturating_add_unsigned(ms));
             let allow = wanted.allow.filter(|allow| !allow.is_empty());
@@ -215,6 +218,7 @@ impl Context {
             self.record(EventKind::Suspended(Asking {
                 id,
                 ordinal,
+                function,
                 reason: wanted.reason,
                 message: wanted.message,
                 data: wanted.data,
@@ -246,7 +250,6 @@ impl Frame {
 impl Run {
     /// Ends an attempt that waits for an answer: its writes are dropped, because it runs again.
     pub(crate) fn suspend(&self, frame: &Rc<Frame>) {
-        self.is_waiting.set(true);
         frame.transaction.clear();
         self.forget_notes(frame);
         let event = EventKind::BlockFinished {
@@ -260,11 +263,33 @@ impl Run {
         self.record(frame, event);
     }
 
-    /// Leaves the request as something somebody can go on with: no hook runs, nothing is an end.
+    /// Keeps that work beside the chain has not ended: it waits, or the code of today does not fit it.
+    pub(crate) fn leave_beside(&self, error: &FlowError) {
+        let mut left = self.left_beside.borrow_mut();
+        if error.leaves_request() || (error.is_suspension() && left.is_none()) {
+            *left = Some(error.clone());
+        }
+    }
+
+    /// How a request stands whose code, or whose answer, did not fit: as before, unless it came further.
+    pub(crate) fn stands_after(&self, error: &FlowError) -> RequestStatus {
+        match refused_answer(error) {
+            Some(_) => RequestStatus::Suspended,
+            None if self.answers.iter().any(|id| self.used_answers.borrow().contains(id)) => RequestStatus::Interrupted,
+            None => self.stood,
+        }
+    }
+
+    /// Leaves the request as something somebody can go on with: no hook runs, nothing is an end. A
+    /// question that was answered in vain is asked again.
     pub(crate) async fn leave(&self, status: RequestStatus, error: Option<FlowError>) -> Ended {
-        if error.is_some() {
-            for id in self.answers.iter().filter(|id| !self.used_answers.borrow().contains(*id)) {
-                self.recorder.record(None, 0, EventKind::SuspensionReopened { id: id.clone() });
+        if let Some(error) = &error {
+            let used = self.used_answers.borrow();
+            let mut reopened: Vec<&str> =
+                self.answers.iter().filter(|id| !used.contains(*id)).map(String::as_str).collect();
+            reopened.extend(refused_answer(error));
+            for id in reopened {
+                self.recorder.record(None, 0, EventKind::SuspensionReopened { id: id.to_owned() });
             }
         }
         match self.recorder.commit(None, 0, EventKind::RequestStatus { status }).await {
@@ -276,4 +301,9 @@ impl Run {
             },
         }
     }
+}
+
+/// The question whose answer its schema refused, if that is what went wrong.
+fn refused_answer(error: &FlowError) -> Option<&str> {
+    error.details.as_ref().filter(|_| error.is_refused_answer())?.get("suspensionId")?.as_str()
 }

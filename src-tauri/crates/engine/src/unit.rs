@@ -5,7 +5,7 @@
 //! under it, that function alone runs again, never the children around it. A function that left
 //! evidence or writes is not called again by a resume: what it returned is in the log.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::boundary::{catch_up, rebase};
@@ -17,9 +17,25 @@ use crate::flow::{Block, Body};
 use crate::log::AppendError;
 use crate::scope::ScopeKind;
 
-/// What one call of a function does: its events so far.
-#[derive(Default)]
-pub(crate) struct Doing(pub(crate) RefCell<Vec<Seq>>);
+/// What one call of a function does so far.
+pub(crate) struct Doing {
+    /// Which function, and which call of it.
+    pub(crate) function: String,
+    /// Its events.
+    pub(crate) events: RefCell<Vec<Seq>>,
+    questions: Cell<u32>,
+}
+
+impl Doing {
+    fn new(function: &str) -> Self {
+        Doing { function: function.to_owned(), events: RefCell::default(), questions: Cell::default() }
+    }
+
+    /// Counts its questions, from 0.
+    pub(crate) fn number_question(&self) -> u32 {
+        self.questions.replace(self.questions.get() + 1)
+    }
+}
 
 /// Calls a function of a block: as part of the block's own transaction for a handler, else as a unit.
 /// `role` says which function of the block it is.
@@ -49,9 +65,10 @@ pub(crate) async fn choose(
         if cx.frame.transaction.is_empty() {
             cx.run.see_records(&cx.frame)?;
         }
-        let doing = Rc::new(Doing::default());
+        let doing = Rc::new(Doing::new(&name));
         let returned = cx.frame.until_suspended(function.call(args.clone(), cx.within(doing.clone()))).await?;
-        let end = End { function: &name, returned: &returned, events: doing.0.take(), overtaken: overtaken.clone() };
+        let end =
+            End { function: &name, returned: &returned, events: doing.events.take(), overtaken: overtaken.clone() };
         if cx.frame.transaction.is_empty() {
             if !end.events.is_empty() || !end.overtaken.is_empty() {
                 cx.record(end.event(Vec::new()));

@@ -12,12 +12,14 @@ use crate::error::FlowError;
 impl Memo {
     /// Takes the end of a request that failed: what must be tried again is forgotten.
     pub(super) fn forget_failures(&mut self, terminal: &FlowError) {
+        self.questions.forget_unanswered();
         let failed: HashSet<Arc<str>> =
             self.finished.iter().filter(|(_, done)| done.result.is_err()).map(|(path, _)| path.clone()).collect();
         for path in &failed {
             if is_around(path, terminal.path.as_deref().unwrap_or_default()) || !self.is_caught(path) {
                 self.finished.remove(path);
                 self.told.remove(path);
+                self.questions.forget_refusal(path);
                 // The last answer of a model is what its generator failed with.
                 if let Some(calls) = self.calls.get_mut(path) {
                     calls.pop();

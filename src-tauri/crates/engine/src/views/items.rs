@@ -122,6 +122,8 @@ pub(crate) fn concerns_items(kind: &EventKind) -> bool {
         kind,
         EventKind::RequestStarted { .. }
             | EventKind::RequestResumed { .. }
+            | EventKind::RequestStatus { .. }
+            | EventKind::RequestFinished { .. }
             | EventKind::BlockStarted { .. }
             | EventKind::BlockInput { .. }
             | EventKind::BlockFinished { .. }
@@ -183,6 +185,9 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
         index += 1;
         if facts.is_dropped(event) {
             continue;
+        }
+        if new.item_type == "continuation" {
+            new.payload.insert("priorItemCount".to_owned(), items.len().into());
         }
         // A keyed component is one item per (request, component, key): the latest version wins.
         if let Some(key) = &new.key {

@@ -21,6 +21,8 @@ pub struct Suspension {
     pub asked_at: i64,
     /// How it stands.
     pub status: SuspensionStatus,
+    /// Whether the request went on, or ended, without the answer.
+    pub is_moot: bool,
     /// The answer, and when it was given.
     pub answer: Option<(Resolved, i64)>,
 }
@@ -40,6 +42,7 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
                     seq: event.seq,
                     asked_at: event.at,
                     status: SuspensionStatus::Pending,
+                    is_moot: false,
                     answer: None,
                 });
             }
@@ -52,15 +55,18 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
             (EventKind::SuspensionReopened { id }, _) => {
                 if let Some(at) = places.get(id) {
                     found[*at].status = SuspensionStatus::Pending;
+                    found[*at].is_moot = false;
                     found[*at].answer = None;
                 }
             }
-            (EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, .. }, Some(path)) => {
-                let pending = |one: &&mut Suspension| one.status == SuspensionStatus::Pending;
-                for one in found.iter_mut().filter(pending).filter(|one| is_moot(&one.path, path)) {
-                    one.status = SuspensionStatus::Expired;
-                }
+            (EventKind::BlockFinished { outcome: Outcome::Completed, .. }, Some(path)) => {
+                drop_where(&mut found, |asked| is_around(path, asked) || has_lost(asked, path));
             }
+            (EventKind::BlockFinished { outcome: Outcome::Failed, .. }, Some(path)) => {
+                drop_where(&mut found, |asked| is_around(path, asked));
+            }
+            (EventKind::BlockStarted { .. }, Some(path)) => drop_where(&mut found, |asked| gives_way(asked, path)),
+            (EventKind::RequestFinished { .. }, _) => drop_where(&mut found, |_| true),
             _ => {}
         }
     }
@@ -72,9 +78,37 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
     found
 }
 
-/// Whether nobody waits for the question any more, because a block around it has ended. A chain ends
-/// before the work beside it.
-fn is_moot(asked: &str, ended: &str) -> bool {
-    let inside = asked.strip_prefix(ended).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    inside && beside(asked).is_none_or(|chain| ended.len() > chain.len())
+/// Nobody waits any more for the pending questions of these paths.
+fn drop_where(found: &mut [Suspension], is_moot: impl Fn(&str) -> bool) {
+    let pending = |one: &&mut Suspension| one.status == SuspensionStatus::Pending;
+    for one in found.iter_mut().filter(pending).filter(|one| is_moot(&one.path)) {
+        one.status = SuspensionStatus::Expired;
+        one.is_moot = true;
+    }
+}
+
+/// Whether a block that ended stands around the one that asked. A chain ends before the work beside it.
+fn is_around(ended: &str, asked: &str) -> bool {
+    is_within(asked, ended) && beside(asked).is_none_or(|chain| ended.len() > chain.len())
+}
+
+/// Whether a block that ended well, or its rescue, won the race in which the question was asked.
+fn has_lost(asked: &str, ended: &str) -> bool {
+    let arm = match ended.rsplit_once('/') {
+        Some((arm, last)) if last.starts_with("rescue:") => arm,
+        _ => ended,
+    };
+    let Some((race, _)) = arm.strip_suffix(']').and_then(|arm| arm.rsplit_once('[')) else { return false };
+    let is_race = race.rsplit('/').next().is_some_and(|last| last == "race" || last.starts_with("race~"));
+    is_race && asked.strip_prefix(race).is_some_and(|rest| rest.starts_with('[')) && !is_within(asked, arm)
+}
+
+/// Whether the rescue of a chain takes the place of the block that asked.
+fn gives_way(asked: &str, started: &str) -> bool {
+    let Some((chain, last)) = started.rsplit_once('/') else { return false };
+    last.starts_with("rescue:") && asked != chain && is_around(chain, asked) && !is_within(asked, started)
+}
+
+fn is_within(inner: &str, outer: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -2,10 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use engine::event::RequestStatus;
+use engine::error::FlowError;
+use engine::event::{Event, EventKind, RequestStatus};
+use engine::log::{AppendError, Durability, Log};
 
 use super::{Workspace, lock};
 use crate::fault::Fault;
+use crate::world::now_ms;
 
 /// How long an abort may take before its caller hears that it is under way. A flow that does not
 /// yield is stopped by its limit.
@@ -14,10 +17,13 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Workspace {
-    /// Aborts a request that runs or waits for its turn, in whatever process, and waits for its end.
-    /// Answers how it stands: `aborted`, or as before when the flow does not yield for long.
+    /// Aborts a request that runs or waits for its turn, in whatever process, and waits for its end; one
+    /// that waits for an answer ends at once, because nothing of it runs. Answers how it stands: `aborted`, or as before when the flow does not yield for long.
     pub fn abort(&self, request: &str) -> Result<RequestStatus, Fault> {
         let status = self.request(request)?.status;
+        if status == RequestStatus::Suspended {
+            return self.give_up(request);
+        }
         if !is_unfinished(status) {
             return Err(refused(request, status));
         }
@@ -42,6 +48,30 @@ impl Workspace {
         }
     }
 
+    /// Ends a request that waits for an answer: its last event says so, unless somebody was faster.
+    fn give_up(&self, request: &str) -> Result<RequestStatus, Fault> {
+        let (row, events) = self.log_of(request)?;
+        if row.status != RequestStatus::Suspended {
+            return Err(refused(request, row.status));
+        }
+        let (status, error) = (RequestStatus::Aborted, Some(FlowError::aborted()));
+        let end = Event {
+            seq: events.last().map_or(1, |event| event.seq + 1),
+            at: now_ms(),
+            path: None,
+            attempt: 0,
+            kind: EventKind::RequestFinished { status, output: None, error },
+        };
+        let written = self.store.append(request, vec![end], Durability::Committed);
+        match futures_executor::block_on(written).map_err(|_| Fault::internal("the store is closed"))? {
+            Ok(()) => Ok(status),
+            Err(AppendError::OutOfOrder { .. }) => Err(Fault::refused(format!(
+                "request \"{request}\" was just answered, and goes on; abort it again to stop it"
+            ))),
+            Err(error) => Err(Fault::internal(error)),
+        }
+    }
+
     /// Stops a request that this process runs, without waiting for its end. Answers whether it runs here.
     pub fn stop(&self, request: &str) -> bool {
         let running = lock(&self.running);
@@ -62,7 +92,7 @@ fn is_unfinished(status: RequestStatus) -> bool {
 
 fn refused(request: &str, status: RequestStatus) -> Fault {
     Fault::refused(format!(
-        "request \"{request}\" is {}; only one that is queued or in progress can be aborted",
+        "request \"{request}\" is {}; only one that is queued, in progress or suspended can be aborted",
         status.as_str()
     ))
 }

@@ -56,8 +56,8 @@ impl Workspace {
 /// Refused, with nothing written, when the answer answers nothing that was asked.
 pub(super) fn answers(row: &RequestRow, events: &[Event], given: Given) -> Result<Vec<Resolved>, Fault> {
     let asked = questions(row, events);
-    let late: Vec<&Suspension> =
-        asked.iter().filter(|one| one.status == SuspensionStatus::Expired && one.answer.is_none()).collect();
+    let is_late = |one: &&Suspension| one.status == SuspensionStatus::Expired && one.answer.is_none() && !one.is_moot;
+    let late: Vec<&Suspension> = asked.iter().filter(is_late).collect();
     let expired = |one: &&Suspension| Resolved {
         id: one.asking.id.clone(),
         resolution: SuspensionStatus::Expired,
@@ -104,7 +104,7 @@ pub(super) fn answers(row: &RequestRow, events: &[Event], given: Given) -> Resul
     };
     match chosen.status {
         SuspensionStatus::Pending => {}
-        SuspensionStatus::Expired if chosen.answer.is_none() && !row.status.is_terminal() => return Ok(answers),
+        SuspensionStatus::Expired if is_late(&chosen) => return Ok(answers),
         status => {
             return Err(Fault::refused(format!("suspension \"{}\" is {} already", chosen.asking.id, status.as_str())));
         }

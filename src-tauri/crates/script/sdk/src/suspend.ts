@@ -44,7 +44,7 @@ function fitted(schema: Parameters<typeof parse>[0], answer: Resolved): unknown 
   const at = first?.path ? ` at "${first.path}"` : '';
   throw new FlowError(`the answer to suspension ${answer.id} does not fit its schema${at}: ${first?.message ?? 'invalid'}`, {
     code: 'resume_data',
-    details: parsed.issues,
+    details: { suspensionId: answer.id, issues: parsed.issues },
   });
 }
 

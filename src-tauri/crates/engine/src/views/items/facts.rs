@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::Provenance;
-use crate::event::{Event, EventKind, Outcome, Recorded, Seq};
+use crate::event::{Event, EventKind, Outcome, Recorded, RequestStatus, Seq};
 use crate::item::{ItemStatus, NewItem};
 use crate::operation::Operation;
 use crate::resource::record::{self, Address};
@@ -26,6 +26,10 @@ pub(super) struct Facts<'a> {
     models: HashMap<(&'a str, u32), (&'a str, Usage)>,
     /// Attempts that have not ended.
     open: HashSet<(&'a str, u32)>,
+    /// Attempts that wait for an answer.
+    waiting: HashSet<(&'a str, u32)>,
+    /// Where the request was taken up without having waited, and the block it had come to.
+    continued: HashMap<Seq, Option<&'a str>>,
     /// Attempts that were cut off, or waited, and ran again: all they did is without effect, but for what
     /// functions did that had returned.
     cut: HashSet<(&'a str, u32)>,
@@ -45,6 +49,9 @@ impl<'a> Facts<'a> {
         let mut open: HashSet<(&'a str, u32)> = HashSet::new();
         let mut waiting: HashSet<(&'a str, u32)> = HashSet::new();
         let (mut cut, mut kept, mut again) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let mut continued = HashMap::new();
+        // Nothing is continued before a block has begun; what waited goes on with its answer.
+        let (mut goes_on, mut failed_at) = (false, None);
         for event in events.iter() {
             for commit in event.kind.commits() {
                 for (at, seq) in commit.operations.iter().enumerate() {
@@ -52,13 +59,29 @@ impl<'a> Facts<'a> {
                 }
             }
             let Some(path) = event.path.as_deref() else {
-                if matches!(event.kind, EventKind::RequestResumed { .. }) {
-                    cut.extend(open.drain().chain(waiting.drain()));
+                match &event.kind {
+                    EventKind::RequestStarted { .. } => goes_on = false,
+                    EventKind::RequestStatus { status } => goes_on &= *status != RequestStatus::Suspended,
+                    EventKind::RequestResumed { .. } => {
+                        if goes_on {
+                            let newest =
+                                open.iter().max_by_key(|at| names.get(*at).map(|started: &&Event| started.seq));
+                            continued.insert(event.seq, newest.map(|(path, _)| *path).or(failed_at));
+                        }
+                        cut.extend(open.drain().chain(waiting.drain()));
+                    }
+                    EventKind::RequestFinished { error, .. } => {
+                        failed_at = error.as_ref().and_then(|error| error.path.as_deref());
+                        // Whoever waited then waits no more.
+                        cut.extend(waiting.drain());
+                    }
+                    _ => {}
                 }
                 continue;
             };
             match &event.kind {
                 EventKind::BlockStarted { .. } => {
+                    (goes_on, failed_at) = (true, None);
                     names.insert((path, event.attempt), event);
                     open.insert((path, event.attempt));
                 }
@@ -90,12 +113,13 @@ impl<'a> Facts<'a> {
         if !live {
             cut.extend(open.drain());
         }
-        Facts { names, abandoned, memoized, committed, models, open, cut, kept, again }
+        Facts { names, abandoned, memoized, committed, models, open, waiting, continued, cut, kept, again }
     }
 
     /// Whether the block that made an event has ended.
     pub(super) fn has_ended(&self, event: &Event) -> bool {
-        event.path.as_deref().is_none_or(|path| !self.open.contains(&(path, event.attempt)))
+        let goes_on = |attempt: (&str, u32)| self.open.contains(&attempt) || self.waiting.contains(&attempt);
+        event.path.as_deref().is_none_or(|path| !goes_on((path, event.attempt)))
     }
 
     /// Whether an event that is no item yet will be one when its block commits.
@@ -148,9 +172,17 @@ impl<'a> Facts<'a> {
             EventKind::ItemAdded { item } => return Some(item.clone()),
             // What a resume applied again was an item when it first happened.
             EventKind::StateChanged { .. } if event.path.is_none() || self.is_recalled(event) => return None,
+            EventKind::RequestResumed { .. } => {
+                let path = self.continued.get(&event.seq)?;
+                let mut payload = object(json!({ "trigger": "recovery", "continuedAt": event.at }));
+                payload.extend(path.map(|path| ("resumedAtPath".to_owned(), path.into())));
+                ("continuation", ItemStatus::Completed, payload)
+            }
             EventKind::Suspended(asking) => {
                 let mut payload = object(serde_json::to_value(asking).unwrap_or_default());
                 rename(&mut payload, "id", "suspensionId");
+                // How a resume finds it again is nobody's business.
+                payload.retain(|field, _| field != "ordinal" && field != "function");
                 payload.insert("suspensionStatus".to_owned(), "pending".into());
                 payload.insert("blockInstanceId".to_owned(), self.provenance(request, event).block_instance_id.into());
                 ("suspension", ItemStatus::Completed, payload)
