@@ -2,7 +2,7 @@
  * The errors a flow can throw, catch with `rescue`, or find at the end of a failed run.
  *
  * `when: [SomeError]` compares class names along the prototype chain, so a recorded failure still matches after a resume.
- * Failures of models, tools and stores are in `failures.d.ts`, refusals before a run in `refusals.d.ts`.
+ * Failures of models, tools and stores are in `failures.d.ts`, refusals of a flow in `refusals.d.ts`.
  */
 
 export type FlowErrorScope = "request" | "work" | "sideChain" | "resource" | "block";

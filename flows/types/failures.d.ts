@@ -30,10 +30,6 @@ export declare class ProviderUnavailableError extends FlowError {}
 export declare class ContextLengthError extends FlowError {}
 /** A tool failed. Its model is told, so a flow rarely sees this one. */
 export declare class ToolExecutionError extends FlowError {}
-/** A voice provider failed. */
-export declare class VoiceError extends Error {
-  readonly kind: string;
-}
 
 /** A write to a resource that has been deleted meanwhile. */
 export declare class ResourceDeletedError extends FlowError {
@@ -48,5 +44,3 @@ export declare class ResourceAlreadyExistsError extends FlowError {
 export declare class RouteUnavailableError extends FlowError {}
 /** A resumed run finds another block at a recorded path. */
 export declare class ReplayDriftError extends FlowError {}
-/** A resumed run needs a value that was too large or too secret to be recorded. */
-export declare class RecordedValueOmittedError extends FlowError {}

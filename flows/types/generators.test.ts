@@ -45,6 +45,18 @@ is<Equal<BlockOutput<typeof modern>, { score: number }>>();
 
 // Every form of a model.
 
+const streaming: GeneratorModel = {
+  modelId: "streams",
+  async *streamStep({ stepNumber }) {
+    yield { type: "text_delta", delta: `step ${stepNumber}` };
+    yield { type: "finish", fullResult: { text: `step ${stepNumber}`, usage: { completionTokens: 2 } } };
+  },
+};
+generator({ name: "streams", prompt: "…", model: streaming });
+// @ts-expect-error A model answers in at least one way.
+const mute: GeneratorModel = { modelId: "mute" };
+void mute;
+
 const stepping: GeneratorModel = {
   modelId: "steps",
   generateStep: async ({ stepNumber, messages }) =>

@@ -66,13 +66,24 @@ export interface ModelReply {
   resolvedIdentity?: ModelIdentity;
 }
 
+/** A piece of a streamed answer. What `finish` says of the whole answer counts; without it, the pieces are the answer. */
+export type ModelChunk =
+  | { type: "text_delta" | "reasoning_delta"; delta: string }
+  | { type: "tool_call_delta"; toolCallId?: string; toolName: string; args?: unknown }
+  | { type: "tool_input_start" | "tool_result"; toolCallId?: string; toolName?: string; [more: string]: unknown }
+  | { type: "source_url"; url: string; title?: string }
+  | { type: "finish"; fullResult: ModelReply };
+
+type Answers<Name extends string> = { [name in Name]: (options: ModelOptions) => Promise<ModelReply> };
+type Streams<Name extends string> = { [name in Name]: (options: ModelOptions) => AsyncIterable<ModelChunk> };
+
 /**
- * A model of your own. With `generateStep` the engine runs the loop and the tools around it; with `generate` alone, tool
- * calls in its answer are told but not run.
+ * A model of your own. With `generateStep` or `streamStep` the engine runs the loop and the tools around it; with
+ * `generate` and `stream` alone, tool calls in its answer are told but not run. It streams a text where somebody may be
+ * watching: for a generator with an identity, or with tools.
  */
-export type GeneratorModel =
-  | { modelId: string; generateStep(options: ModelOptions): Promise<ModelReply> }
-  | { modelId: string; generate(options: ModelOptions): Promise<ModelReply> };
+export type GeneratorModel = { modelId: string } & Partial<Answers<"generate" | "generateStep"> & Streams<"stream" | "streamStep">> &
+  (Answers<"generateStep"> | Answers<"generate"> | Streams<"streamStep"> | Streams<"stream">);
 
 /** `ctx.resolveModel`. */
 export interface ModelResolver {

@@ -1,11 +1,17 @@
 //! Results as text for people. Plain, aligned, short; nothing a program should parse.
 
+mod clearings;
+mod findings;
 mod replay;
+mod soundness;
 mod state;
 mod suspensions;
 mod timeline;
 
+pub(crate) use clearings::{compacted, deleted};
+pub(crate) use findings::{hits, writes};
 pub(crate) use replay::replay;
+pub(crate) use soundness::data_check;
 pub(crate) use state::{changes, checkpoints, journal, state};
 pub(crate) use suspensions::{suspensions, waiting};
 pub(crate) use timeline::shown;
@@ -98,7 +104,8 @@ pub(crate) fn flows(flows: &[FlowRow]) -> String {
     text
 }
 
-fn place(error: &runner::LoadErrorRow) -> String {
+/// What is wrong and where, or only odd.
+pub(crate) fn place(error: &runner::LoadErrorRow) -> String {
     match (&error.file, error.line) {
         (Some(file), Some(line)) => format!("{file}:{line}:{}: {}", error.column.unwrap_or(1), error.message),
         (Some(file), None) => format!("{file}: {}", error.message),
@@ -112,6 +119,9 @@ pub(crate) fn check(flows: &[FlowRow]) -> String {
         match &flow.error {
             None => drop(writeln!(text, "ok    {}  ({})", flow.kind, flow.file)),
             Some(error) => drop(writeln!(text, "fail  {}", place(error))),
+        }
+        for warning in &flow.warnings {
+            let _ = writeln!(text, "      warning: {}", place(warning));
         }
     }
     let failed = flows.iter().filter(|flow| flow.error.is_some()).count();

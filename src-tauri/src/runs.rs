@@ -17,6 +17,10 @@ use crate::signals::Signals;
 /// `flowglass run`.
 pub(crate) fn run(workspace: &Arc<Workspace>, run: Run, input: Option<Value>) -> Result<Outcome, Stop> {
     let (started, signals) = (Instant::now(), listen()?);
+    let flows = workspace.flows()?;
+    for warning in flows.iter().filter(|flow| flow.kind == run.flow).flat_map(|flow| &flow.warnings) {
+        eprintln!("warning: {}", print::place(warning));
+    }
     let running = workspace.run(RunOptions {
         flow: run.flow,
         action: run.action,

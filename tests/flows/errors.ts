@@ -90,6 +90,20 @@ export default defineFlow({
       }),
     },
     resource: { block: handler({ name: "resource", execute: (_input, ctx) => caught(() => ctx.resources.get("missing")) }) },
+    tells: {
+      block: handler({
+        name: "tells",
+        execute: () => {
+          const made = () => new Error("just shown");
+          console.log(new Map([["a", { b: 1 }]]), new Set([1, 2]), [new Set()]);
+          console.assert(1 < 2, "not said");
+          console.assert(1 > 2, "order", { of: "things" });
+          console.log(made());
+        },
+      }),
+    },
+    unstorable: { block: sequencer({ name: "unstorable" }).map((value) => value)
+      .map(() => ({ of: new Set([1]) })) },
     sayings: {
       block: sequencer({ name: "sayings" })
         .tap(handler({

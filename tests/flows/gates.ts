@@ -13,9 +13,17 @@ const failing = handler({ name: "failing", execute: () => { throw new Error("no"
 const gated = (name: string, schema: unknown = ten) => sequencer({ name, inputSchema: z.any(), outputSchema: schema as any });
 const count = handler({ name: "count", execute: async (value, ctx) => { await ctx.sequencer!.incState({ count: 1 }); return value; } });
 
+/** One block gives a date, the next one takes it. */
+const dated = (name: string, d: z.ZodTypeAny) => sequencer({ name })
+  .step(handler({ name: "gives", outputSchema: z.object({ d }), execute: () => ({ d: new Date(0) }) as any }))
+  .step(handler({ name: "takes", inputSchema: z.object({ d }), execute: (value: any) => [value.d, new Date(value.d).getTime()] }));
+
 export default defineFlow({
   kind: "gates",
   actions: {
+    dateAsDate: { block: dated("dateAsDate", z.date()) },
+    dateCoerced: { block: dated("dateCoerced", z.coerce.date()) },
+    dateAsText: { block: dated("dateAsText", z.string().datetime()) },
     input: { block: echo("greet", { inputSchema: person }) },
     inputNested: { block: sequencer({ name: "nested" }).step(() => ({ name: "", age: 1 }), echo("greet", { inputSchema: person })) },
     inputRoot: { block: echo("whole", { inputSchema: z.number() }), inputSchema: z.any() },

@@ -2,13 +2,16 @@
  * Items: what blocks emit, who sees it, and how it lives.
  */
 
-import { defineFlow, FlowError, generator, handler, router, sequencer } from "@flow-state-dev/core";
+import { defineFlow, FlowError, generator, handler, resolveItemVisibility, router, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 
 const emits = (name: string, execute: (ctx: any, input: any) => unknown) => handler({ name, execute: async (input, ctx) => execute(ctx, input) });
 const speaker = (name: string, more: object) => generator({ name, model: "tiny", prompt: "Speak.", ...more });
 const look = handler({ name: "look", description: "Looks something up", inputSchema: z.object({ q: z.string() }), execute: ({ q }) => ({ found: q }) });
 const idle = handler({ name: "idle", execute: () => "idle" });
+
+/** It answers while the file loads, too. */
+const atLoad = resolveItemVisibility({ type: "message", agentType: "sub" });
 
 export default defineFlow({
   kind: "items",
@@ -28,6 +31,7 @@ export default defineFlow({
     },
     fails: { block: handler({ name: "fails", execute: () => { throw new FlowError("the end", { code: "the_end", details: { why: "test" } }); } }) },
     says: { block: emits("says", (ctx, options) => { ctx.emit.message("said", options); ctx.emit.component("card", { a: 1 }, options); }) },
+    visibility: { block: handler({ name: "visibility", execute: () => [atLoad, resolveItemVisibility({ type: "message", agentType: "trace" }), resolveItemVisibility({ type: "message", agentType: "sub", itemVisibility: { client: false, history: true } }), resolveItemVisibility({ type: "block_output" }), resolveItemVisibility({ type: "status" })] }) },
     parts: { block: emits("parts", (ctx) => { ctx.emit.message([{ type: "output_text", text: "one " }, { type: "output_text", text: "two" }]); }) },
     keyed: {
       block: sequencer({ name: "keyed" })

@@ -54,6 +54,50 @@ const counted = handler({
 
 const calculating = generator({ name: 'calculating', model: 'small', prompt: 'Add.', tools: [counted] });
 
+const calculatingTwice = generator({ name: 'calculatingTwice', model: 'small', prompt: 'Add.', tools: [counted] });
+
+// Models that stream. Where nobody may be watching they answer in one piece, if they can.
+const never = async (): Promise<never> => { throw new Error('this one is not asked'); };
+const streaming = generator({
+  name: 'streaming',
+  prompt: 'Say it.',
+  agentType: 'primary',
+  tools: [search],
+  model: {
+    modelId: 'streams',
+    generate: never,
+    generateStep: never,
+    async *streamStep({ stepNumber }: any) {
+      yield { type: 'reasoning_delta', delta: 'I th' };
+      yield { type: 'reasoning_delta', delta: 'ink' };
+      if (stepNumber === 0) return yield { type: 'finish', fullResult: { toolCalls: [{ toolCallId: 'one', toolName: 'search', args: { q: 'tea' } }] } };
+      yield { type: 'text_delta', delta: 'he' };
+      // Pieces that come at once are one event.
+      await new Promise((done) => setTimeout(done, 80));
+      yield { type: 'text_delta', delta: 'llo' };
+      yield { type: 'finish', fullResult: { text: 'hello', finishReason: 'stop', usage: { promptTokens: 1, completionTokens: 2 } } };
+    },
+  } as any,
+});
+const streamingWhole = generator({
+  name: 'streamingWhole',
+  prompt: 'Say it.',
+  agentType: 'primary',
+  model: { modelId: 'streams', generate: never, async *stream() { yield { type: 'text_delta', delta: 'one ' }; yield { type: 'text_delta', delta: 'two' }; } } as any,
+});
+const silent = generator({ name: 'silent', prompt: 'Say it.', model: { modelId: 'both', generate: async () => ({ text: 'whole' }), stream: never } as any });
+const onlyStream = generator({ name: 'onlyStream', prompt: 'Say it.', model: { modelId: 'one', async *stream() { yield { type: 'finish', fullResult: { text: 'from finish' } }; } } });
+const noChunks = generator({ name: 'noChunks', prompt: 'Say it.', agentType: 'primary', model: { modelId: 'one', stream: () => 7 } as any });
+
+/** A model whose server answers so. */
+const failing = (name: string, more: object) => generator({
+  name,
+  prompt: 'p',
+  retry: { maxAttempts: 2, baseDelayMs: 1 },
+  model: { modelId: 'raw', generate: async () => { attempts += 1; throw Object.assign(new Error(`${name} said no`), more); } },
+}).rescue([{ block: handler({ name: 'sees', execute: (error: any) => ({ is: [error.name, error.code, error.retryable], attempts, status: error.details?.status, cause: error.cause?.message }) }) }]);
+let attempts = 0;
+
 const told = handler({
   name: 'told',
   execute: (input, ctx: any) => ({ input, usage: ctx.request.tokenUsage }),
@@ -65,6 +109,18 @@ export default defineFlow({
     stepping: { block: sequencer({ name: 'stepping-then-told' }).step(stepping).step(told) },
     whole: { block: whole },
     asking: { block: asking },
+    askingForTools: { block: handler({ name: 'askingForTools', execute: async (_input, ctx: any) => (await ctx.resolveModel('small').generate({ messages: [] })).toolCalls }) },
     calculating: { block: calculating },
+    calculatingTwice: { block: calculatingTwice },
+    streaming: { block: streaming },
+    streamingWhole: { block: streamingWhole },
+    silent: { block: silent },
+    onlyStream: { block: onlyStream },
+    noChunks: { block: noChunks },
+    tooMany: { block: failing('tooMany', { status: 429 }) },
+    overloaded: { block: failing('overloaded', { statusCode: 503 }) },
+    forbidden: { block: failing('forbidden', { status: 401 }) },
+    unreachable: { block: failing('unreachable', { code: 'ECONNREFUSED' }) },
+    mistaken: { block: failing('mistaken', {}) },
   },
 });

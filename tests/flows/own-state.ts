@@ -53,6 +53,17 @@ const thinker = generator({
   tools: [remember],
 });
 
+/** Says more of its sequencer's state than the sequencer itself. */
+const says = handler({
+  name: "says",
+  sequencerStateSchema: z.object({ count: z.number(), notes: z.array(z.string()).default(["first"]) }),
+  execute: async (_input, ctx) => {
+    await ctx.sequencer!.pushState("notes", "second");
+    const refused = await ctx.sequencer!.patchState({ notes: 5 as never }).catch((error: Error) => error.message);
+    return { refused, ...ctx.sequencer!.state };
+  },
+});
+
 export default defineFlow({
   kind: "own-state",
   actions: {
@@ -70,6 +81,7 @@ export default defineFlow({
     ownForCallbacks: { block: stateful("outer").tap(bump).stepIf((_value, ctx) => ctx.sequencer.state.count === 1, bump).exitIf((_value, ctx) => ctx.sequencer.state.count < 2).map(state) },
     fresh: { block: plain("outer").stepAll([stateful("inner").step(bump).map(state), stateful("inner").step(bump).step(bump).map(state)]) },
     inBackground: { block: stateful("outer").work(bump).forEachBackground(() => bump).waitForWork({ failOnError: true }).map(state) },
+    said: { block: stateful("outer").step(says) },
     thinks: { block: thinker },
   },
 });

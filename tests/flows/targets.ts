@@ -2,7 +2,7 @@
  * Finding other blocks: targets by name, siblings' outputs and results, and what was rescued.
  */
 
-import { defineFlow, handler, sequencer } from "@flow-state-dev/core";
+import { defineFlow, FlowError, handler, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
@@ -18,6 +18,7 @@ const keeper = handler({
 });
 const bare = handler({ name: "bare", execute: () => "bare output" });
 const failing = handler({ name: "failing", stateSchema: tally, execute: async (_value, ctx) => { await ctx.self!.incState({ n: 5 }); throw new Error("it broke"); } });
+const refusing = handler({ name: "refusing", execute: () => { throw new FlowError("not today", { code: "closed", details: { until: 9 } }); } });
 const zero = handler({ name: "zero", execute: () => 0 });
 
 const attempt = (look: () => unknown) => {
@@ -90,6 +91,7 @@ export default defineFlow({
     concurrentWrites: { block: chain("outer").tap(keeper).tap(chain("many").forEach(() => handler({ name: "adds", execute: async (_value, ctx) => { await ctx.getTarget("keeper")?.incState({ n: 1 }); } }))).step(seek("seek", "keeper")) },
     writesFromFanOut: { block: stateful("outer").forEach(() => handler({ name: "adds", execute: async (_value, ctx) => { await ctx.getTarget("outer")?.patchState("n", (n: number) => n + 1); } })).map((_value, ctx) => ctx.sequencer.state.n) },
     results: { block: chain("outer").tap(bare).tap(failing.rescue([{ block: zero }])).step(results("bare", "failing", "results", "later", "outer")).tap(seek("later", "bare")) },
+    resultError: { block: chain("outer").stepAny([refusing, handler({ name: "asks", execute: (_value, ctx) => { const { error } = ctx.getBlockResult(refusing) as any; return [error instanceof FlowError, error instanceof Error, error.name, error.code, error.details, error.message]; } })]) },
     resultsFailed: { block: chain("outer").stepAny([failing, results("failing", "bare")]) },
     resultsNewest: { block: chain("outer").step(() => 3, keeper).step(() => 4, keeper).step(results("keeper")) },
     resultsRunning: { block: chain("outer").parallel({ slow: handler({ name: "slow", execute: async () => { await pause(40); return 1; } }), quick: chain("later").step(handler({ name: "idle", execute: () => pause(10) })), look: handler({ name: "look", execute: (_value, ctx) => ctx.getBlockResult({ name: "slow" } as any).status }) }).map((all) => all.look) },

@@ -199,3 +199,24 @@ fn the_table_of_the_authoring_api_is_true() {
         }
     }
 }
+
+/// The names that the type declarations promise of `@flow-state-dev/core` can really be imported.
+#[test]
+fn every_declared_name_is_exported() {
+    let read = |file: &Path| std::fs::read_to_string(repository().join(file)).expect("a listed file");
+    let index = read(Path::new("src-tauri/crates/script/sdk/src/index.ts"));
+    let exported: BTreeSet<&str> = index.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let mut missing = Vec::new();
+    // What the tests of the types need is no part of the module.
+    for file in files("flows/types", &["ts"]).into_iter().filter(|file| !file.ends_with("expect.d.ts")) {
+        let text = read(&file);
+        for rest in text.split("export declare ").skip(1) {
+            let mut words = rest.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| *word != "abstract");
+            let (kind, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            if ["class", "function", "const"].contains(&kind) && !exported.contains(name) {
+                missing.push(format!("{}: {name}", file.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "declared, and not exported by the SDK:\n{}", missing.join("\n"));
+}

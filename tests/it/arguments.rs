@@ -277,6 +277,58 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "generator(any({ name: \"g\", model: \"m\", prompt: \"p\", tools: [one, \"two\"] }))",
         &["generator \"g\"", "tools[1]", "needs a block", "got \"two\""],
     ),
+    (
+        "generator(any({ name: \"g\", model: \"m\", prompt: \"p\", tools: { one } }))",
+        &["generator \"g\"", "tools", "array of blocks", "got an object with one"],
+    ),
+    (
+        "generator(any({ name: \"g\", model: \"m\", prompt: \"p\", maxIterations: 0 }))",
+        &["generator \"g\"", "maxIterations", "at least 1", "got number 0"],
+    ),
+    (
+        "generator(any({ name: \"g\", model: \"m\", prompt: \"p\", loop: { maxIterations: 1.5 } }))",
+        &["loop.maxIterations", "integer", "got number 1.5"],
+    ),
+    (
+        "generator(any({ name: \"g\", model: \"m\", prompt: \"p\", agentType: \"main\" }))",
+        &["generator \"g\"", "\"primary\", \"sub\" or \"trace\"", "not \"main\""],
+    ),
+    (
+        "generator(any({ name: \"g\", model: \"m\", prompt: \"p\", itemVisibility: \"all\" }))",
+        &["generator \"g\"", "{ client: boolean, history: boolean }", "not \"all\""],
+    ),
+    (
+        "sequencer(any({ name: \"s\", stateSchema: z.array(z.number()) }))",
+        &["sequencer \"s\"", "stateSchema", "z.object({ … })", "a schema of array"],
+    ),
+    (
+        "handler(any({ name: \"h\", execute: () => 1, sessionStateSchema: z.string().optional() }))",
+        &["sessionStateSchema", "z.object({ … })", "a schema of string"],
+    ),
+    (
+        "handler(any({ name: \"h\", execute: () => 1, targetStateSchemas: { o: {} } }))",
+        &["targetStateSchemas.o", "zod schema", "got an empty object"],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", session: { stateSchema: z.array(z.number()) } }))",
+        &["Flow \"k\"", "session.stateSchema", "z.object({ … })", "a schema of array"],
+    ),
+    (
+        "sequencer(any({ name: \"s\", durable: \"no\" }))",
+        &["sequencer \"s\"", "durable", "true or false", "got \"no\""],
+    ),
+    ("seq.forEach(one, any({ maxConcurrency: 0 }))", &["forEach", "maxConcurrency", "at least 1", "got number 0"]),
+    ("seq.forEachBackground(one, any({ concurrency: -1 }))", &["forEachBackground", "concurrency", "at least 1"]),
+    (
+        "handler(any({ name: \"h\", execute: () => 1, uses: [brings({ fns: () => ({}) }), brings({ fns: () => ({}) })] }))",
+        &["handler \"h\"", "two capabilities \"cap\""],
+    ),
+    ("any(seq).stpe(one)", &["sequencer \"seq\"", "no method stpe()", "step()"]),
+    ("any(seq).forEech(one)", &["no method forEech()", "forEach()"]),
+    (
+        "defineFlow(any({ kind: \"k\", actions: { a: { block: ((routes: any[]) => { const r = router(any({ name: \"r\", routes, execute: () => one })); routes.push(r); return r; })([one]) } } }))",
+        &["router \"r\" contains itself"],
+    ),
     ("sequencer(any({ name: \"s\", container: \"panel\" }))", &["sequencer \"s\"", "container", "{ component:"]),
     (
         "defineFlow(any({ kind: \"k\", actions: { a: { block: one, tokenBudget: {} } } }))",
@@ -314,4 +366,119 @@ fn written(mistake: &str) -> String {
         true => format!("export default {mistake};\n"),
         false => format!("export const made = {mistake}; export default defineFlow({{ kind: \"k\" }} as any);\n"),
     }
+}
+
+/// What a running block can give a method of `ctx` that it does not take, and what it is told.
+const CALLS: &[(&str, &str)] = &[
+    (
+        "ctx.emit.message(5)",
+        "TypeError: ctx.emit.message needs a text, or a list of parts like { type: \"output_text\", text: \"…\" }, got number 5",
+    ),
+    ("ctx.emit.message()", "got undefined"),
+    (
+        "ctx.emit.message([{ type: 'zzz' }])",
+        "part [0] is of a type output_text, reasoning_text, output_audio, got type \"zzz\"",
+    ),
+    ("ctx.emit.message([{ type: 'output_text' }])", "part [0] (output_text) needs a text in \"text\", got undefined"),
+    (
+        "ctx.emit.message('x', { agentType: 'main' })",
+        "TypeError: ctx.emit.message: agentType is \"primary\", \"sub\" or \"trace\", not \"main\"",
+    ),
+    (
+        "ctx.emit.message('x', { itemVisibility: { client: 'yes' } })",
+        "itemVisibility is { client: boolean, history: boolean }",
+    ),
+    ("ctx.emit.message('x', 'primary')", "ctx.emit.message takes options like"),
+    ("ctx.emit.component('', {})", "TypeError: ctx.emit.component needs the component's name, got \"\""),
+    ("ctx.emit.component('x', {}, { key: 7 })", "ctx.emit.component: key must be a text, got number 7"),
+    ("ctx.emit.status(5)", "TypeError: ctx.emit.status needs a text, or nothing, got number 5"),
+    (
+        "ctx.emit.status('x', { backgroundTasks: -1 })",
+        "backgroundTasks must be a whole number from 0 on, got number -1",
+    ),
+    (
+        "ctx.session.pushState(undefined, 1)",
+        "TypeError: ctx.session.pushState needs the field as a text, got undefined",
+    ),
+    ("ctx.session.setStateRecord('a')", "TypeError: ctx.session.setStateRecord needs the key as a text, got undefined"),
+    ("ctx.session.deleteStateRecord(null, 'k')", "ctx.session.deleteStateRecord needs the field as a text, got null"),
+    ("ctx.session.setState([1])", "TypeError: ctx.session.setState needs an object, got an array of 1"),
+    (
+        "ctx.session.setMetadata()",
+        "TypeError: ctx.session.setMetadata needs an object like { title: \"…\" }, got undefined",
+    ),
+    ("ctx.session.setMetadata({ title: 5 })", "ctx.session.setMetadata: title must be a text, got number 5"),
+    ("ctx.session.setMetadata({ tags: 'x' })", "tags must be a list of texts, got \"x\""),
+    ("ctx.session.setMetadata({ metadata: [] })", "metadata must be an object, got an empty array"),
+    (
+        "ctx.session.appendJournal({ text: 'a', tags: 'no list' })",
+        "ctx.session.appendJournal: tags must be a list of texts, got \"no list\"",
+    ),
+    ("ctx.session.appendJournal({ text: 'a', source: 5 })", "source must be a text, got number 5"),
+    ("ctx.session.appendJournal()", "ctx.session.appendJournal needs { text: string }, got undefined"),
+    (
+        "ctx.session.getJournal({ limit: -1 })",
+        "TypeError: ctx.session.getJournal: limit must be a whole number from 0 on, got number -1",
+    ),
+    ("ctx.session.getJournal({ limit: 'x' })", "got \"x\""),
+    (
+        "ctx.session.items.all({ itemTypes: 'message' })",
+        "itemTypes is a list of texts, like [\"message\"], not \"message\"",
+    ),
+    ("ctx.getTarget(5)", "TypeError: ctx.getTarget needs a block or the name of one, got number 5"),
+    ("ctx.getBlockOutput(undefined)", "TypeError: ctx.getBlockOutput needs a block or the name of one, got undefined"),
+    ("ctx.wasRescued({})", "ctx.wasRescued needs a block or the name of one, got an empty object"),
+];
+
+#[test]
+fn a_wrong_argument_fails_the_call() {
+    let calls: Vec<String> = CALLS.iter().map(|(call, _)| format!("async () => {call}")).collect();
+    let place = Place::with_flow(&format!(
+        "const tries = handler({{ name: \"tries\", execute: async (_input: any, ctx: any) => {{\n\
+           const told: string[] = [];\n\
+           for (const call of [{}]) told.push(await call().then(() => \"no error\", (error: any) => `${{error.name}}: ${{error.message}}`));\n\
+           return {{ told, items: ctx.session.items.all({{ includeTransient: true }}).length, metadata: ctx.session.metadata }};\n\
+         }} }});\n\
+         export default defineFlow({{ kind: \"calls\", actions: {{ go: {{ block: tries }} }} }});\n",
+        calls.join(", ")
+    ));
+    let output = place.get("run calls go --user ada")["output"].clone();
+    assert_eq!((&output["items"], &output["metadata"]), (&json!(0), &json!({})), "what was refused left nothing");
+    let wrong: Vec<String> = CALLS
+        .iter()
+        .zip(output["told"].as_array().expect("a list"))
+        .filter(|((_, says), told)| !told.as_str().is_some_and(|told| told.contains(says)))
+        .map(|((call, says), told)| format!("{call}\n    says {told}, not {says:?}"))
+        .collect();
+    assert!(wrong.is_empty(), "{} of {} are told badly:\n{}", wrong.len(), CALLS.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
+    let source = "import { defineFlow, generator, handler, sequencer } from '@flow-state-dev/core'; import { z } from 'zod';\n\
+                  const h = handler({ name: 'h', inputShcema: z.any(), execute: () => 1 } as any);\n\
+                  const s = sequencer({ name: 's', wholly: 'new' } as any).step(h);\n\
+                  const g = generator({ name: 'g', model: 'm', prompt: 'p', maxIteration: 2 } as any);\n\
+                  export default defineFlow({ kind: 'k', sesion: {}, actions: { go: { block: s }, ask: { block: g } } } as any);\n";
+    let place = Place::new().file("flows/k.ts", source).file(
+        "flows/none.ts",
+        "import { defineFlow } from '@flow-state-dev/core';\nexport default defineFlow({ kind: 'none' });\n",
+    );
+    let answer = place.run(&["check"]);
+    assert_eq!(answer.code, Some(0), "{answer}");
+    let told = [
+        "flows/k.ts:2:11: handler \"h\": \"inputShcema\" is no setting of a handler and changes nothing; did you mean \"inputSchema\"?",
+        "flows/k.ts:3:11: sequencer \"s\": \"wholly\" is no setting of a sequencer and changes nothing\n",
+        "flows/k.ts:4:11: generator \"g\": \"maxIteration\" is no setting of a generator and changes nothing; did you mean \"maxIterations\"?",
+        "flows/k.ts:5:16: Flow \"k\": \"sesion\" is no setting of a flow and changes nothing; did you mean \"session\"?",
+    ];
+    for line in told {
+        assert!(answer.stdout.contains(line), "{line}\n{answer}");
+    }
+    assert!(answer.stdout.contains("flows/none.ts:2:16: Flow \"none\" has no actions"), "{answer}");
+    assert_eq!(answer.stdout.matches("warning: ").count(), 5, "each once\n{answer}");
+    // A run tells of its own flow, also when it comes from the cache.
+    let run = place.ask("run k go --user ada");
+    assert_eq!(run.stderr.matches("warning: ").count(), 4, "{run}");
+    assert!(run.stderr.contains("did you mean \"inputSchema\"?"), "{run}");
 }

@@ -411,7 +411,7 @@ fn what_a_handler_returns_must_be_json() {
 #[test]
 fn a_handler_that_never_yields_ends_with_its_name() {
     check_handler("endless", "LimitError", "root/step:endless", &["1500 ms", "limits.yieldMs", "endless"]);
-    check_handler("microtasks", "LimitError", "root", &["1500 ms", "limits.yieldMs"]);
+    check_handler("microtasks", "LimitError", "root", &["1500 ms", "limits.yieldMs", "block \"microtasks\""]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tests::bench::{program, repository};
 use tests::counting::Counts;
@@ -79,6 +79,9 @@ fn die_at_every_commit(flow: &'static str, order: Order) {
 const KILLS: usize = 200;
 /// How much longer every block takes then, so that there is a middle to be killed in.
 const PAUSE_MS: u32 = 4;
+
+/// Longer than any of these requests takes.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Chance that is the same for the same seed.
 struct Chance(u64);
@@ -161,7 +164,13 @@ fn kill_at_an_instant(mut child: Child, bed: &Bed, request: &str, plain: &Essenc
     // An effect may be told twice by a block that runs again, so the number is a beginning, no more.
     let awaited = chance.below(plain.effects().saturating_sub(before) as u64 + 1) as usize;
     let later = Duration::from_micros(chance.below(u64::from(PAUSE_MS) * 2_000));
+    let start = Instant::now();
     while told(bed) < before + awaited && child.try_wait().expect("it can be asked").is_none() {
+        if start.elapsed() > PATIENCE {
+            // Killed it is anyhow; that it got nowhere must not stay unsaid.
+            println!("{} {request} got nowhere for {PATIENCE:?}", bed.flow);
+            break;
+        }
         std::thread::sleep(Duration::from_micros(200));
     }
     std::thread::sleep(later);

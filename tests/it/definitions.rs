@@ -81,6 +81,58 @@ const CASES: &[(&str, &[&str])] = &[
         "const f = defineFlow({ kind: 'f', actions });\nexport default /*!*/f({ actions: { more: {} } });",
         &["action \"more\"", "needs a block"],
     ),
+    // Declarations of one field that cannot both hold.
+    (
+        "const s = sequencer({ name: 's', stateSchema: z.object({ x: z.string().default('') }) });\n\
+         const a = /*!*/handler({ name: 'a', sequencerStateSchema: z.object({ x: z.number() }), execute: () => 1 });\n\
+         export default defineFlow({ kind: 'f', actions: { go: { block: s.step(a) } } });",
+        &["SchemaConflictError", "sequencer", "\"x\" of \"s\"", "string by sequencer \"s\"", "number by block \"a\""],
+    ),
+    (
+        "const s = sequencer({ name: 's', stateSchema: z.object({ x: z.any() }) });\n\
+         const a = handler({ name: 'a', sequencerStateSchema: z.object({ x: z.number() }), execute: () => 1 });\n\
+         const b = /*!*/handler({ name: 'b', sequencerStateSchema: z.object({ x: z.string() }), execute: () => 1 });\n\
+         export default defineFlow({ kind: 'f', actions: { go: { block: s.step(a).step(b) } } });",
+        &["\"x\" of \"s\"", "number by block \"a\"", "string by block \"b\""],
+    ),
+    (
+        "const s = sequencer({ name: 's', stateSchema: z.object({ y: z.number().default(0) }) });\n\
+         const a = handler({ name: 'a', sequencerStateSchema: z.object({ x: z.number() }), execute: () => 1 });\n\
+         const b = /*!*/handler({ name: 'b', sequencerStateSchema: z.object({ x: z.string() }), execute: () => 1 });\n\
+         export default defineFlow({ kind: 'f', actions: { go: { block: s.step(a).step(b) } } });",
+        &["\"x\" of \"s\"", "number by block \"a\"", "string by block \"b\""],
+    ),
+    (
+        "const o = sequencer({ name: 'o', stateSchema: z.object({ x: z.string().default('') }) });\n\
+         const a = /*!*/handler({ name: 'a', sequencerStateSchema: z.object({ x: z.number() }), execute: () => 1 });\n\
+         export default defineFlow({ kind: 'f', actions: { go: { block: o.step(sequencer({ name: 's' }).tap(a)) } } });",
+        &["\"x\" of \"o\"", "string by sequencer \"o\"", "number by block \"a\""],
+    ),
+    (
+        "const o = sequencer({ name: 'o', stateSchema: z.object({ x: z.string().default('') }) });\n\
+         const s = sequencer({ name: 's', stateSchema: z.object({ x: z.number().default(0) }) });\n\
+         const a = /*!*/handler({ name: 'a', targetStateSchemas: { o: z.object({ x: z.number() }) }, execute: () => 1 });\n\
+         export default defineFlow({ kind: 'f', actions: { go: { block: o.step(s.step(a)) } } });",
+        &["\"x\" of \"o\"", "string by sequencer \"o\"", "number by block \"a\""],
+    ),
+    (
+        "const one = handler({ name: 'one', userStateSchema: z.object({ p: z.object({ y: z.number() }).optional() }), execute: () => 1 });\n\
+         const two = /*!*/handler({ name: 'two', userStateSchema: z.object({ p: z.object({ y: z.string() }).optional() }), execute: () => 1 });\n\
+         export default defineFlow({ kind: 'f', actions: { a: { block: one }, b: { block: two } } });",
+        &["user state", "\"p.y\"", "number by block \"one\"", "string by block \"two\""],
+    ),
+    (
+        "const one = handler({ name: 'one', sessionStateSchema: z.object({ m: z.enum(['a', 'b']) }), execute: () => 1 });\n\
+         const two = /*!*/handler({ name: 'two', sessionStateSchema: z.object({ m: z.enum(['c']) }), execute: () => 1 });\n\
+         export default defineFlow({ kind: 'f', actions: { a: { block: one }, b: { block: two } } });",
+        &["session state", "\"m\"", "\"a\" or \"b\" by block \"one\"", "\"c\" by block \"two\""],
+    ),
+    (
+        "const one = handler({ name: 'one', sessionStateSchema: z.object({ l: z.array(z.string()) }), execute: () => 1 });\n\
+         const two = /*!*/handler({ name: 'two', sessionStateSchema: z.object({ l: z.array(z.number()) }), execute: () => 1 });\n\
+         export default defineFlow({ kind: 'f', actions: { a: { block: one }, b: { block: two } } });",
+        &["session state", "\"l[]\"", "string by block \"one\"", "number by block \"two\""],
+    ),
 ];
 
 #[test]
@@ -114,6 +166,44 @@ fn unlike(source: &str, says: &[&str], error: &Value) -> Option<String> {
             error["line"], error["column"]
         )
     })
+}
+
+/// Declarations that differ, and of which a value can satisfy both.
+#[test]
+fn declarations_that_one_value_fits_load() {
+    let pairs = [
+        ("z.enum(['a', 'b'])", "z.enum(['b', 'c'])"),
+        ("z.number()", "z.number().int().optional()"),
+        ("z.string()", "z.coerce.number()"),
+        ("z.number().catch(0)", "z.string()"),
+        ("z.preprocess((v) => v, z.number())", "z.string()"),
+        ("z.object({ a: z.number().optional() })", "z.object({ a: z.string().optional() })"),
+        ("z.string().nullable()", "z.number().nullable()"),
+        ("z.array(z.any())", "z.array(z.string())"),
+        ("z.record(z.number())", "z.object({ a: z.string().optional() })"),
+    ];
+    let blocks: Vec<String> = pairs
+        .iter()
+        .enumerate()
+        .flat_map(|(n, (one, two))| [(n, 'a', one), (n, 'b', two)])
+        .map(|(n, side, schema)| {
+            format!(
+                "step(handler({{ name: '{side}{n}', sessionStateSchema: z.object({{ f{n}: {schema} }}), \
+                 sequencerStateSchema: z.object({{ f{n}: {schema} }}), execute: () => 1 }}))"
+            )
+        })
+        .collect();
+    // Two sequencers are two states, and of two blocks of one name nobody knows which is meant.
+    let source = format!(
+        "{PRELUDE}const other = sequencer({{ name: 'other', stateSchema: z.object({{ f0: z.number().default(0) }}) }}).step(block);\n\
+         const asks = handler({{ name: 'asks', targetStateSchemas: {{ other: z.object({{ f0: z.string() }}) }}, execute: () => 1 }});\n\
+         const again = sequencer({{ name: 'other', stateSchema: z.object({{ f0: z.number().default(0) }}) }}).step(asks);\n\
+         const s = sequencer({{ name: 's', stateSchema: z.object({{}}) }});\n\
+         export default defineFlow({{ kind: 'f', actions: {{ go: {{ block: s.{}.step(other).step(again) }} }} }});\n",
+        blocks.join(".")
+    );
+    let answer = Place::new().file("f.ts", &source).ask("check");
+    assert_eq!(answer.code, Some(0), "{answer}");
 }
 
 #[test]

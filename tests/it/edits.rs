@@ -119,7 +119,10 @@ fn a_gate_that_was_inserted_asks() {
     assert_eq!(answer.code, Some(4), "{answer}");
     // The answer to the later gate is kept for it.
     let asked = edited.0.get("suspensions");
-    assert_eq!((&asked[0]["message"], &asked[0]["status"], &asked[1]["status"]), (&json!("earlier"), &json!("pending"), &json!("approved")));
+    assert_eq!(
+        (&asked[0]["message"], &asked[0]["status"], &asked[1]["status"]),
+        (&json!("earlier"), &json!("pending"), &json!("approved"))
+    );
     edited.completes(&["a", "b", "c"]);
 }
 

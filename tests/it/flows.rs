@@ -191,6 +191,8 @@ fn check(topic: &str) {
     }
     assert!(wrong.is_empty(), "{} of {} cases of {topic} fail:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
     every_action_is_run(&flow, &cases);
+    let data = place.ask("check --data");
+    assert_eq!(data.code, Some(0), "the database is not what its events say\n{data}");
 }
 
 fn one(place: &Place, flow: &str, number: usize, case: &Value) {

@@ -3,6 +3,7 @@
 mod architecture;
 mod arguments;
 mod bad_input;
+mod clearing;
 mod cli;
 mod client_data;
 mod clock;
@@ -19,6 +20,9 @@ mod providers;
 mod resource_declarations;
 mod resources;
 mod schemas;
+mod search;
+mod soundness;
 mod state;
 mod storage;
 mod window;
+mod writers;

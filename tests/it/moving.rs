@@ -368,3 +368,18 @@ fn an_export_replaces_a_file_whole_or_not_at_all() {
         "nothing lies beside it"
     );
 }
+
+#[test]
+fn a_fork_travels_with_the_request_that_it_comes_from() {
+    let place = Place::with_flow(FLOW);
+    note(&place, "here", "s", "r1", 1);
+    note(&place, "here", "s", "r2", 2);
+    let forked = get(&place, "here", "fork r2 --at root/step:note");
+    let id = |name: &str| forked[name].as_str().expect("it has one").to_owned();
+    let (fork, session) = (id("requestId"), id("sessionId"));
+    get(&place, "here", &format!("export --session {session} --out fork.flowglass"));
+    get(&place, "there", "import fork.flowglass");
+    let requests = ["r1", "r2", &fork];
+    let looked = |machine| everything(&place, machine, &requests, Some(&session));
+    assert_same(&looked("here"), &looked("there"));
+}

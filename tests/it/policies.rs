@@ -329,6 +329,19 @@ fn warnings_are_told_once_at_the_end() {
 }
 
 #[test]
+fn a_refused_write_that_nobody_awaited_is_told() {
+    let place = Place::with_flow(
+        "const odd = handler({ name: 'odd', execute: async (_i, ctx) => { ctx.session.patchState({ even: 'x' }); await new Promise((done) => setTimeout(done, 5)); return 1; } });
+         export default defineFlow({ kind: 'w', session: { stateSchema: z.object({ even: z.number().default(0) }) }, actions: { go: { block: odd } } });",
+    );
+    let answer = place.run(&["run", "w", "go", "--user", "ada"]);
+    assert_eq!(answer.code, Some(0), "{answer}");
+    let warnings: Vec<&str> = answer.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
+    let says = ["Unhandled promise rejection: ValidationError", "session state at \"even\"", "flows/main.ts:3"];
+    assert!(matches!(warnings[..], [one] if says.iter().all(|part| one.contains(part))), "{answer}");
+}
+
+#[test]
 fn kinds_and_types_that_do_not_exist_are_answered_with_those_that_do() {
     let place = place(&[("any", "'allow'")]);
     place.get("run any quick --user ada --session s --request r");
@@ -384,7 +397,7 @@ fn a_damaged_or_unwritable_database_is_named_and_left_alone() {
 fn a_session_forgets_by_age() {
     for (age, kept) in [("0", 1), ("'1ms'", 1), ("'7d'", 3), ("3_600_000", 3)] {
         let place = Place::with_flow(&format!(
-            "const say = handler({{ name: 'say', execute: async (text, ctx) => {{ const seen = ctx.session.items.all({{ itemTypes: ['message'] }}).length; ctx.emit.message(text); return seen; }} }});
+            "const say = handler({{ name: 'say', execute: async (text, ctx) => {{ const seen = ctx.session.items.all({{ itemTypes: ['message'] }}).length; ctx.emit.message(String(text)); return seen; }} }});
              export default defineFlow({{ kind: 'r', session: {{ retention: {{ maxAge: {age} }} }}, actions: {{ say: {{ block: say }} }} }});"
         ));
         for n in 0..3 {

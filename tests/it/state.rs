@@ -203,6 +203,29 @@ fn an_undeclared_field_is_kept_and_noted_once() {
     }
 }
 
+/// A schema that lets other fields through says so on purpose: nobody need be told of them.
+#[test]
+fn an_open_schema_notes_nothing() {
+    let place = Place::new().file(
+        "open.ts",
+        "import { defineFlow, handler, sequencer } from '@flow-state-dev/core'; import { z } from 'zod'; import { z as z4 } from 'zod/v4';\n\
+         const writes = handler({ name: 'writes', execute: async (_input, ctx) => {\n\
+           for (const scope of [ctx.request, ctx.session, ctx.user, ctx.sequencer!]) await scope.patchState({ extra: 1 });\n\
+           return 'done'; } });\n\
+         export default defineFlow({ kind: 'open',\n\
+           request: { stateSchema: z.object({ n: z.number().default(0) }).passthrough() },\n\
+           session: { stateSchema: z.object({ n: z.number().default(0) }).catchall(z.number()) },\n\
+           user: { stateSchema: z4.looseObject({ n: z4.number().default(0) }) },\n\
+           actions: { go: { block: sequencer({ name: 's', stateSchema: z4.object({}).catchall(z4.number()) }).step(writes) },\n\
+             strict: { block: sequencer({ name: 's', stateSchema: z4.object({ n: z4.number().default(0) }) }).step(writes) } } });\n",
+    );
+    place.get("run open go --user ada --request r");
+    assert_eq!(place.get("events r --kind noted"), json!([]));
+    // A closed schema beside it is still one.
+    place.get("run open strict --user ada --request strict");
+    assert_eq!(place.get("events strict --kind noted").as_array().map(Vec::len), Some(1));
+}
+
 #[test]
 fn without_a_project_there_is_no_project_state() {
     let place = flow(&["return [typeof s, typeof ctx.project, typeof ctx.org];"]);

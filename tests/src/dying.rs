@@ -6,12 +6,16 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
 use crate::bench::{Place, repository};
 use crate::counting::{Counter, Counts};
+
+/// Longer than any of these processes takes that gets anywhere.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where a difference is cut off.
 const LONGEST: usize = 600;
@@ -67,15 +71,30 @@ impl Bed {
 
     /// The program that dies, on a try's own database. `None` when it died.
     pub fn process(&self, request: &str, words: &[&str]) -> Option<Told> {
-        let data = self.data(request);
-        let output = Command::new(&self.crasher)
+        let said = ["out", "err"].map(|end| self.place.dir().join(format!("{request}.{end}")));
+        let [out, err] = said.each_ref().map(|file| std::fs::File::create(file).expect("the place is writable"));
+        let mut child = Command::new(&self.crasher)
             .arg(self.place.dir())
-            .arg(data)
+            .arg(self.data(request))
             .args(words)
-            .output()
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(err)
+            .spawn()
             .expect("the crashing program starts");
-        let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        match output.status.code() {
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("it can be asked") {
+                break status;
+            }
+            if start.elapsed() > PATIENCE {
+                child.kill().expect("it is there");
+                panic!("{}: crash {words:?} does not end; its database is {}", self.flow, self.data(request).display());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        let [stdout, stderr] = said.map(|file| std::fs::read_to_string(file).expect("it is text"));
+        match status.code() {
             Some(0) => Some(Told(serde_json::from_str(&stdout).expect("it prints JSON"))),
             // By a signal: it aborted.
             None => None,

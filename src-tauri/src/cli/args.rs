@@ -27,7 +27,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// The database (default: DIR/.flowglass/flowglass.db)
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, default_missing_value = "", value_parser = file())]
     pub(crate) data: Option<PathBuf>,
     /// One JSON document on stdout
     #[arg(long, global = true)]
@@ -62,7 +62,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         page: Page,
     },
-    /// Load every flow and print what is wrong; exit 1 if any fails
+    /// Load every flow, or with --data look at the whole database, and print what is wrong; exit 1 if anything is
     Check,
     /// Run an action
     Run(Run),
@@ -199,6 +199,31 @@ pub(crate) enum Command {
     Export(Export),
     /// Take in what another machine exported: all of it, or nothing
     Import { file: PathBuf },
+    /// Who wrote one place of a scope's state in a request, oldest first
+    History {
+        request: String,
+        /// Such as session.topic, sequencer[root/step:plan].steps[0] or block[root/step:ask].tries
+        #[arg(long, value_name = "SCOPE.PATH")]
+        path: String,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Find a text in inputs, outputs, items, state, errors and log lines, newest request first
+    Search {
+        /// Upper and lower case are the same; nothing in it is a pattern
+        text: String,
+        #[arg(long)]
+        session: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Delete a session with all its requests, state and resources; users and projects keep theirs
+    Delete {
+        #[arg(long)]
+        session: String,
+    },
+    /// Drop values that nothing names any more, and give free room back
+    Compact,
     /// Sizes and counts of the database
     Stats,
     /// Run an example, look into it, and print what a window would show
@@ -319,6 +344,11 @@ fn durability(text: &str) -> Result<Durability, String> {
         "power" => Ok(Durability::Power),
         _ => Err("one of process, power".to_owned()),
     }
+}
+
+/// Also the name of no file, which is what a flag without its value is.
+fn file() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
+    clap::builder::TypedValueParser::map(clap::builder::OsStringValueParser::new(), PathBuf::from)
 }
 
 fn audience(text: &str) -> Result<Audience, String> {

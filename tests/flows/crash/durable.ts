@@ -17,7 +17,8 @@ const once = handler({
   inputSchema: z.any(),
   execute: async (value: any, ctx: any) => {
     await effect(ctx);
-    const made = await ctx.runOnce("made", async () => { await ctx.request.incState({ made: 1 }); return { at: value }; });
+    const made: any = await ctx.runOnce("made", async () => ({ at: value }));
+    await ctx.request.incState({ made: 1 });
     await ctx.session.appendJournal({ text: `once ${value}`, tags: ["handler"] });
     return made.at;
   },

@@ -156,6 +156,7 @@ pub(crate) async fn wait(cx: &Context, fail_on_error: bool, timeout_ms: Option<u
             Either::Right(_) => return Err(FlowError::plain(format!("waitForWork timed out after {ms}ms"))),
         },
     };
+    cx.run.bring_up_work(&cx.frame);
     match failure {
         Some(error) if fail_on_error || error.is_beyond_the_flow() => Err(error),
         _ => Ok(()),

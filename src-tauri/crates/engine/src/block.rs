@@ -354,11 +354,11 @@ async fn choose(
     input: &Data,
 ) -> Result<Rc<Block>, FlowError> {
     let name = &cx.frame.block.name;
+    let invalid = |told: String| FlowError::plain(format!("Router \"{name}\" selected {told}"));
     let Returned::Block(block) = chosen else {
-        return Err(FlowError::plain(format!(
-            "Router \"{name}\" selected invalid route \"{}\". Route must be one of declared candidates.",
-            chosen.into_data()?.to_json()
-        )));
+        let chosen = chosen.into_data()?.as_value().map_or_else(|| "undefined".to_owned(), Value::to_string);
+        let names = routes.iter().map(|route| &*route.name).collect::<Vec<_>>().join(", ");
+        return Err(invalid(format!("no route: execute must return one of its blocks ({names}), not {chosen}")));
     };
     let known = match validate {
         Some(validate) => {
@@ -370,10 +370,7 @@ async fn choose(
     if known {
         return Ok(block);
     }
-    Err(FlowError::plain(format!(
-        "Router \"{name}\" selected invalid route \"{}\". Route must be one of declared candidates.",
-        block.name
-    )))
+    Err(invalid(format!("invalid route \"{}\". Route must be one of declared candidates.", block.name)))
 }
 
 /// A fixed text, or what the author's function makes of the input.

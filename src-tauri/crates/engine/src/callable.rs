@@ -110,8 +110,18 @@ pub trait Schema {
     /// The top-level fields, or `None` when the schema is not an object's.
     fn fields(&self) -> Option<&[Field]>;
 
-    /// JSON Schema (draft 7) for forms and for telling declarations apart.
+    /// Whether it lets other fields through on purpose, so that nobody need be told of them.
+    fn is_open(&self) -> bool {
+        false
+    }
+
+    /// JSON Schema (draft 7) for forms and models.
     fn describe(&self) -> Value;
+
+    /// The same, never stricter than the schema: what it makes of other values counts as let through.
+    fn accepted(&self) -> Value {
+        self.describe()
+    }
 }
 
 /// An author's function, shared.

@@ -49,6 +49,9 @@ pub enum Change {
     Content(String),
 }
 
+/// How the log line of a failure begins that nobody waits for.
+pub const UNHANDLED: &str = "Unhandled promise rejection: ";
+
 enum Place {
     Shared(Rc<Container>),
     Durable(ScopeKey),
@@ -138,7 +141,7 @@ impl Context {
         }
         let (kind, schemas) = match place {
             Place::Shared(container) if container.key.kind != ScopeKind::Request => {
-                (container.key.kind, container.schema.iter().cloned().collect::<Vec<_>>())
+                (container.key.kind, container.schemas.clone())
             }
             Place::Shared(container) => (container.key.kind, self.run.schemas(container.key.kind)),
             Place::Durable(key) => (key.kind, self.run.schemas(key.kind)),
@@ -257,10 +260,10 @@ impl Context {
         for field in operation.touched(before) {
             let Some(value) = next.get(field) else { continue };
             let mut declared = false;
-            let mut closed = false;
+            let closed = schemas.iter().any(|schema| schema.fields().is_some())
+                && !schemas.iter().any(|schema| schema.is_open());
             for schema in schemas {
                 let Some(fields) = schema.fields() else { continue };
-                closed = true;
                 if !fields.iter().any(|known| known.name == field) {
                     continue;
                 }
@@ -305,6 +308,11 @@ impl Context {
     /// `console.*`.
     pub fn log(&self, level: &str, text: String) {
         self.record(EventKind::Logged { level: level.to_owned(), text });
+    }
+
+    /// A promise failed, and nobody waits for it.
+    pub fn unhandled(&self, told: &str) {
+        self.log("error", format!("{UNHANDLED}{told}"));
     }
 
     /// Records an event of this block.

@@ -90,6 +90,9 @@ pub struct FetchReply {
     pub base64: bool,
 }
 
+/// The code of the error of a model that was to answer from a script, and has nothing there.
+pub const INCOMPLETE_SCRIPT: &str = "mock_script";
+
 /// One call of a model, as a generator asks for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -114,6 +117,9 @@ pub struct ModelCall {
     /// What the author passes on to the provider as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_options: Option<Value>,
+    /// Whether it only writes anew what the generator's model said.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub coerces: bool,
 }
 
 /// A tool as the model sees it.

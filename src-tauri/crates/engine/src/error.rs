@@ -36,9 +36,15 @@ pub struct FlowError {
     /// The path of the block that failed first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// What its `name` property says, where that is not its class's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_name: Option<String>,
     /// The script host's handle to the thrown object itself, so a rescue block gets that object.
     #[serde(skip)]
     pub handle: Option<u64>,
+    /// The HTTP status that the thrown object carries, where it has one.
+    #[serde(skip)]
+    pub status: Option<u16>,
 }
 
 /// A place in an author's file; lines and columns start at 1.

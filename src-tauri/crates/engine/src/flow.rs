@@ -3,10 +3,12 @@
 //! Control flow is data here and is interpreted by [`block`](crate::block) and
 //! [`sequencer`](crate::sequencer); only the author's functions and schemas stay opaque.
 
+mod clash;
 mod declarations;
 mod generator;
 mod hooks;
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -20,7 +22,7 @@ use crate::resource::{Resource, Resources};
 use crate::scope::ScopeKind;
 use crate::views::retention::Retention;
 
-pub use declarations::check_declarations;
+pub use declarations::{Conflict, Declaration, Expectation, check_declarations, join_declarations};
 pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, Text, ToolIdentity, ToolSettings};
 pub use hooks::{ActionHooks, RequestHooks};
 
@@ -83,17 +85,6 @@ impl Settings {
     }
 }
 
-/// One `…StateSchema` of a flow or of one of its blocks.
-#[derive(Clone)]
-pub struct Declaration {
-    /// The scope it speaks of.
-    pub scope: ScopeKind,
-    /// Who declares it: `flow "chat"` or `block "planner"`.
-    pub owner: String,
-    /// What it demands.
-    pub schema: SchemaRef,
-}
-
 /// An action: what a person can run.
 pub struct Action {
     /// Checked before anything runs; the root block's schema where the action has none.
@@ -149,6 +140,10 @@ pub struct Block {
     pub output_schema: Option<SchemaRef>,
     /// The shape of its own state, where it has one.
     pub state_schema: Option<SchemaRef>,
+    /// What it says of the states of blocks around it.
+    pub expects: Vec<Expectation>,
+    /// What the blocks inside say of its state: see [`join_declarations`].
+    pub joined: OnceCell<Vec<SchemaRef>>,
     /// Maps what it is given to its input.
     pub connect_input: Option<Fun>,
     /// Maps its output to what leaves it.
@@ -222,6 +217,19 @@ impl Block {
             Body::Router { .. } => BlockKind::Router,
             Body::Generator(_) => BlockKind::Generator,
         }
+    }
+
+    /// The blocks it may run that are known before it does, in its order.
+    pub fn children(&self) -> Vec<Rc<Block>> {
+        let mut inside: Vec<Rc<Block>> = match &self.body {
+            Body::Sequencer { steps, .. } => steps.iter().flat_map(|step| step.operation.blocks()).cloned().collect(),
+            Body::Router { routes, .. } => routes.clone(),
+            Body::Generator(generator) => generator.tools.clone(),
+            Body::Tool { block, .. } => vec![block.clone()],
+            Body::Handler { .. } => Vec::new(),
+        };
+        inside.extend(self.rescue.iter().map(|rescue| rescue.block.clone()));
+        inside
     }
 }
 
@@ -425,30 +433,22 @@ pub struct Retry {
 }
 
 impl Flow {
+    /// The blocks that something outside of all blocks runs: those of the hooks and of the actions.
+    pub fn roots(&self) -> Vec<Rc<Block>> {
+        let hooks = self.hooks.blocks().chain(self.actions.values().flat_map(|action| action.hooks.blocks()));
+        self.actions.values().map(|action| &action.block).chain(hooks).cloned().collect()
+    }
+
     /// Every block reachable from an action or a hook, each once, parents before children.
     pub fn blocks(&self) -> Vec<Rc<Block>> {
         let mut found: Vec<Rc<Block>> = Vec::new();
-        let mut queue: Vec<Rc<Block>> = self.hooks.blocks().cloned().collect();
-        queue.extend(self.actions.values().flat_map(|action| action.hooks.blocks()).cloned());
-        queue.extend(self.actions.values().rev().map(|action| action.block.clone()));
+        let mut stack: Vec<Rc<Block>> = self.roots().into_iter().rev().collect();
         let mut seen = std::collections::HashSet::new();
-        while let Some(block) = queue.pop() {
-            if !seen.insert(Rc::as_ptr(&block)) {
-                continue;
+        while let Some(block) = stack.pop() {
+            if seen.insert(Rc::as_ptr(&block)) {
+                stack.extend(block.children().into_iter().rev());
+                found.push(block);
             }
-            match &block.body {
-                Body::Sequencer { steps, .. } => {
-                    for step in steps.iter().rev() {
-                        queue.extend(step.operation.blocks().into_iter().rev().cloned());
-                    }
-                }
-                Body::Router { routes, .. } => queue.extend(routes.iter().rev().cloned()),
-                Body::Generator(generator) => queue.extend(generator.tools.iter().rev().cloned()),
-                Body::Tool { block, .. } => queue.push(block.clone()),
-                Body::Handler { .. } => {}
-            }
-            queue.extend(block.rescue.iter().map(|rescue| rescue.block.clone()));
-            found.push(block);
         }
         found
     }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::abort::Abort;
 use crate::data::Data;
+use crate::effects::Listener;
 use crate::error::FlowError;
 use crate::flow::Block;
 use crate::transaction::{Container, Transaction};
@@ -35,6 +36,8 @@ pub struct Frame {
     pub own: Option<Rc<Container>>,
     /// Which model answered a generator: `{ requested, actual }`.
     pub(crate) model: RefCell<Option<Value>>,
+    /// Hears the author's own model that answers this block now.
+    pub(crate) listener: RefCell<Option<Listener>>,
     /// Its writes to durable records.
     pub transaction: Transaction,
     /// Background work its chain started and has not waited for.
@@ -83,6 +86,7 @@ impl Frame {
             input: RefCell::new(input),
             own,
             model: RefCell::default(),
+            listener: RefCell::default(),
             transaction: Transaction::default(),
             tasks: RefCell::default(),
             children: RefCell::default(),

@@ -5,6 +5,7 @@
 
 mod answer;
 mod ask;
+mod instance;
 mod messages;
 mod speech;
 mod tools;
@@ -57,9 +58,11 @@ pub async fn generate(cx: &Context, block: &Block, generator: &Generator, input:
                 Some(options) => Some(text(cx, "providerOptions", options, input).await?),
                 None => None,
             },
+            coerces: false,
         };
         speech.begin_step();
-        let listener = (!generator.structured).then(|| speech.listener());
+        let listens = if chosen.is_named() { !generator.structured } else { streams };
+        let listener = listens.then(|| speech.listener());
         (requested, last) = ask::ask(cx, &chosen, call, listener).await?;
         if !generator.structured {
             speech.catch_up(&last);

@@ -84,7 +84,8 @@ async fn look_on(run: &Rc<Run>, place: &str, hook: Option<&Rc<Block>>, input: Fl
     let path = path(place, block);
     let ended = run_block(run.clone(), block.clone(), None, path.clone(), input).await;
     if let Err(error) = ended.as_ref()
-        && !error.is_abort()
+        && !error.is_beyond_the_flow()
+        && !run.memo.has_told(&path)
     {
         run.recorder.record(None, 0, step_error(&path, error));
     }

@@ -36,6 +36,7 @@ mod note;
 pub mod operation;
 mod passes;
 pub mod path;
+pub mod provider;
 pub mod recorder;
 pub mod request;
 pub mod resource;

@@ -89,7 +89,7 @@ pub(crate) struct Memo {
     pending: RefCell<HashMap<Shared, Pending>>,
     /// Blocks with work beside their chain.
     unsettled: HashSet<Arc<str>>,
-    /// Failures of which a `step_error` item tells that stays.
+    /// Failures of which a `step_error` item tells.
     told: HashSet<Arc<str>>,
     /// Blocks whose newest attempt waited for an answer.
     waited: HashSet<Arc<str>>,
@@ -105,8 +105,6 @@ struct Open {
     kind: BlockKind,
     input: Data,
     changes: Vec<(Seq, Shared, Operation)>,
-    /// Failures that it told of.
-    told: Vec<Arc<str>>,
 }
 
 /// A change that a block which ended made: in which attempt, where in the log, whose and what.
@@ -140,6 +138,12 @@ impl Memo {
             memo.pending.get_mut().entry(shared).or_default().push_back((seq, change));
         }
         memo
+    }
+
+    /// The end of the last work beside a chain that has ended.
+    pub(crate) fn end_of_work(&self, chain: &str) -> Option<Seq> {
+        let ended = self.finished.iter().filter(|(path, _)| beside(path) == Some(chain)).map(|(_, done)| done.ended);
+        ended.max()
     }
 
     /// Takes the next change of a shared state that was made up to an event.
@@ -223,9 +227,9 @@ impl Memo {
         self.attempts.contains_key(path) && !self.waited.contains(path)
     }
 
-    /// Whether a failure that is taken from the log was told already.
+    /// Whether the failure of a block was told already.
     pub(crate) fn has_told(&self, path: &str) -> bool {
-        self.told.contains(path) && self.finished.get(path).is_some_and(|done| done.result.is_err())
+        self.told.contains(path)
     }
 
     /// Forgets all that happened below a path: an attempt that was tried again came to nothing.
@@ -233,6 +237,7 @@ impl Memo {
         let below = |other: &Arc<str>| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
         self.finished.retain(|other, _| !below(other));
         self.functions.retain(|other, _| !below(other) && **other != *path);
+        self.told.retain(|other| !below(other) && **other != *path);
         self.routes.retain(|other, _| !below(other) && **other != *path);
         self.calls.retain(|other, _| !below(other) && **other != *path);
     }
@@ -244,6 +249,9 @@ impl Reader<'_> {
         let Some(path) = &event.path else {
             match &event.kind {
                 EventKind::RequestResumed { .. } => self.open.clear(),
+                EventKind::ItemAdded { item } if item.item_type == "step_error" => {
+                    memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
+                }
                 EventKind::RequestFinished { error: Some(error), .. } => memo.forget_failures(error),
                 EventKind::SuspensionResolved(resolved) => memo.questions.answer(&resolved.id, Some(resolved)),
                 EventKind::SuspensionReopened { id } => memo.questions.answer(id, None),
@@ -255,7 +263,7 @@ impl Reader<'_> {
         match &event.kind {
             EventKind::BlockStarted { name, block, input, .. } => {
                 let input = Data::from(self.view.value(input).cloned());
-                self.open.insert(key, Open { name: name.clone(), kind: *block, input, changes: Vec::new(), told: Vec::new() });
+                self.open.insert(key, Open { name: name.clone(), kind: *block, input, changes: Vec::new() });
                 memo.waited.remove(path);
                 let next = memo.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
@@ -310,12 +318,7 @@ impl Reader<'_> {
             EventKind::Suspended(asking) => memo.questions.ask(path, event.seq, asking),
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
                 "step_error" => {
-                    let Some(of) = item.payload.get("path").and_then(Value::as_str) else { return };
-                    // What an attempt tells that comes to nothing is told again.
-                    match self.open.get_mut(&key) {
-                        Some(open) => open.told.push(of.into()),
-                        None => drop(memo.told.insert(of.into())),
-                    }
+                    memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
                 }
                 "message" if memo.attempts.is_empty() => memo.has_greeting = true,
                 _ => {}
@@ -329,9 +332,6 @@ impl Reader<'_> {
                 if *memoized {
                     return;
                 }
-                if matches!(outcome, Outcome::Completed | Outcome::Failed) {
-                    memo.told.extend(open.told);
-                }
                 let result = match (outcome, error) {
                     (Outcome::Completed, _) => {
                         Ok(Data::from(output.as_ref().and_then(|output| self.view.value(output)).cloned()))
@@ -342,7 +342,7 @@ impl Reader<'_> {
                     (Outcome::Abandoned, Some(_)) => return memo.forget_below(path),
                     _ => return,
                 };
-                let Open { name, kind, input, changes, .. } = open;
+                let Open { name, kind, input, changes } = open;
                 let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
                 self.settled.extend(changes.into_iter().map(by));
                 let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);

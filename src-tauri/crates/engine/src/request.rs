@@ -158,6 +158,8 @@ pub struct Run {
     pub(crate) left_beside: RefCell<Option<FlowError>>,
     /// How the request stood when it was taken up.
     pub(crate) stood: RequestStatus,
+    /// Whether anything was written to its own state before that.
+    pub(crate) had_state: bool,
     /// Where a replay takes its effects from.
     pub(crate) tape: Option<Rc<Tape>>,
     stamps: Cell<u64>,
@@ -208,8 +210,7 @@ impl Run {
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
         let memo = Memo::read(events, answers);
-        let container = Container::new(key, None, state, 0);
-        container.count_from(version_after(events));
+        let container = Container::new(key, Vec::new(), state, 0);
         let attempts = memo.attempts.clone();
         let notes = note::counting(events).flat_map(Note::of).collect();
         Rc::new(Run {
@@ -231,6 +232,7 @@ impl Run {
             used_answers: RefCell::default(),
             left_beside: RefCell::default(),
             stood,
+            had_state: has_state(events),
             tape: None,
             usage: RefCell::new(Usage::of(events)),
             once: RefCell::new(run_once(events)),
@@ -272,6 +274,8 @@ impl Run {
             run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await
         };
         let result = self.pool.run_with(root).await;
+        // What work beside the chain wrote, when all of that is in the log already.
+        self.bring_up_all(None);
         // Work beside the chain may wait for somebody when the chain itself has ended.
         let left = self.left_beside.take().filter(|_| result.is_ok() && !self.abort.is_set());
         match left.map_or(result, Err) {
@@ -308,9 +312,11 @@ impl Run {
                 _ => ScopeKind::Block,
             };
             let instance = format!("{}:{}", self.request, crate::path::instance(&path, attempt));
+            let mut schemas = vec![schema.clone()];
+            schemas.extend(block.joined.get().into_iter().flatten().cloned());
             let mut state = State::default();
-            fill(&mut state, &defaults(std::slice::from_ref(schema)));
-            Rc::new(Container::new(ScopeKey::new(kind, instance), Some(schema.clone()), state, self.next_stamp()))
+            fill(&mut state, &defaults(&schemas));
+            Rc::new(Container::new(ScopeKey::new(kind, instance), schemas, state, self.next_stamp()))
         });
         let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
         frame.register();
@@ -404,13 +410,11 @@ impl Run {
     }
 }
 
-/// The newest version of the request's own state.
-fn version_after(events: &[Event]) -> u64 {
-    let versions = events.iter().filter_map(|event| match &event.kind {
-        EventKind::StateChanged { scope, version, .. } if scope.kind == ScopeKind::Request => Some(*version),
-        _ => None,
-    });
-    versions.max().unwrap_or(0)
+/// Whether these events wrote to the request's own state.
+fn has_state(events: &[Event]) -> bool {
+    events
+        .iter()
+        .any(|event| matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind == ScopeKind::Request))
 }
 
 /// What `ctx.runOnce` answered in an earlier part of the request.

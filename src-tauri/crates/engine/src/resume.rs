@@ -57,10 +57,10 @@ impl Run {
     }
 
     fn state_made_anew(&self) -> Option<EventKind> {
-        let version = self.state.version()?;
         let Value::Object(state) = self.state.read().1.to_json() else { return None };
         let operation = Operation::Set { state };
-        Some(EventKind::StateChanged { scope: self.state.key.clone(), operation, value: None, version })
+        let anew = EventKind::StateChanged { scope: self.state.key.clone(), operation, value: None, version: 0 };
+        self.had_state.then_some(anew)
     }
 
     /// Takes a block that ended from the memo: its output flows on, or its failure is raised again, its
@@ -128,12 +128,23 @@ impl Run {
     /// Brings everything into force again that blocks around a frame wrote to what they share: from here on,
     /// something runs that has not run before.
     pub(crate) fn bring_up_all(&self, frame: Option<&Rc<Frame>>) {
-        let events = self.bring_up(frame, None, Seq::MAX);
+        self.bring_up_until(frame, Seq::MAX);
+    }
+
+    fn bring_up_until(&self, frame: Option<&Rc<Frame>>, until: Seq) {
+        let events = self.bring_up(frame, None, until);
         if let Some(frame) = frame.filter(|_| !events.is_empty()) {
             let (function, overtaken, commits) = (String::new(), Vec::new(), Vec::new());
             let again =
                 EventKind::FunctionReturned { function, returned: None, events, overtaken, memoized: true, commits };
             self.record(frame, again);
+        }
+    }
+
+    /// Brings into force again what work beside a chain wrote that was waited for.
+    pub(crate) fn bring_up_work(&self, chain: &Rc<Frame>) {
+        if let Some(ended) = self.memo.end_of_work(&chain.path) {
+            self.bring_up_until(Some(chain), ended);
         }
     }
 

@@ -80,8 +80,8 @@ impl Drop for Turn<'_> {
 pub struct Container {
     /// Whose state.
     pub key: ScopeKey,
-    /// Checks writes.
-    pub schema: Option<SchemaRef>,
+    /// Check writes.
+    pub schemas: Vec<SchemaRef>,
     /// One mutation at a time.
     pub queue: Fifo,
     state: RefCell<Arc<State>>,
@@ -91,10 +91,10 @@ pub struct Container {
 
 impl Container {
     /// A container at version 0.
-    pub fn new(key: ScopeKey, schema: Option<SchemaRef>, state: State, stamp: u64) -> Self {
+    pub fn new(key: ScopeKey, schemas: Vec<SchemaRef>, state: State, stamp: u64) -> Self {
         Container {
             key,
-            schema,
+            schemas,
             queue: Fifo::default(),
             state: RefCell::new(Arc::new(state)),
             version: Cell::new(0),
@@ -107,20 +107,10 @@ impl Container {
         (self.stamp.get(), self.state.borrow().clone())
     }
 
-    /// The version, where anything was ever written.
-    pub(crate) fn version(&self) -> Option<u64> {
-        Some(self.version.get()).filter(|version| *version > 0)
-    }
-
-    /// Goes on counting after a version that an earlier part of the request reached.
-    pub(crate) fn count_from(&self, version: u64) {
-        self.version.set(version);
-    }
-
     /// Fields that live in memory only: never in an event, never in a checkpoint.
     pub fn transient(&self) -> Vec<String> {
-        let fields = self.schema.as_ref().and_then(|schema| schema.fields()).unwrap_or_default();
-        fields.iter().filter(|field| field.transient).map(|field| field.name.clone()).collect()
+        let fields = self.schemas.iter().flat_map(|schema| schema.fields().unwrap_or_default());
+        fields.filter(|field| field.transient).map(|field| field.name.clone()).collect()
     }
 
     /// The state as events may hold it.

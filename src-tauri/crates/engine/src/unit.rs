@@ -67,7 +67,8 @@ pub(crate) async fn choose(
         }
         let doing = Rc::new(Doing::new(&name));
         let returned = cx.frame.until_suspended(function.call(args.clone(), cx.within(doing.clone()))).await?;
-        let end = End { function: &name, returned: &returned, events: doing.events.take(), overtaken: overtaken.clone() };
+        let end =
+            End { function: &name, returned: &returned, events: doing.events.take(), overtaken: overtaken.clone() };
         if cx.frame.transaction.is_empty() {
             if !end.events.is_empty() || !end.overtaken.is_empty() {
                 cx.record(end.event(Vec::new()));

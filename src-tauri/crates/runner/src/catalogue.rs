@@ -32,6 +32,9 @@ pub struct FlowRow {
     /// Why its newest version does not load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<LoadErrorRow>,
+    /// What is probably not what its author meant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<LoadErrorRow>,
 }
 
 /// One file's last good version and its newest error.
@@ -156,6 +159,9 @@ impl Catalogue {
                     actions: flow.map(|flow| flow.actions.iter().map(action_row).collect()).unwrap_or_default(),
                     has_mock: mock_file(file).is_file(),
                     error: error.map(LoadErrorRow::from),
+                    warnings: flow
+                        .map(|flow| flow.warnings.iter().map(LoadErrorRow::from).collect())
+                        .unwrap_or_default(),
                 })
             })
             .collect()
@@ -235,7 +241,7 @@ fn load_fresh(workspace: &Path, file: &Path, limits: Limits) -> (Result<Good, Lo
             Err(error) => return (Err(error), Vec::new()),
         };
         let inputs = bundle.inputs.clone();
-        let flow = Loaded::load(&bundle, &workspace, limits).and_then(|loaded| loaded.describe(&bundle.file));
+        let flow = Loaded::load(&bundle, &workspace, limits).and_then(|loaded| loaded.describe(&bundle));
         (flow.map(|flow| Good { bundle, flow }), inputs)
     });
     match thread.map(std::thread::JoinHandle::join) {

@@ -10,13 +10,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use engine::effects::{FetchCall, FetchReply};
 use engine::error::FlowError;
+use engine::provider::provider_error;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, Url};
 use serde::Deserialize;
 
 use crate::config::FILE;
 use crate::http;
-use crate::models::provider_error;
 
 /// How long one exchange may take.
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -28,6 +28,6 @@ pub use engine::views::items::Audience;
 pub use fault::{Detail, Fault};
 pub use notice::Notice;
 pub use run::{Ended, Running};
-pub use store::{EventQuery, RequestQuery, SessionQuery};
+pub use store::{EventQuery, RequestQuery, SearchQuery, SessionQuery};
 pub use views::*;
 pub use workspace::{At, Edits, Given, Mock, OpenOptions, RunOptions, Workspace};

@@ -8,13 +8,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-use engine::effects::{Listener, ModelCall, ModelDelta, ModelReply, ToolCall};
+use engine::effects::{INCOMPLETE_SCRIPT, Listener, ModelCall, ModelDelta, ModelReply, ToolCall};
 use engine::error::FlowError;
+use engine::provider::provider_error;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::fault::Fault;
-use crate::models::provider_error;
 
 /// A script as its file has it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -96,10 +96,7 @@ impl MockModels {
     /// Goes past the replies that the recorded calls of an earlier part of the request took.
     pub(crate) fn skip(&self, calls: &[ModelCall]) {
         for call in calls {
-            let key = match self.script.generators.contains_key(&call.generator) {
-                true => format!("generators.{}", call.generator),
-                false => format!("models.{}", call.model),
-            };
+            let key = self.list(call).map_or_else(|| format!("models.{}", call.model), |(key, _)| key);
             *self.used.borrow_mut().entry(key).or_insert(0) += 1;
         }
     }
@@ -136,26 +133,37 @@ impl MockModels {
         Ok(entry.reply(call))
     }
 
+    /// The replies that a call is answered from, and what they stand under: those of its generator, then
+    /// those of its model. The other way round where a model only mends what the generator's said.
+    fn list(&self, call: &ModelCall) -> Option<(String, &Vec<Entry>)> {
+        let script = &self.script;
+        let generator = script.generators.get(&call.generator);
+        let generator = generator.map(|entries| (format!("generators.{}", call.generator), entries));
+        let model = script.models.get(&call.model).map(|entries| (format!("models.{}", call.model), entries));
+        if call.coerces { model.or(generator) } else { generator.or(model) }
+    }
+
     fn next(&self, call: &ModelCall) -> Result<Entry, FlowError> {
-        let (key, entries) = match (self.script.generators.get(&call.generator), self.script.models.get(&call.model)) {
-            (Some(entries), _) => (format!("generators.{}", call.generator), entries),
-            (None, Some(entries)) => (format!("models.{}", call.model), entries),
-            (None, None) => {
-                return Err(FlowError::plain(format!(
-                    "the mock script has no entry for generator \"{}\" or model \"{}\"",
-                    call.generator, call.model
-                )));
-            }
+        let Some((key, entries)) = self.list(call) else {
+            return Err(incomplete(format!(
+                "the mock script has no entry for generator \"{}\" or model \"{}\"",
+                call.generator, call.model
+            )));
         };
         let mut used = self.used.borrow_mut();
         let at = used.entry(key.clone()).or_insert(0);
         let Some(entry) = entries.get(*at) else {
             let count = entries.len();
-            return Err(FlowError::plain(format!("the mock script \"{key}\" is used up: it has {count} replies")));
+            return Err(incomplete(format!("the mock script \"{key}\" is used up: it has {count} replies")));
         };
         *at += 1;
         Ok(entry.clone())
     }
+}
+
+/// A script that does not cover the run.
+fn incomplete(message: String) -> FlowError {
+    FlowError { code: Some(INCOMPLETE_SCRIPT.to_owned()), ..FlowError::plain(message) }
 }
 
 impl Entry {

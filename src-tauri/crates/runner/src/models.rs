@@ -16,8 +16,6 @@ use engine::error::FlowError;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-pub(crate) use failure::provider_error;
-
 use crate::config;
 use provider::Provider;
 

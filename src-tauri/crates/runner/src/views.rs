@@ -3,8 +3,11 @@
 //! Read from the store and the engine's views, never kept. Field names are the contract of
 //! `design/interface.md`; absent fields are left out.
 
+mod clearings;
+mod findings;
 mod moving;
 mod replay;
+mod soundness;
 mod states;
 mod suspensions;
 
@@ -20,8 +23,11 @@ use engine::views::shape::BlockShape;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use clearings::{CompactedRow, DeletedRow};
+pub use findings::{HitRow, WriteRow};
 pub use moving::{Exported, Imported};
 pub use replay::{Divergence, Replay};
+pub use soundness::{DataCheck, ProblemRow};
 pub use states::{CheckpointRow, StateView};
 pub use suspensions::SuspensionRow;
 

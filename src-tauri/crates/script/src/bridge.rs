@@ -8,7 +8,7 @@ use std::rc::Rc;
 use engine::callable::{Arg, Callable, Returned};
 use engine::context::{Change, Context as Cx, Target};
 use engine::data::{Data, from_json};
-use engine::effects::{Message, ModelCall};
+use engine::effects::{Message, ModelCall, ToolCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
 use futures_channel::oneshot;
@@ -17,7 +17,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, select};
 use rquickjs::{Function, Object};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::registry::Registry;
 use crate::vm::{Answer, Call, LOAD, Question, Shared, Vm};
@@ -140,11 +140,13 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
     struct Wire {
         handle: Option<u64>,
         stack: Option<String>,
+        status: Option<u16>,
     }
     let mut error: FlowError = from_json(json).unwrap_or_else(|_| FlowError::plain("Unknown block execution error"));
     if let Ok(wire) = from_json::<Wire>(json) {
         error.handle = wire.handle;
-        let (location, stack) = vm.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.classes);
+        error.status = wire.status;
+        let (location, stack) = vm.shared.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.classes);
         error.location = location;
         error.stack = (!stack.is_empty()).then_some(stack);
     }
@@ -272,9 +274,16 @@ async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
         step: 0,
         max_tokens: asked.max_tokens,
         provider_options: asked.provider_options,
+        coerces: false,
     };
     let reply = engine::generator::call(cx, call).await?;
-    serde_json::to_string(&reply).map_err(|error| FlowError::plain(error.to_string()))
+    let mut told = serde_json::to_value(&reply).map_err(|error| FlowError::plain(error.to_string()))?;
+    // Authors know tool calls by other names than a log does.
+    if !reply.tool_calls.is_empty() {
+        let call = |call: &ToolCall| json!({ "toolCallId": call.id, "toolName": call.name, "args": call.args });
+        told["toolCalls"] = reply.tool_calls.iter().map(call).collect();
+    }
+    Ok(told.to_string())
 }
 
 async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> Result<String, FlowError> {

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use engine::data::from_json;
-use engine::error::FlowError;
-use engine::flow::Flow;
+use engine::error::{FlowError, Location};
+use engine::flow::{Conflict, Flow};
 use engine::views::shape::{BlockShape, shape};
 use rquickjs::Function;
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,9 @@ pub struct FlowDescription {
     /// Whether it shows anything of its state to clients.
     #[serde(default)]
     pub client: bool,
+    /// What is probably not what was meant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<LoadError>,
 }
 
 /// What a catalogue keeps of an action.
@@ -104,12 +107,35 @@ impl Loaded {
         crate::bridge::client_data(&self.vm, &self.registry, states)
     }
 
+    /// Where the author made a block of the flow.
+    fn place(&self, bundle: &Bundle, block: u32) -> Option<Location> {
+        let stack = self.vm.enter(|_, host| host.get::<_, Function>("site")?.call::<_, String>((block,))).ok()?;
+        crate::callsite::of_stack(&self.vm.shared.trace, &bundle.code, &stack)
+    }
+
+    /// What looked odd to the builders, each once.
+    fn warnings(&self, bundle: &Bundle) -> Vec<LoadError> {
+        let told = self.vm.enter(|_, host| host.get::<_, Function>("takeWarnings")?.call::<_, String>(()));
+        let told: Vec<(String, String)> = told.ok().and_then(|json| from_json(&json).ok()).unwrap_or_default();
+        let mut found: Vec<LoadError> = Vec::new();
+        for (message, stack) in told {
+            let place = crate::callsite::of_stack(&self.vm.shared.trace, &bundle.code, &stack);
+            let warning = LoadError::at(LoadErrorKind::Warning, &bundle.file, place, message);
+            if !found.contains(&warning) {
+                found.push(warning);
+            }
+        }
+        found
+    }
+
     /// What a catalogue shows, with every input schema described. Checks that the declarations of
     /// a scope's fields can hold together (authoring, difference 3).
-    pub fn describe(&self, file: &str) -> Result<Option<FlowDescription>, LoadError> {
+    pub fn describe(&self, bundle: &Bundle) -> Result<Option<FlowDescription>, LoadError> {
         let Some(flow) = &self.flow else { return Ok(None) };
-        engine::flow::check_declarations(flow).map_err(|error| {
-            LoadError::in_file(LoadErrorKind::Conflict, file, format!("{}: {}", error.name, error.message))
+        engine::flow::check_declarations(flow).map_err(|Conflict { error, site }| {
+            let message = format!("{}: {}", error.name, error.message);
+            let place = site.and_then(|site| self.place(bundle, site));
+            LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, message)
         })?;
         let actions = flow
             .actions
@@ -121,6 +147,7 @@ impl Loaded {
                 root: shape(&action.block),
             })
             .collect();
-        Ok(Some(FlowDescription { kind: flow.kind.to_string(), actions, client: self.client }))
+        let warnings = self.warnings(bundle);
+        Ok(Some(FlowDescription { kind: flow.kind.to_string(), actions, client: self.client, warnings }))
     }
 }

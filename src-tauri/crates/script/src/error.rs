@@ -1,5 +1,6 @@
 //! Why a flow file does not load, at the author's file, line and column.
 
+use engine::error::Location;
 use serde::{Deserialize, Serialize};
 
 /// What kind of mistake it is.
@@ -14,6 +15,8 @@ pub enum LoadErrorKind {
     Thrown,
     /// The flow's parts contradict each other.
     Conflict,
+    /// It loads, and is probably not what was meant.
+    Warning,
 }
 
 /// A flow file that does not load.
@@ -38,6 +41,13 @@ pub struct LoadError {
 impl LoadError {
     /// An error in a file, place unknown.
     pub fn in_file(kind: LoadErrorKind, file: &str, message: impl Into<String>) -> Self {
-        LoadError { kind, message: message.into(), file: Some(file.to_owned()), line: None, column: None }
+        LoadError::at(kind, file, None, message)
+    }
+
+    /// An error at a place, or in a file where the place is not known.
+    pub(crate) fn at(kind: LoadErrorKind, file: &str, place: Option<Location>, message: impl Into<String>) -> Self {
+        let (line, column) = (place.as_ref().map(|place| place.line), place.as_ref().map(|place| place.column));
+        let file = place.map_or_else(|| file.to_owned(), |place| place.file);
+        LoadError { kind, message: message.into(), file: Some(file), line, column }
     }
 }

@@ -4,6 +4,8 @@
 
 use engine::context::{Context as Cx, EmitOptions, Target};
 use engine::data::from_json;
+use engine::effects::ModelDelta;
+use engine::item::{AgentType, Visibility, canonical_item_type, resolve_item_visibility};
 use engine::resource::pattern::Pattern;
 use engine::views::items::Audience;
 use serde::Deserialize;
@@ -22,6 +24,9 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
     }
     if op == "pattern" {
         return Pattern::parse(payload).map(|_| None);
+    }
+    if op == "visibility" {
+        return visibility(payload).map(Some);
     }
     let cx = shared.contexts.borrow().get(&token).cloned();
     let Some(cx) = cx else { return at_load(op) };
@@ -51,7 +56,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         }
         "log" => {
             let asked = parsed()?;
-            cx.log(asked[0].as_str().unwrap_or("log"), asked[1].as_str().unwrap_or_default().to_owned());
+            cx.log(asked[0].as_str().unwrap_or("log"), shared.trace.map_text(asked[1].as_str().unwrap_or_default()));
             None
         }
         "journal.append" => {
@@ -64,6 +69,12 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             let offset = asked["offset"].as_u64().unwrap_or(0) as usize;
             let entries = cx.journal(limit, offset).map_err(|error| error.message)?;
             Some(Value::Array(entries).to_string())
+        }
+        "say" => {
+            let asked = parsed()?;
+            let text = asked[1].as_str().unwrap_or_default().to_owned();
+            cx.say(if asked[0] == "reasoning" { ModelDelta::Reasoning(text) } else { ModelDelta::Text(text) });
+            None
         }
         "once" => cx.once(parsed()?.as_str().unwrap_or_default()).map(|answer| answer.to_string()),
         "usage" => {
@@ -117,6 +128,21 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "uuid" => Some(cx.uuid()),
         other => return Err(format!("unknown operation \"{other}\"")),
     })
+}
+
+/// Who sees an item: `{ client, history }`.
+fn visibility(payload: &str) -> Result<String, String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Asked {
+        r#type: String,
+        agent_type: Option<AgentType>,
+        item_visibility: Option<Visibility>,
+    }
+    let asked: Asked = from_json(payload).map_err(|error| error.to_string())?;
+    let kind = canonical_item_type(&asked.r#type);
+    let seen = resolve_item_visibility(kind, asked.agent_type, asked.item_visibility);
+    serde_json::to_string(&seen).map_err(|error| error.to_string())
 }
 
 /// While a file loads there is no block: the clock stands still, chance is fixed, the rest is
@@ -183,8 +209,8 @@ fn emit(cx: &Cx, asked: Value) -> Result<(), String> {
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     struct Options {
-        agent_type: Option<engine::item::AgentType>,
-        item_visibility: Option<engine::item::Visibility>,
+        agent_type: Option<AgentType>,
+        item_visibility: Option<Visibility>,
         agent_name: Option<String>,
         transient: Option<bool>,
         key: Option<String>,

@@ -2,7 +2,7 @@
 //!
 //! Must not interpret a flow: it only names what the engine will run.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -10,9 +10,9 @@ use engine::callable::{Field, Fun, SchemaRef};
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
-    Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, ContainerItem, Declaration, Each, Flow, Generator,
+    Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, ContainerItem, Each, Expectation, Flow, Generator,
     History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Settings, Text,
-    TokenBudget, ToolIdentity, ToolSettings, number_steps,
+    TokenBudget, ToolIdentity, ToolSettings, join_declarations, number_steps,
 };
 use engine::resource::Resources;
 use engine::scope::ScopeKind;
@@ -52,7 +52,9 @@ impl Registry {
         for block in wire.blocks {
             self.add(vm, block)?;
         }
-        self.block(wire.id)
+        let block = self.block(wire.id)?;
+        join_declarations(vec![block.clone()]);
+        Ok(block)
     }
 
     /// Several such blocks.
@@ -79,7 +81,7 @@ impl Registry {
             actions.insert(
                 name,
                 Action {
-                    input_schema: action.input_schema.map(|id| schema(vm, id, None)),
+                    input_schema: action.input_schema.map(|id| schema(vm, id)),
                     description: action.description,
                     block: self.block(action.block)?,
                     hooks: ActionHooks {
@@ -101,14 +103,7 @@ impl Registry {
             );
         }
         let own = wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<Vec<_>, _>>()?;
-        let declarations = wire
-            .declarations
-            .into_iter()
-            .filter_map(|wire| {
-                let scope = ScopeKind::parse(&wire.scope)?;
-                Some(Declaration { scope, owner: wire.owner, schema: wire.schema.build(vm) })
-            })
-            .collect();
+        let declarations = wire.declarations.into_iter().filter_map(|declared| declared.build(vm)).collect();
         let cas = wire.settings.cas.into_iter().filter_map(|(scope, cas)| {
             Some((ScopeKind::parse(&scope)?, Cas { max_retries: cas.max_retries, base_delay_ms: cas.base_delay_ms }))
         });
@@ -134,6 +129,7 @@ impl Registry {
             },
         };
         flow.resources = Resources::gather(own, &flow.blocks())?;
+        join_declarations(flow.roots());
         Ok(flow)
     }
 
@@ -174,9 +170,15 @@ impl Registry {
             name: wire.name.as_str().into(),
             body,
             description: wire.description,
-            input_schema: wire.input_schema.map(|id| schema(vm, id, None)),
-            output_schema: wire.output_schema.map(|id| schema(vm, id, None)),
+            input_schema: wire.input_schema.map(|id| schema(vm, id)),
+            output_schema: wire.output_schema.map(|id| schema(vm, id)),
             state_schema: wire.state_schema.map(|state| state.build(vm)),
+            expects: wire
+                .expects
+                .into_iter()
+                .filter_map(|one| Some(Expectation { target: one.target, declaration: one.declaration.build(vm)? }))
+                .collect(),
+            joined: OnceCell::new(),
             connect_input: function(wire.connect_input),
             connect_output: function(wire.connect_output),
             map_model_output: function(wire.map_model_output),
@@ -262,6 +264,8 @@ impl Registry {
             id: wire.model_id,
             step: wire.step.map(|id| self.function(vm, id)),
             whole: wire.whole.map(|id| self.function(vm, id)),
+            stream_step: wire.stream_step.map(|id| self.function(vm, id)),
+            stream: wire.stream.map(|id| self.function(vm, id)),
         })
     }
 
@@ -347,6 +351,12 @@ impl Registry {
     }
 }
 
-pub(crate) fn schema(vm: &Rc<Vm>, id: u32, fields: Option<Vec<Field>>) -> SchemaRef {
-    Rc::new(ScriptSchema { vm: vm.clone(), id, fields })
+/// A schema of a value.
+pub(crate) fn schema(vm: &Rc<Vm>, id: u32) -> SchemaRef {
+    Rc::new(ScriptSchema { vm: vm.clone(), id, fields: None, open: false })
+}
+
+/// A schema of a state.
+pub(crate) fn state(vm: &Rc<Vm>, id: u32, fields: Option<Vec<Field>>, open: bool) -> SchemaRef {
+    Rc::new(ScriptSchema { vm: vm.clone(), id, fields, open })
 }

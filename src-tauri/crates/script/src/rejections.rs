@@ -40,6 +40,6 @@ pub(crate) fn report(vm: &Vm) {
         let error = thrown(vm, json.get());
         let Some(cx) = vm.shared.contexts.borrow().get(&token).cloned() else { continue };
         let place = error.location.as_ref().map(|at| format!(" ({}:{}:{})", at.file, at.line, at.column));
-        cx.log("error", format!("Unhandled promise rejection: {error}{}", place.unwrap_or_default()));
+        cx.unhandled(&format!("{error}{}", place.unwrap_or_default()));
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct ScriptSchema {
     pub(crate) vm: Rc<Vm>,
     pub(crate) id: u32,
     pub(crate) fields: Option<Vec<Field>>,
+    /// Whether an object may have other fields.
+    pub(crate) open: bool,
 }
 
 #[derive(Deserialize)]
@@ -98,10 +100,24 @@ impl Schema for ScriptSchema {
         self.fields.as_deref()
     }
 
+    fn is_open(&self) -> bool {
+        self.open
+    }
+
     fn describe(&self) -> Value {
+        self.described(false)
+    }
+
+    fn accepted(&self) -> Value {
+        self.described(true)
+    }
+}
+
+impl ScriptSchema {
+    fn described(&self, wide: bool) -> Value {
         let id = self.id;
         self.vm
-            .enter(|_, host| host.get::<_, Function>("describeSchema")?.call::<_, String>((id,)))
+            .enter(|_, host| host.get::<_, Function>("describeSchema")?.call::<_, String>((id, wide)))
             .ok()
             .and_then(|json| from_json(&json).ok())
             .unwrap_or(Value::Null)

@@ -5,6 +5,9 @@ use sourcemap::SourceMap;
 
 use crate::bundle::Bundle;
 
+/// What a stack calls the bundle.
+pub(crate) const BUNDLE: &str = "flow.js";
+
 /// A bundle's source map, ready for look-ups.
 pub(crate) struct Trace {
     map: Option<SourceMap>,
@@ -35,6 +38,21 @@ impl Trace {
             first.get_or_insert(location);
         }
         (first, mapped.join("\n"))
+    }
+
+    /// A text with the stacks in it mapped, line by line; frames of the SDK are left out.
+    pub(crate) fn map_text(&self, text: &str) -> String {
+        if !text.contains(BUNDLE) {
+            return text.to_owned();
+        }
+        let mapped = text.lines().filter_map(|line| match frame(line).filter(|_| line.contains(BUNDLE)) {
+            None => Some(line.to_owned()),
+            Some((name, (at, column))) => {
+                let place = self.locate(at, column)?;
+                Some(format!("    at {name} ({}:{}:{})", place.file, place.line, place.column))
+            }
+        });
+        mapped.collect::<Vec<_>>().join("\n")
     }
 
     /// The author's place behind a place in the bundle (both 1-based).

@@ -16,7 +16,7 @@ use rquickjs::{CatchResultExt, Context, Ctx, Function, Module, Object, Runtime};
 
 use crate::bundle::Bundle;
 use crate::error::{LoadError, LoadErrorKind};
-use crate::trace::Trace;
+use crate::trace::{BUNDLE, Trace};
 
 /// What a flow may take (`limits` in `flowglass.json`).
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +80,8 @@ pub(crate) struct Shared {
     pub(crate) stops: RefCell<HashMap<u64, oneshot::Sender<()>>>,
     /// Whether a promise failed since the last look.
     pub(crate) rejected: Cell<bool>,
+    /// From places in the bundle to the author's.
+    pub(crate) trace: Trace,
 }
 
 /// A loaded bundle.
@@ -87,7 +89,6 @@ pub(crate) struct Vm {
     context: Context,
     runtime: Runtime,
     pub(crate) shared: Rc<Shared>,
-    pub(crate) trace: Trace,
     pub(crate) questions: RefCell<Option<mpsc::UnboundedReceiver<Question>>>,
     deadline: Rc<Cell<Option<Instant>>>,
     limits: Limits,
@@ -124,13 +125,13 @@ impl Vm {
             settled: RefCell::default(),
             stops: RefCell::default(),
             rejected: Cell::default(),
+            trace: Trace::new(bundle, workspace),
         });
         crate::rejections::track(&runtime, &shared);
         let vm = Rc::new(Vm {
             context,
             runtime,
             shared,
-            trace: Trace::new(bundle, workspace),
             questions: RefCell::new(Some(receiver)),
             deadline,
             limits,
@@ -146,7 +147,7 @@ impl Vm {
         self.start_clock();
         let evaluated = self.context.with(|ctx| -> Result<bool, String> {
             let promise =
-                Module::evaluate(ctx.clone(), "flow.js", bundle.code.as_bytes()).catch(&ctx).map_err(describe)?;
+                Module::evaluate(ctx.clone(), BUNDLE, bundle.code.as_bytes()).catch(&ctx).map_err(describe)?;
             while ctx.execute_pending_job() {}
             match promise.result::<rquickjs::Value>() {
                 None => Ok(false),
@@ -166,14 +167,8 @@ impl Vm {
                 "the file waits at its top level; a flow may await only inside its blocks",
             )),
             Err((message, stack)) => {
-                let place = crate::callsite::of_stack(&self.trace, &bundle.code, &stack);
-                Err(LoadError {
-                    kind: LoadErrorKind::Thrown,
-                    message,
-                    file: Some(place.as_ref().map_or_else(|| bundle.file.clone(), |place| place.file.clone())),
-                    line: place.as_ref().map(|place| place.line),
-                    column: place.as_ref().map(|place| place.column),
-                })
+                let place = crate::callsite::of_stack(&self.shared.trace, &bundle.code, &stack);
+                Err(LoadError::at(LoadErrorKind::Thrown, &bundle.file, place, message))
             }
         }
     }

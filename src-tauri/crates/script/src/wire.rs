@@ -5,15 +5,16 @@
 use std::rc::Rc;
 
 use engine::callable::{Field, SchemaRef};
-use engine::flow::Retry;
+use engine::flow::{Declaration, Retry};
 use engine::item::{AgentType, Visibility};
+use engine::scope::ScopeKind;
 use engine::views::retention::Retention;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::policies::WireConcurrency;
-use crate::registry::schema;
+use crate::registry::state;
 use crate::resources::WireResource;
 use crate::vm::Vm;
 
@@ -81,12 +82,28 @@ pub(crate) struct WireDeclaration {
     pub(crate) scope: String,
     pub(crate) owner: String,
     pub(crate) schema: WireState,
+    pub(crate) site: Option<u32>,
+}
+
+impl WireDeclaration {
+    pub(crate) fn build(self, vm: &Rc<Vm>) -> Option<Declaration> {
+        let scope = ScopeKind::parse(&self.scope)?;
+        Some(Declaration { scope, owner: self.owner, schema: self.schema.build(vm), site: self.site })
+    }
+}
+
+/// What a block says of the sequencer around it, or of a block around it by its name.
+#[derive(Deserialize)]
+pub(crate) struct WireExpectation {
+    pub(crate) target: Option<String>,
+    pub(crate) declaration: WireDeclaration,
 }
 
 #[derive(Deserialize)]
 pub(crate) struct WireState {
     pub(crate) id: u32,
     pub(crate) fields: Option<Vec<WireField>>,
+    pub(crate) open: bool,
 }
 
 impl WireState {
@@ -97,7 +114,7 @@ impl WireState {
                 .map(|field| Field { name: field.name, default: field.default, transient: field.transient })
                 .collect()
         });
-        schema(vm, self.id, fields)
+        state(vm, self.id, fields, self.open)
     }
 }
 
@@ -118,6 +135,8 @@ pub(crate) struct WireBlock {
     pub(crate) input_schema: Option<u32>,
     pub(crate) output_schema: Option<u32>,
     pub(crate) state_schema: Option<WireState>,
+    #[serde(default)]
+    pub(crate) expects: Vec<WireExpectation>,
     pub(crate) connect_input: Option<u32>,
     pub(crate) connect_output: Option<u32>,
     pub(crate) map_model_output: Option<u32>,
@@ -258,6 +277,8 @@ pub(crate) struct WireInstance {
     pub(crate) model_id: String,
     pub(crate) step: Option<u32>,
     pub(crate) whole: Option<u32>,
+    pub(crate) stream_step: Option<u32>,
+    pub(crate) stream: Option<u32>,
 }
 
 #[derive(Deserialize)]

@@ -65,8 +65,8 @@ impl From<rusqlite::Error> for ImportError {
 }
 
 /// A mark's row, in which SQLite fills in what must differ.
-const MARK: &str = "INSERT INTO event (request, seq, at, kind, attempt, body)
-    SELECT 0, coalesce(max(seq), 0) + 1, 0, 'records_carried', 0, '{}' FROM event WHERE request = 0";
+const MARK: &str = "INSERT INTO event (id, request, seq, at, kind, attempt, body)
+    SELECT ?1, 0, coalesce(max(seq), 0) + 1, 0, 'records_carried', 0, '{}' FROM event WHERE request = 0";
 
 impl Store {
     /// These requests and the records they stand on, from one snapshot.
@@ -127,10 +127,10 @@ pub(crate) fn refuse_known(connection: &Connection, pieces: &[Piece]) -> Result<
     Ok(())
 }
 
-/// Writes a mark, and answers its id.
-pub(crate) fn mark(connection: &Connection) -> Result<i64, Error> {
-    connection.prepare_cached(MARK)?.execute(())?;
-    Ok(connection.last_insert_rowid())
+/// Writes a mark.
+pub(crate) fn mark(connection: &Connection, id: i64) -> Result<(), Error> {
+    connection.prepare_cached(MARK)?.execute((id,))?;
+    Ok(())
 }
 
 /// What the database has of its own of the records around a parcel: those that it brings, and the

@@ -40,7 +40,7 @@ enum Message {
     LimitPages(Option<u32>),
     /// Whether another process has committed since this was asked last.
     ChangedElsewhere(Sender<bool>),
-    #[cfg(test)]
+    /// Something that is neither an append nor a look.
     Run(Box<dyn FnOnce(&Connection) + Send>),
     Close,
 }
@@ -102,9 +102,19 @@ impl Writer {
         receiver.recv().map_err(|_| Error::Closed)
     }
 
-    /// Runs something on the writing connection.
-    #[cfg(test)]
-    pub(crate) fn run(&self, run: impl FnOnce(&Connection) + Send + 'static) {
+    /// Runs something on the writing connection, between two transactions, and waits for its answer.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (answer, receiver) = channel();
+        // Whoever asked waits for it.
+        self.post(move |connection| drop(answer.send(run(connection))));
+        receiver.recv().map_err(|_| Error::Closed)?
+    }
+
+    /// The same without waiting. A thread that is gone answers nobody.
+    fn post(&self, run: impl FnOnce(&Connection) + Send + 'static) {
         let _ = self.messages.send(Message::Run(Box::new(run)));
     }
 }
@@ -220,8 +230,10 @@ impl Desk {
                 let _ = answer.send(now != self.told);
                 self.told = now;
             }
-            #[cfg(test)]
-            Message::Run(run) => run(&self.connection),
+            Message::Run(run) => {
+                run(&self.connection);
+                self.memory.clear();
+            }
             Message::Close => return false,
         }
         true

@@ -9,7 +9,7 @@ use futures_util::future::{Either, select};
 use serde_json::Value;
 
 use super::Context;
-use crate::effects::{FetchCall, FetchReply};
+use crate::effects::{FetchCall, FetchReply, ModelDelta};
 use crate::error::FlowError;
 use crate::event::EventKind;
 use crate::tape::Taped;
@@ -37,6 +37,15 @@ impl Context {
         kept.map_err(|error| FlowError::storage(error.to_string()))?;
         self.run.once.borrow_mut().insert(key, answer);
         Ok(())
+    }
+
+    /// An author's own model says something while it answers. Where nobody listens it is not lost: the
+    /// answer holds all of it again.
+    pub fn say(&self, delta: ModelDelta) {
+        let listener = self.frame.listener.borrow().clone();
+        if let Some(listener) = listener {
+            listener(delta);
+        }
     }
 
     /// The clock, as an effect.

@@ -38,17 +38,19 @@ impl Context {
         Ok(first)
     }
 
-    /// `ctx.getBlockResult`: the newest of that name among the elder siblings and the block itself.
+    /// `ctx.getBlockResult`: the newest of that name among the elder siblings and the block itself. An
+    /// error is told whole, so that a host can hand over the very object that was thrown.
     pub fn block_result(&self, name: &str) -> Value {
         let found = self.frame.siblings().into_iter().find(|frame| &*frame.block.name == name);
         let Some(frame) = found else { return serde_json::json!({ "status": "not_started" }) };
         match &*frame.outcome.borrow() {
             None => serde_json::json!({ "status": "running" }),
             Some(Ok(output)) => serde_json::json!({ "status": "completed", "output": output.to_json() }),
-            Some(Err(error)) => serde_json::json!({
-                "status": "failed",
-                "error": { "name": error.name, "message": error.message, "code": error.code },
-            }),
+            Some(Err(error)) => {
+                let mut told = serde_json::to_value(error).unwrap_or_default();
+                told["handle"] = error.handle.into();
+                serde_json::json!({ "status": "failed", "error": told })
+            }
         }
     }
 

@@ -66,6 +66,26 @@ pub struct ModelInstance {
     pub step: Option<Fun>,
     /// `generate`: answers once; its tool calls are reported, not run (core-semantics §6.4).
     pub whole: Option<Fun>,
+    /// `streamStep`: as `generateStep`, and tells what it says while it says it.
+    pub stream_step: Option<Fun>,
+    /// `stream`: as `generate`, likewise.
+    pub stream: Option<Fun>,
+}
+
+impl ModelInstance {
+    /// Whether it answers steps; else it answers once and its tool calls are reported only.
+    pub fn answers_steps(&self) -> bool {
+        self.step.is_some() || self.stream_step.is_some()
+    }
+
+    /// Which of its functions answers, for somebody who listens or not.
+    pub fn function(&self, listens: bool) -> Option<&Fun> {
+        let (silent, told) = match self.answers_steps() {
+            true => (&self.step, &self.stream_step),
+            false => (&self.whole, &self.stream),
+        };
+        if listens { told.as_ref().or(silent.as_ref()) } else { silent.as_ref().or(told.as_ref()) }
+    }
 }
 
 /// What a generator is shown of its session.

@@ -10,7 +10,7 @@ use super::messages::message;
 use crate::callable::{Arg, Issue, SchemaRef};
 use crate::context::Context;
 use crate::data::Data;
-use crate::effects::ModelCall;
+use crate::effects::{INCOMPLETE_SCRIPT, ModelCall};
 use crate::error::FlowError;
 use crate::flow::Generator;
 
@@ -120,6 +120,7 @@ async fn coerce(
         step: 0,
         max_tokens: None,
         provider_options: None,
+        coerces: true,
     };
     match ask(cx, &Chosen::Named(vec![model.to_owned()]), call, None).await {
         Ok((_, reply)) => {
@@ -127,6 +128,8 @@ async fn coerce(
             Ok(answer.and_then(|value| schema.parse(&value.into()).ok()))
         }
         Err(error) if cx.run.abort.is_set() => Err(error),
+        // The author wrote too few replies: that is what there is to mend.
+        Err(error) if error.code.as_deref() == Some(INCOMPLETE_SCRIPT) => Err(error),
         Err(_) => Ok(None),
     }
 }

@@ -4,12 +4,13 @@
 
 use std::rc::Rc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::instance;
 use crate::callable::{Arg, Returned};
 use crate::context::Context;
 use crate::data::Data;
-use crate::effects::{Listener, ModelCall, ModelDelta, ModelReply, ToolCall};
+use crate::effects::{Listener, ModelCall, ModelDelta, ModelReply};
 use crate::error::FlowError;
 use crate::event::EventKind;
 use crate::flow::{Body, Generator, Model, ModelInstance, Text};
@@ -26,11 +27,16 @@ pub(super) enum Chosen {
 }
 
 impl Chosen {
+    /// Whether it is asked by its name: then it streams wherever it may.
+    pub(super) fn is_named(&self) -> bool {
+        matches!(self, Chosen::Named(_))
+    }
+
     /// Whether the model answers steps; else it answers once and its tool calls are reported only.
     pub(super) fn answers_steps(&self) -> bool {
         match self {
             Chosen::Named(_) => true,
-            Chosen::Instance(instance) => instance.step.is_some(),
+            Chosen::Instance(instance) => instance.answers_steps(),
         }
     }
 }
@@ -88,9 +94,11 @@ pub(super) async fn ask(
         Chosen::Instance(instance) => {
             let call = ModelCall { model: instance.id.clone(), ..call };
             let answer = match recall(cx, &call, None) {
-                _ if cx.run.tape.is_some() => record(cx, &call, ask_instance(cx, instance, &call).await, false),
-                Some(answer) => answer,
-                None => record(cx, &call, ask_instance(cx, instance, &call).await, false),
+                Some(answer) if cx.run.tape.is_none() => answer,
+                _ => {
+                    let answer = instance::ask(cx, instance, &call, listener).await;
+                    record(cx, &call, answer, false)
+                }
             };
             answer.map(|reply| (call.model, reply))
         }
@@ -199,45 +207,4 @@ fn record(
     let (effect, request) = ("model".to_owned(), Some(request));
     cx.record(EventKind::EffectRecorded { effect, ordinal, request, result, error, recalled });
     answer
-}
-
-/// Calls an author's own model.
-async fn ask_instance(cx: &Context, instance: &ModelInstance, call: &ModelCall) -> Result<ModelReply, FlowError> {
-    let function = instance.step.as_ref().or(instance.whole.as_ref());
-    let Some(function) = function else {
-        return Err(FlowError::plain(format!("model \"{}\" has no generate function", instance.id)));
-    };
-    let mut options = json!({
-        "messages": call.messages,
-        "tools": call.tools,
-        "outputSchema": call.output_schema,
-        "maxTokens": call.max_tokens,
-        "providerOptions": call.provider_options,
-        "stepNumber": call.step,
-    });
-    if let Value::Object(fields) = &mut options {
-        fields.retain(|_, value| !value.is_null());
-    }
-    let answer =
-        crate::unit::call(cx, "generate", function, vec![Arg::Data(options.into())]).await?.into_data()?.to_json();
-    let text = |name: &str| answer[name].as_str().map(str::to_owned);
-    let calls = answer["toolCalls"].as_array().cloned().unwrap_or_default();
-    Ok(ModelReply {
-        text: text("text"),
-        reasoning: text("reasoning"),
-        tool_calls: calls
-            .iter()
-            .enumerate()
-            .map(|(n, call_of)| ToolCall {
-                id: call_of["toolCallId"].as_str().map_or_else(|| format!("call_{}_{n}", call.step), str::to_owned),
-                name: call_of["toolName"].as_str().or(call_of["name"].as_str()).unwrap_or_default().to_owned(),
-                args: call_of.get("args").cloned().unwrap_or_default(),
-            })
-            .collect(),
-        structured_output: answer.get("structuredOutput").filter(|value| !value.is_null()).cloned(),
-        usage: answer.get("usage").filter(|value| !value.is_null()).cloned(),
-        model: Some(instance.id.clone()),
-        finish_reason: text("finishReason"),
-        sources: answer["sources"].as_array().cloned().unwrap_or_default(),
-    })
 }

@@ -200,6 +200,16 @@ async fn answer(
         all
     };
     let key = cache_key(cx, tool, &place, call).await?;
+    let path = join(&cx.frame.path, &format!("tool:{place}"));
+    let line = key.as_ref().and_then(|key| cx.run.tool_answers.borrow_mut().line(key, &path));
+    let _turn = match (&line, &key) {
+        (Some(line), Some(key)) => {
+            let turn = line.turn().await;
+            cx.run.tool_answers.borrow_mut().begin(key, &path);
+            Some(turn)
+        }
+        _ => None,
+    };
     if let Some((output, age)) = key.as_ref().and_then(|key| cx.run.tool_answers.borrow().get(key, &*cx.run.effects)) {
         let for_model = for_model(cx, tool, &place, &output).await?;
         hook(cx, &settings.on_completed, &place, "onToolCompleted", || {

@@ -20,6 +20,7 @@ impl Memo {
             let is_terminal = is_around(path, terminal.path.as_deref().unwrap_or_default());
             if !self.was_handed_on(path) && (is_terminal || !self.is_caught(path)) {
                 self.finished.remove(path);
+                self.told.remove(path);
                 self.questions.forget_refusal(path);
                 // The last answer of a model is what its generator failed with.
                 if let Some(calls) = self.calls.get_mut(path) {

@@ -60,10 +60,10 @@ impl Query {
                 "includeTransient" => query.include_transient = value.as_bool().unwrap_or(false),
                 "includeInFlight" => query.without_in_flight = value == &Value::Bool(false),
                 "itemTypes" | "types" => {
-                    let types = texts(name, value)?;
+                    let types = list(name, value)?;
                     query.item_types = Some(types.iter().map(|t| canonical_item_type(t).to_owned()).collect());
                 }
-                "roles" => query.roles = Some(texts(name, value)?),
+                "roles" => query.roles = Some(list(name, value)?),
                 "agentName" => query.agent_names = Some(texts(name, value)?),
                 "agentType" => {
                     let list = if value.is_array() { value.clone() } else { json!([value]) };
@@ -110,6 +110,14 @@ impl Limit {
             },
             _ => return Err(wrong()),
         }))
+    }
+}
+
+fn list(name: &str, value: &Value) -> Result<Vec<String>, String> {
+    if value.is_array() {
+        texts(name, value)
+    } else {
+        Err(format!("{name} is a list of texts, like [\"message\"], not {value}"))
     }
 }
 

@@ -369,7 +369,8 @@ impl Bed {
         let events = self.events();
         let asked = suspensions(Events::new(&events), false, 0);
         let pending = asked.into_iter().find(|one| one.status == SuspensionStatus::Pending);
-        let resolved = |id| Resolved { id, resolution: SuspensionStatus::Submitted, data: Some(json!(ANSWER)), by: None };
+        let resolved =
+            |id| Resolved { id, resolution: SuspensionStatus::Submitted, data: Some(json!(ANSWER)), by: None };
         pending.map(|one| resolved(one.asking.id)).into_iter().collect()
     }
 

@@ -1,6 +1,6 @@
 //! Flows written in Rust: closures and the same words as in TypeScript.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -66,6 +66,8 @@ fn block(name: &str, body: Body) -> Rc<Block> {
         input_schema: None,
         output_schema: None,
         state_schema: None,
+        expects: Vec::new(),
+        joined: OnceCell::new(),
         connect_input: None,
         connect_output: None,
         map_model_output: None,
@@ -160,7 +162,8 @@ pub(crate) fn asked(request: &str, input: Value) -> Asked {
 
 /// Runs a flow's action `run` over a log in memory.
 pub(crate) fn run_flow(log: &Arc<MemoryLog>, request: &str, flow: Flow, input: Value) -> (Ended, Vec<Event>) {
-    let run = Run::new(Rc::new(flow), asked(request, input), log.clone(), Rc::new(Counted::default()), Abort::default());
+    let run =
+        Run::new(Rc::new(flow), asked(request, input), log.clone(), Rc::new(Counted::default()), Abort::default());
     let ended = futures_executor::block_on(async {
         let input = run.begin().await.expect("memory takes everything");
         run.execute(input).await

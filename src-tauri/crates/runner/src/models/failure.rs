@@ -5,6 +5,7 @@
 use std::time::{Duration, SystemTime};
 
 use engine::error::FlowError;
+use engine::provider::{class_of_status, provider_error};
 use genai::webc::{self, StreamTimeout};
 use reqwest::header::HeaderMap;
 use serde_json::{Map, Value, json};
@@ -88,24 +89,6 @@ fn broken(error: &reqwest::Error) -> Failure {
     }
 }
 
-/// One of the classified failures: its code follows from its name.
-pub(crate) fn provider_error(name: &str, message: impl Into<String>) -> FlowError {
-    let (code, retryable) = match name {
-        "NetworkError" => ("network_error", true),
-        "TimeoutError" => ("timeout_error", true),
-        "RateLimitError" => ("rate_limit_error", true),
-        "ProviderUnavailableError" => ("provider_unavailable_error", true),
-        "ContextLengthError" => ("context_length_error", false),
-        _ => ("model_error", true),
-    };
-    FlowError {
-        code: Some(code.to_owned()),
-        retryable,
-        classes: [name, "FlowError", "Error"].map(str::to_owned).to_vec(),
-        ..FlowError::new(name, message)
-    }
-}
-
 impl Failure {
     pub(crate) fn into_error(self, target: &Target) -> FlowError {
         let mut details = Map::new();
@@ -117,12 +100,12 @@ impl Failure {
                 if let Some(ms) = wait(retry_after_ms.as_deref(), retry_after.as_deref(), SystemTime::now()) {
                     details.insert("retryAfterMs".to_owned(), ms.into());
                 }
-                (class_of(status, &body), format!("answered {status}: {}", words(&body)))
+                (class_of_status(status, &body), format!("answered {status}: {}", words(&body)))
             }
             Failure::Reported(body) => {
                 let text = body.to_string();
                 let status = body["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(0);
-                (class_of(status, &text), format!("reported: {}", words(&json!({ "error": body }).to_string())))
+                (class_of_status(status, &text), format!("reported: {}", words(&json!({ "error": body }).to_string())))
             }
             Failure::Timeout => ("TimeoutError", format!("said nothing for {} ms", target.timeout.as_millis())),
             Failure::Unreachable(why) => ("NetworkError", format!("cannot be reached: {why}")),
@@ -135,30 +118,6 @@ impl Failure {
         let mut error = provider_error(name, format!("model \"{}\"{server} {said}", target.asked));
         error.details = Some(Value::Object(details));
         error
-    }
-}
-
-fn class_of(status: u16, body: &str) -> &'static str {
-    let said = body.to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-    match status {
-        429 => "RateLimitError",
-        408 | 504 => "TimeoutError",
-        500.. => "ProviderUnavailableError",
-        _ if says(&[
-            "context_length_exceeded",
-            "context length",
-            "context window",
-            "prompt is too long",
-            "maximum number of tokens",
-        ]) =>
-        {
-            "ContextLengthError"
-        }
-        // Errors in the middle of an answer have no status, only a type.
-        0 if says(&["rate_limit"]) => "RateLimitError",
-        0 if says(&["overloaded", "server_error", "api_error", "unavailable"]) => "ProviderUnavailableError",
-        _ => "ModelError",
     }
 }
 
@@ -202,22 +161,6 @@ mod tests {
         assert_eq!(wait(None, Some("Sun, 06 Nov 1994 08:00:00 GMT"), now), Some(0));
         assert_eq!(wait(None, Some("soon"), now), None);
         assert_eq!(wait(None, None, now), None);
-    }
-
-    #[test]
-    fn failures_are_classified() {
-        let long = r#"{"error":{"code":"context_length_exceeded","message":"maximum context length is 8192 tokens"}}"#;
-        for (status, body, class) in [
-            (429, "{}", "RateLimitError"),
-            (503, "", "ProviderUnavailableError"),
-            (529, "", "ProviderUnavailableError"),
-            (401, "{}", "ModelError"),
-            (400, long, "ContextLengthError"),
-            (0, r#"{"type":"overloaded_error"}"#, "ProviderUnavailableError"),
-            (0, r#"{"type":"invalid_request_error"}"#, "ModelError"),
-        ] {
-            assert_eq!(class_of(status, body), class, "{status} {body}");
-        }
     }
 
     #[test]

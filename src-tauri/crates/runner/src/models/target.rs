@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use engine::effects::ModelCall;
 use engine::error::FlowError;
+use engine::provider::provider_error;
 use reqwest::Url;
 
-use super::failure::provider_error;
 use super::provider::{Kind, default_key, kind, kind_of_model};
 use crate::config::{FILE, Model};
 use crate::http;

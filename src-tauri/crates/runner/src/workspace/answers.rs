@@ -56,8 +56,7 @@ impl Workspace {
 /// Refused, with nothing written, when the answer answers nothing that was asked.
 pub(super) fn answers(row: &RequestRow, events: &[Event], given: Given) -> Result<Vec<Resolved>, Fault> {
     let asked = questions(row, events);
-    let is_late =
-        |one: &&Suspension| one.status == SuspensionStatus::Expired && one.answer.is_none() && !one.is_moot;
+    let is_late = |one: &&Suspension| one.status == SuspensionStatus::Expired && one.answer.is_none() && !one.is_moot;
     let late: Vec<&Suspension> = asked.iter().filter(is_late).collect();
     let expired = |one: &&Suspension| Resolved {
         id: one.asking.id.clone(),

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use store::EventQuery;
 
+use engine::context::UNHANDLED;
 use engine::event::EventKind;
 use engine::log::NoteKind;
 
@@ -24,15 +25,19 @@ impl Workspace {
     }
 
     /// What the engine had to say of a request after an event of it, each once: undeclared keys,
-    /// drift, values that today's schemas refuse.
+    /// drift, values that today's schemas refuse, failures that nobody waited for.
     pub fn warnings(&self, request: &str, after: u64) -> Result<Vec<String>, Fault> {
-        let kind = Some("noted".to_owned());
-        let query = EventQuery { from: Some(after + 1), kind, ..EventQuery::default() };
         let mut texts: Vec<String> = Vec::new();
-        for event in self.store.events(request, &query).map_err(Fault::internal)? {
-            match event.kind {
-                EventKind::Noted { text } if !texts.contains(&text) => texts.push(text),
-                _ => {}
+        for kind in ["noted", "logged"] {
+            let query = EventQuery { from: Some(after + 1), kind: Some(kind.to_owned()), ..EventQuery::default() };
+            for event in self.store.events(request, &query).map_err(Fault::internal)? {
+                match event.kind {
+                    EventKind::Noted { text } if !texts.contains(&text) => texts.push(text),
+                    EventKind::Logged { text, .. } if text.starts_with(UNHANDLED) && !texts.contains(&text) => {
+                        texts.push(text);
+                    }
+                    _ => {}
+                }
             }
         }
         Ok(texts)

@@ -44,8 +44,8 @@ impl Workspace {
                 requests = self.with_origins(requests)?;
                 ("all", self.everything(&requests)?)
             }
-            Audience::Client => ("client", self.seen(session, request, &requests, view)?),
-            Audience::History => ("history", self.seen(session, request, &requests, view)?),
+            Audience::Client => ("client", self.shown_to(session, request, &requests, view)?),
+            Audience::History => ("history", self.shown_to(session, request, &requests, view)?),
             Audience::Trace => {
                 return Err(Fault::invalid("--view trace cannot be exported: one of client, history, all"));
             }
@@ -98,7 +98,7 @@ impl Workspace {
     }
 
     /// An audience's items, and of their requests what it knows anyway.
-    fn seen(
+    fn shown_to(
         &self,
         session: Option<&str>,
         request: Option<&str>,

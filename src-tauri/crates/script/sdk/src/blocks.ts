@@ -3,9 +3,10 @@
 // Must not: interpret anything. Rust reads the recorded operations and runs them.
 
 import { describeValue, needFunction } from './arguments';
-import { checkConfig, checkIdentity, needBlock, needHandlers, type ToolIdentity } from './checks';
+import { checkConfig, checkIdentity, checkLoop, needBlock, needHandlers, type ToolIdentity } from './checks';
 import { knownTools, withCapabilities } from './capabilities';
 import { repairOf } from './generator';
+import { warnOfUnknown } from './known-keys';
 import { declaredIn, type Declared, type Definitions } from './resources';
 import type { AnySchema } from './schema';
 
@@ -46,6 +47,9 @@ const BLOCK_PLACES: [string, string?][] = [
   ['orgResources', 'project'],
 ];
 
+/** Where each configuration was first used: the stack of the builder's call. Kept for errors that are found later. */
+const sites = new WeakMap<Config, string>();
+
 export class Block {
   readonly kind: Kind;
   readonly name: string;
@@ -67,6 +71,7 @@ export class Block {
     this.kind = kind;
     this.name = name;
     this.config = config;
+    if (!sites.has(config)) sites.set(config, new Error().stack ?? '');
     if (typeof config.description === 'string') this.description = config.description;
   }
 
@@ -137,12 +142,23 @@ export class Block {
   }
 }
 
+/** The stack of the call that made a block. */
+export function siteOf(block: Block): string {
+  return sites.get(block.config) ?? '';
+}
+
 export function isBlock(value: unknown): value is Block {
   return value instanceof Block;
 }
 
+function built(kind: Kind, config: Config): Block {
+  const block = new Block(kind, withCapabilities(kind, config));
+  warnOfUnknown(kind, config, `${kind} "${block.name}"`);
+  return block;
+}
+
 export function handler(config: Config): Block {
-  const block = new Block('handler', withCapabilities('handler', config));
+  const block = built('handler', config);
   if (typeof config.execute !== 'function') {
     throw new Error(`Cannot build "${block.name}" (handler) without an execute function`);
   }
@@ -150,7 +166,7 @@ export function handler(config: Config): Block {
 }
 
 export function router(config: Config): Block {
-  const block = new Block('router', withCapabilities('router', config));
+  const block = built('router', config);
   if (typeof config.execute !== 'function') {
     throw new Error(`Cannot build "${block.name}" (router) without an execute function`);
   }
@@ -165,9 +181,15 @@ export function router(config: Config): Block {
 }
 
 export function generator(config: Config): Block {
-  const block = new Block('generator', withCapabilities('generator', config));
+  const block = built('generator', config);
   if (block.config.model === undefined) throw new Error(`Generator "${block.name}" needs a model`);
   if (config.prompt === undefined) throw new Error(`Generator "${block.name}" needs a prompt`);
+  const { tools } = config;
+  if (tools !== undefined && tools !== null && !Array.isArray(tools) && typeof tools !== 'function') {
+    throw new TypeError(`generator "${block.name}": tools must be an array of blocks, or a function that gives one, got ${describeValue(tools)}`);
+  }
+  checkIdentity(config, `generator "${block.name}"`);
+  checkLoop(config, `generator "${block.name}"`);
   knownTools(block.config).forEach((tool, at) => needBlock(tool, `generator "${block.name}": tools[${at}]`));
   repairOf(block.config);
   return block;

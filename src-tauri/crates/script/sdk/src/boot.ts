@@ -1,14 +1,16 @@
 // What Rust calls: find the flow in a loaded module, describe it, run its functions and schemas.
 
-import { isBlock, type Block } from './blocks';
+import { isBlock, siteOf, type Block } from './blocks';
 import { clientData } from './client-data';
 import { contextFor, forget } from './context';
-import { describeFlow, describeLate } from './describe';
+import { blocksById, describeFlow, describeLate } from './describe';
 import { decodeError, encodeError, reviveError } from './thrown';
-import { modelInstance } from './generator';
+import { modelInstance } from './own-models';
 import { isFlow, type Flow } from './flow';
-import { answer, currentToken, native, runAs, wire } from './host';
-import { describe } from './json-schema';
+import { answer, latestToken, native, runAs, wire } from './host';
+import { accepted, describe } from './json-schema';
+import { takeWarnings } from './known-keys';
+import { originOf } from './origins';
 import { keyOf } from './policies';
 import { functions, schemas } from './tables';
 import { checkField, parse, parseAsync, type Answer } from './schema';
@@ -32,7 +34,8 @@ function argument(wire: Argument): unknown {
   return wire[0] === 1 ? wire[1] : reviveError(wire[1]);
 }
 
-function finish(call: number, value: unknown): void {
+/** `from` is the function that returned the value. */
+function finish(call: number, value: unknown, from?: object): void {
   const block = value instanceof Boxed ? value.block : isBlock(value) ? (value as Block) : undefined;
   if (block) return native.done(call, 'block', describeLate(block));
   if (Array.isArray(value) && value.length > 0 && value.every(isBlock)) {
@@ -41,9 +44,12 @@ function finish(call: number, value: unknown): void {
   const model = modelInstance(value);
   if (model) return native.done(call, 'model', JSON.stringify(model));
   let json: string | undefined;
+  const origin = from && originOf(from);
   try {
-    json = toJson(value, 'the returned value');
+    json = toJson(value, origin ? `the value returned by ${origin.what}` : 'the returned value');
   } catch (error) {
+    // The function has returned: its own call is on no stack any more.
+    if (origin) (error as Error).stack = origin.stack;
     return native.done(call, 'error', encodeError(error));
   }
   native.done(call, json === undefined ? 'undefined' : 'value', json ?? '');
@@ -72,10 +78,10 @@ const host = {
       }
       // A block may look like a promise (seed 000's `then`), so it is recognised first.
       if (isBlock(result) || typeof (result as Promise<unknown> | undefined)?.then !== 'function') {
-        return finish(call, result);
+        return finish(call, result, functions[fn]);
       }
       (result as Promise<unknown>).then(
-        (value) => finish(call, value),
+        (value) => finish(call, value, functions[fn]),
         (error: unknown) => native.done(call, 'error', encodeError(error)),
       );
     });
@@ -100,7 +106,12 @@ const host = {
     return result.ok ? '' : JSON.stringify(result.issues);
   },
 
-  describeSchema: (schema: number): string => JSON.stringify(describe(schemas[schema] as never)),
+  /** `wide` counts what the schema would make of other values as let through. */
+  describeSchema: (schema: number, wide: boolean): string => JSON.stringify((wide ? accepted : describe)(schemas[schema] as never)),
+
+  /** The stack of the call that made a block. */
+  site: (block: number): string => siteOf(blocksById[block] as Block),
+
 
   /** The answer of a concurrency policy's key function, or what it threw. */
   concurrencyKey(fn: number, request: string): string {
@@ -126,7 +137,9 @@ const host = {
 
   forget,
 
-  current: currentToken,
+  takeWarnings,
+
+  current: latestToken,
 };
 
 export type Host = typeof host;

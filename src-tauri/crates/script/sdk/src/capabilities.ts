@@ -97,6 +97,12 @@ export function withCapabilities(kind: string, config: Config): Config {
     const wanted = kind === 'generator' ? 'a capability or a function that chooses some' : 'a capability';
     throw new TypeError(`${where}: uses[${at}] must be ${wanted}, got ${describeValue(entry)}`);
   });
+  const names = new Map<string, Capability>();
+  for (const capability of capabilitiesOf(config)) {
+    const other = names.get(capability.name);
+    if (other && other !== capability) throw new Error(`${where}: uses names two capabilities "${capability.name}"; ctx.cap has one of that name`);
+    names.set(capability.name, capability);
+  }
   const merged: Config = { ...config };
   for (const capability of capabilitiesOf(config)) {
     const given = capability.config;

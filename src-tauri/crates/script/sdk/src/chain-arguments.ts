@@ -81,8 +81,8 @@ export function iterating(where: string, args: unknown[], limit: 'maxConcurrency
   else iteration.each = needFunction(target, `${where} (a block, or a function that makes one)`);
   const most = options[limit];
   if (most !== undefined) {
-    if (typeof most !== 'number' || Number.isNaN(most)) throw new TypeError(`${where}: ${limit} must be a number, got ${describeValue(most)}`);
-    iteration.limit = Math.max(1, Math.floor(most));
+    if (typeof most !== 'number' || !(most >= 1)) throw new TypeError(`${where}: ${limit} must be a number of at least 1, got ${describeValue(most)}`);
+    iteration.limit = Math.floor(most);
   }
   return iteration;
 }

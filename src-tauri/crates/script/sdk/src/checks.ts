@@ -5,12 +5,14 @@
 import { describeValue, needFunction } from './arguments';
 import { isBlock, type Block, type Config, type Handler } from './blocks';
 import { containerOf } from './container';
-import { isSchema } from './schema';
+import { inside, isSchema, typeOf } from './schema';
 
 const SCHEMAS = [
   'inputSchema', 'outputSchema', 'stateSchema', 'requestStateSchema', 'sessionStateSchema', 'userStateSchema',
   'projectStateSchema', 'orgStateSchema', 'sequencerStateSchema', 'parentInputSchema', 'parentStateSchema',
 ];
+/** Those of a state, which is an object of fields. */
+const STATES = SCHEMAS.filter((key) => /[sS]tateSchema$/.test(key));
 const FUNCTIONS = ['connectInput', 'connectOutput', 'mapModelOutput', 'onCompleted', 'onErrored'];
 
 /** Refuses what no kind of block understands. */
@@ -19,6 +21,10 @@ export function checkConfig(config: Config, where: string): void {
     if (config[key] !== undefined && !isSchema(config[key])) {
       throw new TypeError(`${where}: ${key} must be a zod schema, got ${describeValue(config[key])}`);
     }
+  }
+  for (const key of STATES) needFields(config[key], `${where}: ${key}`);
+  for (const [name, schema] of Object.entries((config.targetStateSchemas ?? {}) as Config)) {
+    if (!isSchema(schema)) throw new TypeError(`${where}: targetStateSchemas.${name} must be a zod schema, got ${describeValue(schema)}`);
   }
   for (const key of FUNCTIONS) if (config[key] !== undefined) needFunction(config[key], `${where}: ${key}`);
   const status = config.activeStatusMessage;
@@ -30,6 +36,32 @@ export function checkConfig(config: Config, where: string): void {
   // Handlers that `.rescue(…)` has read are by name already.
   const read = Array.isArray(config.rescue) && config.rescue.every((one: Handler) => one?.when?.every((name) => typeof name === 'string'));
   if (config.rescue !== undefined && !read) needHandlers(config.rescue, where);
+}
+
+/** What no state can be, in the words of zod. */
+const FIELDLESS = ['array', 'tuple', 'set', 'map', 'string', 'number', 'int', 'bigint', 'boolean', 'date', 'enum', 'nativeenum', 'literal', 'null', 'undefined', 'function', 'promise'];
+
+/** Refuses the schema of a state that is no object. */
+export function needFields(schema: unknown, where: string): void {
+  let at = isSchema(schema) ? schema : undefined;
+  for (let depth = 0; at && depth < 20; depth++) {
+    const type = typeOf(at);
+    if (FIELDLESS.includes(type)) throw new TypeError(`${where} must describe an object, like z.object({ … }), got a schema of ${type}`);
+    at = inside(at);
+  }
+}
+
+/** How many model calls a generator may make. */
+export function checkLoop({ loop, maxIterations }: Config, where: string): void {
+  if (loop !== undefined && (typeof loop !== 'object' || loop === null || Array.isArray(loop))) {
+    throw new TypeError(`${where}: loop must be an object like { maxIterations: 4 }, got ${describeValue(loop)}`);
+  }
+  const given: [string, unknown][] = [['loop.maxIterations', (loop as Config | undefined)?.maxIterations], ['maxIterations', maxIterations]];
+  for (const [name, value] of given) {
+    if (value !== undefined && (!Number.isInteger(value) || (value as number) < 1)) {
+      throw new TypeError(`${where}: ${name} must be an integer of at least 1, got ${describeValue(value)}`);
+    }
+  }
 }
 
 function checkRetry(retry: unknown, where: string): void {

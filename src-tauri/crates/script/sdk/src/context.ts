@@ -1,7 +1,9 @@
 // `ctx`: what an author's function can reach. Thin: every member asks the engine.
 
 import { offered } from './capabilities';
+import { checkEntry, checkJournalQuery, checkMetadata, nameOf } from './ctx-arguments';
 import { costEstimate } from './describe';
+import { emitters } from './emit';
 import { decodeError, reviveError } from './thrown';
 import { ask, native } from './host';
 import { runOnce } from './once';
@@ -77,17 +79,20 @@ function sessionExtras(token: number, info: () => Info): object {
       selectForContext: (query?: unknown) => items('all', query),
     },
     appendJournal: async (entry: Json): Promise<unknown> => {
-      if (typeof entry?.text !== 'string') throw new TypeError('ctx.session.appendJournal needs { text: string }');
+      checkEntry(entry);
       const { text, source, tags, metadata } = entry;
       const json = toJson({ text, source, tags, metadata }, 'ctx.session.appendJournal') as string;
       return JSON.parse(native.sync('journal.append', token, json) as string) as unknown;
     },
-    getJournal: async (query: Json = {}): Promise<unknown> =>
-      JSON.parse(native.sync('journal.read', token, JSON.stringify(query)) ?? '[]') as unknown,
+    getJournal: async (query: Json = {}): Promise<unknown> => {
+      checkJournalQuery(query);
+      return JSON.parse(native.sync('journal.read', token, JSON.stringify(query)) ?? '[]') as unknown;
+    },
     get metadata() {
       return JSON.parse(native.sync('metadata.read', token, '') as string) as Json;
     },
     setMetadata: async (metadata: Json): Promise<void> => {
+      checkMetadata(metadata);
       native.sync('metadata', token, toJson(metadata, 'ctx.session.setMetadata') as string);
     },
   };
@@ -116,18 +121,6 @@ function resolvedModel(token: number, modelId: string): object {
     return JSON.parse(await ask(token, 'model', asked)) as unknown;
   };
   return { modelId, generate };
-}
-
-function emitters(token: number) {
-  const emit = (kind: string, payload: Json, options: unknown) => {
-    native.sync('emit', token, toJson({ kind, ...payload, options: options ?? {} }, `ctx.emit.${kind}`) as string);
-  };
-  return {
-    message: (content: unknown, options?: unknown) => emit('message', { content }, options),
-    component: (name: string, data?: unknown, options?: unknown) =>
-      emit('component', { name: String(name), data: data ?? null }, options),
-    status: (message?: string, options?: unknown) => emit('status', { message }, options),
-  };
 }
 
 /** What the request has shown so far. */
@@ -175,9 +168,9 @@ function makeContext(token: number): object {
   const shared = (target: string, label: string, extra: object = {}) =>
     info().has.includes(target) ? handle(token, target, label, extra) : undefined;
   const emit = emitters(token);
-  const nameOf = (block: unknown) => JSON.stringify(typeof block === 'string' ? block : (block as { name: string }).name);
+  const named = (method: string, block: unknown) => JSON.stringify(nameOf(method, block));
   const getTarget = (name: unknown) => {
-    const answer = native.sync('target', token, nameOf(name));
+    const answer = native.sync('target', token, named('getTarget', name));
     if (answer === undefined) return undefined;
     const found = JSON.parse(answer) as Found & { error?: never };
     if (found.error) throw reviveError(found.error);
@@ -202,11 +195,14 @@ function makeContext(token: number): object {
     targets: () => new Proxy({}, { get: (_target, name) => (typeof name === 'string' ? getTarget(name) : undefined) }),
     getTarget: () => getTarget,
     getBlockOutput: () => (block: unknown) => {
-      const answer = native.sync('blockOutput', token, nameOf(block));
+      const answer = native.sync('blockOutput', token, named('getBlockOutput', block));
       return answer === undefined ? undefined : (JSON.parse(answer) as unknown);
     },
-    getBlockResult: () => (block: unknown) => JSON.parse(native.sync('blockResult', token, nameOf(block)) as string) as unknown,
-    wasRescued: () => (block: unknown) => native.sync('wasRescued', token, nameOf(block)) === 'true',
+    getBlockResult: () => (block: unknown) => {
+      const result = JSON.parse(native.sync('blockResult', token, named('getBlockResult', block)) as string) as { error?: never };
+      return result.error ? { ...result, error: reviveError(result.error) } : result;
+    },
+    wasRescued: () => (block: unknown) => native.sync('wasRescued', token, named('wasRescued', block)) === 'true',
     resolveModel: () => Object.assign((modelId: string) => resolvedModel(token, modelId), { resolveId: (modelId: string) => modelId }),
     runOnce: () => (key: unknown, fn: unknown) => runOnce(token, key, fn),
     suspend: () => (options: unknown) => suspend(token, options),

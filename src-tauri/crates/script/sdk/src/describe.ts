@@ -125,12 +125,12 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   const config = block.config;
   for (const [key, scope] of SCOPES) {
     const schema = stateSchema(config[key]);
-    if (schema) declarations.push({ scope, owner: `block "${block.name}"`, schema });
+    if (schema) declarations.push({ scope, owner: `block "${block.name}"`, schema, site: id });
   }
   for (const capability of capabilitiesOf(config)) {
     for (const [key, schema] of statesOf(capability)) {
       const owner = `capability "${capability.name}" of block "${block.name}"`;
-      declarations.push({ scope: scopeOf(key), owner, schema: stateSchema(schema) });
+      declarations.push({ scope: scopeOf(key), owner, schema: stateSchema(schema), site: id });
     }
   }
   const described: Config = {
@@ -143,6 +143,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     inputSchema: schemaId(block.tool ? config.inputSchema : block.inputSchema),
     outputSchema: schemaId(config.outputSchema),
     stateSchema: stateSchema(config.stateSchema),
+    expects: expectations(config, `block "${block.name}"`, id),
     connectInput: functionId(config.connectInput),
     connectOutput: functionId(config.connectOutput),
     mapModelOutput: functionId(config.mapModelOutput),
@@ -193,6 +194,15 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   }
   blocks.push(described);
   return id;
+}
+
+/** What a block says of the states around it: of its sequencer's, and of its targets' by their names. */
+function expectations(config: Config, owner: string, site: number): Config[] {
+  const targets = Object.entries((config.targetStateSchemas ?? {}) as Config);
+  return [[undefined, config.sequencerStateSchema] as const, ...targets].flatMap(([target, given]) => {
+    const schema = stateSchema(given);
+    return schema ? [{ target, declaration: { scope: 'sequencer', owner, schema, site } }] : [];
+  });
 }
 
 /** `onCompleted(output, ctx, meta?)`: the engine calls with `(output, meta?)`, and `ctx` comes last. */

@@ -47,6 +47,7 @@ export const OutputValidationError = kind('OutputValidationError', 'output_valid
 export const SequencerOutputSchemaError = kind('SequencerOutputSchemaError', 'sequencer_output_schema_error');
 export const SequencerSchemaMismatchError = kind('SequencerSchemaMismatchError', 'sequencer_schema_mismatch_error');
 export const SchemaConflictError = kind('SchemaConflictError', 'schema_conflict');
+export const FlowIdentityConflictError = kind('FlowIdentityConflictError', 'flow_identity_conflict');
 export const StrictSchemaError = kind('StrictSchemaError', 'strict_schema_error');
 export const AmbiguousBlockNameError = kind('AmbiguousBlockNameError', 'ambiguous_block_name');
 export const RouteUnavailableError = kind('RouteUnavailableError', 'route_unavailable');

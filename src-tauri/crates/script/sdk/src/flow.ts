@@ -3,7 +3,9 @@
 import { describeValue } from './arguments';
 import { isBlock, type Block, type Config } from './blocks';
 import { budget } from './describe';
+import { needFields } from './checks';
 import { checkHooks } from './hooks';
+import { warn, warnOfUnknown } from './known-keys';
 import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
 import { checkEntries, checkIdentity, mint } from './instances';
@@ -60,7 +62,7 @@ export function defineFlow(definition: Config): FlowType {
   }
   const entries = [definition, definition.internal, definition.task] as ({ actions?: Record<string, Config> } | undefined)[];
   for (const [name, action] of entries.flatMap((one) => Object.entries(one?.actions ?? {}))) {
-    rootOf(definition.kind, name, action);
+    refuseCycles(rootOf(definition.kind, name, action));
     budget(definition.kind, name, action.tokenBudget as Config | undefined);
   }
   for (const scope of ['request', 'session', 'user', 'project', 'org']) {
@@ -68,6 +70,7 @@ export function defineFlow(definition: Config): FlowType {
     if (schema !== undefined && !isSchema(schema)) {
       throw new Error(`Flow "${definition.kind}": ${scope}.stateSchema must be a zod schema, got ${describeValue(schema)}`);
     }
+    needFields(schema, `Flow "${definition.kind}": ${scope}.stateSchema`);
     checkProjection(definition[scope] as Config | undefined, `Flow "${definition.kind}": ${scope}`);
   }
   checkHooks(definition);
@@ -75,8 +78,27 @@ export function defineFlow(definition: Config): FlowType {
   needUser(definition);
   checkEntries(definition);
   checkIdentity(definition);
+  warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
+  if (Object.keys(actions).length === 0 && entries.every((one) => Object.keys(one?.actions ?? {}).length === 0)) {
+    warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);
+  }
   const factory = (options: Config = {}): FlowType => defineFlow(mint(definition, options));
   return Object.setPrototypeOf(Object.assign(factory, { definition }), Flow.prototype) as FlowType;
+}
+
+/** A block that contains itself has no end. Only a list that is changed after it was given makes one. */
+function refuseCycles(root: Block): void {
+  const done = new Set<Block>();
+  const around = new Set<Block>();
+  const visit = (block: Block): void => {
+    if (done.has(block)) return;
+    if (around.has(block)) throw new Error(`${block.kind} "${block.name}" contains itself`);
+    around.add(block);
+    block.children.forEach(visit);
+    around.delete(block);
+    done.add(block);
+  };
+  visit(root);
 }
 
 /** A flow that may run for nobody has nothing that belongs to somebody. */

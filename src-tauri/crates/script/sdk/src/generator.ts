@@ -4,24 +4,9 @@
 
 import { isBlock, needBlock, type Block, type Config } from './blocks';
 import { contextEntries, knownTools, laterTools } from './capabilities';
+import { modelInstance } from './own-models';
 import { functionId, retry, text } from './tables';
 import type { AnySchema } from './schema';
-
-/** An author's own model: an object with a `modelId` and a function that answers. */
-export function modelInstance(value: unknown): Config | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const model = value as Config;
-  const { modelId, generate, generateStep } = model;
-  if (typeof modelId !== 'string' || (typeof generate !== 'function' && typeof generateStep !== 'function')) {
-    return undefined;
-  }
-  // Called as methods, so that a model may keep what it needs in itself.
-  const method = (name: string) =>
-    typeof model[name] === 'function'
-      ? functionId((options: unknown, ctx: unknown) => (model[name] as (o: unknown, c: unknown) => unknown).call(model, options, ctx))
-      : undefined;
-  return { modelId, step: method('generateStep'), whole: method('generate') };
-}
 
 export function generatorSettings(config: Config, flowTools: Config, child: (block: Block) => number): Config {
   const prompt = Array.isArray(config.prompt) ? config.prompt : [config.prompt];

@@ -19,6 +19,9 @@ const console = {
   error: print('error'),
   debug: print('debug'),
   trace: print('debug'),
+  assert: (holds?: unknown, ...parts: unknown[]) => {
+    if (!holds) print('error')(parts.length > 0 ? 'Assertion failed:' : 'Assertion failed', ...parts);
+  },
 };
 
 function now(): number {

@@ -19,15 +19,23 @@ export const native: Native = __flowglass;
 export const LOAD = 0;
 
 let current = LOAD;
+/** Whose code ran last. */
+let latest = LOAD;
 
 export function currentToken(): number {
   return current;
+}
+
+/** Whose code runs now, or ran last where none does: that of the jobs that do not end. */
+export function latestToken(): number {
+  return current === LOAD ? latest : current;
 }
 
 /** Runs `body` as the block behind `token`. */
 export function runAs<T>(token: number, body: () => T): T {
   const before = current;
   current = token;
+  latest = token;
   try {
     return body();
   } finally {

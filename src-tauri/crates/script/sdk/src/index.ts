@@ -5,6 +5,7 @@ export { sequencer } from './sequencer';
 export { defineCapability } from './capabilities';
 export { defineFlow } from './flow';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './resources';
+export { resolveItemVisibility } from './visibility';
 export { transientSlot } from './schema';
 export { SUSPENSION_SKIPPED } from './suspend';
 export {
@@ -14,6 +15,7 @@ export {
   SequencerOutputSchemaError,
   SequencerSchemaMismatchError,
   SchemaConflictError,
+  FlowIdentityConflictError,
   StrictSchemaError,
   AmbiguousBlockNameError,
   ConcurrentModificationError,

@@ -12,6 +12,8 @@ export function inspect(value: unknown): string {
   try {
     text = JSON.stringify(value, (_key, inner: unknown) => {
       if (typeof inner === 'function') return `[function ${inner.name || 'anonymous'}]`;
+      if (inner instanceof Map) return { [`Map(${inner.size})`]: [...inner] };
+      if (inner instanceof Set) return { [`Set(${inner.size})`]: [...inner] };
       if (typeof inner === 'bigint' || typeof inner === 'symbol') return String(inner);
       if (typeof inner === 'object' && inner !== null) {
         if (seen.has(inner)) return '[seen]';

@@ -6,7 +6,7 @@
 
 import type { Block, Config } from './blocks';
 import { describeValue } from './arguments';
-import { FlowError } from './errors';
+import { FlowIdentityConflictError } from './errors';
 
 /** Keys that belong to the definition alone. */
 const FIXED = ['kind', 'cardinality', 'mcp', 'chat', 'webhooks', 'schedules', 'configSchema'];
@@ -56,17 +56,11 @@ export function checkIdentity({ kind, id, cardinality, isMinted }: Config): void
     throw new TypeError(`${where}: "cardinality" must be "singleton" or "collection", got ${describeValue(cardinality)}`);
   }
   if (cardinality === 'singleton' && id !== undefined && id !== kind) {
-    throw conflict(`${where} is a singleton, so its id is "${kind as string}", not "${id as string}"`);
+    throw new FlowIdentityConflictError(`${where} is a singleton, so its id is "${kind as string}", not "${id as string}"`);
   }
   if (cardinality === 'collection' && isMinted === true && id === undefined) {
-    throw conflict(`${where} is a collection, so each instance needs an id of its own`);
+    throw new FlowIdentityConflictError(`${where} is a collection, so each instance needs an id of its own`);
   }
-}
-
-function conflict(message: string): Error {
-  const error = new FlowError(message, { code: 'flow_identity_conflict' });
-  error.name = 'FlowIdentityConflictError';
-  return error;
 }
 
 /** Entries of other doors than a person's, and what they need. */

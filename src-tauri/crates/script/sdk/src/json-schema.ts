@@ -5,18 +5,33 @@ import { isInteger, lengthKeywords, numberKeywords } from './schema-checks';
 
 type JsonSchema = Record<string, unknown>;
 
-/** JSON Schema (draft 7) of what may be put in: for forms, models, and telling declarations apart. */
-export function describe(schema: AnySchema, depth = 0): JsonSchema {
-  // A schema that contains itself ends here; a form shows raw JSON from that level on.
-  if (depth > 24) return {};
-  const described = shapeFor(schema, depth);
-  const words = schema.description;
-  return words && described.description === undefined ? { ...described, description: words } : described;
+/** JSON Schema (draft 7) of what may be put in: for forms and models. */
+export function describe(schema: AnySchema): JsonSchema {
+  return described(schema, 0, false);
 }
 
-function shapeFor(schema: AnySchema, depth: number): JsonSchema {
+/** The same, never stricter than the schema, for telling declarations apart: what it makes of other values is let through. */
+export function accepted(schema: AnySchema): JsonSchema {
+  return described(schema, 0, true);
+}
+
+function described(schema: AnySchema, depth: number, wide: boolean): JsonSchema {
+  // A schema that contains itself ends here; a form shows raw JSON from that level on.
+  if (depth > 24 || (wide && takesAnything(schema))) return {};
+  const told = shapeFor(schema, (inner) => described(inner as AnySchema, depth + 1, wide));
+  const words = schema.description;
+  return words && told.description === undefined ? { ...told, description: words } : told;
+}
+
+/** Whether a schema makes something of values that are not of its type. */
+function takesAnything(schema: AnySchema): boolean {
   const def = definition(schema);
-  const go = (inner: unknown): JsonSchema => describe(inner as AnySchema, depth + 1);
+  const makes = (def.effect as { type?: string } | undefined)?.type === 'preprocess';
+  return def.coerce === true || makes || typeOf(schema) === 'catch';
+}
+
+function shapeFor(schema: AnySchema, go: (inner: unknown) => JsonSchema): JsonSchema {
+  const def = definition(schema);
   switch (typeOf(schema)) {
     case 'string':
       return { type: 'string', ...lengthKeywords(schema, 'minLength', 'maxLength') };

@@ -133,6 +133,19 @@ export function shapeOf(schema: AnySchema): Record<string, AnySchema> | undefine
   return undefined;
 }
 
+/** Whether an object schema lets other fields through on purpose: `.passthrough()`, `z.looseObject`, `.catchall(…)`. */
+export function isOpen(schema: AnySchema): boolean {
+  let at: AnySchema | undefined = schema;
+  for (let depth = 0; at && depth < 20; depth++) {
+    if (typeOf(at) === 'object') {
+      const { unknownKeys, catchall } = definition(at) as { unknownKeys?: unknown; catchall?: AnySchema };
+      return unknownKeys === 'passthrough' || (catchall !== undefined && typeOf(catchall) !== 'never');
+    }
+    at = inside(at);
+  }
+  return false;
+}
+
 /** Two object schemas as one, or the name of the field that both declare differently. */
 export function extend(own: AnySchema, more: AnySchema): AnySchema | string {
   const [one, two] = [shapeOf(own), shapeOf(more)];

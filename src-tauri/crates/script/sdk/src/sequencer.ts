@@ -7,6 +7,9 @@ import { describeValue } from './arguments';
 import { Block, isBlock, needBlock, needFunction, needHandlers, type Config, type Fn, type Operation } from './blocks';
 import { withCapabilities } from './capabilities';
 import { background, branchOf, chained, iterating, limitOf, needList, optionsOf } from './chain-arguments';
+import { warnOfUnknown } from './known-keys';
+import { tellMisspelt } from './misspelt';
+import { keepOrigin } from './origins';
 import type { AnySchema } from './schema';
 import { after, compare } from './tracked';
 
@@ -39,6 +42,7 @@ export class Sequencer extends Block {
     // Only the first to go on from here may use the list itself; building a chain stays linear that way.
     const list = this.#shared.length === this.#length ? this.#shared : this.#shared.slice(0, this.#length);
     list.push(operation);
+    keepOrigin(operation.op, this.name, [operation.call, operation.condition, operation.connector, operation.each]);
     return new Sequencer(this.config, list);
   }
 
@@ -268,6 +272,14 @@ export class Sequencer extends Block {
   }
 }
 
+tellMisspelt(Block.prototype, Sequencer);
+
 export function sequencer(config: Config): Sequencer {
-  return new Sequencer(withCapabilities('sequencer', config));
+  const made = new Sequencer(withCapabilities('sequencer', config));
+  const { durable } = config;
+  if (durable !== undefined && typeof durable !== 'boolean') {
+    throw new TypeError(`sequencer "${made.name}": durable must be true or false, got ${describeValue(durable)}`);
+  }
+  warnOfUnknown('sequencer', config, `sequencer "${made.name}"`);
+  return made;
 }

@@ -3,6 +3,8 @@
 // State is read through a deeply read-only view, so that a forgotten `await ctx.x.patchState` shows
 // up as an error and not as a change that nobody recorded (decision 17).
 
+import { describeValue } from './arguments';
+import { needName } from './ctx-arguments';
 import { functionId } from './tables';
 import { ask, native } from './host';
 import { toJson } from './values';
@@ -85,9 +87,17 @@ export class StateHandle {
 
   #fields(operation: string, value: unknown): Json {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw new TypeError(`${this.#label}.${operation} needs an object, got ${value === null ? 'null' : typeof value}`);
+      throw new TypeError(`${this.#label}.${operation} needs an object, got ${describeValue(value)}`);
     }
     return this.#plain(operation, value) as Json;
+  }
+
+  #name(operation: string, field: unknown): string {
+    return needName(field, `${this.#label}.${operation}`, 'field');
+  }
+
+  #key(operation: string, key: unknown): string {
+    return needName(key, `${this.#label}.${operation}`, 'key');
   }
 
   async patchState(first: unknown, updater?: unknown): Promise<boolean> {
@@ -105,26 +115,28 @@ export class StateHandle {
   async incState(by: unknown): Promise<boolean> {
     const fields = this.#fields('incState', by);
     for (const [field, amount] of Object.entries(fields)) {
-      if (typeof amount !== 'number') throw new TypeError(`${this.#label}.incState: "${field}" needs a number`);
+      if (typeof amount !== 'number') throw new TypeError(`${this.#label}.incState: "${field}" needs a number, got ${describeValue(amount)}`);
     }
     return this.#apply({ op: 'increment', by: fields });
   }
 
   async pushState(field: string, value: unknown): Promise<boolean> {
-    return this.#apply({ op: 'push', field: String(field), value: this.#plain('pushState', value) ?? null });
+    return this.#apply({ op: 'push', field: this.#name('pushState', field), value: this.#plain('pushState', value) ?? null });
   }
 
   async setStateRecord(field: string, key: string, value: unknown): Promise<boolean> {
     const plain = this.#plain('setStateRecord', value) ?? null;
-    return this.#apply({ op: 'set_record', field: String(field), key: String(key), value: plain });
+    const name = this.#name('setStateRecord', field);
+    return this.#apply({ op: 'set_record', field: name, key: this.#key('setStateRecord', key), value: plain });
   }
 
   async deleteStateRecord(field: string, key: string): Promise<boolean> {
-    return this.#apply({ op: 'delete_record', field: String(field), key: String(key) });
+    const name = this.#name('deleteStateRecord', field);
+    return this.#apply({ op: 'delete_record', field: name, key: this.#key('deleteStateRecord', key) });
   }
 
   async atomicState(mutator: unknown): Promise<boolean> {
-    if (typeof mutator !== 'function') throw new TypeError(`${this.#label}.atomicState needs a function`);
+    if (typeof mutator !== 'function') throw new TypeError(`${this.#label}.atomicState needs a function, got ${describeValue(mutator)}`);
     return this.#apply({ op: 'atomic', mutator: functionId(mutator) });
   }
 }

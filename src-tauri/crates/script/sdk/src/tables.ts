@@ -3,7 +3,7 @@
 // Must not: import what builds blocks, which needs these numbers while it loads.
 
 import type { Config, Fn } from './blocks';
-import { fieldsOf, isSchema, type AnySchema } from './schema';
+import { fieldsOf, isOpen, isSchema, type AnySchema } from './schema';
 
 export const functions: Fn[] = [];
 export const schemas: AnySchema[] = [];
@@ -32,7 +32,7 @@ export function schemaId(schema: unknown): number | undefined {
 
 export function stateSchema(schema: unknown): Config | undefined {
   const id = schemaId(schema);
-  return id === undefined ? undefined : { id, fields: fieldsOf(schema as AnySchema) };
+  return id === undefined ? undefined : { id, fields: fieldsOf(schema as AnySchema), open: isOpen(schema as AnySchema) };
 }
 
 /** A text, or a function that makes one. */

@@ -28,7 +28,11 @@ interface Wire {
   details?: unknown;
   stack?: string;
   classes: string[];
+  /** What `name` says, where that is not the class's name. */
+  ownName?: string;
   handle?: number;
+  /** Of the HTTP answer it is about. */
+  status?: number;
 }
 
 /** What was thrown, as the engine records it (core-semantics §2.3, step 9). */
@@ -48,11 +52,15 @@ export function encodeError(value: unknown): string {
     classes: classNames(error),
     handle,
   };
+  if (wire.name !== error.name) wire.ownName = error.name;
   if (typeof flow.code === 'string') wire.code = flow.code;
   if (flow.retryable === true) wire.retryable = true;
   const details = detailsOf(error);
   if (details !== undefined) wire.details = details;
   if (typeof error.stack === 'string') wire.stack = error.stack;
+  const { status, statusCode } = error as { status?: unknown; statusCode?: unknown };
+  const answered = [status, statusCode].find((one) => Number.isInteger(one) && (one as number) >= 100 && (one as number) < 600);
+  if (answered !== undefined) wire.status = answered as number;
   try {
     return toWire(wire);
   } catch {
@@ -73,7 +81,7 @@ export function reviveError(wire: Wire): Error {
   if (wire.retryable !== undefined) options.retryable = wire.retryable;
   if (wire.details !== undefined) options.details = wire.details;
   const error = make(wire, options);
-  error.name = wire.name;
+  error.name = wire.ownName ?? wire.name;
   // Where it was made says nothing; who asked for what failed may put its own place here.
   error.stack = '';
   const flow = error as FlowError;

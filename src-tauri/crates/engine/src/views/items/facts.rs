@@ -19,7 +19,8 @@ use crate::views::Events;
 pub(super) struct Facts<'a> {
     names: HashMap<(&'a str, u32), &'a Event>,
     abandoned: HashSet<(&'a str, u32)>,
-    memoized: HashSet<(&'a str, u32)>,
+    /// Attempts that were taken from the log, by the event that says so.
+    memoized: HashMap<(&'a str, u32), Seq>,
     committed: HashMap<Seq, Option<&'a Value>>,
     /// What the models of each attempt were asked and used.
     models: HashMap<(&'a str, u32), (&'a str, Usage)>,
@@ -42,7 +43,7 @@ impl<'a> Facts<'a> {
     pub(super) fn gather(events: Events<'a>, live: bool) -> Self {
         let mut names = HashMap::new();
         let mut abandoned = HashSet::new();
-        let mut memoized = HashSet::new();
+        let mut memoized = HashMap::new();
         let mut committed = HashMap::new();
         let mut models: HashMap<(&'a str, u32), (&'a str, Usage)> = HashMap::new();
         let mut open: HashSet<(&'a str, u32)> = HashSet::new();
@@ -63,7 +64,8 @@ impl<'a> Facts<'a> {
                     EventKind::RequestStatus { status } => goes_on &= *status != RequestStatus::Suspended,
                     EventKind::RequestResumed { .. } => {
                         if goes_on {
-                            let newest = open.iter().max_by_key(|at| names.get(*at).map(|started: &&Event| started.seq));
+                            let newest =
+                                open.iter().max_by_key(|at| names.get(*at).map(|started: &&Event| started.seq));
                             continued.insert(event.seq, newest.map(|(path, _)| *path).or(failed_at));
                         }
                         cut.extend(open.drain().chain(waiting.drain()));
@@ -86,7 +88,7 @@ impl<'a> Facts<'a> {
                 EventKind::BlockFinished { outcome, memoized: recalled, .. } => {
                     open.remove(&(path, event.attempt));
                     if *recalled {
-                        memoized.insert((path, event.attempt));
+                        memoized.insert((path, event.attempt), event.seq);
                     }
                     match outcome {
                         Outcome::Abandoned => drop(abandoned.insert((path, event.attempt))),
@@ -138,12 +140,12 @@ impl<'a> Facts<'a> {
         }
         self.abandoned.contains(&attempt)
             || self.again.contains(&event.seq)
-            || self.memoized.contains(&attempt)
-            || (self.cut.contains(&attempt) && !self.kept.contains(&event.seq))
+            || self.memoized.get(&attempt).is_some_and(|end| event.seq <= *end)
+            || (self.cut.contains(&attempt) && !self.kept.contains(&event.seq) && !is_told_failure(event))
     }
 
     fn is_recalled(&self, event: &Event) -> bool {
-        event.path.as_deref().is_some_and(|path| self.memoized.contains(&(path, event.attempt)))
+        event.path.as_deref().is_some_and(|path| self.memoized.contains_key(&(path, event.attempt)))
             || self.again.contains(&event.seq)
     }
 
@@ -279,6 +281,11 @@ impl<'a> Facts<'a> {
         }
         payload
     }
+}
+
+/// A failure that was told is committed before it is told: it stays, whatever becomes of the chain around.
+fn is_told_failure(event: &Event) -> bool {
+    matches!(&event.kind, EventKind::ItemAdded { item } if item.item_type == "step_error")
 }
 
 fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {
