@@ -40,14 +40,21 @@ async fn settle(
     stop: StopAfter,
 ) -> Vec<(usize, Result<Flowing, FlowError>)> {
     let limit = limit.unwrap_or(usize::MAX).max(1);
-    // A resume takes ends from the log all at once: they count in the order they came, and what had
-    // stopped the others goes on stopping those that had not begun, or only waited.
+    // A resume takes ends from the log all at once: they count in the order they came, and the end that
+    // had stopped the others goes on stopping those that had no turn before it, or only waited.
     let memo = &cx.run.memo;
     let known: Vec<Option<(Seq, bool)>> = branches.iter().map(|branch| memo.end_of(&branch.path)).collect();
     let stops = |good: bool| good == (stop == StopAfter::Success);
-    let was_stopped = known.iter().flatten().any(|(_, good)| stops(*good));
-    let mut waiting =
-        branches.into_iter().enumerate().filter(|(_, branch)| !was_stopped || memo.was_under_way(&branch.path));
+    let first_stop = known.iter().flatten().filter(|(_, good)| stops(*good)).map(|(seq, _)| *seq).min();
+    let had_turns = first_stop.map(|stop| {
+        let ended = known.iter().flatten().filter(|(seq, _)| *seq < stop).count();
+        let waited = branches.iter().filter(|branch| memo.has_waited(&branch.path)).count();
+        limit.saturating_add(ended + waited)
+    });
+    let mut waiting = branches
+        .into_iter()
+        .enumerate()
+        .filter(|(at, branch)| had_turns.is_none_or(|turns| *at < turns && !memo.has_waited(&branch.path)));
     let mut running = FuturesUnordered::new();
     let mut ended = Vec::new();
     let mut stopped = false;
@@ -61,7 +68,7 @@ async fn settle(
         let Some((at, result)) = running.next().await else { break };
         // What waits for somebody has neither failed nor succeeded.
         let waits = result.as_ref().is_err_and(FlowError::is_suspension);
-        stopped |= !waits && !was_stopped && stops(result.is_ok());
+        stopped |= !waits && first_stop.is_none() && stops(result.is_ok());
         ended.push((at, result));
     }
     ended.sort_by_key(|(at, _)| known[*at].map_or(Seq::MAX, |(seq, _)| seq));

@@ -222,9 +222,9 @@ impl Memo {
         Some((done.ended, done.result.is_ok()))
     }
 
-    /// Whether a block had begun, and ended or was at work when it was cut off.
-    pub(crate) fn was_under_way(&self, path: &str) -> bool {
-        self.attempts.contains_key(path) && !self.waited.contains(path)
+    /// Whether the newest attempt of a block waited for an answer.
+    pub(crate) fn has_waited(&self, path: &str) -> bool {
+        self.waited.contains(path)
     }
 
     /// Whether the failure of a block was told already.
