@@ -174,49 +174,47 @@ fn the_readme_names_every_crate_and_folder() {
     }
 }
 
+/// The rows of a table of the README, without its head, cell by cell.
+fn table(readme: &str, heading: &str) -> Vec<Vec<String>> {
+    let (_, text) = readme.split_once(heading).unwrap_or_else(|| panic!("the README has no {heading:?}"));
+    let rows =
+        text.lines().skip_while(|line| !line.starts_with("|---")).skip(1).take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
+}
+
+/// Everything a cell names in code is a file of the project, or a topic of tests/flows.
+#[track_caller]
+fn assert_names_files(cell: &str) {
+    for named in cell.split('`').skip(1).step_by(2) {
+        let places = [named.to_owned(), format!("src-tauri/crates/{named}"), format!("tests/flows/{named}.cases.json")];
+        let is_there = places.iter().any(|path| repository().join(path).exists());
+        assert!(is_there, "the README names {named:?}, which is neither a file nor a topic of tests/flows: {cell}");
+    }
+}
+
 /// The README says of every part of the authoring API where it is and what tests it; both must be there.
 #[test]
 fn the_table_of_the_authoring_api_is_true() {
     let readme = std::fs::read_to_string(repository().join("README.md")).expect("there is a README");
-    let (_, table) = readme.split_once("## The authoring API").expect("the README has the table");
-    let rows: Vec<&str> = table
-        .lines()
-        .skip_while(|line| !line.starts_with("|---"))
-        .skip(1)
-        .take_while(|line| line.starts_with('|'))
-        .collect();
+    let rows = table(&readme, "## The authoring API");
     assert!(rows.len() > 20, "the table has only {} rows", rows.len());
     for row in rows {
-        let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
-        let [_, places, tests] = cells.as_slice() else { panic!("a row has three cells: {row}") };
-        for named in [places, tests].into_iter().flat_map(|cell| cell.split('`').skip(1).step_by(2)) {
-            let candidates =
-                [named.to_owned(), format!("src-tauri/crates/{named}"), format!("tests/flows/{named}.cases.json")];
-            assert!(
-                candidates.iter().any(|path| repository().join(path).exists()),
-                "the README names {named:?}, which is neither a file nor a topic of tests/flows: {row}"
-            );
-        }
+        let [_, places, tests] = row.as_slice() else { panic!("a row has three cells: {row:?}") };
+        assert_names_files(places);
+        assert_names_files(tests);
     }
 }
 
-/// The names that the type declarations promise of `@flow-state-dev/core` can really be imported.
+/// Every hazard has an answer, and a test that is there.
 #[test]
-fn every_declared_name_is_exported() {
-    let read = |file: &Path| std::fs::read_to_string(repository().join(file)).expect("a listed file");
-    let index = read(Path::new("src-tauri/crates/script/sdk/src/index.ts"));
-    let exported: BTreeSet<&str> = index.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-    let mut missing = Vec::new();
-    // What the tests of the types need is no part of the module.
-    for file in files("flows/types", &["ts"]).into_iter().filter(|file| !file.ends_with("expect.d.ts")) {
-        let text = read(&file);
-        for rest in text.split("export declare ").skip(1) {
-            let mut words = rest.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| *word != "abstract");
-            let (kind, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-            if ["class", "function", "const"].contains(&kind) && !exported.contains(name) {
-                missing.push(format!("{}: {name}", file.display()));
-            }
-        }
+fn the_table_of_what_upstream_leaves_open_is_true() {
+    let readme = std::fs::read_to_string(repository().join("README.md")).expect("there is a README");
+    let rows = table(&readme, "## What the upstream leaves open");
+    for (number, row) in (1..).zip(&rows) {
+        let [name, _, answer, tests] = row.as_slice() else { panic!("a row has four cells: {row:?}") };
+        assert_eq!(*name, format!("H{number}"));
+        assert!(!answer.is_empty() && tests.contains('`'), "{row:?}");
+        assert_names_files(tests);
     }
-    assert!(missing.is_empty(), "declared, and not exported by the SDK:\n{}", missing.join("\n"));
+    assert_eq!(rows.len(), 17);
 }

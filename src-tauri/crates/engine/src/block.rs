@@ -24,6 +24,7 @@ use crate::hooks::step_errored;
 use crate::path::{encode, join};
 use crate::request::Run;
 use crate::resume::Recalled;
+use crate::retry;
 use crate::unit;
 
 /// Every level of nesting takes native stack, and a lost stack would take the app with it.
@@ -182,9 +183,9 @@ pub(crate) fn try_block(
                 frame.transaction.clear();
             }
             match result {
-                Err(error) if should_retry(&block, &error, tries) && !run.abort.is_set() => {
+                Err(error) if retry::is_due(&block, &error, tries) && !run.abort.is_set() => {
                     abandon(&run, &frame, Some(error)).await?;
-                    let pause = pause_before(&block, tries);
+                    let pause = retry::pause_before(&block, tries);
                     tries += 1;
                     run.effects.sleep(pause).await;
                 }
@@ -381,23 +382,4 @@ pub(crate) async fn text(cx: &Context, role: &str, text: &Text, input: &Data) ->
             Ok(unit::call(cx, role, call, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json())
         }
     }
-}
-
-fn should_retry(block: &Block, error: &FlowError, tries: u32) -> bool {
-    let Some(retry) = &block.retry else { return false };
-    if tries + 1 >= retry.max_attempts || error.is_beyond_the_flow() {
-        return false;
-    }
-    let is_flow_error = error.classes.iter().any(|class| class == "FlowError");
-    if is_flow_error && !error.retryable {
-        return false;
-    }
-    retry.retryable_errors.is_empty() || error.classes.iter().any(|class| retry.retryable_errors.contains(class))
-}
-
-fn pause_before(block: &Block, tries: u32) -> u64 {
-    block
-        .retry
-        .as_ref()
-        .map_or(0, |retry| retry.base_delay_ms.saturating_mul(1 << tries.min(20)).min(retry.max_delay_ms))
 }
