@@ -56,7 +56,7 @@ interface ActionSettings<I> {
   /** The text of a user message that is emitted before the root block runs. */
   userMessage?: (input: I) => string;
   concurrency?: Concurrency;
-  /** Whether `ctx.suspend` may be used in it. */
+  /** Every action can wait and be resumed here, so that this changes nothing. */
   durable?: boolean;
   tokenBudget?: TokenBudget;
   /** For hosts that offer actions as tools; it means nothing here. */

@@ -10,7 +10,7 @@ import type { InScope, ResourceMap } from "./resource-handles.js";
 import type { LooseState } from "./schema.js";
 import type { ProjectScopeHandle, RequestScopeHandle, SessionScopeHandle, UserScopeHandle } from "./scopes.js";
 import type { StateHandle, TargetHandle } from "./state.js";
-import type { SuspendOptions } from "./suspension.js";
+import type { SuspendAction, SuspendAnswer, SuspendOptions } from "./suspension.js";
 
 /** What a block has declared of its surroundings. Whatever it has not is loose; `never` stands for "not declared". */
 export interface ContextTypes {
@@ -122,8 +122,11 @@ export interface ContextBase<T extends ContextTypes = LooseTypes> {
   readonly resolveModel: ModelResolver;
   /** Runs `fn` once per request and key. A resume answers with the recorded result, which therefore must be JSON. */
   runOnce<R>(key: string, fn: () => R | Promise<R>): Promise<R>;
-  /** Stops here until somebody answers. The call returns the answer once the run is resumed. */
-  suspend<R = any>(options: SuspendOptions<R>): Promise<R>;
+  /**
+   * Stops here until somebody answers. The block runs again from its top, and the call gives the answer's data. A no
+   * throws `SuspensionRejectedError`, no answer in time `SuspensionTimeoutError`. Hooks of requests cannot wait.
+   */
+  suspend<R = any, A extends SuspendAction = never>(options: SuspendOptions<R, A>): Promise<SuspendAnswer<R, A>>;
   saveCheckpoint(): Promise<void>;
 }
 

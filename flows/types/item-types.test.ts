@@ -4,7 +4,7 @@
  * There is nothing to run; `npm run check` is the test. It is not a flow, because it has no default export.
  */
 
-import { handler, resolveItemVisibility, sequencer } from "@flow-state-dev/core";
+import { handler, resolveItemVisibility, sequencer, SUSPENSION_SKIPPED } from "@flow-state-dev/core";
 import type { ComponentItem, Content, Item, ItemOf, ItemVisibility, MessageItem, ModelMessage, ToolOutputItem } from "@flow-state-dev/core";
 import { z } from "zod";
 import { is, typed } from "./expect.js";
@@ -82,6 +82,12 @@ handler({
 
     const answer = await ctx.suspend({ reason: "approval", resumeSchema: z.object({ ok: z.boolean() }), timeoutMs: 1000 });
     typed(answer).as<{ ok: boolean }>(true);
+    const skippable = await ctx.suspend({ reason: "approval", resumeSchema: z.object({ ok: z.boolean() }), allow: ["submit", "skip"] });
+    typed(skippable).as<{ ok: boolean } | typeof SUSPENSION_SKIPPED>(true);
+    const submitted = await ctx.suspend({ reason: "approval", resumeSchema: z.object({ ok: z.boolean() }), allow: ["submit"] });
+    typed(submitted).as<{ ok: boolean }>(true);
+    // @ts-expect-error There are four answers.
+    await ctx.suspend({ reason: "approval", allow: ["maybe"] });
     typed(await ctx.runOnce("id", async () => 1)).as<number>(true);
     // @ts-expect-error A suspension says why it waits.
     await ctx.suspend({ message: "May I?" });

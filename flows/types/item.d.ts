@@ -3,7 +3,7 @@
  */
 
 import type { AgentType, Content, ItemStatus, ItemVisibility, MessageRole } from "./items.js";
-import type { SuspensionStatus } from "./suspension.js";
+import type { SuspendAction, SuspensionStatus } from "./suspension.js";
 
 /** The block an item comes from. */
 export interface Provenance {
@@ -183,7 +183,11 @@ export interface SuspensionItem extends ItemBase<"suspension"> {
   data?: any;
   resumeSchema?: any;
   render?: { component: string; props?: Record<string, any> };
-  resumeData?: any;
+  /** Which answers it takes. */
+  allow: SuspendAction[];
+  /** After this it is too late, milliseconds since the epoch. */
+  expiresAt?: number;
+  blockInstanceId: string;
 }
 
 /** Somebody has answered. */
@@ -196,7 +200,14 @@ export interface SuspensionResumeItem extends ItemBase<"suspension_resume"> {
 }
 
 /** An interrupted run goes on from here. */
-export interface ContinuationItem extends ItemBase<"continuation"> {}
+export interface ContinuationItem extends ItemBase<"continuation"> {
+  trigger: "recovery";
+  /** How many items there were before. */
+  priorItemCount: number;
+  /** The block it had come to, as far as that is known. */
+  resumedAtPath?: string;
+  continuedAt: number;
+}
 
 export type Item =
   | MessageItem

@@ -6,13 +6,24 @@ import type { JsonValue, Schema } from "./schema.js";
 
 export type SuspensionStatus = "pending" | "approved" | "rejected" | "submitted" | "skipped" | "expired";
 
-export interface SuspendOptions<T = any> {
-  /** Why the run waits, for example `approval`. */
+/** How a question may be answered. */
+export type SuspendAction = "approve" | "reject" | "submit" | "skip";
+
+/** What `ctx.suspend` gives for a question that was skipped. */
+export declare const SUSPENSION_SKIPPED: unique symbol;
+
+/** What `ctx.suspend` gives: the answer's data, or the sentinel where the question may be skipped. */
+export type SuspendAnswer<T, A extends SuspendAction> = "skip" extends A ? T | typeof SUSPENSION_SKIPPED : T;
+
+export interface SuspendOptions<T = any, A extends SuspendAction = SuspendAction> {
+  /** Why the run waits, for example `human_approval`. With `human_input` the usual answer is data. */
   reason: string;
   /** What the person who answers should read. */
   message?: string;
   data?: Record<string, unknown>;
-  /** The shape of the answer. The debugger makes a form from it. */
+  /** Which answers it takes. Usually yes and no; with a `resumeSchema` data too; with `human_input` only data. */
+  allow?: readonly A[];
+  /** The shape of the data of a yes or a submission. The debugger makes a form from it. */
   resumeSchema?: Schema<T, any> | { [key: string]: JsonValue };
   /** After this long without an answer, the call fails with `SuspensionTimeoutError`. */
   timeoutMs?: number;

@@ -4,7 +4,7 @@
  * `log` holds what came into force, in order: every block that ends leaves its name there once.
  */
 
-import { defineFlow, generator, handler, router, sequencer } from "@flow-state-dev/core";
+import { defineFlow, generator, handler, router, sequencer, transientSlot } from "@flow-state-dev/core";
 import { z } from "zod";
 
 const allow = ["approve", "reject", "submit", "skip"] as const;
@@ -66,6 +66,7 @@ export default defineFlow({
     onCompleted: noted("onCompleted"),
     onErrored: noted("onErrored"),
     onFinished: noted("onFinished"),
+    onStepErrored: handler({ name: "onStepErrored", execute: async (_error, ctx) => { if (ctx.session.state.log.includes("curious")) await ask(ctx, "never"); } }),
   },
   actions: {
     deep: { block: chain("deep").step(plain("before")).step(chain("outer").step(plain("within")).step(chain("inner").step(gate("bottom")).step(plain("then")))).step(plain("after")) },
@@ -105,9 +106,15 @@ export default defineFlow({
     errored: { block: handler({ name: "errored", onErrored: (async (_error: any, ctx: any) => { await say(ctx, "block onErrored"); }) as any, execute: (_input, ctx) => ask(ctx, "errored") }) },
     finished: { block: handler({ name: "finished", onCompleted: (async (_output: any, ctx: any) => { await say(ctx, `completed ${await ask(ctx, "in a hook")}`); }) as any, execute: () => "done" }) },
     actionHook: { block: plain("body"), onCompleted: handler({ name: "hook", execute: (_input, ctx) => ask(ctx, "never") }) },
-    stepHook: { block: chain("stepHook").step(gate("asked")) },
+    stepHook: { block: chain("stepHook").step(plain("curious")).tap(failing("breaks").rescue([{ block: plain("swept") }])).step(gate("asked")) },
     greeting: { block: plain("body"), userMessage: (async (_input: any, ctx: any) => { return await ask(ctx, "greeting"); }) as any },
     once: { block: handler({ name: "once", execute: async (_input, ctx) => { const made = await ctx.runOnce("key", async () => Math.random()); await ask(ctx, "once"); return made === (await ctx.runOnce("key", async () => -1)); } }) },
+    slots: {
+      block: sequencer({ name: "slots", inputSchema: z.any(), stateSchema: z.object({ token: transientSlot(z.string().default("")), kept: z.string().default("") }) })
+        .step(handler({ name: "fills", execute: async (_input, ctx: any) => { await ctx.sequencer.patchState({ token: "secret", kept: "kept" }); } }))
+        .step(gate("asked"))
+        .map((_value: any, ctx: any) => ({ seen: ctx.sequencer.state.token, kept: ctx.sequencer.state.kept })),
+    },
     states: {
       block: sequencer({ name: "states", inputSchema: z.any(), stateSchema: z.object({ n: z.number().default(0) }) })
         .tap(async (_value: any, ctx: any) => { await ctx.sequencer.incState({ n: 1 }); await ctx.request.incState({ asked: 1 }); })

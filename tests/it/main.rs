@@ -9,6 +9,7 @@ mod client_data;
 mod clock;
 mod crash;
 mod definitions;
+mod edits;
 mod examples;
 mod fetch;
 mod flows;

@@ -60,11 +60,27 @@ pub fn instance(path: &str, attempt: u32) -> String {
     format!("{path}:{attempt}")
 }
 
+/// The innermost background work that a path is or belongs to, if any.
+pub fn strand(path: &str) -> Option<&str> {
+    let mut end = path.len();
+    for segment in path.rsplit('/') {
+        if is_beside(segment) {
+            return Some(&path[..end]);
+        }
+        end = end.saturating_sub(segment.len() + 1);
+    }
+    None
+}
+
+fn is_beside(segment: &str) -> bool {
+    segment.starts_with("work:") || segment.starts_with("forEachBackground")
+}
+
 /// The block around the outermost background work that a path belongs to, if it belongs to any.
 pub fn beside(path: &str) -> Option<&str> {
     let mut end = 0;
     for segment in path.split('/') {
-        if segment.starts_with("work:") || segment.starts_with("forEachBackground") {
+        if is_beside(segment) {
             return path[..end].strip_suffix('/');
         }
         end += segment.len() + 1;

@@ -14,7 +14,7 @@ use crate::frame::Frame;
 use crate::log::AppendError;
 use crate::memo::{Finished, Found, Shared};
 use crate::operation::Operation;
-use crate::path::beside;
+use crate::path::{ROOT, strand};
 use crate::request::Run;
 use crate::suspension::Resolved;
 use serde_json::Value;
@@ -92,10 +92,7 @@ impl Run {
             let text = format!("drift: {path} got another input than when it ran; what it came to is used as recorded");
             self.record(&frame, EventKind::Noted { text });
         }
-        // Work beside a chain wrote when its moment came, which may be later in the chain.
-        if beside(path).is_none() {
-            self.bring_up(Some(&frame), done.ended);
-        }
+        self.bring_up(Some(&frame), Some(path), done.ended);
         self.record(&frame, ended(done));
         frame.finish();
         let result = match &done.result {
@@ -115,10 +112,7 @@ impl Run {
             Some(Answer::Value(value)) => Returned::Data(value.clone().into()),
             Some(Answer::Block(name)) => Returned::Block(blocks.iter().find(|block| block.name == *name)?.clone()),
         };
-        let events = match beside(&cx.frame.path) {
-            None => self.bring_up(Some(&cx.frame), done.ended),
-            Some(_) => Vec::new(),
-        };
+        let events = self.bring_up(Some(&cx.frame), Some(&cx.frame.path), done.ended);
         let recalled = EventKind::FunctionReturned {
             function: name.to_owned(),
             returned: None,
@@ -138,7 +132,7 @@ impl Run {
     }
 
     fn bring_up_until(&self, frame: Option<&Rc<Frame>>, until: Seq) {
-        let events = self.bring_up(frame, until);
+        let events = self.bring_up(frame, None, until);
         if let Some(frame) = frame.filter(|_| !events.is_empty()) {
             let (function, overtaken, commits) = (String::new(), Vec::new(), Vec::new());
             let again =
@@ -155,12 +149,16 @@ impl Run {
     }
 
     /// Brings changes into force again that were made up to an event, in the order they were made: so
-    /// conditions see what they saw, and what ran side by side has written in turn. Answers their events.
-    fn bring_up(&self, frame: Option<&Rc<Frame>>, until: Seq) -> Vec<Seq> {
+    /// conditions see what they saw, and what ran side by side has written in turn. Where a block or a
+    /// function was taken from the log, it brings up what belongs to its own strand: work beside a chain
+    /// wrote to what is around it when its moment came, which may be later in the chain. Answers their events.
+    fn bring_up(&self, frame: Option<&Rc<Frame>>, taken: Option<&str>, until: Seq) -> Vec<Seq> {
+        let belongs = |path: &str| taken.is_none_or(|taken| strand(taken) == strand(path));
         let own = |frame: Rc<Frame>| Some((Shared::Of(frame.path.to_string()), frame.own.clone()?));
-        let around = frame.into_iter().flat_map(|frame| frame.chain()).filter_map(own);
+        let around = frame.into_iter().flat_map(|frame| frame.chain()).filter(|frame| belongs(&frame.path));
+        let request = belongs(ROOT).then(|| (Shared::Request, self.state.clone()));
         let mut events = Vec::new();
-        for (shared, container) in std::iter::once((Shared::Request, self.state.clone())).chain(around) {
+        for (shared, container) in request.into_iter().chain(around.filter_map(own)) {
             while let Some(operation) = self.memo.next_change(&shared, until) {
                 let mut next = (*container.read().1).clone();
                 if !operation.apply(&mut next) {

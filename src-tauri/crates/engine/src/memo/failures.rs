@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::Memo;
 use crate::error::FlowError;
+use crate::event::BlockKind;
 
 impl Memo {
     /// Takes the end of a request that failed: what must be tried again is forgotten.
@@ -16,7 +17,8 @@ impl Memo {
         let failed: HashSet<Arc<str>> =
             self.finished.iter().filter(|(_, done)| done.result.is_err()).map(|(path, _)| path.clone()).collect();
         for path in &failed {
-            if is_around(path, terminal.path.as_deref().unwrap_or_default()) || !self.is_caught(path) {
+            let is_terminal = is_around(path, terminal.path.as_deref().unwrap_or_default());
+            if !self.was_handed_on(path) && (is_terminal || !self.is_caught(path)) {
                 self.finished.remove(path);
                 self.told.remove(path);
                 self.questions.forget_refusal(path);
@@ -28,10 +30,20 @@ impl Memo {
         }
     }
 
+    /// Whether a block's own rescue took its failure on, whatever came of that. A chain's rescue stands
+    /// inside the chain: what the chain failed with is what the rescue failed with.
+    fn was_handed_on(&self, path: &str) -> bool {
+        let is_chain = self.finished.get(path).is_some_and(|done| done.kind == BlockKind::Sequencer);
+        !is_chain && self.has_run(&format!("{path}/rescue:"))
+    }
+
+    fn has_run(&self, start: &str) -> bool {
+        self.attempts.keys().any(|other| other.starts_with(start))
+    }
+
     fn is_caught(&self, path: &str) -> bool {
         let Some((parent, segment)) = path.rsplit_once('/') else { return false };
-        let ran = |start: String| self.attempts.keys().any(|other| other.starts_with(&start));
-        if ran(format!("{path}/rescue:")) || ran(format!("{parent}/rescue:")) {
+        if self.has_run(&format!("{parent}/rescue:")) {
             return true;
         }
         if segment.starts_with("tool:") || segment.starts_with("work:") || segment.starts_with("forEachBackground") {

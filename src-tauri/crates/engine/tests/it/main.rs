@@ -3,6 +3,7 @@
 mod diff;
 mod flows;
 mod hooks;
+mod interrupted;
 mod operations;
 mod random;
 mod resources;

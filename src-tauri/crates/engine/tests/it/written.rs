@@ -86,7 +86,7 @@ fn block(name: &str, body: Body) -> Rc<Block> {
 
 /// A clock that moves by one with every look, and sleeps that end at once.
 #[derive(Default)]
-struct Counted(Cell<i64>);
+pub(crate) struct Counted(Cell<i64>);
 
 impl Effects for Counted {
     fn now_ms(&self) -> i64 {
@@ -142,9 +142,9 @@ pub(crate) fn flow(root: &Rc<Block>) -> Flow {
     }
 }
 
-/// Runs a flow's action `run` over a log in memory.
-pub(crate) fn run_flow(log: &Arc<MemoryLog>, request: &str, flow: Flow, input: Value) -> (Ended, Vec<Event>) {
-    let asked = Asked {
+/// Who asks for the action `run` with an input.
+pub(crate) fn asked(request: &str, input: Value) -> Asked {
+    Asked {
         request: request.into(),
         action: "run".to_owned(),
         input: Data::from(input),
@@ -157,8 +157,13 @@ pub(crate) fn run_flow(log: &Arc<MemoryLog>, request: &str, flow: Flow, input: V
         retry_of: None,
         claim: None,
         fork: None,
-    };
-    let run = Run::new(Rc::new(flow), asked, log.clone(), Rc::new(Counted::default()), Abort::default());
+    }
+}
+
+/// Runs a flow's action `run` over a log in memory.
+pub(crate) fn run_flow(log: &Arc<MemoryLog>, request: &str, flow: Flow, input: Value) -> (Ended, Vec<Event>) {
+    let run =
+        Run::new(Rc::new(flow), asked(request, input), log.clone(), Rc::new(Counted::default()), Abort::default());
     let ended = futures_executor::block_on(async {
         let input = run.begin().await.expect("memory takes everything");
         run.execute(input).await
