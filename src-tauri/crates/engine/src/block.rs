@@ -127,7 +127,7 @@ pub(crate) fn try_block(
                     Recalled::Nothing => {}
                     Recalled::Ended(_, Ok(output)) => return Ok(output),
                     Recalled::Ended(frame, Err(error)) => return rescue(&run, &frame, error).await,
-                    Recalled::Unsettled(end) => recorded = Some(end),
+                    Recalled::Unsettled(end, given) => recorded = Some((end, given)),
                 }
             }
             let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
@@ -158,10 +158,11 @@ pub(crate) fn try_block(
                 run.suspend(&frame);
                 return result;
             }
-            if let (Ok(_), Some(end)) = (&result, recorded.take()) {
-                let seq = run.record(&frame, end);
+            if let (true, Some((end, given))) = (result.is_ok(), recorded.take()) {
+                run.record(&frame, end);
+                let result = Ok(given);
                 frame.end(&result);
-                return result.map(|flowing| Flowing { origin: flowing.origin.or(Some(seq)), ..flowing });
+                return result;
             }
             let overtaken = conflicts > cas.max_retries;
             if overtaken {

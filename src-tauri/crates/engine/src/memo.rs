@@ -21,7 +21,7 @@ use crate::operation::Operation;
 use crate::path::beside;
 use crate::scope::ScopeKind;
 use crate::suspension::{Asked, Resolved};
-use crate::views::Events;
+use crate::views::{Events, edited_input};
 
 /// A block that ended.
 pub(crate) struct Finished {
@@ -87,6 +87,8 @@ pub(crate) struct Memo {
     pub(crate) attempts: HashMap<Arc<str>, u32>,
     /// Whether the user's message is in the log.
     pub(crate) has_greeting: bool,
+    /// The event that holds the request's input.
+    pub(crate) input: Seq,
 }
 
 /// A block that has not ended so far in the log.
@@ -129,7 +131,10 @@ impl Memo {
     pub(crate) fn of_answers(events: &[Event]) -> Memo {
         let mut memo = Memo::default();
         let edited = edited(events);
-        if !edited.is_empty() {
+        if let Some(seq) = edited_input(events) {
+            let common = events.partition_point(|event| event.seq < seq);
+            memo = Memo { attempts: HashMap::new(), calls: HashMap::new(), ..Memo::read(&events[..common], &[]) };
+        } else if !edited.is_empty() {
             memo.finished = Memo::read(events, &[]).finished;
             memo.finished.retain(|path, _| edited.contains(path));
         }
@@ -213,6 +218,7 @@ impl Reader<'_> {
         let memo = &mut self.memo;
         let Some(path) = &event.path else {
             match &event.kind {
+                EventKind::RequestStarted { .. } | EventKind::InputEdited { .. } => memo.input = event.seq,
                 EventKind::RequestResumed { .. } => self.open.clear(),
                 EventKind::RequestFinished { error: Some(error), .. } => memo.forget_failures(error),
                 EventKind::SuspensionResolved(resolved) => memo.answer(&resolved.id, Some(resolved.clone())),
@@ -273,7 +279,11 @@ impl Reader<'_> {
                 memo.questions.entry(path.clone()).or_default().insert(asking.ordinal, asked);
             }
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
-                "step_error" if item.payload.get("path").and_then(Value::as_str) == Some(path) => {
+                // What an attempt told that has not ended is told again with it.
+                "step_error"
+                    if item.payload.get("path").and_then(Value::as_str) == Some(path)
+                        && !self.open.contains_key(&key) =>
+                {
                     memo.told.insert(path.clone());
                 }
                 "message" if memo.attempts.is_empty() => memo.has_greeting = true,

@@ -4,6 +4,7 @@ mod abort;
 mod answers;
 mod checkpoints;
 mod client;
+mod differences;
 mod follow;
 mod fork;
 mod items;

@@ -103,6 +103,12 @@ impl Attempts {
         }
     }
 
+    /// Whether an event's attempt was cut off, and its functions are taken from the log by the next.
+    pub fn is_cut(&self, event: &Event) -> bool {
+        let key = event.path.clone().map(|path| (path, event.attempt));
+        key.is_some_and(|key| self.ends.get(&key) == Some(&End::Cut))
+    }
+
     /// The number of the last counting attempt of a path, as [`place`](Self::place) tells it.
     pub fn last(&self, path: &str) -> Option<usize> {
         self.order.get(path)?.len().checked_sub(1)

@@ -3,13 +3,14 @@
 //! Ids, times and what differs by the order in which paths met are left out. Only the last attempt that
 //! counts is told of each path.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use super::Events;
 use super::attempts::Attempts;
+use super::{Events, edited_input};
 use crate::event::{Event, EventKind, Recorded, Seq};
 use crate::item::ItemStatus;
 use crate::memo::edited;
@@ -32,7 +33,11 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
     let (view, attempts, edited) = (Events::new(events), Attempts::read(events), edited(events));
     let mut open: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
     let mut ended: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
-    for event in events {
+    // What functions did in attempts that were cut off.
+    let mut cut: HashMap<Seq, Did> = HashMap::new();
+    let mut functions: HashMap<(Arc<str>, &str), Vec<Did>> = HashMap::new();
+    let own = edited_input(events).unwrap_or(0);
+    for event in events.iter().filter(|event| event.seq > own) {
         let Some(path) = &event.path else { continue };
         // What a fork has instead of what a block did is not done again.
         if edited
@@ -42,12 +47,25 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
             continue;
         }
         let counts = attempts.place(event).is_some_and(|place| attempts.last(path) == Some(place));
+        let is_cut = attempts.is_cut(event);
+        if let EventKind::FunctionReturned { function, events, memoized, .. } = &event.kind {
+            let key = (path.clone(), function.as_str());
+            if is_cut && !memoized {
+                functions.insert(key, events.iter().filter_map(|seq| cut.remove(seq)).collect());
+            } else if counts && *memoized {
+                // What it did before the cut stands where it would have been called.
+                open.entry(path.clone()).or_default().extend(functions.remove(&key).unwrap_or_default());
+            }
+            continue;
+        }
         let Some(what) = what(view, event).filter(|_| counts) else { continue };
-        let done = open.entry(path.clone()).or_default();
         let did = Did { seq: event.seq, what };
+        if is_cut {
+            cut.insert(event.seq, did);
+            continue;
+        }
+        let done = open.entry(path.clone()).or_default();
         match &event.kind {
-            // The beginning stands first, though functions of an earlier attempt may count too.
-            EventKind::BlockStarted { .. } => done.insert(0, did),
             EventKind::BlockFinished { .. } => {
                 done.push(did);
                 if let Some(done) = open.shift_remove(path) {

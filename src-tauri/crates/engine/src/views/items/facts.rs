@@ -19,7 +19,8 @@ use crate::views::Events;
 pub(super) struct Facts<'a> {
     names: HashMap<(&'a str, u32), &'a Event>,
     abandoned: HashSet<(&'a str, u32)>,
-    memoized: HashSet<(&'a str, u32)>,
+    /// Attempts that a resume took from the log, and the event that ended each.
+    memoized: HashMap<(&'a str, u32), Seq>,
     committed: HashMap<Seq, Option<&'a Value>>,
     /// What the models of each attempt were asked and used.
     models: HashMap<(&'a str, u32), (&'a str, Usage)>,
@@ -38,7 +39,7 @@ impl<'a> Facts<'a> {
     pub(super) fn gather(events: Events<'a>, live: bool) -> Self {
         let mut names = HashMap::new();
         let mut abandoned = HashSet::new();
-        let mut memoized = HashSet::new();
+        let mut memoized = HashMap::new();
         let mut committed = HashMap::new();
         let mut models: HashMap<(&'a str, u32), (&'a str, Usage)> = HashMap::new();
         let mut open: HashSet<(&'a str, u32)> = HashSet::new();
@@ -64,7 +65,7 @@ impl<'a> Facts<'a> {
                 EventKind::BlockFinished { outcome, memoized: recalled, .. } => {
                     open.remove(&(path, event.attempt));
                     if *recalled {
-                        memoized.insert((path, event.attempt));
+                        memoized.insert((path, event.attempt), event.seq);
                     }
                     match outcome {
                         Outcome::Abandoned => drop(abandoned.insert((path, event.attempt))),
@@ -115,13 +116,18 @@ impl<'a> Facts<'a> {
         }
         self.abandoned.contains(&attempt)
             || self.again.contains(&event.seq)
-            || self.memoized.contains(&attempt)
+            || self.is_taken_from_log(event)
             || (self.cut.contains(&attempt) && !self.kept.contains(&event.seq))
     }
 
     fn is_recalled(&self, event: &Event) -> bool {
-        event.path.as_deref().is_some_and(|path| self.memoized.contains(&(path, event.attempt)))
-            || self.again.contains(&event.seq)
+        self.is_taken_from_log(event) || self.again.contains(&event.seq)
+    }
+
+    /// What follows the end of such an attempt is new: a failure is told, or rescued, only then.
+    fn is_taken_from_log(&self, event: &Event) -> bool {
+        let attempt = event.path.as_deref().map(|path| (path, event.attempt));
+        attempt.and_then(|attempt| self.memoized.get(&attempt)).is_some_and(|end| event.seq <= *end)
     }
 
     fn started(&self, event: &Event) -> Option<&'a Event> {
@@ -205,7 +211,7 @@ impl<'a> Facts<'a> {
                     Outcome::Suspended | Outcome::Abandoned => return None,
                 };
                 let mut payload = self.execution(events, event);
-                if let Some(value) = output.as_ref().and_then(|output: &Recorded| resolve(events, output)) {
+                if let Some(value) = output.as_ref().and_then(|output: &Recorded| events.value(output).cloned()) {
                     payload.insert("output".to_owned(), value);
                 }
                 if let Some(error) = error {
@@ -274,18 +280,6 @@ fn resource_change(id: &str, operation: &Operation, version: u64, sums: Option<&
         payload.insert("value".to_owned(), sums.clone());
     }
     Some(NewItem { transient: true, ..NewItem::plain("resource_change", ItemStatus::Completed, payload) })
-}
-
-fn resolve(events: Events<'_>, recorded: &Recorded) -> Option<Value> {
-    match recorded {
-        Recorded::Value(value) => Some(value.clone()),
-        Recorded::Undefined => None,
-        Recorded::Of(seq) => match &events.get(*seq)?.kind {
-            EventKind::RequestStarted { input, .. } | EventKind::BlockInput { input } => resolve(events, input),
-            EventKind::BlockFinished { output, .. } => resolve(events, output.as_ref()?),
-            _ => None,
-        },
-    }
 }
 
 fn object(value: Value) -> Map<String, Value> {
