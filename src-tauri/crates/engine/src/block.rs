@@ -131,6 +131,7 @@ pub(crate) fn try_block(
                 }
             }
             let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
+            run.until_due(&frame).await;
             let versions = run.see_records(&frame)?;
             run.record(
                 &frame,

@@ -273,6 +273,13 @@ impl Run {
         frame
     }
 
+    /// Waits, in a replay, until a block may begin.
+    pub(crate) async fn until_due(&self, frame: &Frame) {
+        if let Some(tape) = &self.tape {
+            tape.until_due(&frame.path, frame.attempt).await;
+        }
+    }
+
     /// Lets a frame see the newest committed records under its ancestors' waiting writes.
     /// Returns the versions that differ from those recorded last (decision 8).
     pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {

@@ -42,6 +42,8 @@ pub struct Tape {
     attempts: HashMap<Arc<str>, Vec<Effects>>,
     /// What a block saw of durable records that others had written, by its first event.
     seen: RefCell<HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>>,
+    /// When blocks began that had been cut off before.
+    late: HashMap<(Arc<str>, u32), (i64, Seq)>,
     /// What waits for its moment: at which time, in which order.
     waiting: RefCell<BTreeMap<(i64, Seq), oneshot::Sender<()>>>,
     now: Cell<i64>,
@@ -67,13 +69,25 @@ impl Tape {
         let counting = Attempts::read(events);
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
         let own = edited_input(events).unwrap_or(0);
-        for event in events.iter().filter(|event| event.seq > own) {
-            let (EventKind::EffectRecorded { effect, request, result, error, .. }, Some(path)) =
+        let tries = events.iter().filter(|event| event.seq > own && counting.is_second_try(event));
+        let late = tries
+            .filter_map(|event| Some(((event.path.clone()?, counting.place(event)? as u32), (event.at, event.seq))));
+        let late = late.collect();
+        // A call that a resume answered from the log was made when others had not written yet.
+        let mut first_asked: HashMap<(&Arc<str>, &str, u32), &Option<Value>> = HashMap::new();
+        for event in events {
+            let (EventKind::EffectRecorded { effect, ordinal, request, result, error, recalled }, Some(path)) =
                 (&event.kind, &event.path)
             else {
                 continue;
             };
-            let Some(nth) = counting.place(event) else { continue };
+            let asked = (path, effect.as_str(), *ordinal);
+            let request = match recalled {
+                true => first_asked.get(&asked).copied().unwrap_or(request),
+                false => request,
+            };
+            first_asked.insert(asked, request);
+            let Some(nth) = counting.place(event).filter(|_| event.seq > own) else { continue };
             let of_path = attempts.entry(path.clone()).or_default();
             of_path.resize_with(of_path.len().max(nth + 1), HashMap::new);
             of_path[nth].entry(effect.clone()).or_default().push(Taped {
@@ -86,6 +100,7 @@ impl Tape {
         }
         Rc::new(Tape {
             attempts,
+            late,
             seen: RefCell::new(seen),
             waiting: RefCell::default(),
             // What a fork has in common with another request happened before it began.
@@ -152,6 +167,13 @@ impl Tape {
                 Err(FlowError::aborted())
             }
             _ => Ok(taped),
+        }
+    }
+
+    /// Completes when a block may begin: at once, but for one that began late because it had been cut off.
+    pub(crate) async fn until_due(&self, path: &Arc<str>, attempt: u32) {
+        if let Some(moment) = self.late.get(&(path.clone(), attempt)) {
+            self.wait(*moment).await;
         }
     }
 

@@ -26,6 +26,8 @@ pub struct Did {
     pub seq: Seq,
     /// What, in a form for people and programs.
     pub what: Value,
+    /// The call of a tool that it tells of: calls run beside each other, and their order is that of paths.
+    call: Option<String>,
 }
 
 /// What the blocks of a request did, by path, in order of their ends; a block that never ended is absent.
@@ -36,6 +38,7 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
     // What functions did in attempts that were cut off.
     let mut cut: HashMap<Seq, Did> = HashMap::new();
     let mut functions: HashMap<(Arc<str>, &str), Vec<Did>> = HashMap::new();
+    let mut calls: HashMap<Seq, &str> = HashMap::new();
     let own = edited_input(events).unwrap_or(0);
     for event in events.iter().filter(|event| event.seq > own) {
         let Some(path) = &event.path else { continue };
@@ -59,7 +62,13 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
             continue;
         }
         let Some(what) = what(view, event).filter(|_| counts) else { continue };
-        let did = Did { seq: event.seq, what };
+        let call = match &event.kind {
+            EventKind::ItemAdded { item } => item.payload.get("toolCall").and_then(|call| call["callId"].as_str()),
+            EventKind::ItemDone { of, .. } => calls.get(of).copied(),
+            _ => None,
+        };
+        calls.extend(call.map(|call| (event.seq, call)));
+        let did = Did { seq: event.seq, what, call: call.map(str::to_owned) };
         if is_cut {
             cut.insert(event.seq, did);
             continue;
@@ -67,6 +76,7 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
         let done = open.entry(path.clone()).or_default();
         match &event.kind {
             EventKind::BlockFinished { .. } => {
+                done.sort_by(|one, other| one.call.cmp(&other.call));
                 done.push(did);
                 if let Some(done) = open.shift_remove(path) {
                     ended.insert(path.clone(), done);

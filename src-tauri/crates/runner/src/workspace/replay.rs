@@ -87,7 +87,7 @@ impl Workspace {
             }
             // A chain that is gone through again comes by what it did before the others wrote: the first block
             // that is new finds what they wrote.
-            let is_new = is_look || ran.insert(path.clone());
+            let is_new = ran.insert(path.clone()) || is_look || attempts.is_second_try(event);
             if let Some(nth) = nth.filter(|_| is_new) {
                 let key: (Arc<str>, u32) = (path.clone(), nth as u32);
                 seen.entry(key).or_default().append(&mut waiting);
