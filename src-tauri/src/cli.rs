@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{Edits, EventQuery, Fault, OpenOptions, RequestQuery, SessionQuery, Workspace};
+use runner::{Edits, EventQuery, Fault, OpenOptions, RequestQuery, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
 use crate::{print, runs};
@@ -128,13 +128,18 @@ fn code_of(fault: &Fault) -> u8 {
 fn options(global: &Global) -> OpenOptions {
     OpenOptions {
         dir: global.dir.clone().unwrap_or_else(|| PathBuf::from(".")),
-        data: global.data.clone(),
+        data: global.data.clone().filter(|data| !data.as_os_str().is_empty()),
         durability: global.durability,
         trust: global.trust,
     }
 }
 
 fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
+    let is_check = matches!(cli.command, Some(Command::Check));
+    if !is_check && cli.global.data.as_ref().is_some_and(|data| data.as_os_str().is_empty()) {
+        let message = "--data needs the name of a file; only check takes it without".to_owned();
+        return Err(Stop::from(Fault::Invalid { message, details: Vec::new() }));
+    }
     let command = match cli.command {
         None => return Ok(crate::window::open(options(&cli.global))?),
         Some(Command::Open { dir }) => {
@@ -144,6 +149,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             }
             return Ok(crate::window::open(options)?);
         }
+        Some(Command::Check) if cli.global.data.is_some() => return check_data(&options(&cli.global)),
         Some(Command::Demo) => return Ok(crate::demo::demo()?),
         Some(command) => command,
     };
@@ -236,6 +242,25 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let changes = page.cut(workspace.diff(&request, from.as_ref(), to.as_ref(), with.as_deref())?);
             Ok(Outcome::done(json!(changes), print::changes(&changes)))
         }
+        Command::Export(export) => Ok(crate::moving::export(&workspace, export)?),
+        Command::Import { file } => Ok(crate::moving::import(&workspace, &file)?),
+        Command::History { request, path, page } => {
+            let writes = page.cut(workspace.history(&request, &path)?);
+            Ok(Outcome::done(json!(writes), print::writes(&writes)))
+        }
+        Command::Search { text, session, page } => {
+            let query = SearchQuery { text, session, limit: page.limit, offset: page.offset };
+            let hits = workspace.search(&query)?;
+            Ok(Outcome::done(json!(hits), print::hits(&hits)))
+        }
+        Command::Delete { session } => {
+            let deleted = workspace.delete_session(&session)?;
+            Ok(Outcome::done(json!(deleted), print::deleted(&deleted)))
+        }
+        Command::Compact => {
+            let compacted = workspace.compact()?;
+            Ok(Outcome::done(json!(compacted), print::compacted(compacted)))
+        }
         Command::Stats => {
             let stats = workspace.stats()?;
             Ok(Outcome::done(json!(stats), print::stats(&stats)))
@@ -276,6 +301,12 @@ fn end_of_place(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+fn check_data(options: &OpenOptions) -> Result<Outcome, Stop> {
+    let checked = Workspace::check_data(options)?;
+    let code = if checked.ok { exit::DONE } else { exit::FAILURE };
+    Ok(Outcome { code, ..Outcome::done(json!(checked), print::data_check(&checked)) })
 }
 
 /// JSON of an argument, of a file that it names, or of standard input.

@@ -5,6 +5,7 @@
 pub mod cli;
 mod demo;
 mod ipc;
+mod moving;
 mod print;
 mod runs;
 mod signals;

@@ -1,11 +1,17 @@
 //! Results as text for people. Plain, aligned, short; nothing a program should parse.
 
+mod clearings;
+mod findings;
 mod replay;
+mod soundness;
 mod state;
 mod suspensions;
 mod timeline;
 
+pub(crate) use clearings::{compacted, deleted};
+pub(crate) use findings::{hits, writes};
 pub(crate) use replay::replay;
+pub(crate) use soundness::data_check;
 pub(crate) use state::{changes, checkpoints, journal, state};
 pub(crate) use suspensions::{suspensions, waiting};
 pub(crate) use timeline::shown;

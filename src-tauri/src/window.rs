@@ -52,6 +52,7 @@ fn open_watched(
 ) -> Result<Arc<Workspace>, Fault> {
     let workspace = Workspace::open(options)?;
     workspace.watch_files()?;
+    workspace.keep_time()?;
     let (sender, notices) = std::sync::mpsc::channel();
     workspace.listen(move |notice| {
         // The window is closing when nobody forwards any more.

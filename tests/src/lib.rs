@@ -1,6 +1,10 @@
-//! What the tests of behaviour share. It drives the built program and names no crate of ours.
+//! What the tests of behaviour share. It drives built programs and names no crate of ours; only
+//! the program that dies (`bin/crash.rs`) does.
 
 pub mod bench;
+pub mod counting;
+pub mod dying;
+pub mod exported;
 pub mod going;
 pub mod pattern;
 pub mod server;

@@ -230,7 +230,7 @@ impl Drop for Server {
     }
 }
 
-fn read(stream: &TcpStream) -> Option<Asked> {
+pub(crate) fn read(stream: &TcpStream) -> Option<Asked> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|read| *read > 0)?;

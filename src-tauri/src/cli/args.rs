@@ -27,7 +27,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// The database (default: DIR/.flowglass/flowglass.db)
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, default_missing_value = "", value_parser = file())]
     pub(crate) data: Option<PathBuf>,
     /// One JSON document on stdout
     #[arg(long, global = true)]
@@ -62,7 +62,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         page: Page,
     },
-    /// Load every flow and print what is wrong; exit 1 if any fails
+    /// Load every flow, or with --data look at the whole database, and print what is wrong; exit 1 if anything is
     Check,
     /// Run an action
     Run(Run),
@@ -195,6 +195,35 @@ pub(crate) enum Command {
         #[command(flatten)]
         page: Page,
     },
+    /// Write a session or a request into one file, for another machine or for an audience
+    Export(Export),
+    /// Take in what another machine exported: all of it, or nothing
+    Import { file: PathBuf },
+    /// Who wrote one place of a scope's state in a request, oldest first
+    History {
+        request: String,
+        /// Such as session.topic, sequencer[root/step:plan].steps[0] or block[root/step:ask].tries
+        #[arg(long, value_name = "SCOPE.PATH")]
+        path: String,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Find a text in inputs, outputs, items, state, errors and log lines, newest request first
+    Search {
+        /// Upper and lower case are the same; nothing in it is a pattern
+        text: String,
+        #[arg(long)]
+        session: Option<String>,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Delete a session with all its requests, state and resources; users and projects keep theirs
+    Delete {
+        #[arg(long)]
+        session: String,
+    },
+    /// Drop values that nothing names any more, and give free room back
+    Compact,
     /// Sizes and counts of the database
     Stats,
     /// Run an example, look into it, and print what a window would show
@@ -258,6 +287,20 @@ pub(crate) struct Resume {
 }
 
 #[derive(Args)]
+pub(crate) struct Export {
+    #[arg(long, conflicts_with = "request", required_unless_present = "request")]
+    pub(crate) session: Option<String>,
+    #[arg(long)]
+    pub(crate) request: Option<String>,
+    /// The file; one that is there is replaced
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// all: everything, to be imported; client, history: what that audience sees, and no more
+    #[arg(long, default_value = "all", value_name = "client|history|all", value_parser = exported)]
+    pub(crate) view: Audience,
+}
+
+#[derive(Args)]
 pub(crate) struct Run {
     pub(crate) flow: String,
     pub(crate) action: String,
@@ -303,8 +346,21 @@ fn durability(text: &str) -> Result<Durability, String> {
     }
 }
 
+/// Also the name of no file, which is what a flag without its value is.
+fn file() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
+    clap::builder::TypedValueParser::map(clap::builder::OsStringValueParser::new(), PathBuf::from)
+}
+
 fn audience(text: &str) -> Result<Audience, String> {
     Audience::parse(text).ok_or_else(|| "one of all, client, history, trace".to_owned())
+}
+
+/// An audience that can be given a file.
+fn exported(text: &str) -> Result<Audience, String> {
+    match Audience::parse(text) {
+        Some(Audience::Trace) | None => Err("one of client, history, all".to_owned()),
+        Some(audience) => Ok(audience),
+    }
 }
 
 fn kind(text: &str) -> Result<String, String> {

@@ -36,6 +36,9 @@ pub struct FlowError {
     /// The path of the block that failed first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// What its `name` property says, where that is not its class's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_name: Option<String>,
     /// The script host's handle to the thrown object itself, so a rescue block gets that object.
     #[serde(skip)]
     pub handle: Option<u64>,

@@ -55,7 +55,7 @@ pub(crate) async fn step_errored(cx: &Context, failed: &str, error: &FlowError) 
         return;
     }
     // A failure that a resume takes from the log may have been told before.
-    if *cx.frame.path != *failed || !cx.run.memo.has_told(failed) {
+    if !cx.run.memo.has_told(failed) {
         cx.record(step_error(failed, error));
     }
     let Some(block) = &cx.run.flow.hooks.on_step_errored else { return };
@@ -84,7 +84,8 @@ async fn look_on(run: &Rc<Run>, place: &str, hook: Option<&Rc<Block>>, input: Fl
     let path = path(place, block);
     let ended = run_block(run.clone(), block.clone(), None, path.clone(), input).await;
     if let Err(error) = ended.as_ref()
-        && !error.is_abort()
+        && !error.is_beyond_the_flow()
+        && !run.memo.has_told(&path)
     {
         run.recorder.record(None, 0, step_error(&path, error));
     }

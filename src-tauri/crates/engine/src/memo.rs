@@ -7,7 +7,8 @@
 
 mod failures;
 
-use std::collections::{HashMap, HashSet};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -31,14 +32,16 @@ pub(crate) struct Finished {
     pub(crate) result: Result<Data, FlowError>,
     /// The event that holds the output.
     pub(crate) seq: Seq,
-    /// Changes of shared state made in it and below it, in order: whose, by path, and what.
-    pub(crate) changes: Vec<Change>,
+    /// The event that ended it.
+    pub(crate) ended: Seq,
+    attempt: u32,
 }
 
 /// A function of a block that left evidence or writes.
 pub(crate) struct Function {
     pub(crate) returned: Option<Answer>,
-    pub(crate) changes: Vec<Change>,
+    /// The event that says so.
+    pub(crate) ended: Seq,
 }
 
 /// A model call that was answered.
@@ -48,14 +51,14 @@ pub(crate) struct Call {
 }
 
 /// Shared state by what outlives an attempt: its path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shared {
     Request,
     Of(String),
 }
 
-/// Whose shared state, and what was done to it.
-pub(crate) type Change = (Shared, Operation);
+/// Changes of one shared state that are not in force again yet, in the order they were made.
+type Pending = VecDeque<(Seq, Operation)>;
 
 /// What the log has of a block that is about to run.
 pub(crate) enum Found<'m> {
@@ -79,9 +82,11 @@ pub(crate) struct Memo {
     routes: HashMap<Arc<str>, String>,
     calls: HashMap<Arc<str>, Vec<Call>>,
     questions: HashMap<Arc<str>, HashMap<u32, Asked>>,
+    /// What counts of the changes of shared state, by whose it is.
+    pending: RefCell<HashMap<Shared, Pending>>,
     /// Blocks with work beside their chain.
     unsettled: HashSet<Arc<str>>,
-    /// Failures of which a `step_error` item tells that stays.
+    /// Failures of which a `step_error` item tells.
     told: HashSet<Arc<str>>,
     /// The next attempt of every path that ever ran.
     pub(crate) attempts: HashMap<Arc<str>, u32>,
@@ -96,35 +101,47 @@ struct Open {
     name: Arc<str>,
     kind: BlockKind,
     input: Data,
-    changes: Vec<(Seq, Change)>,
+    changes: Vec<(Seq, Shared, Operation)>,
 }
+
+/// A change that a block which ended made: in which attempt, where in the log, whose and what.
+type Settled = (Attempt, Seq, Shared, Operation);
 
 /// Reads a log from its first event to its last.
 struct Reader<'e> {
     view: Events<'e>,
     memo: Memo,
     open: HashMap<Attempt, Open>,
-    /// Changes by attempts that count: where in the log, by which path, what.
-    settled: Vec<(Seq, Arc<str>, Change)>,
+    settled: Vec<Settled>,
+    /// What functions did that had returned, and what a fork has besides.
+    kept: Vec<(Seq, Shared, Operation)>,
 }
 
 impl Memo {
     /// `answers` were given since the last event.
     pub(crate) fn read(events: &[Event], answers: &[Resolved]) -> Memo {
         let view = Events::new(events);
-        let mut reader = Reader { view, memo: Memo::default(), open: HashMap::new(), settled: Vec::new() };
+        let mut reader =
+            Reader { view, memo: Memo::default(), open: HashMap::new(), settled: Vec::new(), kept: Vec::new() };
         events.iter().for_each(|event| reader.read(event));
-        let Reader { mut memo, mut settled, .. } = reader;
+        let Reader { mut memo, settled, mut kept, .. } = reader;
         answers.iter().for_each(|answer| memo.answer(&answer.id, Some(answer.clone())));
-        settled.sort_by_key(|(seq, ..)| *seq);
-        for (_, path, change) in settled {
-            for prefix in prefixes(&path) {
-                if let Some(done) = memo.finished.get_mut(prefix) {
-                    done.changes.push(change.clone());
-                }
-            }
+        let counts = |(path, attempt): &Attempt| memo.finished.get(path).is_some_and(|done| done.attempt == *attempt);
+        kept.extend(
+            settled.into_iter().filter(|(by, ..)| counts(by)).map(|(_, seq, shared, change)| (seq, shared, change)),
+        );
+        kept.sort_by_key(|(seq, ..)| *seq);
+        for (seq, shared, change) in kept {
+            memo.pending.get_mut().entry(shared).or_default().push_back((seq, change));
         }
         memo
+    }
+
+    /// Takes the next change of a shared state that was made up to an event.
+    pub(crate) fn next_change(&self, shared: &Shared, until: Seq) -> Option<Operation> {
+        let mut pending = self.pending.borrow_mut();
+        let changes = pending.get_mut(shared)?;
+        changes.pop_front_if(|(seq, _)| *seq <= until).map(|(_, change)| change)
     }
 
     /// Only what was answered from outside, and what a fork has instead: a replay does everything else again.
@@ -208,6 +225,7 @@ impl Memo {
         let below = |other: &Arc<str>| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
         self.finished.retain(|other, _| !below(other));
         self.functions.retain(|other, _| !below(other) && **other != *path);
+        self.told.retain(|other| !below(other) && **other != *path);
         self.routes.retain(|other, _| !below(other) && **other != *path);
         self.calls.retain(|other, _| !below(other) && **other != *path);
     }
@@ -220,6 +238,9 @@ impl Reader<'_> {
             match &event.kind {
                 EventKind::RequestStarted { .. } | EventKind::InputEdited { .. } => memo.input = event.seq,
                 EventKind::RequestResumed { .. } => self.open.clear(),
+                EventKind::ItemAdded { item } if item.item_type == "step_error" => {
+                    memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
+                }
                 EventKind::RequestFinished { error: Some(error), .. } => memo.forget_failures(error),
                 EventKind::SuspensionResolved(resolved) => memo.answer(&resolved.id, Some(resolved.clone())),
                 EventKind::SuspensionReopened { id } => memo.answer(id, None),
@@ -242,14 +263,20 @@ impl Reader<'_> {
                     _ => Shared::Of(path_of(&scope.id)),
                 };
                 if let Some(open) = self.open.get_mut(&key) {
-                    open.changes.push((event.seq, (shared, operation.clone())));
+                    open.changes.push((event.seq, shared, operation.clone()));
                 }
             }
-            EventKind::FunctionReturned { function, returned, events, memoized: false, .. } => {
-                let Some(open) = self.open.get(&key) else { return };
-                let own = |(seq, _): &&(Seq, Change)| events.contains(seq);
-                let changes = open.changes.iter().filter(own).map(|(_, change)| change.clone()).collect();
-                let done = Function { returned: returned.clone(), changes };
+            EventKind::FunctionReturned { function, returned, events, memoized, .. } => {
+                let Some(open) = self.open.get_mut(&key) else { return };
+                let own: HashSet<Seq> = events.iter().copied().collect();
+                let done = open.changes.extract_if(.., |(seq, ..)| own.contains(seq));
+                // What was only brought into force again is known from where it happened.
+                if *memoized {
+                    done.for_each(drop);
+                    return;
+                }
+                self.kept.extend(done);
+                let done = Function { returned: returned.clone(), ended: event.seq };
                 memo.functions.entry(path.clone()).or_default().insert(function.clone(), done);
             }
             EventKind::OutputEdited { output } => {
@@ -260,7 +287,9 @@ impl Reader<'_> {
             }
             EventKind::StateEdited { of, operation } => {
                 let shared = of.clone().map_or(Shared::Request, Shared::Of);
-                self.settled.push((event.seq, path.clone(), (shared, operation.clone())));
+                // As if the step had also written this.
+                let at = memo.finished.get(path).map_or(event.seq, |done| done.ended);
+                self.kept.push((at, shared, operation.clone()));
             }
             EventKind::RouteDecided { route } => drop(memo.routes.insert(path.clone(), route.clone())),
             EventKind::EffectRecorded { effect, ordinal, request, result, error, .. } if effect == "model" => {
@@ -279,12 +308,8 @@ impl Reader<'_> {
                 memo.questions.entry(path.clone()).or_default().insert(asking.ordinal, asked);
             }
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
-                // What an attempt told that has not ended is told again with it.
-                "step_error"
-                    if item.payload.get("path").and_then(Value::as_str) == Some(path)
-                        && !self.open.contains_key(&key) =>
-                {
-                    memo.told.insert(path.clone());
+                "step_error" => {
+                    memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
                 }
                 "message" if memo.attempts.is_empty() => memo.has_greeting = true,
                 _ => {}
@@ -305,10 +330,11 @@ impl Reader<'_> {
                     (Outcome::Abandoned, Some(_)) => return memo.forget_below(path),
                     _ => return,
                 };
-                let changes = open.changes.into_iter().map(|(seq, change)| (seq, path.clone(), change));
-                self.settled.extend(changes);
-                let Open { name, kind, input, .. } = open;
-                let done = Finished { name, kind, input, result, seq: event.seq, changes: Vec::new() };
+                let Open { name, kind, input, changes } = open;
+                let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
+                self.settled.extend(changes.into_iter().map(by));
+                let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);
+                let done = Finished { name, kind, input, result, seq, ended, attempt };
                 memo.finished.insert(path.clone(), done);
             }
             _ => {}

@@ -40,7 +40,7 @@ use crate::usage::Usage;
 use crate::views::attempts::Attempts;
 use crate::views::edited_input;
 
-use earlier::{run_once, version_after};
+use earlier::{has_state, run_once};
 
 pub use asked::Asked;
 pub use earlier::Earlier;
@@ -103,6 +103,8 @@ pub struct Run {
     pub(crate) is_waiting: Cell<bool>,
     /// How the request stood when it was taken up.
     stood: RequestStatus,
+    /// Whether anything was written to its own state before that.
+    pub(crate) had_state: bool,
     /// Where a replay takes its effects from.
     pub(crate) tape: Option<Rc<Tape>>,
     stamps: Cell<u64>,
@@ -160,7 +162,6 @@ impl Run {
             .iter()
             .any(|event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key));
         let container = Container::new(key, None, state, 0);
-        container.count_from(version_after(events));
         let attempts = memo.attempts.clone();
         let notes = note::counting(events).flat_map(Note::of).collect();
         Rc::new(Run {
@@ -183,6 +184,7 @@ impl Run {
             used_answers: RefCell::default(),
             is_waiting: Cell::new(false),
             stood,
+            had_state: has_state(events),
             tape: None,
             usage: RefCell::new(Usage::of(events)),
             once: RefCell::new(run_once(events)),

@@ -12,8 +12,9 @@ use crate::event::{Answer, EventKind, Outcome, Recorded, RequestStatus, Seq};
 use crate::flow::Block;
 use crate::frame::Frame;
 use crate::log::AppendError;
-use crate::memo::{Change, Finished, Found, Shared};
+use crate::memo::{Finished, Found, Shared};
 use crate::operation::Operation;
+use crate::path::beside;
 use crate::request::Run;
 use crate::suspension::Resolved;
 use serde_json::Value;
@@ -56,14 +57,14 @@ impl Run {
 
     fn state_made_anew(&self) -> Option<EventKind> {
         let Value::Object(state) = self.state.read().1.to_json() else { return None };
-        let Some(version) = self.state.version() else {
+        if !self.has_first_state && !self.had_state && !state.is_empty() {
             // A fork begins with the state that another request began with.
             let (scope, state) = (self.state.key.clone(), Value::Object(state));
-            let first = EventKind::StateInitialized { scope, state, durable: true };
-            return (!self.has_first_state && !self.state.read().1.is_empty()).then_some(first);
-        };
+            return Some(EventKind::StateInitialized { scope, state, durable: true });
+        }
         let operation = Operation::Set { state };
-        Some(EventKind::StateChanged { scope: self.state.key.clone(), operation, value: None, version })
+        let anew = EventKind::StateChanged { scope: self.state.key.clone(), operation, value: None, version: 0 };
+        self.had_state.then_some(anew)
     }
 
     /// Takes a block that ended from the memo: its output flows on, or its failure is raised again, its
@@ -99,7 +100,10 @@ impl Run {
             let text = format!("drift: {path} got another input than when it ran; what it came to is used as recorded");
             self.record(&frame, EventKind::Noted { text });
         }
-        self.apply_again(&frame, &done.changes);
+        // Work beside a chain wrote when its moment came, which may be later in the chain.
+        if beside(path).is_none() {
+            self.bring_up(Some(&frame), done.ended);
+        }
         self.record(&frame, ended(done));
         frame.finish();
         let result = match &done.result {
@@ -119,7 +123,10 @@ impl Run {
             Some(Answer::Value(value)) => Returned::Data(value.clone().into()),
             Some(Answer::Block(name)) => Returned::Block(blocks.iter().find(|block| block.name == *name)?.clone()),
         };
-        let events = self.apply_again(&cx.frame, &done.changes);
+        let events = match beside(&cx.frame.path) {
+            None => self.bring_up(Some(&cx.frame), done.ended),
+            Some(_) => Vec::new(),
+        };
         let recalled = EventKind::FunctionReturned {
             function: name.to_owned(),
             returned: None,
@@ -132,22 +139,36 @@ impl Run {
         Some(returned)
     }
 
-    /// Brings changes of shared memory into force again, and answers their events.
-    fn apply_again(&self, frame: &Rc<Frame>, changes: &[Change]) -> Vec<Seq> {
+    /// Brings everything into force again that blocks around a frame wrote to what they share: from here on,
+    /// something runs that has not run before.
+    pub(crate) fn bring_up_all(&self, frame: Option<&Rc<Frame>>) {
+        let events = self.bring_up(frame, Seq::MAX);
+        if let Some(frame) = frame.filter(|_| !events.is_empty()) {
+            let (function, overtaken, commits) = (String::new(), Vec::new(), Vec::new());
+            let again =
+                EventKind::FunctionReturned { function, returned: None, events, overtaken, memoized: true, commits };
+            self.record(frame, again);
+        }
+    }
+
+    /// Brings changes into force again that were made up to an event, in the order they were made: so
+    /// conditions see what they saw, and what ran side by side has written in turn. Answers their events.
+    fn bring_up(&self, frame: Option<&Rc<Frame>>, until: Seq) -> Vec<Seq> {
+        let own = |frame: Rc<Frame>| Some((Shared::Of(frame.path.to_string()), frame.own.clone()?));
+        let around = frame.into_iter().flat_map(|frame| frame.chain()).filter_map(own);
         let mut events = Vec::new();
-        for (shared, operation) in changes {
-            let container = match shared {
-                Shared::Request => Some(self.state.clone()),
-                Shared::Of(path) => {
-                    frame.chain().find(|around| *around.path == **path).and_then(|around| around.own.clone())
+        for (shared, container) in std::iter::once((Shared::Request, self.state.clone())).chain(around) {
+            while let Some(operation) = self.memo.next_change(&shared, until) {
+                let mut next = (*container.read().1).clone();
+                if !operation.apply(&mut next) {
+                    continue;
                 }
-            };
-            let Some(container) = container else { continue };
-            let mut next = (*container.read().1).clone();
-            if operation.apply(&mut next) {
                 let version = container.replace(next, self.next_stamp());
-                let (scope, operation) = (container.key.clone(), operation.clone());
-                events.push(self.record(frame, EventKind::StateChanged { scope, operation, value: None, version }));
+                let again = EventKind::StateChanged { scope: container.key.clone(), operation, value: None, version };
+                events.push(match frame {
+                    Some(frame) => self.record(frame, again),
+                    None => self.recorder.record(None, 0, again),
+                });
             }
         }
         events

@@ -133,6 +133,13 @@ pub struct Asking {
     pub expires_at: Option<i64>,
 }
 
+impl Asking {
+    /// Whether it is too late to answer.
+    pub fn is_over(&self, now: i64) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+}
+
 /// An answer, as it is in the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

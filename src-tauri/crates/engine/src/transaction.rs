@@ -107,16 +107,6 @@ impl Container {
         (self.stamp.get(), self.state.borrow().clone())
     }
 
-    /// The version, where anything was ever written.
-    pub(crate) fn version(&self) -> Option<u64> {
-        Some(self.version.get()).filter(|version| *version > 0)
-    }
-
-    /// Goes on counting after a version that an earlier part of the request reached.
-    pub(crate) fn count_from(&self, version: u64) {
-        self.version.set(version);
-    }
-
     /// Fields that live in memory only: never in an event, never in a checkpoint.
     pub fn transient(&self) -> Vec<String> {
         let fields = self.schema.as_ref().and_then(|schema| schema.fields()).unwrap_or_default();

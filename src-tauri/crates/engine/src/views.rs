@@ -10,6 +10,7 @@ pub mod history;
 pub mod items;
 pub mod place;
 pub mod retention;
+pub mod search;
 pub mod shape;
 pub mod snapshots;
 pub mod suspensions;

@@ -4,6 +4,7 @@
 //! Here the engine, the store and the script host meet; the clock, chance, models and the network
 //! come from here. It must not know how anything looks on a screen or in a terminal.
 
+mod archive;
 mod catalogue;
 mod config;
 mod fault;
@@ -27,6 +28,6 @@ pub use engine::views::items::Audience;
 pub use fault::{Detail, Fault};
 pub use notice::Notice;
 pub use run::{Ended, Running};
-pub use store::{EventQuery, RequestQuery, SessionQuery};
+pub use store::{EventQuery, RequestQuery, SearchQuery, SessionQuery};
 pub use views::*;
 pub use workspace::{At, Edits, Given, Mock, OpenOptions, RunOptions, Workspace};

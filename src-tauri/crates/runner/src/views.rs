@@ -3,7 +3,11 @@
 //! Read from the store and the engine's views, never kept. Field names are the contract of
 //! `design/interface.md`; absent fields are left out.
 
+mod clearings;
+mod findings;
+mod moving;
 mod replay;
+mod soundness;
 mod states;
 mod suspensions;
 
@@ -19,7 +23,11 @@ use engine::views::shape::BlockShape;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use clearings::{CompactedRow, DeletedRow};
+pub use findings::{HitRow, WriteRow};
+pub use moving::{Exported, Imported};
 pub use replay::{Divergence, Replay};
+pub use soundness::{DataCheck, ProblemRow};
 pub use states::{CheckpointRow, StateView};
 pub use suspensions::SuspensionRow;
 
@@ -233,6 +241,12 @@ pub struct BlockRow {
     pub error: Option<ErrorInfo>,
 }
 
+/// How long something took. A clock that was put back in its middle cannot tell; nothing took less than
+/// no time.
+pub(crate) fn span(start: i64, end: i64) -> i64 {
+    (end - start).max(0)
+}
+
 impl BlockRow {
     pub(crate) fn new(request: &str, block: &BlockView<'_>) -> Self {
         BlockRow {
@@ -244,7 +258,7 @@ impl BlockRow {
             attempt: block.attempt,
             status: block.status,
             started_at: block.started_at,
-            duration_ms: block.finished_at.map(|end| end - block.started_at),
+            duration_ms: block.finished_at.map(|end| span(block.started_at, end)),
             memoized: block.memoized,
             seq_start: block.seq_start,
             seq_end: block.seq_end,

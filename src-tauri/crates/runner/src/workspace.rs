@@ -2,17 +2,23 @@
 
 mod abort;
 mod answers;
+mod check;
 mod checkpoints;
+mod clear;
 mod client;
 mod differences;
+mod expiry;
 mod follow;
 mod fork;
 mod items;
 mod journal;
 mod look;
+mod moving;
 mod records;
 mod replay;
 mod resume;
+mod search;
+mod writers;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -126,14 +132,9 @@ pub struct Workspace {
 impl Workspace {
     /// Opens a folder and its database. Flows are loaded when they are first asked for.
     pub fn open(options: OpenOptions) -> Result<Arc<Workspace>, Fault> {
-        let dir = std::fs::canonicalize(&options.dir).map_err(|error| {
-            Fault::invalid(format!("workspace {} cannot be opened: {error}", options.dir.display()))
-        })?;
-        if !dir.is_dir() {
-            return Err(Fault::invalid(format!("workspace {} is not a folder", dir.display())));
-        }
+        let dir = folder(&options.dir)?;
         let config = Config::read(&dir)?;
-        let data = options.data.unwrap_or_else(|| dir.join(".flowglass/flowglass.db"));
+        let data = options.data.unwrap_or_else(|| default_data(&dir));
         let locks = lock_folder(&data);
         let durability = options.durability.or(config.durability).unwrap_or(Durability::Process);
         let store = Store::open(
@@ -364,7 +365,7 @@ impl Workspace {
             status,
             started_at: row.started_at,
             finished_at: row.finished_at,
-            duration_ms: row.finished_at.map(|end| end - row.started_at),
+            duration_ms: row.finished_at.map(|end| span(row.started_at, end)),
             retry_of: row.retry_of,
             forked_from: row.forked_from,
             error: row.error.as_ref().map(ErrorInfo::from),
@@ -393,6 +394,21 @@ impl Workspace {
             forked_from: row.forked_from,
         }
     }
+}
+
+/// A workspace's folder by its full path.
+fn folder(dir: &std::path::Path) -> Result<PathBuf, Fault> {
+    let full = std::fs::canonicalize(dir)
+        .map_err(|error| Fault::invalid(format!("workspace {} cannot be opened: {error}", dir.display())))?;
+    match full.is_dir() {
+        true => Ok(full),
+        false => Err(Fault::invalid(format!("workspace {} is not a folder", full.display()))),
+    }
+}
+
+/// Where a workspace has its database unless another is named.
+fn default_data(dir: &std::path::Path) -> PathBuf {
+    dir.join(".flowglass/flowglass.db")
 }
 
 /// Where processes that share a database keep their locks: beside it, under a name of its own.

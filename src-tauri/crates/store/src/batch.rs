@@ -7,17 +7,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus, Seq};
-use engine::log::AppendError;
+use engine::log::{AppendError, Record};
 use engine::scope::ScopeKey;
 use rusqlite::Connection;
 
 use crate::attempts::{Turn, Withdrawn};
+use crate::digest::Tail;
 use crate::error::Error;
 use crate::live::{Memory, Request};
 use crate::open::Owners;
 use crate::scopes::Step;
 use crate::unit::{Draft, Unit};
-use crate::{payload, rows, states, turns};
+use crate::{events, measure, parcel, payload, rows, states, turns};
 
 /// What an operation that was written before a restart is taken to weigh.
 const FORGOTTEN_BYTES: usize = 512;
@@ -106,11 +107,29 @@ impl<'a> Batch<'a> {
                 self.copy(&mut request, session, from)?;
             }
         }
-        if unit.forked_from().is_some() || unit.drafts.iter().any(|draft| is_end(&draft.event.kind)) {
+        let ends = unit.drafts.iter().any(|draft| is_end(&draft.event.kind));
+        if ends {
+            request.tail.end(self.connection, request.n, request.last)?;
+        }
+        if ends || unit.forked_from().is_some() {
             self.left.push(unit.request.clone());
         }
         self.memory.put(unit.request.clone(), request);
         Ok(Ok(()))
+    }
+
+    /// Puts records in force from here on, as an import brings them.
+    pub(crate) fn carry(&mut self, records: &[(ScopeKey, Record)]) -> Result<(), Error> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let mark = self.memory.next_event(self.connection)?;
+        parcel::mark(self.connection, mark)?;
+        for (scope, record) in records {
+            self.memory.scope_or_new(self.connection, scope, None)?.carry(self.connection, mark, record)?;
+            self.stepped.insert(scope.clone());
+        }
+        Ok(())
     }
 
     /// Writes what is kept once a transaction: counters and newest versions.
@@ -160,31 +179,40 @@ impl<'a> Batch<'a> {
             Some(path) => Some(self.memory.path(self.connection, path)?),
             None => None,
         };
+        let row = self.memory.next_event(self.connection)?;
         let mut unique = draft.value_bytes.min(draft.body.text.len());
         for payload in &draft.body.payloads {
             unique += payload::keep(self.connection, payload)?;
         }
         self.connection
             .prepare_cached(
-                "INSERT INTO event (request, seq, at, kind, path, attempt, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT INTO event (id, request, seq, at, kind, path, attempt, body)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             )?
-            .execute((request.n, event.seq, event.at, event.kind.name(), path, event.attempt, &draft.body.text))?;
-        let row = self.connection.last_insert_rowid();
+            .execute((row, request.n, event.seq, event.at, event.kind.name(), path, event.attempt, &draft.body.text))?;
         request.last = event.seq;
         self.events += 1;
         self.payload_bytes += draft.value_bytes as i64;
         self.unique_bytes += unique as i64;
+        request.tail.follow(self.connection, request.n, event.seq, &event.kind, &draft.grams)?;
         self.derive_rows(request, event, row)?;
         self.derive_state(request, draft, row)
     }
 
     fn copy(&mut self, request: &mut Request, session: &str, from: &ForkedFrom) -> Result<(), Error> {
-        let (events, items) = rows::copy(self.connection, request.n, session, from)?;
+        let last = self.memory.take_events(self.connection, from.seq as i64 - 1)?;
+        let (events, items) = rows::copy(self.connection, request.n, session, from, last)?;
         if events + 1 != from.seq as i64 {
             return Err(Error::Damaged(format!("request \"{}\" has no event {}", from.request_id, from.seq)));
         }
         request.last = from.seq;
+        request.tail = Tail::load(self.connection, request.n, from.seq)?;
+        for (event, text_bytes) in events::measured(self.connection, request.n, from.seq)? {
+            let bytes = measure::value_bytes(&event);
+            self.payload_bytes += bytes as i64;
+            self.unique_bytes += bytes.min(text_bytes) as i64;
+            rows::follow_title(self.connection, request, &event)?;
+        }
         self.events += events;
         self.items += items;
         self.sessions.entry(request.session).or_default().items += items;
@@ -236,7 +264,7 @@ impl<'a> Batch<'a> {
     /// Answers the scope's number.
     fn step(&mut self, scope: &ScopeKey, request: Option<i64>, step: &Step) -> Result<i64, Error> {
         let known = self.memory.scope_or_new(self.connection, scope, request)?;
-        known.step(self.connection, step)?;
+        self.unique_bytes += known.step(self.connection, step)? as i64;
         self.stepped.insert(scope.clone());
         Ok(known.n)
     }

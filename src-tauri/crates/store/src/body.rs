@@ -84,8 +84,39 @@ pub(crate) fn value(connection: &Connection, text: &str) -> Result<Value, Error>
     Ok(value)
 }
 
+/// The payloads that a line names. Those that these name are not among them.
+pub(crate) fn names(text: &str) -> Result<Vec<String>, Error> {
+    let mut found = Vec::new();
+    if has_marks(text) {
+        find_names(&from_json(text)?, &mut found);
+    }
+    Ok(found)
+}
+
+fn find_names(value: &Value, found: &mut Vec<String>) {
+    let fields = match value {
+        Value::Array(items) => return items.iter().for_each(|item| find_names(item, found)),
+        Value::Object(fields) => fields,
+        _ => return,
+    };
+    match fields.iter().next().filter(|_| fields.len() == 1).map(|(name, inner)| (name.as_str(), inner)) {
+        Some((WHOLE, Value::String(name))) => found.push(name.clone()),
+        Some((PARTS, Value::Array(names))) => {
+            found.extend(names.iter().filter_map(Value::as_str).map(str::to_owned));
+        }
+        // What looks like a mark inside is the flow's own.
+        Some((ESCAPED, Value::Object(inner))) => inner.values().for_each(|field| find_names(field, found)),
+        _ => fields.values().for_each(|field| find_names(field, found)),
+    }
+}
+
 fn is_plain(text: &str) -> bool {
     text.len() <= INLINE && has_no_mark(text)
+}
+
+/// Whether a line may say less than the whole.
+pub(crate) fn has_marks(text: &str) -> bool {
+    !has_no_mark(text)
 }
 
 /// In JSON the quotes of a text are escaped, so this finds keys and whole strings only.

@@ -120,6 +120,13 @@ pub enum Error {
     /// A connection could not be opened.
     #[error("{0}")]
     Open(#[from] OpenError),
+    /// The file is not where it was.
+    #[error(
+        "{} was removed or replaced while it was in use; nothing of this step was kept. Put the file back, or start \
+         again with a new one",
+        .0.display()
+    )]
+    Gone(PathBuf),
     /// The writing thread is gone.
     #[error("the store is closed")]
     Closed,

@@ -41,7 +41,7 @@ pub struct Step {
     pub version: u64,
 }
 
-const EVENTS: &str =
+pub(crate) const EVENTS: &str =
     "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body FROM event e LEFT JOIN path p ON p.n = e.path";
 
 impl Store {
@@ -121,8 +121,13 @@ impl Store {
     pub fn exists(&self, scope: &ScopeKey) -> Result<bool, Error> {
         let sql = match scope.kind {
             ScopeKind::Session => "SELECT 1 FROM session WHERE id = ?1",
-            ScopeKind::User => "SELECT 1 FROM request WHERE user = ?1 LIMIT 1",
-            ScopeKind::Project => "SELECT 1 FROM request WHERE project = ?1 LIMIT 1",
+            ScopeKind::User => {
+                "SELECT 1 FROM request WHERE user = ?1 UNION ALL SELECT 1 FROM scope WHERE kind = 'user' AND id = ?1"
+            }
+            ScopeKind::Project => {
+                "SELECT 1 FROM request WHERE project = ?1
+                 UNION ALL SELECT 1 FROM scope WHERE kind = 'project' AND id = ?1"
+            }
             ScopeKind::Request => "SELECT 1 FROM request WHERE id = ?1",
             ScopeKind::Sequencer => "SELECT 1 FROM scope WHERE kind = 'sequencer' AND id = ?1",
             ScopeKind::Block => "SELECT 1 FROM scope WHERE kind = 'block' AND id = ?1",
@@ -167,6 +172,46 @@ pub(crate) fn of_session(
     Ok(all)
 }
 
+/// The events of some requests, named by a JSON list, in the order of their commits: each with its
+/// global id and its request. What a fork has in common with the request it comes from is left out.
+pub(crate) fn of_requests(connection: &Connection, names: &str) -> Result<Vec<(i64, Arc<str>, Event)>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body, e.id, r.id FROM event e
+         JOIN request r ON r.n = e.request LEFT JOIN path p ON p.n = e.path
+         WHERE r.id IN (SELECT value FROM json_each(?1))
+         AND NOT (r.forked_at IS NOT NULL AND e.seq BETWEEN 2 AND r.forked_at) ORDER BY e.id",
+    )?;
+    let mut rows = statement.query((names,))?;
+    let (mut paths, mut requests) = (Paths::default(), Paths::default());
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let request = requests.share(&row.get::<_, String>(7)?);
+        found.push((row.get(6)?, request, event(connection, row, &mut paths)?));
+    }
+    Ok(found)
+}
+
+/// What a request's events up to one are, but for the first, and how long their lines are.
+pub(crate) fn measured(connection: &Connection, request: i64, last: Seq) -> Result<Vec<(EventKind, usize)>, Error> {
+    let mut statement =
+        connection.prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq BETWEEN 2 AND ?2")?;
+    let mut rows = statement.query((request, last))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (kind, text): (String, String) = (row.get(0)?, row.get(1)?);
+        found.push((body::event(connection, &kind, &text)?, text.len()));
+    }
+    Ok(found)
+}
+
+/// The events of a request from one on.
+pub(crate) fn since(connection: &Connection, request: i64, first: Seq) -> Result<Vec<Event>, Error> {
+    let mut statement =
+        connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq >= ?2 ORDER BY e.seq"))?;
+    let mut rows = statement.query((request, first))?;
+    collect(connection, &mut rows)
+}
+
 fn collect(connection: &Connection, rows: &mut rusqlite::Rows<'_>) -> Result<Vec<Event>, Error> {
     let mut paths = Paths::default();
     let mut events = Vec::new();
@@ -178,7 +223,7 @@ fn collect(connection: &Connection, rows: &mut rusqlite::Rows<'_>) -> Result<Vec
 
 /// One allocation a path, however many events share it.
 #[derive(Default)]
-struct Paths(HashMap<String, Arc<str>>);
+pub(crate) struct Paths(HashMap<String, Arc<str>>);
 
 impl Paths {
     fn share(&mut self, path: &str) -> Arc<str> {
@@ -191,7 +236,7 @@ impl Paths {
     }
 }
 
-fn event(connection: &Connection, row: &Row<'_>, paths: &mut Paths) -> Result<Event, Error> {
+pub(crate) fn event(connection: &Connection, row: &Row<'_>, paths: &mut Paths) -> Result<Event, Error> {
     let damaged = |error: rusqlite::types::FromSqlError| Error::Damaged(error.to_string());
     let path = row.get_ref(2)?.as_str_or_null().map_err(damaged)?;
     let kind: EventKind = body::event(

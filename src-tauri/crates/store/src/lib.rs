@@ -8,11 +8,15 @@
 //! |---|---|
 //! | `schema.sql` `open` `migrate` | whose file it is, its tables, its format |
 //! | `unit` `body` `payload` `measure` | an append, written out on the thread that makes it |
-//! | `writer` `batch` `live` `rows` | the thread, its transactions, what it remembers between them |
+//! | `writer` `batch` `live` `identity` `rows` | the thread, its transactions, what it remembers between them |
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
+//! | `parcel` | requests on their way to another database, and their arrival |
+//! | `grams` `digest` `search` | where a text cannot be, and where it is |
+//! | `delete` `compact` `references` | taking out what nobody needs any more |
+//! | `check` and its folder | whether all of that is what the events say |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
-//! | `requests` `sessions` `events` `stats` `query` | what readers ask |
+//! | `requests` `sessions` `events` `writes` `stats` `query` | what readers ask |
 //!
 //! Only this crate names rusqlite. It must not decide what an event means beyond the rows it keeps
 //! for speed, and it reads no clock: times are those of the events.
@@ -20,24 +24,34 @@
 mod attempts;
 mod batch;
 mod body;
+mod check;
+mod compact;
+mod delete;
+mod digest;
 mod error;
 mod events;
+mod grams;
+mod identity;
 mod live;
 mod measure;
 mod migrate;
 mod open;
+mod parcel;
 mod payload;
 mod query;
 mod records;
+mod references;
 mod requests;
 mod rows;
 mod scopes;
+mod search;
 mod sessions;
 mod states;
 mod stats;
 mod turns;
 mod unit;
 mod writer;
+mod writes;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -49,12 +63,18 @@ use futures_channel::oneshot;
 use rusqlite::Connection;
 use serde_json::Value;
 
+pub use check::{Checked, Problem};
+pub use compact::Compacted;
+pub use delete::{Cleared, Deleted};
 pub use error::{Error, OpenError};
 pub use events::{EventQuery, Step};
 pub use open::{Durability, Options, Owners};
+pub use parcel::{ImportError, Piece};
 pub use requests::{RequestQuery, RequestRow};
+pub use search::{Hit, SearchQuery};
 pub use sessions::{Note, SessionQuery, SessionRow};
 pub use stats::Stats;
+pub use writes::Write;
 
 use records::Records;
 use unit::Unit;

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::attempts::{Attempts, Turn};
 use crate::body;
+use crate::digest::Tail;
 use crate::error::Error;
 use crate::scopes::Scope;
 
@@ -25,6 +26,8 @@ pub(crate) struct Memory {
     requests: HashMap<Arc<str>, Request>,
     scopes: HashMap<ScopeKey, Scope>,
     paths: HashMap<Arc<str>, i64>,
+    /// The id that the newest event got.
+    last_event: Option<i64>,
 }
 
 /// A request that runs.
@@ -39,11 +42,21 @@ pub(crate) struct Request {
     pub(crate) operations: HashMap<Seq, usize>,
     /// Its own scopes, to be forgotten with it.
     pub(crate) scopes: Vec<ScopeKey>,
+    /// Its newest events, which search has no filter for yet.
+    pub(crate) tail: Tail,
 }
 
 impl Request {
     pub(crate) fn new(n: i64, session: i64) -> Request {
-        Request { n, session, last: 0, attempts: Attempts::default(), operations: HashMap::new(), scopes: Vec::new() }
+        Request {
+            n,
+            session,
+            last: 0,
+            attempts: Attempts::default(),
+            operations: HashMap::new(),
+            scopes: Vec::new(),
+            tail: Tail::new(),
+        }
     }
 }
 
@@ -113,6 +126,25 @@ impl Memory {
         }
     }
 
+    /// The id of the next event. Those of deleted events are not given again: states tell instants by them.
+    pub(crate) fn next_event(&mut self, connection: &Connection) -> Result<i64, Error> {
+        let last = match self.last_event {
+            Some(last) => last,
+            None => connection
+                .prepare_cached("SELECT max(floor, coalesce((SELECT max(id) FROM event), 0)) FROM total")?
+                .query_row((), |row| row.get(0))?,
+        };
+        self.last_event = Some(last + 1);
+        Ok(last + 1)
+    }
+
+    /// Keeps the ids of so many events, and answers the one before them.
+    pub(crate) fn take_events(&mut self, connection: &Connection, count: i64) -> Result<i64, Error> {
+        let first = self.next_event(connection)?;
+        self.last_event = Some(first + count - 1);
+        Ok(first - 1)
+    }
+
     /// The number of a path.
     pub(crate) fn path(&mut self, connection: &Connection, path: &Arc<str>) -> Result<i64, Error> {
         if let Some(n) = self.paths.get(path) {
@@ -147,6 +179,7 @@ fn load(connection: &Connection, id: &str) -> Result<Option<Request>, Error> {
     request.last = connection
         .prepare_cached("SELECT coalesce(max(seq), 0) FROM event WHERE request = ?1")?
         .query_row((n,), |row| row.get(0))?;
+    request.tail = Tail::load(connection, n, request.last)?;
     let mut turns = connection.prepare_cached(
         "SELECT e.kind, p.text, e.attempt, e.body FROM event e LEFT JOIN path p ON p.n = e.path
          WHERE e.request = ?1 AND e.kind IN ('block_started', 'block_finished', 'request_resumed') ORDER BY e.seq",

@@ -18,6 +18,19 @@ const STEPS: &[&str] = &[
     "CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';
      ALTER TABLE request ADD COLUMN forked_from TEXT;
      ALTER TABLE request ADD COLUMN forked_at INTEGER;",
+    // Events of before have no digest: they are all tail, and are read where a text is looked for.
+    "ALTER TABLE request ADD COLUMN tail INTEGER DEFAULT 1;
+     CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
+     CREATE TABLE digest (
+         n       INTEGER PRIMARY KEY,
+         request INTEGER NOT NULL,
+         first   INTEGER NOT NULL,
+         last    INTEGER NOT NULL,
+         grams   BLOB    NOT NULL
+     ) STRICT;
+     CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
+     ALTER TABLE keyframe ADD COLUMN stands_in INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE total ADD COLUMN floor INTEGER NOT NULL DEFAULT 0;",
 ];
 /// The format this version writes.
 const FORMAT: u32 = STEPS.len() as u32 + 1;
@@ -123,11 +136,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut connection) = old_database(folder.path());
         // What the first format did not have.
-        connection.execute_batch("DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim").unwrap();
+        let later = "DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim;
+            DROP INDEX request_by_tail; ALTER TABLE request DROP COLUMN tail; DROP TABLE digest;
+            ALTER TABLE keyframe DROP COLUMN stands_in; ALTER TABLE total DROP COLUMN floor";
+        connection.execute_batch(later).unwrap();
         prepare(&mut connection, &path).unwrap();
         assert_eq!(format_of(&connection).unwrap(), FORMAT);
         let schema = |connection: &Connection| -> Vec<String> {
-            let sql = "SELECT name FROM sqlite_schema UNION SELECT name FROM pragma_table_info('request') ORDER BY 1";
+            let sql = "SELECT name FROM sqlite_schema UNION SELECT name FROM pragma_table_info('request')
+                UNION SELECT name FROM pragma_table_info('keyframe') UNION SELECT name FROM pragma_table_info('total')
+                ORDER BY 1";
             connection.prepare(sql).unwrap().query_map((), |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
         };
         let mut fresh = Connection::open_in_memory().unwrap();

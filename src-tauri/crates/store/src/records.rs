@@ -47,7 +47,10 @@ impl Records {
                 0 => states::at(connection, scope, last)?,
                 // Withdrawals change the past of shared memory, never that of durable records.
                 _ if !key.kind.is_durable() => states::at(connection, scope, last)?,
-                _ => states::forward(connection, scope, since, last, record)?,
+                _ if states::is_whole_since(connection, scope, since)? => {
+                    states::forward(connection, scope, since, last, record)?
+                }
+                _ => states::at(connection, scope, last)?,
             };
             *known = Known { last, record };
         }

@@ -162,14 +162,20 @@ impl Store {
         self.read(|connection| resource_records(connection, scope))
     }
 
-    /// Users that ran something, by name.
+    /// Users that ran something, or left something behind, by name; their copies in forks are none.
     pub fn users(&self) -> Result<Vec<String>, Error> {
-        self.names("SELECT DISTINCT user FROM request ORDER BY user")
+        self.names(
+            "SELECT user FROM request
+             UNION SELECT id FROM scope WHERE kind = 'user' AND instr(id, '~fork_') = 0 ORDER BY 1",
+        )
     }
 
-    /// Projects that something ran in, by name.
+    /// Projects that something ran in, or left something in, by name.
     pub fn projects(&self) -> Result<Vec<String>, Error> {
-        self.names("SELECT DISTINCT project FROM request WHERE project IS NOT NULL ORDER BY project")
+        self.names(
+            "SELECT project FROM request WHERE project IS NOT NULL
+             UNION SELECT id FROM scope WHERE kind = 'project' AND instr(id, '~fork_') = 0 ORDER BY 1",
+        )
     }
 
     fn names(&self, sql: &str) -> Result<Vec<String>, Error> {

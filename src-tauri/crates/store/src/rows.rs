@@ -109,13 +109,7 @@ pub(crate) fn follow(connection: &Connection, request: &Request, event: &Event, 
             Ok(())
         }
         EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. } => {
-            if let EventKind::MetadataSet { metadata } = &event.kind
-                && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
-            {
-                connection
-                    .prepare_cached("UPDATE session SET title = ?2 WHERE n = ?1")?
-                    .execute((request.session, title))?;
-            }
+            follow_title(connection, request, &event.kind)?;
             connection
                 .prepare_cached("INSERT INTO journal (session, event) VALUES (?1, ?2)")?
                 .execute((request.session, row))?;
@@ -123,6 +117,16 @@ pub(crate) fn follow(connection: &Connection, request: &Request, event: &Event, 
         }
         _ => Ok(()),
     }
+}
+
+/// Gives a session the title that an event sets.
+pub(crate) fn follow_title(connection: &Connection, request: &Request, kind: &EventKind) -> Result<(), Error> {
+    if let EventKind::MetadataSet { metadata } = kind
+        && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
+    {
+        connection.prepare_cached("UPDATE session SET title = ?2 WHERE n = ?1")?.execute((request.session, title))?;
+    }
+    Ok(())
 }
 
 fn set_status(
@@ -140,20 +144,22 @@ fn set_status(
 }
 
 /// Gives a fork the events that it has in common with the request it comes from. What they did to state
-/// stays with that one: a fork's own records begin where they were. Answers how many events and items.
+/// stays with that one: a fork's own records begin where they were. Their ids follow `last`. Answers how
+/// many events and items.
 pub(crate) fn copy(
     connection: &Connection,
     request: i64,
     session: &str,
     from: &ForkedFrom,
+    last: i64,
 ) -> Result<(i64, i64), Error> {
     let events = connection
         .prepare_cached(
-            "INSERT INTO event (request, seq, at, kind, path, attempt, body)
-             SELECT ?1, e.seq, e.at, e.kind, e.path, e.attempt, e.body FROM event e JOIN request r ON r.n = e.request
+            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body)
+             SELECT ?4 + e.seq - 1, ?1, e.seq, e.at, e.kind, e.path, e.attempt, e.body FROM event e JOIN request r ON r.n = e.request
              WHERE r.id = ?2 AND e.seq BETWEEN 2 AND ?3 ORDER BY e.seq",
         )?
-        .execute((request, &from.request_id, from.seq))?;
+        .execute((request, &from.request_id, from.seq, last))?;
     connection
         .prepare_cached(
             "INSERT INTO journal (session, event)

@@ -2,7 +2,7 @@
 --
 -- Truth is `event` (with the values it keeps in `payload`). Every other table exists for speed: it
 -- is written in the same transaction as the events it is read from, and could be made from them
--- again. No row holds a whole state except a keyframe.
+-- again; `check --data` compares. No row holds a whole state except a keyframe.
 
 -- A conversation. Its counters follow the events of its requests. A fork also has the requests
 -- that came before request `forked_from` in the session of that one.
@@ -27,7 +27,7 @@ CREATE INDEX session_by_project ON session (project) WHERE project IS NOT NULL;
 
 -- One execution of one action. `owner` names the lock file of the process that runs it. `claim` is a
 -- key that no two requests in progress have in common. A fork goes on after event `forked_at` of
--- request `forked_from`.
+-- request `forked_from`. `tail` is the first of its events that no digest covers, if there are any.
 CREATE TABLE request (
     n           INTEGER PRIMARY KEY,
     id          TEXT    NOT NULL UNIQUE,
@@ -45,13 +45,15 @@ CREATE TABLE request (
     error       TEXT,
     claim       TEXT,
     forked_from TEXT,
-    forked_at   INTEGER
+    forked_at   INTEGER,
+    tail        INTEGER DEFAULT 1
 ) STRICT;
 CREATE INDEX request_by_session ON request (session, n);
 CREATE INDEX request_by_user ON request (user);
 CREATE INDEX request_by_project ON request (project) WHERE project IS NOT NULL;
 CREATE INDEX request_by_claim ON request (claim, n)
     WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');
+CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
 
 -- Logical paths, each once: every request of a flow walks the same ones.
 CREATE TABLE path (
@@ -83,6 +85,17 @@ CREATE TABLE payload (
     body  BLOB    NOT NULL
 ) STRICT;
 
+-- Where a text cannot be: for every run of a request's events, a filter over the three-letter pieces of
+-- their texts.
+CREATE TABLE digest (
+    n       INTEGER PRIMARY KEY,
+    request INTEGER NOT NULL,
+    first   INTEGER NOT NULL,
+    last    INTEGER NOT NULL,
+    grams   BLOB    NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
+
 -- Every scope that has state: its newest version, and the event that made it. `request` is set for
 -- the scopes that live in one request.
 CREATE TABLE scope (
@@ -110,13 +123,17 @@ CREATE TABLE change (
 
 -- The whole state just after an event, so that reading an instant costs a bounded number of steps.
 -- One is written when the steps since the last cost as much to read as the state itself. `bytes`
--- is the length of the state as JSON; `body` keeps large values in `payload`, like an event.
+-- is the length of the state as JSON; `body` keeps large values in `payload`, like an event. One at
+-- an event of no request (`request` is 0) is no matter of speed: an import brought it, no steps lead
+-- to it, and it must stay. So must one that `stands_in` for events which were deleted with their
+-- session.
 CREATE TABLE keyframe (
     scope   INTEGER NOT NULL,
     event   INTEGER NOT NULL,
     version INTEGER NOT NULL,
     bytes   INTEGER NOT NULL,
     body    TEXT    NOT NULL,
+    stands_in INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (scope, event)
 ) STRICT, WITHOUT ROWID;
 
@@ -138,11 +155,12 @@ CREATE TABLE journal (
     PRIMARY KEY (session, event)
 ) STRICT, WITHOUT ROWID;
 
--- Running totals, one row.
+-- Running totals, one row. No event gets an id up to `floor`: deleted ones had them.
 CREATE TABLE total (
     events               INTEGER NOT NULL,
     items                INTEGER NOT NULL,
     payload_bytes        INTEGER NOT NULL,
-    unique_payload_bytes INTEGER NOT NULL
+    unique_payload_bytes INTEGER NOT NULL,
+    floor                INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-INSERT INTO total VALUES (0, 0, 0, 0);
+INSERT INTO total VALUES (0, 0, 0, 0, 0);

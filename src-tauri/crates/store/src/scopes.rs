@@ -4,6 +4,7 @@
 //! steps since the last one costs as much as reading the state itself: so storage stays
 //! proportional to what changed, and an instant never costs more than about two such readings.
 
+use engine::log::Record;
 use engine::scope::ScopeKey;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -63,8 +64,8 @@ impl Scope {
         Ok(Scope { n: connection.last_insert_rowid(), version: 0, weight: 0, keyframe_bytes: 0, dirty: None })
     }
 
-    /// Writes a step.
-    pub(crate) fn step(&mut self, connection: &Connection, step: &Step) -> Result<(), Error> {
+    /// Writes a step. Answers how many bytes of JSON a keyframe kept besides.
+    pub(crate) fn step(&mut self, connection: &Connection, step: &Step) -> Result<usize, Error> {
         connection
             .prepare_cached(
                 "INSERT INTO change (scope, event, version, bytes, operations) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -74,8 +75,16 @@ impl Scope {
         self.dirty = Some(step.event);
         self.weight += step.bytes as u64 + STEP_COST;
         if self.weight >= self.keyframe_bytes.max(LEAST) {
-            self.take_keyframe(connection, step.event)?;
+            return self.take_keyframe(connection, step.event);
         }
+        Ok(0)
+    }
+
+    /// Puts a record in force from a mark on, whatever the steps before it come to.
+    pub(crate) fn carry(&mut self, connection: &Connection, mark: i64, record: &Record) -> Result<(), Error> {
+        self.version = record.version;
+        self.write_keyframe(connection, mark, record)?;
+        self.dirty = Some(mark);
         Ok(())
     }
 
@@ -91,19 +100,23 @@ impl Scope {
         Ok(())
     }
 
-    fn take_keyframe(&mut self, connection: &Connection, event: i64) -> Result<(), Error> {
-        let record = states::at(connection, self.n, event)?;
+    fn take_keyframe(&mut self, connection: &Connection, event: i64) -> Result<usize, Error> {
+        self.write_keyframe(connection, event, &states::at(connection, self.n, event)?)
+    }
+
+    fn write_keyframe(&mut self, connection: &Connection, event: i64, record: &Record) -> Result<usize, Error> {
         let state = record.state.to_json();
         self.keyframe_bytes = measure::json_bytes(&state) as u64;
         self.weight = 0;
         let body = body::of_state(state)?;
+        let mut kept = 0;
         for payload in &body.payloads {
-            payload::keep(connection, payload)?;
+            kept += payload::keep(connection, payload)?;
         }
         connection
             .prepare_cached("INSERT INTO keyframe (scope, event, version, bytes, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute((self.n, event, record.version, self.keyframe_bytes, body.text))?;
-        Ok(())
+        Ok(kept)
     }
 
     /// Reads again what the next keyframe is measured from: after a start, and after writes stopped

@@ -3,7 +3,7 @@
 //! An instant is the global id of an event: everything committed up to it counts. One fold serves
 //! every reader and the writer's keyframes, so no two views of a state can disagree.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use engine::event::Seq;
@@ -58,12 +58,40 @@ pub(crate) fn forward(
     instant: i64,
     record: Record,
 ) -> Result<Record, Error> {
-    fold(connection, scope, since, instant, &[], record)
+    // A keyframe since may be what an import brought, which no step leads to.
+    let keyframe: Option<i64> = connection
+        .prepare_cached("SELECT max(event) FROM keyframe WHERE scope = ?1 AND event > ?2 AND event <= ?3")?
+        .query_row((scope, since, instant), |row| row.get(0))?;
+    match keyframe {
+        Some(_) => at(connection, scope, instant),
+        None => fold(connection, scope, since, instant, &[], record),
+    }
+}
+
+/// Whether the steps of a scope from one on are all there: neither it nor a later one was deleted.
+pub(crate) fn is_whole_since(connection: &Connection, scope: i64, step: i64) -> Result<bool, Error> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM change WHERE scope = ?1 AND event = ?2)
+             AND NOT EXISTS (SELECT 1 FROM keyframe WHERE scope = ?1 AND event > ?2 AND stands_in)",
+        )?
+        .query_row((scope, step), |row| row.get(0))?)
 }
 
 /// The newest keyframe at or before an instant that holds nothing withdrawn by then.
 pub(crate) fn usable_keyframe(connection: &Connection, scope: i64, instant: i64) -> Result<Option<i64>, Error> {
     base(connection, scope, instant, &withdrawals(connection, scope, instant)?)
+}
+
+/// The events of a span just after which a scope's state does not follow from its last step: attempts
+/// were withdrawn there, or steps were deleted.
+pub(crate) fn jumps(connection: &Connection, scope: i64, from: i64, to: i64) -> Result<BTreeSet<i64>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT event FROM withdrawal WHERE scope = ?1 AND event BETWEEN ?2 AND ?3
+         UNION SELECT event FROM keyframe WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 AND stands_in",
+    )?;
+    let rows = statement.query_map((scope, from, to), |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// An attempt whose writes stopped counting at `event`; `first` was the first of them.

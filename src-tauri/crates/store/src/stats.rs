@@ -1,5 +1,6 @@
 //! Sizes and counts, from running totals: no table is scanned for them.
 
+use rusqlite::Connection;
 use serde::Serialize;
 
 use crate::Store;
@@ -25,14 +26,19 @@ pub struct Stats {
     pub unique_payload_bytes: u64,
 }
 
+/// The size of a database, the log beside its file included.
+pub(crate) fn bytes(connection: &Connection) -> Result<u64, Error> {
+    let pragma = |name: &str| -> Result<u64, Error> {
+        Ok(connection.query_row(&format!("PRAGMA {name}"), (), |row| row.get(0))?)
+    };
+    Ok(pragma("page_count")? * pragma("page_size")?)
+}
+
 impl Store {
     /// Sizes and counts.
     pub fn stats(&self) -> Result<Stats, Error> {
         self.read(|connection| {
-            let pragma = |name: &str| -> Result<u64, Error> {
-                Ok(connection.query_row(&format!("PRAGMA {name}"), (), |row| row.get(0))?)
-            };
-            let bytes = pragma("page_count")? * pragma("page_size")?;
+            let bytes = bytes(connection)?;
             Ok(connection.query_row(
                 "SELECT events, items, payload_bytes, unique_payload_bytes,
                  (SELECT count(*) FROM session), (SELECT count(*) FROM request) FROM total",

@@ -12,7 +12,7 @@ use futures_channel::oneshot;
 
 use crate::body::{self, Body};
 use crate::error::Error;
-use crate::measure;
+use crate::{digest, measure};
 
 /// What the caller of an append waits for.
 pub(crate) type Answer = oneshot::Sender<Result<(), AppendError>>;
@@ -35,6 +35,8 @@ pub(crate) struct Draft {
     pub(crate) body: Body,
     /// What the flow's own values in it weigh.
     pub(crate) value_bytes: usize,
+    /// What search may find it by.
+    pub(crate) grams: Vec<u16>,
 }
 
 impl Unit {
@@ -49,6 +51,7 @@ impl Unit {
             draft.event.kind = EventKind::CommitRefused { scopes: scopes.clone() };
             draft.body = body::of_event(&draft.event.kind)?;
             draft.value_bytes = 0;
+            draft.grams.clear();
         }
         self.conflict = Some(scopes);
         Ok(())
@@ -87,6 +90,7 @@ impl Draft {
     fn new(event: Event) -> Result<Draft, Error> {
         let body = body::of_event(&event.kind)?;
         let value_bytes = measure::value_bytes(&event.kind);
-        Ok(Draft { event, body, value_bytes })
+        let grams = digest::of_event(&event.kind);
+        Ok(Draft { event, body, value_bytes, grams })
     }
 }

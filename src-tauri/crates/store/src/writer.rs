@@ -18,8 +18,10 @@ use rusqlite::Connection;
 
 use crate::batch::Batch;
 use crate::error::{Error, OpenError};
+use crate::identity::Identity;
 use crate::live::Memory;
 use crate::open::{self, Options};
+use crate::parcel::{ImportError, Piece};
 use crate::unit::Unit;
 use crate::{Committed, Listeners};
 
@@ -32,11 +34,13 @@ const STACK: usize = 64 << 20;
 
 enum Message {
     Append(Unit),
+    /// A parcel from another database.
+    Import(Vec<Piece>, Sender<Result<(), ImportError>>),
     /// How far the file may grow.
     LimitPages(Option<u32>),
     /// Whether another process has committed since this was asked last.
     ChangedElsewhere(Sender<bool>),
-    #[cfg(test)]
+    /// Something that is neither an append nor a look.
     Run(Box<dyn FnOnce(&Connection) + Send>),
     Close,
 }
@@ -55,13 +59,16 @@ impl Writer {
     ) -> Result<Writer, OpenError> {
         let connection = open::open(&path, &options)?;
         let (messages, inbox) = channel();
+        let identity = Identity::of(&path);
         let desk = Desk {
             path: path.clone(),
             options,
             connection,
             memory: Memory::default(),
             listeners,
+            identity,
             failed: HashMap::new(),
+            reasons: HashMap::new(),
             seen: None,
             told: None,
         };
@@ -78,6 +85,13 @@ impl Writer {
         let _ = self.messages.send(Message::Append(unit));
     }
 
+    /// Takes a parcel in, and waits until it is.
+    pub(crate) fn import(&self, pieces: Vec<Piece>) -> Result<(), ImportError> {
+        let (sender, receiver) = channel();
+        self.messages.send(Message::Import(pieces, sender)).map_err(|_| Error::Closed)?;
+        receiver.recv().map_err(|_| Error::Closed)?
+    }
+
     pub(crate) fn limit_pages(&self, pages: Option<u32>) {
         let _ = self.messages.send(Message::LimitPages(pages));
     }
@@ -88,9 +102,19 @@ impl Writer {
         receiver.recv().map_err(|_| Error::Closed)
     }
 
-    /// Runs something on the writing connection.
-    #[cfg(test)]
-    pub(crate) fn run(&self, run: impl FnOnce(&Connection) + Send + 'static) {
+    /// Runs something on the writing connection, between two transactions, and waits for its answer.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (answer, receiver) = channel();
+        // Whoever asked waits for it.
+        self.post(move |connection| drop(answer.send(run(connection))));
+        receiver.recv().map_err(|_| Error::Closed)?
+    }
+
+    /// The same without waiting. A thread that is gone answers nobody.
+    fn post(&self, run: impl FnOnce(&Connection) + Send + 'static) {
         let _ = self.messages.send(Message::Run(Box::new(run)));
     }
 }
@@ -110,10 +134,14 @@ struct Desk {
     path: PathBuf,
     options: Options,
     connection: Connection,
+    /// The file as it was opened.
+    identity: Identity,
     memory: Memory,
     listeners: Arc<Mutex<Listeners>>,
     /// Evidence that could not be kept, until its request's next step boundary hears of it.
     failed: HashMap<Arc<str>, AppendError>,
+    /// What the disk said when a request last lost something: the gap in its numbers comes of that.
+    reasons: HashMap<Arc<str>, AppendError>,
     /// SQLite's number for "nobody else has written", as memory and the last asker know it.
     seen: Option<i64>,
     told: Option<i64>,
@@ -187,6 +215,10 @@ impl Desk {
     fn take(&mut self, message: Message, queue: &mut Queue) -> bool {
         match message {
             Message::Append(unit) => queue.push(unit),
+            Message::Import(pieces, answer) => {
+                // An asker that gave up hears nothing.
+                let _ = answer.send(self.import(pieces));
+            }
             Message::LimitPages(pages) => {
                 // A file that is larger already keeps its size.
                 let pages = pages.unwrap_or(u32::MAX - 1);
@@ -198,8 +230,10 @@ impl Desk {
                 let _ = answer.send(now != self.told);
                 self.told = now;
             }
-            #[cfg(test)]
-            Message::Run(run) => run(&self.connection),
+            Message::Run(run) => {
+                run(&self.connection);
+                self.memory.clear();
+            }
             Message::Close => return false,
         }
         true
@@ -247,6 +281,9 @@ impl Desk {
             });
         }
         batch.close()?;
+        if Identity::of(&self.path) != self.identity {
+            return Err(Error::Gone(self.path.clone()));
+        }
         self.connection.prepare_cached("COMMIT")?.execute(())?;
         Ok(results)
     }
@@ -271,6 +308,7 @@ impl Desk {
         let mut news = Vec::with_capacity(units.len());
         for (mut unit, result) in units.into_iter().zip(results) {
             let is_kept = result.is_ok();
+            let result = self.explain(&unit.request, result);
             let result = match (result, unit.durability) {
                 (Ok(()), _) => unit.conflict.take().map_or(Ok(()), |scopes| Err(AppendError::Conflict(scopes))),
                 (Err(error), Durability::Soon) => {
@@ -294,10 +332,24 @@ impl Desk {
         }
     }
 
+    /// A gap in the numbers of a request that lost something is told as what it was lost by.
+    fn explain(&mut self, request: &Arc<str>, result: Result<(), AppendError>) -> Result<(), AppendError> {
+        match &result {
+            Ok(()) => drop(self.reasons.remove(request)),
+            Err(reason @ AppendError::Storage(_)) => drop(self.reasons.insert(request.clone(), reason.clone())),
+            Err(AppendError::OutOfOrder { .. }) => {
+                return self.reasons.get(request).map_or(result, |reason| Err(reason.clone()));
+            }
+            Err(_) => {}
+        }
+        result
+    }
+
     fn data_version(&self) -> Result<i64, Error> {
         Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row((), |row| row.get(0))?)
     }
 }
 
+mod import;
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,7 @@ impl Memo {
         for path in &failed {
             if is_around(path, terminal.path.as_deref().unwrap_or_default()) || !self.is_caught(path) {
                 self.finished.remove(path);
+                self.told.remove(path);
                 // The last answer of a model is what its generator failed with.
                 if let Some(calls) = self.calls.get_mut(path) {
                     calls.pop();

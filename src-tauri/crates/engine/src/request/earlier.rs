@@ -25,13 +25,11 @@ impl Default for Earlier<'_> {
     }
 }
 
-/// The newest version of the request's own state.
-pub(super) fn version_after(events: &[Event]) -> u64 {
-    let versions = events.iter().filter_map(|event| match &event.kind {
-        EventKind::StateChanged { scope, version, .. } if scope.kind == ScopeKind::Request => Some(*version),
-        _ => None,
-    });
-    versions.max().unwrap_or(0)
+/// Whether these events wrote to the request's own state.
+pub(super) fn has_state(events: &[Event]) -> bool {
+    events
+        .iter()
+        .any(|event| matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind == ScopeKind::Request))
 }
 
 /// What `ctx.runOnce` answered in an earlier part of the request.

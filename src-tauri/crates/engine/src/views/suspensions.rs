@@ -65,8 +65,7 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
         }
     }
     for one in &mut found {
-        let late = one.asking.expires_at.is_some_and(|at| at <= now);
-        if one.status == SuspensionStatus::Pending && (late || ended) {
+        if one.status == SuspensionStatus::Pending && (ended || one.asking.is_over(now)) {
             one.status = SuspensionStatus::Expired;
         }
     }

@@ -102,6 +102,8 @@ fn what(events: Events<'_>, event: &Event) -> Option<Value> {
         EventKind::StateChanged { scope, operation, .. } => {
             json!({ "state": scope.kind.as_str(), "operation": operation.name(), "path": operation.path(), "delta": operation.delta() })
         }
+        // That a block failed is told by the block; who hears of it, and when, may be another after a resume.
+        EventKind::ItemAdded { item } if item.item_type == "step_error" => return None,
         EventKind::ItemAdded { item } if item.status == ItemStatus::InProgress => {
             json!({ "item": item.item_type, "begins": true })
         }

@@ -154,6 +154,7 @@ pub(crate) fn run_flow(log: &Arc<MemoryLog>, request: &str, flow: Flow, input: V
         owner: "test".to_owned(),
         retry_of: None,
         claim: None,
+        fork: None,
     };
     let run = Run::new(Rc::new(flow), asked, log.clone(), Rc::new(Counted::default()), Abort::default());
     let ended = futures_executor::block_on(async {

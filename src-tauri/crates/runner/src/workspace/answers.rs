@@ -158,7 +158,7 @@ fn check(question: &Suspension, reply: Reply, data: Option<&Value>) -> Result<()
     })
 }
 
-fn questions(row: &RequestRow, events: &[Event]) -> Vec<Suspension> {
+pub(super) fn questions(row: &RequestRow, events: &[Event]) -> Vec<Suspension> {
     let ended = row.status.is_terminal() && row.status != RequestStatus::Interrupted;
     suspensions(Events::new(events), ended, now_ms())
 }

@@ -32,7 +32,7 @@ impl Workspace {
             }
         }
         let seen =
-            self.seen(request, &events, records.iter().map(|(scope, record)| (scope.clone(), record.version)))?;
+            self.foreign(request, &events, records.iter().map(|(scope, record)| (scope.clone(), record.version)))?;
         let asked = Asked { claim: None, owner: "replay".to_owned(), ..asked };
         replay(
             &self.dir,
@@ -41,7 +41,7 @@ impl Workspace {
     }
 
     /// What blocks saw of records that others had written since the request began.
-    fn seen(
+    fn foreign(
         &self,
         request: &str,
         events: &[Event],

@@ -28,6 +28,8 @@ interface Wire {
   details?: unknown;
   stack?: string;
   classes: string[];
+  /** What `name` says, where that is not the class's name. */
+  ownName?: string;
   handle?: number;
 }
 
@@ -48,6 +50,7 @@ export function encodeError(value: unknown): string {
     classes: classNames(error),
     handle,
   };
+  if (wire.name !== error.name) wire.ownName = error.name;
   if (typeof flow.code === 'string') wire.code = flow.code;
   if (flow.retryable === true) wire.retryable = true;
   const details = detailsOf(error);
@@ -73,7 +76,7 @@ export function reviveError(wire: Wire): Error {
   if (wire.retryable !== undefined) options.retryable = wire.retryable;
   if (wire.details !== undefined) options.details = wire.details;
   const error = make(wire, options);
-  error.name = wire.name;
+  error.name = wire.ownName ?? wire.name;
   // Where it was made says nothing; who asked for what failed may put its own place here.
   error.stack = '';
   const flow = error as FlowError;

@@ -87,6 +87,7 @@ pub(crate) fn run_limited(source: &str, input: Value, limits: Limits) -> (Ended,
                 owner: "test".to_owned(),
                 retry_of: None,
                 claim: None,
+                fork: None,
             };
             let run = Run::new(flow, asked, log.clone(), Rc::new(TestEffects::default()), Abort::default());
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

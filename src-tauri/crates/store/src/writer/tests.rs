@@ -101,7 +101,7 @@ fn a_unit_that_does_not_fit_takes_no_other_with_it() {
     limit_pages(&store, Some(8));
     // Both are queued while the thread is held, so they share a transaction.
     let (hold, held) = channel::<()>();
-    store.writer.run(move |_| held.recv().unwrap());
+    store.writer.post(move |_| held.recv().unwrap());
     let big = store.append("big", vec![note(2, &noise(200_000, 3))], Durability::Committed);
     let small = store.append("small", vec![note(2, "fits")], Durability::Committed);
     hold.send(()).unwrap();
@@ -130,7 +130,7 @@ fn evidence_that_was_lost_is_told_to_the_next_step_boundary() {
 fn units_that_queue_up_share_a_transaction() {
     let (_folder, store) = store();
     let (hold, held) = channel::<()>();
-    store.writer.run(move |_| held.recv().unwrap());
+    store.writer.post(move |_| held.recv().unwrap());
     let answers: Vec<_> = (0..50)
         .map(|n| {
             let status = event(2, EventKind::RequestStatus { status: RequestStatus::InProgress });

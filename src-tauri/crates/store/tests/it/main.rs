@@ -1,10 +1,12 @@
 //! The store from outside: what a killed process, a second process or a strange file finds.
 #![allow(clippy::unwrap_used)]
 
+mod check;
 mod crash;
 mod log;
 mod open;
 mod reads;
+mod search;
 mod state;
 mod storage;
 mod support;

@@ -19,7 +19,7 @@ use crate::views::Events;
 pub(super) struct Facts<'a> {
     names: HashMap<(&'a str, u32), &'a Event>,
     abandoned: HashSet<(&'a str, u32)>,
-    /// Attempts that a resume took from the log, and the event that ended each.
+    /// Attempts that were taken from the log, by the event that says so.
     memoized: HashMap<(&'a str, u32), Seq>,
     committed: HashMap<Seq, Option<&'a Value>>,
     /// What the models of each attempt were asked and used.
@@ -117,7 +117,7 @@ impl<'a> Facts<'a> {
         self.abandoned.contains(&attempt)
             || self.again.contains(&event.seq)
             || self.is_taken_from_log(event)
-            || (self.cut.contains(&attempt) && !self.kept.contains(&event.seq))
+            || (self.cut.contains(&attempt) && !self.kept.contains(&event.seq) && !is_told_failure(event))
     }
 
     fn is_recalled(&self, event: &Event) -> bool {
@@ -254,6 +254,11 @@ impl<'a> Facts<'a> {
         }
         payload
     }
+}
+
+/// A failure that was told is committed before it is told: it stays, whatever becomes of the chain around.
+fn is_told_failure(event: &Event) -> bool {
+    matches!(&event.kind, EventKind::ItemAdded { item } if item.item_type == "step_error")
 }
 
 fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {

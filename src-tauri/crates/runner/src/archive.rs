@@ -1,0 +1,150 @@
+//! The file that carries sessions and requests from one machine to another.
+//!
+//! ```text
+//! flowglass export 1          what it is, and its format
+//! <BLAKE3 of the rest, in hexadecimal>
+//! <lines of JSON, compressed by zstd>
+//! ```
+//!
+//! The first line of JSON is a [`Label`], each further one a [`Line`]. Whatever is wrong with a file is
+//! found before anything is done with it. Must not know what the lines mean.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::event::{EventKind, Seq};
+use engine::scope::ScopeKey;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::fault::Fault;
+
+/// What every file begins with, before its format.
+const NAME: &str = "flowglass export ";
+/// The format this version writes, and the newest it reads.
+const FORMAT: u32 = 1;
+/// Smaller is better than fast here.
+const LEVEL: i32 = 9;
+
+/// What is in a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Label {
+    /// Whom it shows: `all`, `client` or `history`.
+    pub(crate) view: String,
+    /// Which version wrote it.
+    pub(crate) flowglass: String,
+    /// How many lines follow.
+    pub(crate) lines: u64,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Line {
+    /// A record as it stands here.
+    Record { scope: ScopeKey, version: u64, state: Map<String, Value> },
+    /// The next event of a request.
+    Event {
+        request: Arc<str>,
+        seq: Seq,
+        at: i64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<Arc<str>>,
+        attempt: u32,
+        event: Box<EventKind>,
+    },
+    /// A request, as far as an audience may know it.
+    Request { request: Value },
+    /// An item that an audience sees.
+    Item { item: Value },
+}
+
+/// Writes a file beside its place and then puts it there, so that the place never holds half of one.
+/// Answers how many bytes it has.
+pub(crate) fn write(file: &Path, view: &str, lines: &[Line]) -> Result<u64, Fault> {
+    let label =
+        Label { view: view.to_owned(), flowglass: env!("CARGO_PKG_VERSION").to_owned(), lines: lines.len() as u64 };
+    let mut body = zstd::Encoder::new(Vec::new(), LEVEL)?;
+    let mut line = |text: Result<String, serde_json::Error>| -> Result<(), Fault> {
+        Ok(writeln!(body, "{}", text.map_err(Fault::internal)?)?)
+    };
+    line(serde_json::to_string(&label))?;
+    for one in lines {
+        line(serde_json::to_string(one))?;
+    }
+    let body = body.finish()?;
+    let mut bytes = format!("{NAME}{FORMAT}\n{}\n", blake3::hash(&body).to_hex()).into_bytes();
+    bytes.extend(body);
+    put(file, &bytes).map_err(|error| {
+        Fault::invalid(format!(
+            "{} cannot be written ({error}): name a file in a folder that is there and writable",
+            file.display()
+        ))
+    })?;
+    Ok(bytes.len() as u64)
+}
+
+fn put(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if file.is_dir() {
+        return Err(std::io::Error::new(std::io::ErrorKind::IsADirectory, "it is a folder"));
+    }
+    let mut name = file.as_os_str().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let unfinished = Path::new(&name);
+    let written = std::fs::File::create_new(unfinished).and_then(|mut part| {
+        part.write_all(bytes)?;
+        part.sync_all()
+    });
+    let result = written.and_then(|()| std::fs::rename(unfinished, file));
+    if result.is_err() {
+        // It is ours, and half of nothing.
+        let _ = std::fs::remove_file(unfinished);
+    }
+    result
+}
+
+/// Reads a file and checks that it is one, of a format that is known, and whole.
+pub(crate) fn read(file: &Path) -> Result<(Label, Vec<Line>), Fault> {
+    let shown = file.display();
+    let bytes = std::fs::read(file).map_err(|error| Fault::invalid(format!("{shown} cannot be read: {error}")))?;
+    let damaged = |what: &str| {
+        Fault::refused(format!("{shown} is damaged ({what}); nothing was imported. Export it again, or copy it again"))
+    };
+    let Some(rest) = bytes.strip_prefix(NAME.as_bytes()) else {
+        return Err(Fault::refused(format!("{shown} is not an export of Flowglass; nothing was imported")));
+    };
+    let (format, rest) = cut(rest).ok_or_else(|| damaged("it ends too early"))?;
+    let format: u32 = format.parse().map_err(|_| damaged("its format is not a number"))?;
+    if format > FORMAT {
+        return Err(Fault::refused(format!(
+            "{shown} has format {format}, newer than format {FORMAT} of this Flowglass: update Flowglass to import it"
+        )));
+    }
+    let (sum, body) = cut(rest).ok_or_else(|| damaged("it ends too early"))?;
+    if blake3::hash(body).to_hex().as_str() != sum {
+        return Err(damaged("its content does not fit its checksum"));
+    }
+    let mut text = String::new();
+    zstd::Decoder::new(body)
+        .and_then(|mut decoder| decoder.read_to_string(&mut text))
+        .map_err(|error| damaged(&error.to_string()))?;
+    let mut lines = text.lines();
+    let label: Label = parse(lines.next().unwrap_or_default()).map_err(|error| damaged(&error))?;
+    let lines = lines.map(parse).collect::<Result<Vec<Line>, _>>().map_err(|error| damaged(&error))?;
+    match lines.len() as u64 == label.lines {
+        true => Ok((label, lines)),
+        false => Err(damaged(&format!("it has {} lines of {}", lines.len(), label.lines))),
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(line: &str) -> Result<T, String> {
+    engine::data::from_json(line).map_err(|error| error.to_string())
+}
+
+/// A line of text, and what follows it.
+fn cut(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    Some((std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]))
+}

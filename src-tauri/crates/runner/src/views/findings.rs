@@ -1,0 +1,41 @@
+//! What is found in logs: who wrote a value, and where a text stands.
+
+use engine::views::search::Where;
+use serde::Serialize;
+
+use super::Json;
+
+/// One operation that changed a place of a scope's state.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct WriteRow {
+    /// Its event.
+    pub seq: u64,
+    /// The path of the block that wrote it; null for the request itself.
+    pub by: Option<String>,
+    /// `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`.
+    pub operation: String,
+    /// The value before; null where there was none.
+    pub old: Option<Json>,
+    /// The value after; null where there is none.
+    pub new: Option<Json>,
+    /// When, in milliseconds since the epoch.
+    pub at: i64,
+}
+
+/// An event that holds a text.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct HitRow {
+    /// Its request.
+    pub request_id: String,
+    /// Its number there.
+    pub seq: u64,
+    /// The path of its block; null for the request itself.
+    pub path: Option<String>,
+    /// In what of it.
+    #[serde(rename = "where")]
+    pub place: Where,
+    /// The text around.
+    pub snippet: String,
+}

@@ -1,0 +1,35 @@
+//! What export and import answer.
+
+use serde::Serialize;
+
+/// A file that was written.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct Exported {
+    /// Where.
+    pub file: String,
+    /// `all`, `client` or `history`.
+    pub view: String,
+    /// Whose, oldest first.
+    pub requests: Vec<String>,
+    /// How many events; none for an audience.
+    pub events: u64,
+    /// How many items; none in a full export, where they are read from events.
+    pub items: u64,
+    /// The file's size.
+    pub bytes: u64,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct Imported {
+    /// False when all of it was here already, and nothing was changed.
+    pub imported: bool,
+    /// Which sessions it brings.
+    pub sessions: Vec<String>,
+    /// Which requests.
+    pub requests: Vec<String>,
+    /// How many events.
+    pub events: u64,
+}

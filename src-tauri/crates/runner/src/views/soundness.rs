@@ -1,0 +1,37 @@
+//! What a look at a whole database found.
+
+use serde::Serialize;
+
+/// Whether a database is what its events say.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct DataCheck {
+    /// Whether nothing is wrong.
+    pub ok: bool,
+    /// Requests that were looked at.
+    pub requests: u64,
+    /// Their events.
+    pub events: u64,
+    /// What is wrong.
+    pub problems: Vec<ProblemRow>,
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct ProblemRow {
+    /// The request it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// The event it is at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// What is wrong, for people.
+    pub what: String,
+}
+
+impl DataCheck {
+    pub(crate) fn new(requests: u64, events: u64, problems: Vec<ProblemRow>) -> Self {
+        DataCheck { ok: problems.is_empty(), requests, events, problems }
+    }
+}

@@ -1,0 +1,30 @@
+//! Whether a database is what its events say.
+
+use store::{OpenError, Options, Store};
+
+use super::{OpenOptions, Workspace, default_data, folder, open_fault};
+use crate::fault::Fault;
+use crate::views::{DataCheck, ProblemRow};
+
+impl Workspace {
+    /// Looks at a whole database and changes nothing in it. One that is too damaged to be opened as a
+    /// workspace is looked at too, which is why nothing else is opened first.
+    pub fn check_data(options: &OpenOptions) -> Result<DataCheck, Fault> {
+        let dir = folder(&options.dir)?;
+        let data = options.data.clone().unwrap_or_else(|| default_data(&dir));
+        let store = match Store::open(&data, Options::default()) {
+            Ok(store) => store,
+            Err(OpenError::Missing { .. }) if options.data.is_none() => return Ok(DataCheck::new(0, 0, Vec::new())),
+            Err(missing @ OpenError::Missing { .. }) => return Err(Fault::not_found(missing.to_string())),
+            Err(wrong @ (OpenError::Damaged { .. } | OpenError::NotADatabase { .. })) => {
+                let problem = ProblemRow { request_id: None, seq: None, what: wrong.to_string() };
+                return Ok(DataCheck::new(0, 0, vec![problem]));
+            }
+            Err(other) => return Err(open_fault(other)),
+        };
+        let checked = store.check().map_err(Fault::internal)?;
+        let row =
+            |problem: store::Problem| ProblemRow { request_id: problem.request, seq: problem.seq, what: problem.what };
+        Ok(DataCheck::new(checked.requests, checked.events, checked.problems.into_iter().map(row).collect()))
+    }
+}

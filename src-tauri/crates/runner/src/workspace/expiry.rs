@@ -1,0 +1,64 @@
+//! Questions that nobody answered in time: their requests go on and are told so (architecture §4).
+//!
+//! Only a process that stays looks for them; the command line goes on with a late request when it is
+//! asked to resume it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::event::{Event, EventKind, RequestStatus};
+use engine::suspension::SuspensionStatus;
+use store::{EventQuery, RequestQuery};
+
+use super::{Given, Mock, Workspace};
+use crate::fault::Fault;
+use crate::run::Running;
+use crate::world::now_ms;
+
+/// How often is looked.
+const LOOK: Duration = Duration::from_secs(1);
+
+impl Workspace {
+    /// Goes on with every suspended request that has waited too long.
+    pub fn resume_late(&self) -> Result<Vec<Running>, Fault> {
+        let query = RequestQuery { status: Some(RequestStatus::Suspended), ..RequestQuery::default() };
+        let mut running = Vec::new();
+        for row in self.store.requests(&query).map_err(Fault::internal)? {
+            if self.is_late(&row.id)? {
+                match self.resume(&row.id, &Mock::Inherit, Given::default()) {
+                    Ok(run) => running.push(run),
+                    // Somebody answered a moment ago, or its flow does not load: it waits on, as it was.
+                    Err(_) => continue,
+                }
+            }
+        }
+        Ok(running)
+    }
+
+    /// Looks for late requests from now on, for as long as the workspace lives.
+    pub fn keep_time(self: &Arc<Self>) -> Result<(), Fault> {
+        let workspace = Arc::downgrade(self);
+        std::thread::Builder::new().name("late requests".to_owned()).spawn(move || {
+            loop {
+                std::thread::sleep(LOOK);
+                let Some(workspace) = workspace.upgrade() else { return };
+                // A database that cannot be read now is read again in a second.
+                let _ = workspace.resume_late();
+            }
+        })?;
+        Ok(())
+    }
+
+    fn is_late(&self, request: &str) -> Result<bool, Fault> {
+        let query = EventQuery { kind: Some("suspended".to_owned()), ..EventQuery::default() };
+        let asked = self.store.events(request, &query).map_err(Fault::internal)?;
+        let is_over = |event: &Event| matches!(&event.kind, EventKind::Suspended(asking) if asking.is_over(now_ms()));
+        // Most wait without a limit, and their logs need not be read.
+        if !asked.iter().any(is_over) {
+            return Ok(false);
+        }
+        let (row, events) = self.log_of(request)?;
+        let asked = super::answers::questions(&row, &events);
+        Ok(asked.iter().any(|one| one.status == SuspensionStatus::Expired && one.answer.is_none()))
+    }
+}

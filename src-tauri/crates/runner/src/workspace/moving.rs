@@ -1,0 +1,202 @@
+//! Export and import: sessions and requests on their way to another machine.
+//!
+//! A full export is a request's events and the records they stand on; everything else is read from them
+//! over there as it is here. What is exported for an audience holds that audience's items and nothing
+//! that they were made from, so it cannot be imported.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind};
+use serde_json::json;
+use store::{EventQuery, ImportError, Piece, RequestQuery};
+
+use super::Workspace;
+use crate::archive::{self, Line};
+use crate::fault::Fault;
+use crate::views::{Exported, Imported, RequestRow};
+use engine::views::items::Audience;
+
+impl Workspace {
+    /// Writes a session, or one request, into a file. `All` is for another machine, `Client` and
+    /// `History` are for their audience alone.
+    pub fn export(
+        &self,
+        session: Option<&str>,
+        request: Option<&str>,
+        file: &Path,
+        view: Audience,
+    ) -> Result<Exported, Fault> {
+        let mut requests: Vec<RequestRow> = match (session, request) {
+            (_, Some(request)) => vec![self.request(request)?],
+            (Some(session), None) => {
+                self.session(session)?;
+                let query = RequestQuery { session: Some(session.to_owned()), ..RequestQuery::default() };
+                let mut rows = self.requests(query)?;
+                rows.reverse();
+                rows
+            }
+            (None, None) => return Err(Fault::invalid("name a session or a request")),
+        };
+        let (name, lines) = match view {
+            Audience::All => {
+                requests = self.with_origins(requests)?;
+                ("all", self.everything(&requests)?)
+            }
+            Audience::Client => ("client", self.shown_to(session, request, &requests, view)?),
+            Audience::History => ("history", self.shown_to(session, request, &requests, view)?),
+            Audience::Trace => {
+                return Err(Fault::invalid("--view trace cannot be exported: one of client, history, all"));
+            }
+        };
+        let count = |wanted: fn(&Line) -> bool| lines.iter().filter(|line| wanted(line)).count() as u64;
+        let (events, items) =
+            (count(|line| matches!(line, Line::Event { .. })), count(|line| matches!(line, Line::Item { .. })));
+        let bytes = archive::write(file, name, &lines)?;
+        Ok(Exported {
+            file: file.display().to_string(),
+            view: name.to_owned(),
+            requests: requests.into_iter().map(|row| row.id).collect(),
+            events,
+            items,
+            bytes,
+        })
+    }
+
+    /// A fork does not stand without the requests that it comes from, nor without those that its session
+    /// had before.
+    fn with_origins(&self, mut requests: Vec<RequestRow>) -> Result<Vec<RequestRow>, Fault> {
+        let mut at = 0;
+        while let Some(row) = requests.get(at) {
+            if let Some(from) = row.forked_from.clone() {
+                let mut origins = self.store.requests_of(&row.session_id).map_err(Fault::internal)?;
+                origins.extend(self.store.request(&from.request_id).map_err(Fault::internal)?);
+                for origin in origins {
+                    if requests.iter().all(|known| known.id != origin.id) {
+                        requests.push(self.request_row(origin));
+                    }
+                }
+            }
+            at += 1;
+        }
+        requests.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
+        Ok(requests)
+    }
+
+    fn everything(&self, requests: &[RequestRow]) -> Result<Vec<Line>, Fault> {
+        let ids: Vec<String> = requests.iter().map(|row| row.id.clone()).collect();
+        let pieces = self.store.parcel(&ids).map_err(Fault::internal)?;
+        let lines = pieces.into_iter().map(|piece| match piece {
+            Piece::Record { scope, version, state } => Line::Record { scope, version, state },
+            Piece::Event { request, event } => {
+                let Event { seq, at, path, attempt, kind } = *event;
+                Line::Event { request, seq, at, path, attempt, event: Box::new(kind) }
+            }
+        });
+        Ok(lines.collect())
+    }
+
+    /// An audience's items, and of their requests what it knows anyway.
+    fn shown_to(
+        &self,
+        session: Option<&str>,
+        request: Option<&str>,
+        requests: &[RequestRow],
+        audience: Audience,
+    ) -> Result<Vec<Line>, Fault> {
+        let items = self.items(session, request, audience, None)?;
+        let known = requests.iter().map(|row| Line::Request {
+            request: json!({
+                "id": row.id, "sessionId": row.session_id, "flow": row.flow, "action": row.action,
+                "status": row.status, "startedAt": row.started_at, "finishedAt": row.finished_at,
+            }),
+        });
+        let mut lines: Vec<Line> = known.collect();
+        lines.extend(items.into_iter().map(|item| Line::Item { item: json!(item) }));
+        Ok(lines)
+    }
+
+    /// Takes a full export in: all of it, or nothing. A file whose requests are all here as they are in
+    /// it changes nothing, and that is no failure: whoever asked has what they asked for.
+    pub fn import(&self, file: &Path) -> Result<Imported, Fault> {
+        let (label, lines) = archive::read(file)?;
+        if label.view != "all" {
+            return Err(Fault::refused(format!(
+                "{} holds what the audience \"{}\" sees, without the events it was made from; only an export with \
+                 --view all can be imported",
+                file.display(),
+                label.view
+            )));
+        }
+        let pieces: Vec<Piece> = lines.into_iter().filter_map(piece).collect();
+        let brought = Brought::of(&pieces);
+        let result = Imported {
+            imported: !self.has(&brought)?,
+            sessions: brought.sessions.clone(),
+            requests: brought.requests.keys().map(ToString::to_string).collect(),
+            events: brought.requests.values().map(|events| events.len() as u64).sum(),
+        };
+        if result.imported {
+            self.store.import(pieces).map_err(|error| match error {
+                ImportError::Store(error) => Fault::internal(error),
+                exists @ ImportError::Exists { .. } => {
+                    Fault::refused(format!("{exists} here with other content, so {} was not imported", file.display()))
+                }
+                unfit @ ImportError::Unfit(_) => {
+                    Fault::refused(format!("{} is damaged ({unfit}); nothing was imported", file.display()))
+                }
+            })?;
+        }
+        Ok(result)
+    }
+
+    /// Whether everything that a file brings is here already, event by event.
+    fn has(&self, brought: &Brought) -> Result<bool, Fault> {
+        for (request, events) in &brought.requests {
+            let mut known = self.store.events(request, &EventQuery::default()).map_err(Fault::internal)?;
+            if let Some(EventKind::RequestStarted { forked_from: Some(from), .. }) =
+                events.first().map(|event| &event.kind)
+            {
+                known.retain(|event| event.seq == 1 || event.seq > from.seq);
+            }
+            if known != *events {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// What a file brings.
+#[derive(Default)]
+struct Brought {
+    sessions: Vec<String>,
+    requests: BTreeMap<Arc<str>, Vec<Event>>,
+}
+
+impl Brought {
+    fn of(pieces: &[Piece]) -> Brought {
+        let mut brought = Brought::default();
+        for piece in pieces {
+            let Piece::Event { request, event } = piece else { continue };
+            if let EventKind::RequestStarted { session, .. } = &event.kind
+                && !brought.sessions.iter().any(|known| **known == **session)
+            {
+                brought.sessions.push(session.to_string());
+            }
+            brought.requests.entry(request.clone()).or_default().push((**event).clone());
+        }
+        brought
+    }
+}
+
+fn piece(line: Line) -> Option<Piece> {
+    match line {
+        Line::Record { scope, version, state } => Some(Piece::Record { scope, version, state }),
+        Line::Event { request, seq, at, path, attempt, event } => {
+            Some(Piece::Event { request, event: Box::new(Event { seq, at, path, attempt, kind: *event }) })
+        }
+        Line::Request { .. } | Line::Item { .. } => None,
+    }
+}

@@ -1,0 +1,29 @@
+//! Finding a text in everything that ran.
+
+use store::SearchQuery;
+
+use super::Workspace;
+use crate::fault::Fault;
+use crate::views::HitRow;
+
+impl Workspace {
+    /// Where a text stands in what was given, made, emitted, written, logged and thrown; the newest
+    /// request's places first.
+    pub fn search(&self, query: &SearchQuery) -> Result<Vec<HitRow>, Fault> {
+        if query.text.trim().is_empty() {
+            return Err(Fault::invalid("there is nothing to look for: the text is empty"));
+        }
+        if let Some(session) = &query.session {
+            self.session(session)?;
+        }
+        let hits = self.store.search(query).map_err(Fault::internal)?;
+        let row = |hit: store::Hit| HitRow {
+            request_id: hit.request.to_string(),
+            seq: hit.seq,
+            path: hit.path.map(|path| path.to_string()),
+            place: hit.place,
+            snippet: hit.snippet,
+        };
+        Ok(hits.into_iter().map(row).collect())
+    }
+}

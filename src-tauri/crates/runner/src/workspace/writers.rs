@@ -1,0 +1,98 @@
+//! Who wrote a value: the history of one place of one scope in a request.
+
+use engine::event::EventKind;
+use engine::scope::{ScopeKey, ScopeKind};
+use engine::views::place::Place;
+
+use super::Workspace;
+use crate::fault::Fault;
+use crate::views::{Json, WriteRow};
+
+/// What a scope may be called.
+const SCOPES: &str = "session, user, project (or org), request, sequencer, sequencer[PATH] or block[PATH]";
+
+/// Where to look: `session.topic`, `sequencer[root/step:plan].steps[0]`.
+struct Address {
+    kind: ScopeKind,
+    /// The path, or the id, of a sequencer or a block.
+    block: Option<String>,
+    place: Place,
+}
+
+impl Workspace {
+    /// The operations of a request that changed a place, in the order they came into force; durable
+    /// writes do so when a block's end commits them. `address` is `SCOPE.PATH`.
+    pub fn history(&self, request: &str, address: &str) -> Result<Vec<WriteRow>, Fault> {
+        let address = Address::parse(address)?;
+        self.request(request)?;
+        let mut writes = Vec::new();
+        for scope in self.store.scopes_of(request).map_err(Fault::internal)? {
+            if address.names(request, &scope) {
+                writes.extend(self.store.writes(&scope, request, &address.place).map_err(Fault::internal)?);
+            }
+        }
+        // A block that ran more than once has a state for each attempt.
+        writes.sort_by_key(|write| write.committed);
+        let row = |write: store::Write| {
+            let EventKind::StateChanged { operation, .. } = &write.event.kind else { return None };
+            Some(WriteRow {
+                seq: write.event.seq,
+                by: write.event.path.as_ref().map(ToString::to_string),
+                operation: operation.name().to_owned(),
+                old: write.old.map(Json),
+                new: write.new.map(Json),
+                at: write.event.at,
+            })
+        };
+        Ok(writes.into_iter().filter_map(row).collect())
+    }
+}
+
+impl Address {
+    fn parse(text: &str) -> Result<Address, Fault> {
+        let wrong = |what: String| Fault::invalid(format!("--path {text:?}: {what}"));
+        let end = text.find(['.', '[']).unwrap_or(text.len());
+        let (word, rest) = text.split_at(end);
+        let is_known = |kind: &ScopeKind| *kind != ScopeKind::Resource;
+        let kind = ScopeKind::parse(word)
+            .filter(is_known)
+            .ok_or_else(|| wrong(format!("\"{word}\" is not a scope; a path is SCOPE.PATH, and SCOPE is {SCOPES}")))?;
+        let (block, rest) = match kind {
+            ScopeKind::Sequencer | ScopeKind::Block if rest.starts_with('[') && !rest.starts_with("[\"") => {
+                let (inner, rest) =
+                    bracketed(rest).ok_or_else(|| wrong(format!("the bracket after {word} does not end")))?;
+                (Some(inner.to_owned()), rest)
+            }
+            ScopeKind::Sequencer => (Some("root".to_owned()), rest),
+            ScopeKind::Block => {
+                return Err(wrong("say which block, by its path: block[root/step:name].field".to_owned()));
+            }
+            _ => (None, rest),
+        };
+        let place = Place::parse(rest).map_err(wrong)?;
+        Ok(Address { kind, block, place })
+    }
+
+    fn names(&self, request: &str, scope: &ScopeKey) -> bool {
+        let Some(block) = &self.block else { return scope.kind == self.kind };
+        let inner = scope.id.strip_prefix(request).and_then(|rest| rest.strip_prefix(':')).unwrap_or(&scope.id);
+        let path = inner.rsplit_once(':').map_or(inner, |(path, _)| path);
+        scope.kind == self.kind && (block == path || **block == *scope.id)
+    }
+}
+
+/// What stands in the first bracket of a text, and what follows it. Paths have brackets themselves.
+fn bracketed(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 0_usize;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some((&text[1..at], &text[at + 1..]));
+        }
+    }
+    None
+}

@@ -1,0 +1,185 @@
+//! Whether a database is what its events say: everything that is kept for speed is made again from the
+//! events and compared, and every value is read.
+//!
+//! Nothing is repaired, and what cannot be read in one place does not keep the rest from being looked at.
+
+mod requests;
+mod scopes;
+mod sessions;
+
+use std::collections::BTreeMap;
+
+use engine::event::Seq;
+use engine::scope::ScopeKey;
+use rusqlite::Connection;
+
+use crate::error::Error;
+use crate::references::References;
+use crate::{Store, body, payload};
+
+/// More problems than anybody reads.
+const MOST: usize = 1_000;
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The request it is in, if it is in one.
+    pub request: Option<String>,
+    /// The event it is at, if it is at one.
+    pub seq: Option<Seq>,
+    /// What is wrong, for people.
+    pub what: String,
+}
+
+/// What a look at a whole database found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Requests that were looked at.
+    pub requests: u64,
+    /// Their events.
+    pub events: u64,
+    /// None where all is well.
+    pub problems: Vec<Problem>,
+}
+
+impl Checked {
+    fn add(&mut self, request: Option<&str>, seq: Option<Seq>, what: impl Into<String>) {
+        if self.problems.len() < MOST {
+            self.problems.push(Problem { request: request.map(str::to_owned), seq, what: what.into() });
+        }
+    }
+
+    /// Notes a part that could not be looked at to its end.
+    fn try_part(&mut self, part: &str, result: Result<(), Error>) {
+        if let Err(error) = result {
+            self.add(None, None, format!("{part} cannot be read to the end: {error}"));
+        }
+    }
+}
+
+/// What the events of all requests come to.
+#[derive(Default)]
+struct Sums {
+    events: i64,
+    items: i64,
+    payload_bytes: i64,
+    inline_bytes: i64,
+    sessions: BTreeMap<i64, sessions::Expected>,
+    /// The commits of every durable record.
+    commits: BTreeMap<ScopeKey, Vec<scopes::Commit>>,
+}
+
+impl Store {
+    /// Looks at everything. What is wrong is an answer, not an error.
+    pub fn check(&self) -> Result<Checked, Error> {
+        self.read(|connection| {
+            let mut checked = Checked::default();
+            let found = &mut checked;
+            let result = pages(connection, found);
+            found.try_part("the file", result);
+            let result = values(connection, found);
+            found.try_part("the table of large values", result);
+            let mut sums = Sums::default();
+            let result = requests::check(connection, found, &mut sums);
+            found.try_part("the table of requests", result);
+            let result = scopes::check_durable(connection, found, &sums.commits);
+            found.try_part("the state of sessions, users, projects and resources", result);
+            let result = sessions::check(connection, found, &sums.sessions);
+            found.try_part("the table of sessions", result);
+            let result = totals(connection, found, &sums);
+            found.try_part("the totals", result);
+            Ok(checked)
+        })
+    }
+}
+
+/// SQLite's own word, and rows that belong to nobody.
+fn pages(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
+    let mut statement = connection.prepare("PRAGMA integrity_check(100)")?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        let word: String = row.get(0)?;
+        if word != "ok" {
+            found.add(None, None, format!("the file is damaged: {word}"));
+        }
+    }
+    for (rows, sql) in [
+        ("events", "SELECT count(*) FROM event WHERE request <> 0 AND request NOT IN (SELECT n FROM request)"),
+        ("requests", "SELECT count(*) FROM request WHERE session NOT IN (SELECT n FROM session)"),
+        ("search filters", "SELECT count(*) FROM digest WHERE request NOT IN (SELECT n FROM request)"),
+        ("steps of state", "SELECT count(*) FROM change WHERE scope NOT IN (SELECT n FROM scope)"),
+        ("keyframes", "SELECT count(*) FROM keyframe WHERE scope NOT IN (SELECT n FROM scope)"),
+        ("withdrawn attempts", "SELECT count(*) FROM withdrawal WHERE scope NOT IN (SELECT n FROM scope)"),
+        ("journal entries", "SELECT count(*) FROM journal WHERE session NOT IN (SELECT n FROM session)"),
+        ("scopes", "SELECT count(*) FROM scope WHERE request NOT IN (SELECT n FROM request)"),
+    ] {
+        let count: u64 = connection.query_row(sql, (), |row| row.get(0))?;
+        if count > 0 {
+            found.add(None, None, format!("{count} {rows} belong to nothing that is there"));
+        }
+    }
+    Ok(())
+}
+
+/// Every large value is what its name says, and the values that it names are there.
+fn values(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
+    let mut statement = connection.prepare("SELECT hash, bytes FROM payload")?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        let name = match row.get::<_, [u8; 32]>(0) {
+            Ok(bytes) => blake3::Hash::from_bytes(bytes).to_hex().to_string(),
+            Err(_) => {
+                found.add(None, None, "a large value has no right name");
+                continue;
+            }
+        };
+        let text = match payload::load(connection, &name) {
+            Ok(text) => text,
+            Err(error) => {
+                found.add(None, None, error.to_string());
+                continue;
+            }
+        };
+        if blake3::hash(text.as_bytes()).to_hex().as_str() != name {
+            found.add(None, None, format!("payload {name} is not what its name says: its content has changed"));
+        } else if row.get::<_, usize>(1)? != text.len() {
+            found.add(None, None, format!("payload {name} has {} bytes, not what its row says", text.len()));
+        } else if let Err(error) = body::value(connection, &text) {
+            found.add(None, None, format!("payload {name} names what is not there: {error}"));
+        }
+    }
+    Ok(())
+}
+
+fn totals(connection: &Connection, found: &mut Checked, sums: &Sums) -> Result<(), Error> {
+    let (events, items, payload_bytes, unique): (i64, i64, i64, i64) =
+        connection.query_row("SELECT events, items, payload_bytes, unique_payload_bytes FROM total", (), |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })?;
+    let stored: i64 = connection.query_row("SELECT coalesce(sum(bytes), 0) FROM payload", (), |row| row.get(0))?;
+    for (name, told, made) in [
+        ("events", events, sums.events),
+        ("items", items, sums.items),
+        ("bytes of values", payload_bytes, sums.payload_bytes),
+    ] {
+        if told != made {
+            found.add(None, None, format!("the total of {name} is {told}; the events come to {made}"));
+        }
+    }
+    let made = sums.inline_bytes + stored;
+    // Older versions did not count values that a keyframe was the first to keep.
+    if unique > made || (unique < made && unique + kept_by_keyframes(connection)? < made) {
+        found.add(None, None, format!("the total of unique bytes of values is {unique}; the events come to {made}"));
+    }
+    Ok(())
+}
+
+fn kept_by_keyframes(connection: &Connection) -> Result<i64, Error> {
+    let mut named = References::default();
+    let mut statement = connection.prepare("SELECT body FROM keyframe")?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        named.add(connection, &row.get::<_, String>(0)?)?;
+    }
+    named.bytes(connection)
+}

@@ -1,0 +1,412 @@
+//! Requests one by one: their events without a gap, and the rows that follow from them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use engine::event::{EventKind, Recorded, RequestStatus, Seq};
+use rusqlite::Connection;
+use serde_json::Value;
+
+use super::scopes::{self, Applied, Commit, Shared};
+use super::{Checked, Sums};
+use crate::attempts::Turn;
+use crate::error::Error;
+use crate::grams::may_hold;
+use crate::{body, digest, measure, rows};
+
+/// A request's row, in the words of the table.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Row {
+    flow: String,
+    action: String,
+    user: String,
+    project: Option<String>,
+    status: String,
+    owner: String,
+    mock: Option<String>,
+    retry_of: Option<String>,
+    started_at: i64,
+    finished_at: Option<i64>,
+    error: Option<Value>,
+    claim: Option<String>,
+}
+
+/// A request while its events are read.
+struct Walk<'a> {
+    connection: &'a Connection,
+    n: i64,
+    id: &'a str,
+    last: Seq,
+    last_event: i64,
+    /// The last event that a fork has in common with the request it comes from: what those did to rows and
+    /// to state stays with that one.
+    common: Seq,
+    row: Option<Row>,
+    /// Operations on durable records.
+    operations: HashMap<Seq, Applied>,
+    /// Events that others may name: items, and what holds an input or an output.
+    items: HashSet<Seq>,
+    values: HashSet<Seq>,
+    shared: Shared,
+    filters: Vec<(Seq, Seq, Vec<u8>)>,
+}
+
+pub(super) fn check(connection: &Connection, found: &mut Checked, sums: &mut Sums) -> Result<(), Error> {
+    let mut statement = connection.prepare("SELECT n, id, session FROM request ORDER BY n")?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        let (n, id, session): (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        found.requests += 1;
+        if let Err(error) = one(connection, found, sums, (n, &id), session) {
+            found.add(Some(&id), None, format!("it cannot be read to the end: {error}"));
+        }
+    }
+    Ok(())
+}
+
+fn one(
+    connection: &Connection,
+    found: &mut Checked,
+    sums: &mut Sums,
+    (n, id): (i64, &str),
+    session: i64,
+) -> Result<(), Error> {
+    let mut walk = Walk {
+        connection,
+        n,
+        id,
+        last: 0,
+        last_event: 0,
+        common: 0,
+        row: None,
+        operations: HashMap::new(),
+        items: HashSet::new(),
+        values: HashSet::new(),
+        shared: Shared::default(),
+        filters: digest::filters(connection, n)?,
+    };
+    sums.sessions.entry(session).or_default().requests += 1;
+    let mut statement = connection.prepare_cached(
+        "SELECT e.id, e.seq, e.at, e.kind, p.text, e.attempt, e.body, e.path FROM event e
+         LEFT JOIN path p ON p.n = e.path WHERE e.request = ?1 ORDER BY e.seq",
+    )?;
+    let mut rows = statement.query((n,))?;
+    while let Some(row) = rows.next()? {
+        let (event, seq): (i64, Seq) = (row.get(0)?, row.get(1)?);
+        let (name, text): (String, String) = (row.get(3)?, row.get(6)?);
+        let path: Option<Arc<str>> = row.get(4)?;
+        found.events += 1;
+        sums.events += 1;
+        walk.number(found, event, seq);
+        if path.is_none() && row.get::<_, Option<i64>>(7)?.is_some() {
+            found.add(Some(id), Some(seq), "its path is not there");
+        }
+        let kind = match body::event(connection, &name, &text) {
+            Ok(kind) => kind,
+            Err(error) => {
+                found.add(Some(id), Some(seq), format!("the event cannot be read: {error}"));
+                continue;
+            }
+        };
+        let bytes = measure::value_bytes(&kind);
+        sums.items += rows::items(&kind);
+        sums.payload_bytes += bytes as i64;
+        sums.inline_bytes += bytes.min(text.len()) as i64;
+        let at = row.get(2)?;
+        walk.names(found, seq, &kind);
+        walk.filters(found, seq, &kind);
+        walk.follow_session(sums, session, event, at, &kind);
+        if let EventKind::RequestStarted { forked_from: Some(from), .. } = &kind {
+            walk.common = from.seq;
+        }
+        if (2..=walk.common).contains(&seq) {
+            continue;
+        }
+        walk.follow(found, seq, at, &kind);
+        walk.follow_state(found, sums, (event, seq), path.as_ref(), row.get(5)?, kind);
+    }
+    walk.end(found)
+}
+
+impl Walk<'_> {
+    fn add(&self, found: &mut Checked, seq: impl Into<Option<Seq>>, what: impl Into<String>) {
+        found.add(Some(self.id), seq.into(), what);
+    }
+
+    fn number(&mut self, found: &mut Checked, event: i64, seq: Seq) {
+        match self.last + 1 {
+            next if next == seq => {}
+            next if next + 1 == seq => self.add(found, next, "the event is missing"),
+            next => self.add(found, next, format!("the events {next} to {} are missing", seq.saturating_sub(1))),
+        }
+        if event <= self.last_event {
+            self.add(found, seq, "the event was committed before the one that it follows");
+        }
+        (self.last, self.last_event) = (seq, event);
+    }
+
+    /// Whether the earlier events that an event names are there.
+    fn names(&mut self, found: &mut Checked, seq: Seq, kind: &EventKind) {
+        let (mut named, mut item) = (None, None);
+        match kind {
+            EventKind::RequestStarted { input, .. }
+            | EventKind::InputEdited { input }
+            | EventKind::BlockInput { input } => {
+                named = Some(input);
+                self.values.insert(seq);
+            }
+            EventKind::BlockStarted { input, .. } => named = Some(input),
+            EventKind::BlockFinished { output, .. } => {
+                named = output.as_ref();
+                if output.is_some() {
+                    self.values.insert(seq);
+                }
+            }
+            EventKind::OutputEdited { output } => {
+                named = Some(output);
+                self.values.insert(seq);
+            }
+            EventKind::RequestFinished { output, .. } => named = output.as_ref(),
+            EventKind::ItemAdded { .. } => drop(self.items.insert(seq)),
+            EventKind::ItemDelta { of, .. } | EventKind::ItemUpdated { of, .. } | EventKind::ItemDone { of, .. } => {
+                item = Some(*of);
+            }
+            _ => {}
+        }
+        if let Some(Recorded::Of(of)) = named
+            && (*of >= seq || !self.values.contains(of))
+        {
+            self.add(found, seq, format!("it has the value of event {of}, which has none"));
+        }
+        if let Some(of) = item.filter(|of| !self.items.contains(of)) {
+            self.add(found, seq, format!("it goes on with the item of event {of}, which added none"));
+        }
+    }
+
+    /// Whether search can find the event.
+    fn filters(&self, found: &mut Checked, seq: Seq, kind: &EventKind) {
+        let filter = self.filters.iter().find(|(first, last, _)| (*first..=*last).contains(&seq));
+        if let Some((.., filter)) = filter
+            && !may_hold(filter, &digest::of_event(kind))
+        {
+            self.add(found, seq, "search would not find its texts: the filter over it is damaged");
+        }
+    }
+
+    fn follow_session(&self, sums: &mut Sums, n: i64, event: i64, at: i64, kind: &EventKind) {
+        let session = sums.sessions.entry(n).or_default();
+        if let EventKind::RequestStarted { session: id, flow, user, project, ephemeral, forked_from, .. } = kind {
+            // Rows are made in the order of their first events.
+            if session.last_request.is_none() {
+                session.id = id.to_string();
+                session.flow.clone_from(flow);
+                session.user = user.to_string();
+                session.project = project.as_ref().map(ToString::to_string);
+                session.ephemeral = *ephemeral;
+                session.is_fork = forked_from.is_some();
+                session.created_at = at;
+                session.updated_at = at;
+            }
+            session.last_request = Some(self.n);
+        }
+        if rows::is_of_request(kind) || rows::items(kind) > 0 {
+            session.updated_at = session.updated_at.max(at);
+        }
+        session.items += rows::items(kind);
+        if matches!(kind, EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. }) {
+            session.notes.insert(event);
+        }
+        if let EventKind::MetadataSet { metadata } = kind
+            && let Some(title) = metadata.get("title").and_then(Value::as_str)
+            && event > session.titled
+        {
+            (session.title, session.titled) = (Some(title.to_owned()), event);
+        }
+    }
+
+    fn follow(&mut self, found: &mut Checked, seq: Seq, at: i64, kind: &EventKind) {
+        if let EventKind::RequestStarted { flow, action, user, project, mock, retry_of, owner, claim, .. } = kind {
+            if seq != 1 {
+                self.add(found, seq, "the request begins again");
+            }
+            self.row = Some(Row {
+                flow: flow.clone(),
+                action: action.clone(),
+                user: user.to_string(),
+                project: project.as_ref().map(ToString::to_string),
+                status: RequestStatus::InProgress.as_str().to_owned(),
+                owner: owner.clone(),
+                mock: mock.clone(),
+                retry_of: retry_of.clone(),
+                started_at: at,
+                finished_at: None,
+                error: None,
+                claim: claim.as_ref().map(|claim| claim.key.to_string()),
+            });
+            return;
+        }
+        let Some(row) = &mut self.row else {
+            if seq == 1 {
+                self.add(
+                    found,
+                    seq,
+                    format!("the request does not begin with request_started but with {}", kind.name()),
+                );
+            }
+            return;
+        };
+        let (status, error) = match kind {
+            EventKind::RequestStatus { status } => (*status, None),
+            EventKind::RequestFinished { status, error, .. } => (*status, error.as_ref()),
+            EventKind::RequestResumed { owner, mock, .. } => {
+                row.owner.clone_from(owner);
+                row.mock.clone_from(mock);
+                (RequestStatus::InProgress, None)
+            }
+            _ => return,
+        };
+        row.status = status.as_str().to_owned();
+        row.finished_at = status.is_terminal().then_some(at);
+        row.error = error.and_then(|error| serde_json::to_value(error).ok());
+    }
+
+    fn follow_state(
+        &mut self,
+        found: &mut Checked,
+        sums: &mut Sums,
+        (event, seq): (i64, Seq),
+        path: Option<&Arc<str>>,
+        attempt: u32,
+        kind: EventKind,
+    ) {
+        for commit in kind.commits() {
+            let mut changed = 0;
+            for operation in &commit.operations {
+                match self.operations.get(operation) {
+                    Some(Applied { scope, is_change, .. }) if *scope == commit.scope => {
+                        changed += u64::from(*is_change)
+                    }
+                    _ => self.add(
+                        found,
+                        seq,
+                        format!("it commits event {operation}, which is no write to {}", commit.scope),
+                    ),
+                }
+            }
+            if commit.version != commit.from + changed {
+                let (from, version) = (commit.from, commit.version);
+                let what =
+                    format!("it takes {} from version {from} to {version} by {changed} operations", commit.scope);
+                self.add(found, seq, what);
+            }
+            sums.commits.entry(commit.scope.clone()).or_default().push(Commit {
+                event,
+                request: self.id.into(),
+                n: self.n,
+                seq,
+                from: commit.from,
+                version: commit.version,
+                operations: commit.operations.clone(),
+            });
+        }
+        let turn = Turn::of(&kind);
+        match kind {
+            EventKind::StateInitialized { ref scope, .. } | EventKind::StateChanged { ref scope, .. }
+                if scope.kind.is_durable() =>
+            {
+                let is_change = matches!(kind, EventKind::StateChanged { .. });
+                self.operations.insert(seq, Applied { scope: scope.clone(), is_change });
+            }
+            EventKind::StateInitialized { .. } | EventKind::StateChanged { .. } => {
+                self.shared.step(event, seq, path, attempt, kind);
+            }
+            _ => {}
+        }
+        self.shared.follow(event, path, attempt, turn);
+    }
+
+    fn end(mut self, found: &mut Checked) -> Result<(), Error> {
+        let Some(made) = self.row.take() else {
+            if self.last == 0 {
+                self.add(found, None, "the request has no events");
+            }
+            return Ok(());
+        };
+        let told = read(self.connection, self.n)?;
+        let differences = [
+            ("flow", told.flow != made.flow, format!("{:?}", told.flow), format!("{:?}", made.flow)),
+            ("action", told.action != made.action, format!("{:?}", told.action), format!("{:?}", made.action)),
+            ("user", told.user != made.user, format!("{:?}", told.user), format!("{:?}", made.user)),
+            ("project", told.project != made.project, format!("{:?}", told.project), format!("{:?}", made.project)),
+            ("status", told.status != made.status, told.status.clone(), made.status.clone()),
+            ("owner", told.owner != made.owner, told.owner.clone(), made.owner.clone()),
+            ("mock script", told.mock != made.mock, format!("{:?}", told.mock), format!("{:?}", made.mock)),
+            ("origin", told.retry_of != made.retry_of, format!("{:?}", told.retry_of), format!("{:?}", made.retry_of)),
+            ("beginning", told.started_at != made.started_at, told.started_at.to_string(), made.started_at.to_string()),
+            (
+                "end",
+                told.finished_at != made.finished_at,
+                format!("{:?}", told.finished_at),
+                format!("{:?}", made.finished_at),
+            ),
+            ("error", told.error != made.error, format!("{:?}", told.error), format!("{:?}", made.error)),
+            ("claim", told.claim != made.claim, format!("{:?}", told.claim), format!("{:?}", made.claim)),
+        ];
+        for (field, differs, told, made) in differences {
+            if differs {
+                self.add(found, None, format!("its {field} is {told}; its events say {made}"));
+            }
+        }
+        self.coverage(found)?;
+        scopes::check_shared(self.connection, found, (self.n, self.id), &self.shared)
+    }
+
+    /// Whether every event is covered by one filter, or by the tail.
+    fn coverage(&self, found: &mut Checked) -> Result<(), Error> {
+        let mut next = 1;
+        for (first, last, _) in &self.filters {
+            if *first != next || last < first {
+                self.add(found, next, format!("search has filters up to event {} and then from {first}", next - 1));
+            }
+            next = last + 1;
+        }
+        let tail: Option<Seq> = self
+            .connection
+            .prepare_cached("SELECT tail FROM request WHERE n = ?1")?
+            .query_row((self.n,), |row| row.get(0))?;
+        let is_right = match tail {
+            Some(tail) => tail == next,
+            None => next == self.last + 1,
+        };
+        if !is_right {
+            self.add(found, next, "search does not look at the events from here on");
+        }
+        Ok(())
+    }
+}
+
+fn read(connection: &Connection, n: i64) -> Result<Row, Error> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT flow, action, user, project, status, owner, mock, retry_of, started_at, finished_at, error, claim
+             FROM request WHERE n = ?1",
+        )?
+        .query_row((n,), |row| {
+            let error: Option<String> = row.get(10)?;
+            Ok(Row {
+                flow: row.get(0)?,
+                action: row.get(1)?,
+                user: row.get(2)?,
+                project: row.get(3)?,
+                status: row.get(4)?,
+                owner: row.get(5)?,
+                mock: row.get(6)?,
+                retry_of: row.get(7)?,
+                started_at: row.get(8)?,
+                finished_at: row.get(9)?,
+                // What is no JSON is at least not the same.
+                error: error.map(|text| serde_json::from_str(&text).unwrap_or(Value::String(text))),
+                claim: row.get(11)?,
+            })
+        })?)
+}

@@ -1,0 +1,369 @@
+//! Scopes one by one: the steps that the events come to, applied here on their own, against the rows that
+//! readers take states from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use engine::event::{EventKind, Seq};
+use engine::operation::equal;
+use engine::scope::{ScopeKey, ScopeKind};
+use engine::state::State;
+use engine::transaction::fill;
+use rusqlite::Connection;
+use serde_json::Value;
+
+use super::Checked;
+use crate::attempts::{Attempt, Attempts, Turn};
+use crate::error::Error;
+use crate::{body, states};
+
+/// An operation on a durable record, until a commit names it.
+pub(super) struct Applied {
+    pub(super) scope: ScopeKey,
+    /// Whether it counts as a version; first values do not.
+    pub(super) is_change: bool,
+}
+
+/// A commit of one durable record.
+pub(super) struct Commit {
+    pub(super) event: i64,
+    pub(super) request: Arc<str>,
+    pub(super) n: i64,
+    pub(super) seq: Seq,
+    pub(super) from: u64,
+    pub(super) version: u64,
+    pub(super) operations: Vec<Seq>,
+}
+
+/// The shared memory of one request.
+#[derive(Default)]
+pub(super) struct Shared {
+    scopes: Vec<(ScopeKey, Vec<Step>)>,
+    attempts: Attempts,
+    withdrawn: Vec<(i64, Withdrawn)>,
+}
+
+struct Step {
+    event: i64,
+    seq: Seq,
+    attempt: Option<Attempt>,
+    version: u64,
+    kind: EventKind,
+}
+
+/// A row of `withdrawal`: event, path, attempt, first write.
+type Withdrawn = (i64, Arc<str>, u32, i64);
+/// A row of `change`: event, version, operations.
+type Change = (i64, u64, Option<String>);
+
+impl Shared {
+    /// Takes a write.
+    pub(super) fn step(&mut self, event: i64, seq: Seq, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) {
+        let (EventKind::StateInitialized { scope, .. } | EventKind::StateChanged { scope, .. }) = &kind else { return };
+        let at = match self.scopes.iter().position(|(key, _)| key == scope) {
+            Some(at) => at,
+            None => {
+                self.scopes.push((scope.clone(), Vec::new()));
+                self.scopes.len() - 1
+            }
+        };
+        let steps = &mut self.scopes[at].1;
+        let version = match &kind {
+            EventKind::StateChanged { version, .. } => {
+                self.attempts.wrote(path, attempt, (at as i64, event));
+                *version
+            }
+            _ => steps.last().map_or(0, |step| step.version),
+        };
+        let attempt = path.map(|path| (path.clone(), attempt));
+        steps.push(Step { event, seq, attempt, version, kind });
+    }
+
+    /// Takes any event, after its writes.
+    pub(super) fn follow(&mut self, event: i64, path: Option<&Arc<str>>, attempt: u32, turn: Turn) {
+        for gone in self.attempts.follow(path, attempt, turn) {
+            let (path, attempt) = gone.attempt;
+            let rows = gone.writes.into_iter().map(|(scope, first)| (scope, (event, path.clone(), attempt, first)));
+            self.withdrawn.extend(rows);
+        }
+    }
+}
+
+/// The scopes of one request.
+pub(super) fn check_shared(
+    connection: &Connection,
+    found: &mut Checked,
+    (n, id): (i64, &str),
+    shared: &Shared,
+) -> Result<(), Error> {
+    let mut known = BTreeSet::new();
+    for (at, (key, steps)) in shared.scopes.iter().enumerate() {
+        known.insert((key.kind.as_str().to_owned(), key.id.to_string()));
+        let made: Vec<Change> = steps.iter().map(|step| (step.event, step.version, None)).collect();
+        let withdrawn: BTreeSet<Withdrawn> =
+            shared.withdrawn.iter().filter(|(scope, _)| *scope == at as i64).map(|(_, row)| row.clone()).collect();
+        let seqs: BTreeMap<i64, (Arc<str>, Seq)> =
+            steps.iter().map(|step| (step.event, (Arc::from(id), step.seq))).collect();
+        let Some(rows) = Rows::read(connection, found, key, Some(n))? else { continue };
+        rows.compare(found, key, &made, &seqs);
+        if withdrawals(connection, rows.scope)? != withdrawn {
+            found.add(Some(id), None, format!("{key}: the rows of withdrawn attempts are not what its events say"));
+        }
+        // The state just after an event: what was withdrawn by then left out.
+        let fold = |until: i64| {
+            let gone: BTreeSet<(&Arc<str>, u32)> =
+                withdrawn.iter().filter(|row| row.0 <= until).map(|row| (&row.1, row.2)).collect();
+            let mut state = State::default();
+            let mut version = 0;
+            for step in steps.iter().take_while(|step| step.event <= until) {
+                let is_gone = step.attempt.as_ref().is_some_and(|(path, attempt)| gone.contains(&(path, *attempt)));
+                if !is_gone {
+                    apply(&mut state, &step.kind);
+                    version = step.version;
+                }
+            }
+            (version, state)
+        };
+        for keyframe in &rows.keyframes {
+            let (version, state) = fold(keyframe.event);
+            let at = seqs.get(&keyframe.event);
+            keyframe.compare(connection, found, key, at, version, &state);
+        }
+        let (version, state) = fold(i64::MAX);
+        rows.compare_newest(connection, found, key, version, &state);
+    }
+    let mut statement = connection.prepare_cached("SELECT kind, id FROM scope WHERE request = ?1")?;
+    let mut rows = statement.query((n,))?;
+    while let Some(row) = rows.next()? {
+        let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
+        if !known.contains(&(kind.clone(), name.clone())) {
+            found.add(Some(id), None, format!("{kind}:{name} has a row, and no event ever wrote it"));
+        }
+    }
+    Ok(())
+}
+
+/// The records that outlive requests.
+pub(super) fn check_durable(
+    connection: &Connection,
+    found: &mut Checked,
+    commits: &BTreeMap<ScopeKey, Vec<Commit>>,
+) -> Result<(), Error> {
+    let mut keys: BTreeSet<ScopeKey> = commits.keys().cloned().collect();
+    let mut statement = connection.prepare("SELECT kind, id FROM scope WHERE request IS NULL")?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        let (kind, id): (String, String) = (row.get(0)?, row.get(1)?);
+        match ScopeKind::parse(&kind) {
+            Some(kind) => drop(keys.insert(ScopeKey::new(kind, id))),
+            None => found.add(None, None, format!("\"{kind}\" is not a scope")),
+        }
+    }
+    let empty = Vec::new();
+    for key in keys {
+        let result = durable(connection, found, &key, commits.get(&key).unwrap_or(&empty));
+        if let Err(error) = result {
+            found.add(None, None, format!("{key} cannot be read to the end: {error}"));
+        }
+    }
+    Ok(())
+}
+
+fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits: &[Commit]) -> Result<(), Error> {
+    let mut commits: Vec<&Commit> = commits.iter().collect();
+    commits.sort_by_key(|commit| commit.event);
+    let made: Vec<Change> = commits
+        .iter()
+        .map(|commit| (commit.event, commit.version, Some(states::write_operations(commit.seq, &commit.operations))))
+        .collect();
+    let seqs: BTreeMap<i64, (Arc<str>, Seq)> =
+        commits.iter().map(|commit| (commit.event, (commit.request.clone(), commit.seq))).collect();
+    let Some(rows) = Rows::read(connection, found, key, None)? else { return Ok(()) };
+    rows.compare(found, key, &made, &seqs);
+    let (mut version, mut state) = (0, State::default());
+    let mut keyframes = rows.keyframes.iter().peekable();
+    let mut one = connection.prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq = ?2")?;
+    for commit in commits {
+        while let Some(keyframe) = keyframes.next_if(|keyframe| keyframe.event < commit.event) {
+            keyframe.follow(connection, found, key, None, (&mut version, &mut state))?;
+        }
+        if commit.from != version {
+            let what = format!("it commits {key} from version {}, which is at version {version}", commit.from);
+            found.add(Some(&commit.request), Some(commit.seq), what);
+        }
+        for operation in &commit.operations {
+            let mut found = one.query((commit.n, operation))?;
+            // What is missing or no operation is told where its request is looked at.
+            if let Some(row) = found.next()?
+                && let Ok(kind) = body::event(connection, &row.get::<_, String>(0)?, &row.get::<_, String>(1)?)
+            {
+                apply(&mut state, &kind);
+            }
+        }
+        version = commit.version;
+        while let Some(keyframe) = keyframes.next_if(|keyframe| keyframe.event == commit.event) {
+            keyframe.follow(connection, found, key, seqs.get(&commit.event), (&mut version, &mut state))?;
+        }
+    }
+    for keyframe in keyframes {
+        keyframe.follow(connection, found, key, None, (&mut version, &mut state))?;
+    }
+    rows.compare_newest(connection, found, key, version, &state);
+    Ok(())
+}
+
+fn apply(state: &mut State, kind: &EventKind) {
+    match kind {
+        EventKind::StateChanged { operation, .. } => drop(operation.apply(state)),
+        EventKind::StateInitialized { state: Value::Object(fields), .. } => fill(state, fields),
+        _ => {}
+    }
+}
+
+/// What the tables say of a scope.
+struct Rows {
+    scope: i64,
+    version: u64,
+    last: i64,
+    changes: Vec<Change>,
+    keyframes: Vec<Keyframe>,
+}
+
+struct Keyframe {
+    event: i64,
+    version: u64,
+    body: String,
+    stands_in: bool,
+}
+
+impl Rows {
+    fn read(
+        connection: &Connection,
+        found: &mut Checked,
+        key: &ScopeKey,
+        request: Option<i64>,
+    ) -> Result<Option<Rows>, Error> {
+        let mut statement =
+            connection.prepare_cached("SELECT n, request, version, last FROM scope WHERE kind = ?1 AND id = ?2")?;
+        let mut rows = statement.query((key.kind.as_str(), &*key.id))?;
+        let Some(row) = rows.next()? else {
+            found.add(None, None, format!("{key} was written, and has no row"));
+            return Ok(None);
+        };
+        let scope: i64 = row.get(0)?;
+        if row.get::<_, Option<i64>>(1)? != request {
+            found.add(None, None, format!("{key}: its row belongs to another request"));
+        }
+        let mut changes = connection
+            .prepare_cached("SELECT event, version, operations FROM change WHERE scope = ?1 ORDER BY event")?;
+        let changes = changes.query_map((scope,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let mut keyframes = connection.prepare_cached(
+            // What an import brought is the truth as well, at a mark of no request.
+            "SELECT k.event, k.version, k.body,
+                 k.stands_in OR EXISTS (SELECT 1 FROM event e WHERE e.id = k.event AND e.request = 0)
+                 FROM keyframe k WHERE k.scope = ?1 ORDER BY k.event",
+        )?;
+        let keyframes = keyframes.query_map((scope,), |row| {
+            Ok(Keyframe { event: row.get(0)?, version: row.get(1)?, body: row.get(2)?, stands_in: row.get(3)? })
+        })?;
+        Ok(Some(Rows {
+            scope,
+            version: row.get(2)?,
+            last: row.get(3)?,
+            changes: changes.collect::<Result<_, _>>()?,
+            keyframes: keyframes.collect::<Result<_, _>>()?,
+        }))
+    }
+
+    /// Steps that the rows have and the events have not, or the other way round.
+    fn compare(&self, found: &mut Checked, key: &ScopeKey, made: &[Change], seqs: &BTreeMap<i64, (Arc<str>, Seq)>) {
+        let (told, made): (BTreeSet<&Change>, BTreeSet<&Change>) =
+            (self.changes.iter().collect(), made.iter().collect());
+        for change in told.symmetric_difference(&made) {
+            let at = seqs.get(&change.0);
+            let what = match told.contains(change) {
+                true => format!("{key} has a step to version {} that its events do not say", change.1),
+                false => format!("{key} lacks the step to version {} that its events say", change.1),
+            };
+            found.add(at.map(|(id, _)| &**id), at.map(|(_, seq)| *seq), what);
+        }
+        let stand_in = self.keyframes.iter().filter(|keyframe| keyframe.stands_in).map(|keyframe| keyframe.event).max();
+        let last = made.iter().map(|change| change.0).max().max(stand_in);
+        if last != Some(self.last) {
+            found.add(None, None, format!("{key}: its row names event {} as its newest, not {last:?}", self.last));
+        }
+    }
+
+    fn compare_newest(&self, connection: &Connection, found: &mut Checked, key: &ScopeKey, version: u64, made: &State) {
+        let newest = self.changes.last().map_or(version, |change| change.1.max(version));
+        if self.version != newest && self.version != version {
+            found.add(None, None, format!("{key}: its row has version {}; its events come to {version}", self.version));
+        }
+        match states::at(connection, self.scope, i64::MAX) {
+            Ok(record) if record.version == version && equal(&record.state.to_json(), &made.to_json()) => {}
+            Ok(record) => found.add(
+                None,
+                None,
+                format!(
+                    "{key}: its state is read as {} at version {}; its events come to {} at version {version}",
+                    record.state.to_json(),
+                    record.version,
+                    made.to_json()
+                ),
+            ),
+            Err(error) => found.add(None, None, format!("{key}: its state cannot be read: {error}")),
+        }
+    }
+}
+
+impl Keyframe {
+    /// Compares, or begins anew from what stands in for deleted events.
+    fn follow(
+        &self,
+        connection: &Connection,
+        found: &mut Checked,
+        key: &ScopeKey,
+        at: Option<&(Arc<str>, Seq)>,
+        (version, state): (&mut u64, &mut State),
+    ) -> Result<(), Error> {
+        if !self.stands_in {
+            if at.is_none() {
+                found.add(None, None, format!("{key} has a keyframe where it has no step"));
+            } else {
+                self.compare(connection, found, key, at, *version, state);
+            }
+            return Ok(());
+        }
+        *version = self.version;
+        match body::value(connection, &self.body)? {
+            Value::Object(fields) => *state = State::from(fields),
+            _ => found.add(None, None, format!("{key}: a keyframe is not an object")),
+        }
+        Ok(())
+    }
+
+    fn compare(
+        &self,
+        connection: &Connection,
+        found: &mut Checked,
+        key: &ScopeKey,
+        at: Option<&(Arc<str>, Seq)>,
+        version: u64,
+        made: &State,
+    ) {
+        let what = match body::value(connection, &self.body) {
+            Ok(state) if self.version == version && equal(&state, &made.to_json()) => return,
+            Ok(_) => format!("the keyframe of {key} at version {} is not what its events come to", self.version),
+            Err(error) => format!("the keyframe of {key} at version {} cannot be read: {error}", self.version),
+        };
+        found.add(at.map(|(id, _)| &**id), at.map(|(_, seq)| *seq), what);
+    }
+}
+
+fn withdrawals(connection: &Connection, scope: i64) -> Result<BTreeSet<Withdrawn>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT w.event, p.text, w.attempt, w.first FROM withdrawal w JOIN path p ON p.n = w.path WHERE w.scope = ?1",
+    )?;
+    let rows = statement.query_map((scope,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,139 @@
+//! The writer's side of search: what the events of a request hold, a filter for every run of them.
+//!
+//! A run ends when it is long or its filter is full, and with the request. Events that no filter covers
+//! yet are the tail of their request, which search reads whole; it is never long.
+
+use std::collections::HashMap;
+
+use engine::event::{EventKind, Seq};
+use engine::views::search::texts;
+use rusqlite::Connection;
+
+use crate::error::Error;
+use crate::events;
+use crate::grams::{Grams, each_gram};
+
+/// Events that one filter covers, at the most: what a wrong guess costs.
+const RUN: u64 = 64;
+/// How much of an item's text is remembered, in letters, so that words which a model spoke in pieces are
+/// found whole.
+const SPOKEN: usize = 256;
+
+/// The numbers of an event's texts, each once.
+pub(crate) fn of_event(kind: &EventKind) -> Vec<u16> {
+    let mut found = Vec::new();
+    texts(kind, &mut |_, text| each_gram(text, |gram| found.push(gram)));
+    // Large values repeat themselves.
+    if found.len() > 4_096 {
+        let mut set = Grams::default();
+        found.drain(..).for_each(|gram| set.add(gram));
+        found.extend(set.iter());
+    }
+    found
+}
+
+/// The tail of a request.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    first: Seq,
+    events: u64,
+    grams: Grams,
+    /// The end of what was said of every item in progress.
+    spoken: HashMap<Seq, String>,
+    /// Whether the request's row tells of a tail.
+    is_told: bool,
+}
+
+impl Tail {
+    /// Of a request that begins.
+    pub(crate) fn new() -> Tail {
+        Tail::from(1, true)
+    }
+
+    fn from(first: Seq, is_told: bool) -> Tail {
+        Tail { first, events: 0, grams: Grams::default(), spoken: HashMap::new(), is_told }
+    }
+
+    /// Of a request whose last event is `last`, read again.
+    pub(crate) fn load(connection: &Connection, request: i64, last: Seq) -> Result<Tail, Error> {
+        let first: Option<Seq> = connection
+            .prepare_cached("SELECT tail FROM request WHERE n = ?1")?
+            .query_row((request,), |row| row.get(0))?;
+        let Some(first) = first else { return Ok(Tail::from(last + 1, false)) };
+        let mut tail = Tail::from(first, true);
+        for event in events::since(connection, request, first)? {
+            tail.follow(connection, request, event.seq, &event.kind, &of_event(&event.kind))?;
+        }
+        Ok(tail)
+    }
+
+    /// Takes the next event.
+    pub(crate) fn follow(
+        &mut self,
+        connection: &Connection,
+        request: i64,
+        seq: Seq,
+        kind: &EventKind,
+        grams: &[u16],
+    ) -> Result<(), Error> {
+        if !self.is_told {
+            tell(connection, request, Some(self.first))?;
+            self.is_told = true;
+        }
+        self.events += 1;
+        grams.iter().for_each(|gram| self.grams.add(*gram));
+        self.hear(kind);
+        if self.events >= RUN || self.grams.is_full() {
+            self.cover(connection, request, seq)?;
+            tell(connection, request, Some(self.first))?;
+        }
+        Ok(())
+    }
+
+    /// Covers what is left when a request writes no more for now.
+    pub(crate) fn end(&mut self, connection: &Connection, request: i64, last: Seq) -> Result<(), Error> {
+        if self.events > 0 {
+            self.cover(connection, request, last)?;
+        }
+        self.is_told = false;
+        tell(connection, request, None)
+    }
+
+    fn cover(&mut self, connection: &Connection, request: i64, last: Seq) -> Result<(), Error> {
+        connection
+            .prepare_cached("INSERT INTO digest (request, first, last, grams) VALUES (?1, ?2, ?3, ?4)")?
+            .execute((request, self.first, last, self.grams.filter()))?;
+        let spoken = std::mem::take(&mut self.spoken);
+        *self = Tail { spoken, ..Tail::from(last + 1, true) };
+        Ok(())
+    }
+
+    /// Joins a piece of an item's text with what was said before it.
+    fn hear(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::ItemDelta { of, text } => {
+                let spoken = self.spoken.entry(*of).or_default();
+                spoken.push_str(text);
+                each_gram(spoken, |gram| self.grams.add(gram));
+                if let Some((cut, _)) = spoken.char_indices().rev().nth(SPOKEN - 1) {
+                    spoken.drain(..cut);
+                }
+            }
+            EventKind::ItemDone { of, .. } => drop(self.spoken.remove(of)),
+            _ => {}
+        }
+    }
+}
+
+fn tell(connection: &Connection, request: i64, tail: Option<Seq>) -> Result<(), Error> {
+    connection.prepare_cached("UPDATE request SET tail = ?2 WHERE n = ?1")?.execute((request, tail))?;
+    Ok(())
+}
+
+/// The filters of a request: the first and the last event that each covers.
+pub(crate) fn filters(connection: &Connection, request: i64) -> Result<Vec<(Seq, Seq, Vec<u8>)>, Error> {
+    let mut statement =
+        connection.prepare_cached("SELECT first, last, grams FROM digest WHERE request = ?1 ORDER BY first")?;
+    let rows = statement.query_map((request,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,90 @@
+//! Search finds what any process wrote at any time, and reads little to find it.
+
+use engine::event::{EventKind, Outcome, RequestStatus};
+use engine::log::Durability;
+use serde_json::json;
+use store::{SearchQuery, Store};
+
+use crate::support::*;
+
+fn hits(store: &Store, text: &str) -> Vec<(String, u64)> {
+    let query = SearchQuery { text: text.to_owned(), ..SearchQuery::default() };
+    store.search(&query).unwrap().into_iter().map(|hit| (hit.request.to_string(), hit.seq)).collect()
+}
+
+fn found(rows: &[(&str, u64)]) -> Vec<(String, u64)> {
+    rows.iter().map(|(id, seq)| ((*id).to_owned(), *seq)).collect()
+}
+
+fn filters(bed: &Bed) -> Vec<(i64, i64)> {
+    let connection = rusqlite::Connection::open(bed.store.path()).unwrap();
+    let mut statement = connection.prepare("SELECT first, last FROM digest ORDER BY request, first").unwrap();
+    statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+/// A request that ended, was left by its process, is taken up again and ends again.
+#[test]
+fn every_event_is_covered_once_however_often_a_request_goes_on() {
+    let bed = bed();
+    let mut request = Request::begin(&bed, "r1");
+    request.append((0..100).map(|n| note(format!("first part {n}."))).collect(), Durability::Committed).unwrap();
+    assert_eq!(filters(&bed), [(1, 64)]);
+    assert_eq!(hits(&bed, "part 99."), found(&[("r1", 101)]), "not covered yet");
+    request.commit(finished(RequestStatus::Failed)).unwrap();
+    assert_eq!(filters(&bed), [(1, 64), (65, 102)]);
+    let other = open_in(&bed.folder);
+    let mut again = Request { store: &other, id: "r1".to_owned(), last: request.last };
+    let resumed = EventKind::RequestResumed { owner: "p2".to_owned(), code_hash: "c".to_owned(), mock: None };
+    again.append(vec![resumed, note("second part")], Durability::Committed).unwrap();
+    assert_eq!(hits(&bed, "SECOND part"), found(&[("r1", 104)]));
+    // A third process reads again what the second left uncovered.
+    let left = again.last;
+    drop(other);
+    let third = open_in(&bed.folder);
+    let mut last = Request { store: &third, id: "r1".to_owned(), last: left };
+    last.append((0..70).map(|n| note(format!("third part {n}."))).collect(), Durability::Committed).unwrap();
+    last.finish();
+    assert_eq!(filters(&bed), [(1, 64), (65, 102), (103, 166), (167, 175)]);
+    assert_eq!(hits(&bed, "second part"), found(&[("r1", 104)]));
+    assert_eq!(hits(&bed, "part 69."), found(&[("r1", 71), ("r1", 174)]));
+}
+
+#[test]
+fn values_of_any_size_are_found() {
+    let bed = bed();
+    let mut request = Request::begin(&bed, "r1");
+    let noise = Chance(1).noise(400_000);
+    let list: Vec<_> = (0..3_000).map(|n| json!({ "entry": format!("number {n}") })).collect();
+    let mark = json!({ "$payload": "not a payload" });
+    for output in [json!({ "noise": noise }), json!(list), mark] {
+        request.commit_at("root", 0, block_started("b"));
+        request.commit_at("root", 0, block_finished(Outcome::Completed, Some(output)));
+    }
+    assert_eq!(hits(&bed, &noise[200_000..200_100]), found(&[("r1", 3)]));
+    assert_eq!(hits(&bed, "number 1729\""), found(&[("r1", 5)]));
+    assert_eq!(hits(&bed, "NOT A payload"), found(&[("r1", 7)]));
+    assert_eq!(hits(&bed, "$parts"), found(&[]), "our own marks are no text of a flow");
+}
+
+/// What a text's filters let through is all that is read.
+#[test]
+fn a_rare_text_is_found_among_many_events_at_once() {
+    let bed = bed();
+    let mut chance = Chance(2);
+    for n in 0..40 {
+        let mut request = Request::begin(&bed, &format!("r{n}"));
+        let notes = (0..500).map(|_| note(chance.noise(60))).collect();
+        request.append(notes, Durability::Committed).unwrap();
+        if n == 20 {
+            request.commit(note("a needle in a haystack")).unwrap();
+        }
+        request.finish();
+    }
+    let one = std::time::Instant::now();
+    assert_eq!(hits(&bed, "needle in").len(), 1);
+    let filtered = one.elapsed();
+    let all = std::time::Instant::now();
+    assert_eq!(hits(&bed, "zz").len(), 0, "too short for filters: all is read");
+    println!("{filtered:?} by filters, {:?} without", all.elapsed());
+    assert!(filtered * 2 < all.elapsed(), "{filtered:?} of {:?}", all.elapsed());
+}

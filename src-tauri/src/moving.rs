@@ -1,0 +1,31 @@
+//! The commands that carry sessions and requests from one machine to another: `export`, `import`.
+
+use std::path::Path;
+
+use runner::{Fault, Workspace};
+use serde_json::json;
+
+use crate::cli::Outcome;
+use crate::cli::args::Export;
+
+/// `flowglass export`.
+pub(crate) fn export(workspace: &Workspace, export: Export) -> Result<Outcome, Fault> {
+    let Export { session, request, out, view } = export;
+    let done = workspace.export(session.as_deref(), request.as_deref(), &out, view)?;
+    let what = match done.view.as_str() {
+        "all" => format!("{} events", done.events),
+        audience => format!("{} items that {audience} sees", done.items),
+    };
+    let text = format!("{}: {} requests, {what}, {} bytes\n", done.file, done.requests.len(), done.bytes);
+    Ok(Outcome::done(json!(done), text))
+}
+
+/// `flowglass import`.
+pub(crate) fn import(workspace: &Workspace, file: &Path) -> Result<Outcome, Fault> {
+    let done = workspace.import(file)?;
+    let text = match done.imported {
+        true => format!("{} requests, {} events\n", done.requests.len(), done.events),
+        false => "all of it is here already\n".to_owned(),
+    };
+    Ok(Outcome::done(json!(done), text))
+}

@@ -1,0 +1,46 @@
+//! What was found in logs, for people: who wrote a value, and where a text stands.
+
+use runner::{HitRow, Json, WriteRow};
+
+use super::{cut, short, table, time};
+
+/// One write a line: what the value was, and what it became.
+pub(crate) fn writes(writes: &[WriteRow]) -> String {
+    if writes.is_empty() {
+        return "nobody wrote it in this request\n".to_owned();
+    }
+    let value = |value: &Option<Json>| value.as_ref().map_or("(nothing)".to_owned(), |value| short(&value.0));
+    let rows: Vec<_> = writes
+        .iter()
+        .map(|write| {
+            vec![
+                write.seq.to_string(),
+                time(write.at),
+                write.by.clone().unwrap_or_else(|| "(the request)".to_owned()),
+                write.operation.clone(),
+                format!("{} → {}", value(&write.old), value(&write.new)),
+            ]
+        })
+        .collect();
+    table(&["SEQ", "AT (UTC)", "BY", "OPERATION", "VALUE"], &rows)
+}
+
+/// One hit a line.
+pub(crate) fn hits(hits: &[HitRow]) -> String {
+    if hits.is_empty() {
+        return "nothing found\n".to_owned();
+    }
+    let rows: Vec<_> = hits
+        .iter()
+        .map(|hit| {
+            vec![
+                hit.request_id.clone(),
+                hit.seq.to_string(),
+                hit.place.as_str().to_owned(),
+                hit.path.clone().unwrap_or_default(),
+                cut(&hit.snippet),
+            ]
+        })
+        .collect();
+    table(&["REQUEST", "SEQ", "WHERE", "PATH", "TEXT"], &rows)
+}

@@ -1,0 +1,26 @@
+//! What a look at a whole database found, for people.
+
+use std::fmt::Write as _;
+
+use runner::DataCheck;
+
+/// One problem a line, and how much was looked at.
+pub(crate) fn data_check(checked: &DataCheck) -> String {
+    let mut text = String::new();
+    for problem in &checked.problems {
+        let place = match (&problem.request_id, problem.seq) {
+            (Some(request), Some(seq)) => format!("{request} at event {seq}: "),
+            (Some(request), None) => format!("{request}: "),
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "wrong  {place}{}", problem.what);
+    }
+    let _ = writeln!(
+        text,
+        "{} requests with {} events: {}",
+        checked.requests,
+        checked.events,
+        if checked.ok { "all is as it should be".to_owned() } else { format!("{} problems", checked.problems.len()) }
+    );
+    text
+}

@@ -1,0 +1,88 @@
+//! A process that dies when it is told to: it runs or resumes a request through the workspace, and
+//! aborts at the n-th commit it hears. What a crash leaves behind is then real, and the product has
+//! no switch for it.
+//!
+//! `crash DIR DATA run FLOW REQUEST [N]` runs the flow's action `go`; `crash DIR DATA resume REQUEST [N]`
+//! goes on with a request that was interrupted; `crash DIR DATA look REQUEST` changes nothing. Who
+//! lives to tell prints what the log holds then, as one JSON document. It must not look at the
+//! database but through the workspace.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context, bail};
+use runner::{Audience, EventQuery, Given, Mock, Notice, OpenOptions, RunOptions, Workspace};
+use serde_json::{Value, json};
+
+const USER: &str = "ada";
+const SESSION: &str = "talk";
+const PROJECT: &str = "team";
+
+fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let [dir, data, doing @ ..] = words.as_slice() else { bail!("crash DIR DATA run|resume …") };
+    let workspace =
+        Workspace::open(OpenOptions { dir: dir.into(), data: Some(data.into()), ..OpenOptions::default() })?;
+    match doing {
+        ["run", flow, request, rest @ ..] => {
+            let commits = die_at(&workspace, rest)?;
+            let options = RunOptions {
+                flow: (*flow).to_owned(),
+                action: "go".to_owned(),
+                user: USER.to_owned(),
+                session: Some(SESSION.to_owned()),
+                project: Some(PROJECT.to_owned()),
+                request: Some((*request).to_owned()),
+                input: Some(json!(1)),
+                mock: Mock::Beside,
+            };
+            workspace.run(options)?.wait()?;
+            let after = look(&workspace, request)?;
+            println!("{}", json!({ "commits": commits.load(Ordering::SeqCst), "after": after }));
+        }
+        ["resume", request, rest @ ..] => {
+            let before = look(&workspace, request)?;
+            die_at(&workspace, rest)?;
+            // The last commit of all leaves nothing to do.
+            if before["request"]["status"] == "interrupted" {
+                workspace.resume(request, &Mock::Inherit, Given::default())?.wait()?;
+            }
+            println!("{}", json!({ "before": before, "after": look(&workspace, request)? }));
+        }
+        ["look", request] => println!("{}", json!({ "after": look(&workspace, request)? })),
+        _ => bail!("{doing:?} is none of `run FLOW REQUEST [N]`, `resume REQUEST [N]`, `look REQUEST`"),
+    }
+    Ok(())
+}
+
+/// Counts commits from here on, and ends the process at the one that is named.
+fn die_at(workspace: &Workspace, number: &[&str]) -> anyhow::Result<Arc<AtomicU64>> {
+    let last = number.first().map(|number| number.parse::<u64>()).transpose().context("N is a number")?;
+    let commits = Arc::new(AtomicU64::new(0));
+    let heard = commits.clone();
+    // On the writing thread, right after the commit.
+    workspace.listen(move |notice| {
+        if let Notice::Request { .. } = notice
+            && Some(heard.fetch_add(1, Ordering::SeqCst) + 1) == last
+        {
+            std::process::abort();
+        }
+    });
+    Ok(commits)
+}
+
+/// Everything a person could see of a request.
+fn look(workspace: &Workspace, request: &str) -> anyhow::Result<Value> {
+    let shown = workspace.show(request)?;
+    let events = workspace.events(request, EventQuery::default())?;
+    Ok(json!({
+        "request": shown.request,
+        "output": shown.output,
+        "blocks": shown.blocks,
+        "seqs": events.iter().map(|event| event.seq).collect::<Vec<_>>(),
+        "items": workspace.items(None, Some(request), Audience::Client, None)?,
+        "state": workspace.state_at(request, None)?,
+        "journal": workspace.journal(SESSION, None)?,
+    }))
+}
