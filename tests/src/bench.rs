@@ -42,6 +42,11 @@ impl Place {
         Place::new().file("flows/main.ts", &format!("{IMPORTS}{source}"))
     }
 
+    /// Replaces that flow by another.
+    pub fn edit(&self, source: &str) {
+        self.write("flows/main.ts", format!("{IMPORTS}{source}"));
+    }
+
     /// A folder with a copy of the example flows and their mock scripts.
     pub fn with_examples() -> Place {
         let place = Place::new();

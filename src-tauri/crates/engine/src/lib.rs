@@ -41,6 +41,7 @@ pub mod recorder;
 pub mod request;
 pub mod resource;
 mod resume;
+mod route;
 pub mod scope;
 pub mod sequencer;
 pub mod state;

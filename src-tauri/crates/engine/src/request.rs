@@ -3,6 +3,9 @@
 //! The order of things is core-semantics §1.7: identity, scope records, the user's message, the
 //! root block, the terminal event. The caller has checked who may run what; the engine runs it.
 
+mod asked;
+mod earlier;
+
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -15,7 +18,6 @@ use crate::answers::ToolAnswers;
 use crate::beginning::is_begun;
 use crate::block::{Flowing, run_block};
 use crate::callable::{Arg, SchemaRef};
-use crate::concurrency::Claim;
 use crate::container;
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
@@ -32,58 +34,16 @@ use crate::path::ROOT;
 use crate::recorder::Recorder;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
-use crate::suspension::Resolved;
 use crate::tape::Tape;
 use crate::transaction::{Container, Fifo, fill};
 use crate::usage::Usage;
+use crate::views::attempts::Attempts;
+use crate::views::edited_input;
 
-/// Who asks for what.
-#[derive(Clone, Debug)]
-pub struct Asked {
-    /// The request's id; unused so far.
-    pub request: Arc<str>,
-    /// The action's name; it exists in the flow.
-    pub action: String,
-    /// Already parsed by the action's input schema.
-    pub input: Data,
-    /// The conversation.
-    pub session: Arc<str>,
-    /// Whether the session was made for this request alone.
-    pub ephemeral: bool,
-    /// The person.
-    pub user: Arc<str>,
-    /// The team, if any.
-    pub project: Option<Arc<str>>,
-    /// The mock script's origin, if models are mocked.
-    pub mock: Option<String>,
-    /// The process that runs it.
-    pub owner: String,
-    /// The request this one tries again.
-    pub retry_of: Option<String>,
-    /// What must not run at the same time.
-    pub claim: Option<Claim>,
-    /// The session of a fork, whose users and projects are copies.
-    pub fork: Option<Arc<str>>,
-}
+use earlier::{has_state, run_once};
 
-impl Asked {
-    /// The key of a session, a user or a project; the last may be absent.
-    pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
-        match kind {
-            ScopeKind::Session => Some(ScopeKey::new(kind, self.session.clone())),
-            ScopeKind::User => Some(self.around(kind, &self.user)),
-            ScopeKind::Project => self.project.as_ref().map(|id| self.around(kind, id)),
-            _ => None,
-        }
-    }
-
-    fn around(&self, kind: ScopeKind, id: &Arc<str>) -> ScopeKey {
-        match &self.fork {
-            Some(fork) => ScopeKey::overlay(kind, id, fork),
-            None => ScopeKey::new(kind, id.clone()),
-        }
-    }
-}
+pub use asked::Asked;
+pub use earlier::Earlier;
 
 /// How a request ended.
 #[derive(Clone, Debug)]
@@ -94,23 +54,6 @@ pub struct Ended {
     pub output: Data,
     /// What failed it.
     pub error: Option<FlowError>,
-}
-
-/// What a request did before, when it is taken up again; nothing of a new one.
-#[derive(Clone, Copy, Debug)]
-pub struct Earlier<'a> {
-    /// Its events so far.
-    pub events: &'a [Event],
-    /// How it stands.
-    pub stood: RequestStatus,
-    /// Answers to its questions that it is taken up with.
-    pub answers: &'a [Resolved],
-}
-
-impl Default for Earlier<'_> {
-    fn default() -> Self {
-        Earlier { events: &[], stood: RequestStatus::Interrupted, answers: &[] }
-    }
 }
 
 /// A request while it runs.
@@ -145,6 +88,8 @@ pub struct Run {
     pub(crate) began_at: i64,
     /// Whether its scopes have their first state.
     pub(crate) is_begun: bool,
+    /// Whether the log has the first state of its own.
+    pub(crate) has_first_state: bool,
     /// Work beside the root block.
     pub(crate) pool: crate::background::Pool,
     /// Commits of durable records, one at a time.
@@ -188,7 +133,10 @@ impl Run {
         let run = Run::after(earlier, flow, asked, log, effects, abort);
         let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
         run.memo = Memo::of_answers(events);
-        run.once = RefCell::new(run_once(events));
+        // What an attempt did that counts is done again; what one did that was cut off is known.
+        let (attempts, own) = (Attempts::read(events), edited_input(events).unwrap_or(0));
+        let is_known = |event: &&Event| event.seq <= own || attempts.place(event).is_none();
+        run.once = RefCell::new(run_once(events.iter().filter(is_known)));
         run.began_at = events.first().map_or(0, |event| event.at);
         run.tape = Some(tape);
         Rc::new(run)
@@ -210,12 +158,16 @@ impl Run {
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
         let memo = Memo::read(events, answers);
+        let has_first_state = events
+            .iter()
+            .any(|event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key));
         let container = Container::new(key, Vec::new(), state, 0);
         let attempts = memo.attempts.clone();
         let notes = note::counting(events).flat_map(Note::of).collect();
         Rc::new(Run {
             began_at: events.first().map_or_else(|| effects.now_ms(), |event| event.at),
             is_begun: is_begun(events),
+            has_first_state,
             recorder: Recorder::after(events, log.clone(), effects.clone(), request.clone()),
             request,
             flow,
@@ -323,11 +275,18 @@ impl Run {
         frame
     }
 
+    /// Waits, in a replay, until a block may begin.
+    pub(crate) async fn until_due(&self, frame: &Frame) {
+        if let Some(tape) = &self.tape {
+            tape.until_due(&frame.path, frame.attempt).await;
+        }
+    }
+
     /// Lets a frame see the newest committed records under its ancestors' waiting writes.
     /// Returns the versions that differ from those recorded last (decision 8).
     pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
         if let Some(tape) = &self.tape {
-            for (scope, record) in tape.seen(&frame.path, frame.attempt) {
+            for (scope, record) in tape.seen(&frame.path, frame.attempt, |scope| scope.kind != ScopeKind::Resource) {
                 self.log.put(scope, record);
             }
         }
@@ -349,6 +308,11 @@ impl Run {
         key: ScopeKey,
         missing: impl FnOnce(&Record) -> Map<String, Value>,
     ) -> Result<Option<(ScopeKey, u64)>, FlowError> {
+        if let Some(tape) = self.tape.as_ref().filter(|_| key.kind == ScopeKind::Resource) {
+            for (scope, record) in tape.seen(&frame.path, frame.attempt, |scope| *scope == key) {
+                self.log.put(scope, record);
+            }
+        }
         let record = self.log.record(&key).map_err(|error| FlowError::storage(error.to_string()))?;
         let mut above = Vec::new();
         if let Some(parent) = &frame.parent {
@@ -408,24 +372,6 @@ impl Run {
         missing.retain(|field, _| state.get(field).is_none());
         missing
     }
-}
-
-/// Whether these events wrote to the request's own state.
-fn has_state(events: &[Event]) -> bool {
-    events
-        .iter()
-        .any(|event| matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind == ScopeKind::Request))
-}
-
-/// What `ctx.runOnce` answered in an earlier part of the request.
-fn run_once(events: &[Event]) -> HashMap<String, Value> {
-    let answers = events.iter().filter_map(|event| match &event.kind {
-        EventKind::EffectRecorded { effect, request: Some(Value::String(key)), result, .. } if effect == "run_once" => {
-            Some((key.clone(), result.clone()))
-        }
-        _ => None,
-    });
-    answers.collect()
 }
 
 fn declared(flow: &Flow, kind: ScopeKind) -> Vec<SchemaRef> {

@@ -84,6 +84,7 @@ fn carry_out(workspace: &Path, rehearsal: Rehearsal) -> Result<Replay, Fault> {
 fn compare(recorded: &[Event], replayed: &[Event], missing: Option<Missing>) -> Replay {
     let (was, is) = (trace(recorded), trace(replayed));
     let has_ended = recorded.last().is_some_and(|event| matches!(event.kind, EventKind::RequestFinished { .. }));
+    let last = recorded.last().map_or(0, |event| event.seq);
     let mut found: Vec<Divergence> = Vec::new();
     let mut compared = 0;
     for (path, was) in &was {
@@ -101,9 +102,8 @@ fn compare(recorded: &[Event], replayed: &[Event], missing: Option<Missing>) -> 
         }
     }
     if has_ended && missing.is_none() {
-        let end = recorded.last().map_or(0, |event| event.seq);
         for (path, did) in is.iter().filter(|(path, _)| !was.contains_key(*path)) {
-            let seq = around(&was, path).unwrap_or(end);
+            let seq = around(&was, path).unwrap_or(last);
             let what = did.first().map(|did| did.what.clone()).unwrap_or_default();
             found.push(divergence(seq, path, json!("did not run"), what));
         }
@@ -111,9 +111,10 @@ fn compare(recorded: &[Event], replayed: &[Event], missing: Option<Missing>) -> 
     if let Some(Missing { path, asked, recorded }) = missing
         && (has_ended || was.contains_key(&path))
     {
-        let end = was.get(&path).and_then(|did| did.last()).map_or(0, |did| did.seq);
-        let (seq, recorded) = recorded.unwrap_or((end, json!("no such call")));
-        found.push(divergence(seq, &path, recorded, json!(asked)));
+        let own = was.get(&path).and_then(|did| did.last()).map(|did| (did.seq, json!("no such call")));
+        let none = || (around(&was, &path).unwrap_or(last), json!("did not run"));
+        let (seq, recorded) = recorded.or(own).unwrap_or_else(none);
+        found.push(divergence(seq, &path, recorded, asked));
     }
     let divergence = found.into_iter().min_by_key(|divergence| divergence.seq);
     Replay { identical: divergence.is_none(), compared, divergence }

@@ -112,6 +112,7 @@ impl Registry {
             cas: cas.collect(),
             history_turns: wire.settings.history_turns,
             retention: wire.settings.retention,
+            cleanup_checkpoints: wire.settings.cleanup_checkpoints,
         };
         let mut flow = Flow {
             kind: wire.kind.into(),
