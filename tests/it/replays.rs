@@ -126,7 +126,9 @@ fn two_sessions_of_one_user_that_met_replay_each_as_it_was() {
 const EDITED: &str = r#"
 const first = handler({ name: "first", execute: async (input, ctx) => { await ctx.session.incState({ n: 1 }); ctx.emit.message("one"); return input + 1; } });
 const bot = generator({ name: "bot", model: "tiny", prompt: "Answer.", user: "Go" });
-const way = router({ name: "way", routes: [handler({ name: "left", execute: () => "L" }), handler({ name: "right", execute: () => "R" })], execute: () => "left" });
+const left = handler({ name: "left", execute: () => "L" });
+const right = handler({ name: "right", execute: () => "R" });
+const way = router({ name: "way", routes: [left, right], execute: () => left });
 const fails = handler({ name: "fails", execute: () => { throw new Error("it broke"); } });
 const saved = handler({ name: "saved", execute: () => "saved" });
 export default defineFlow({ kind: "main", session: { stateSchema: z.object({ n: z.number().default(0) }) }, actions: {
@@ -146,7 +148,7 @@ fn edited_code_diverges_where_it_first_does_something_else() {
         ("n: 1 }); ctx", "n: 2 }); ctx", "root/step:first", "{\"n\":1}", "{\"n\":2}"),
         ("message(\"one\")", "message(\"two\")", "root/step:first", "\"one\"", "\"two\""),
         ("ctx.emit.message(\"one\"); ", "", "root/step:first", "\"one\"", "{\"output\":2}"),
-        ("() => \"left\"", "() => \"right\"", "root/step:way", "{\"route\":\"left\"}", "{\"route\":\"right\"}"),
+        ("() => left", "() => right", "root/step:way", "{\"route\":\"left\"}", "{\"route\":\"right\"}"),
         ("it broke", "it bent", "root/step:fails", "it broke", "it bent"),
         ("return input + 1", "Date.now(); return input + 1", "root/step:first", "no such call", "now, call 1"),
         (".step(first)", "", "root/step:first", "{\"block\":\"first\"", "did not run"),

@@ -128,7 +128,7 @@ impl Place {
 
     /// Runs a command line, its words parted by spaces, with `--json`.
     pub fn ask(&self, line: &str) -> Answer {
-        let words: Vec<&str> = line.split(' ').chain(["--json"]).collect();
+        let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).chain(["--json"]).collect();
         self.run(&words)
     }
 

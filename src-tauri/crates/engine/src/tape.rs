@@ -37,11 +37,14 @@ pub(crate) struct Taped {
 /// What one attempt got from outside, by kind.
 type Effects = HashMap<String, Vec<Taped>>;
 
+/// What blocks saw of records that others had written: by path and attempt.
+pub type Seen = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
+
 /// Where a replay is: the effects it may still get, and the time.
 pub struct Tape {
     attempts: HashMap<Arc<str>, Vec<Effects>>,
     /// What a block saw of durable records that others had written, by its first event.
-    seen: RefCell<HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>>,
+    seen: RefCell<Seen>,
     /// When blocks began that had been cut off before.
     late: HashMap<(Arc<str>, u32), (i64, Seq)>,
     /// What waits for its moment: at which time, in which order.
@@ -65,7 +68,7 @@ pub struct Missing {
 
 impl Tape {
     /// The tape of a request. `seen` are records as blocks saw them when somebody else had written them.
-    pub fn new(events: &[Event], seen: HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>) -> Rc<Tape> {
+    pub fn new(events: &[Event], seen: Seen) -> Rc<Tape> {
         let counting = Attempts::read(events);
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
         let own = edited_input(events).unwrap_or(0);

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use engine::event::{Event, EventKind};
 use engine::request::Asked;
 use engine::scope::{ScopeKey, ScopeKind};
+use engine::tape::Seen;
 use engine::views::attempts::Attempts;
 use engine::views::edited_input;
 
 use super::Workspace;
 use crate::fault::Fault;
-use crate::replay::{Rehearsal, Seen, replay};
+use crate::replay::{Rehearsal, replay};
 use crate::views::Replay;
 
 impl Workspace {

@@ -61,7 +61,10 @@ impl<'a> Facts<'a> {
             let Some(path) = event.path.as_deref() else {
                 match &event.kind {
                     EventKind::RequestStarted { .. } => goes_on = false,
-                    EventKind::RequestStatus { status } => goes_on &= *status != RequestStatus::Suspended,
+                    EventKind::RequestStatus { status } => {
+                        // A fork begins as one that was interrupted, and continues nothing of its own.
+                        goes_on &= !matches!(status, RequestStatus::Suspended | RequestStatus::Interrupted);
+                    }
                     EventKind::RequestResumed { .. } => {
                         if goes_on {
                             let newest =
