@@ -272,10 +272,11 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
 /// What a fork changes.
 fn read_edits(fork: &Fork) -> Result<Edits, Fault> {
     let set = fork.set.iter().map(|text| {
-        let (place, value) = text.split_once('=').ok_or_else(|| Fault::Invalid {
+        let at = end_of_place(text).ok_or_else(|| Fault::Invalid {
             message: format!("--set {text:?} has no \"=\"; write it like session.topic='\"tea\"'"),
             details: Vec::new(),
         })?;
+        let (place, value) = (&text[..at], &text[at + 1..]);
         Ok((place.to_owned(), read_json(&format!("--set {place}"), value)?))
     });
     Ok(Edits {
@@ -283,6 +284,23 @@ fn read_edits(fork: &Fork) -> Result<Edits, Fault> {
         output: fork.output.as_deref().map(|given| read_json("--output", given)).transpose()?,
         set: set.collect::<Result<_, Fault>>()?,
     })
+}
+
+/// Where the `=` after a place stands; one inside brackets belongs to a name.
+fn end_of_place(text: &str) -> Option<usize> {
+    let (mut depth, mut is_quoted, mut is_escaped) = (0, false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' if depth > 0 => is_quoted = !is_quoted,
+            '[' if !is_quoted => depth += 1,
+            ']' if !is_quoted => depth -= 1,
+            '=' if depth == 0 => return Some(at),
+            _ => {}
+        }
+    }
+    None
 }
 
 fn check_data(options: &OpenOptions) -> Result<Outcome, Stop> {

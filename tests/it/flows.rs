@@ -226,6 +226,11 @@ fn one(place: &Place, flow: &str, number: usize, case: &Value) {
             assert!(!answer.stdout.contains(never), "{what} shows {never:?}\n{answer}");
         }
     }
+    // Whatever a request did, it does again when it is replayed.
+    for request in names.requests.iter().filter(|request| !request.is_empty()) {
+        let answer = place.ask(&format!("replay {request}"));
+        assert_eq!(answer.code, Some(0), "{}: the replay of {request}\n{answer}", text(case, "name"));
+    }
 }
 
 /// A command with the ids of the questions it names by their messages.

@@ -42,6 +42,11 @@ impl Place {
         Place::new().file("flows/main.ts", &format!("{IMPORTS}{source}"))
     }
 
+    /// Replaces that flow by another.
+    pub fn edit(&self, source: &str) {
+        self.write("flows/main.ts", format!("{IMPORTS}{source}"));
+    }
+
     /// A folder with a copy of the example flows and their mock scripts.
     pub fn with_examples() -> Place {
         let place = Place::new();
@@ -123,7 +128,7 @@ impl Place {
 
     /// Runs a command line, its words parted by spaces, with `--json`.
     pub fn ask(&self, line: &str) -> Answer {
-        let words: Vec<&str> = line.split(' ').chain(["--json"]).collect();
+        let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).chain(["--json"]).collect();
         self.run(&words)
     }
 

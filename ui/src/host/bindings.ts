@@ -271,6 +271,8 @@ export type FlowRow = {
 	hasMock: boolean,
 	/**  Why its newest version does not load. */
 	error?: LoadError | null,
+	/**  What is probably not what its author meant. */
+	warnings?: LoadError[],
 };
 
 /**  Where a fork leaves the request it comes from. */

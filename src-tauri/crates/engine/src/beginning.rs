@@ -41,6 +41,7 @@ impl Run {
                 claim: asked.claim.clone(),
                 forked_from: None,
                 retention: self.flow.settings.retention,
+                cleanup_checkpoints: self.flow.settings.cleanup_checkpoints,
             },
         );
         if self.queues() {

@@ -11,7 +11,7 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use serde_json::Value;
 
 use crate::boundary::{Finished, abandon, finish};
-use crate::callable::{Arg, Returned};
+use crate::callable::Arg;
 use crate::container;
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
@@ -24,7 +24,7 @@ use crate::hooks::step_errored;
 use crate::path::{encode, join};
 use crate::request::Run;
 use crate::resume::Recalled;
-use crate::retry;
+use crate::route;
 use crate::unit;
 
 /// Every level of nesting takes native stack, and a lost stack would take the app with it.
@@ -128,7 +128,7 @@ pub(crate) fn try_block(
                     Recalled::Nothing => {}
                     Recalled::Ended(_, Ok(output)) => return Ok(output),
                     Recalled::Ended(frame, Err(error)) => return rescue(&run, &frame, error).await,
-                    Recalled::Unsettled(end) => recorded = Some(end),
+                    Recalled::Unsettled(end, given) => recorded = Some((end, given)),
                 }
             }
             // A chain that is gone through again has nothing new of its own.
@@ -136,6 +136,7 @@ pub(crate) fn try_block(
                 run.bring_up_all(parent.as_ref());
             }
             let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
+            run.until_due(&frame).await;
             let versions = run.see_records(&frame)?;
             run.record(
                 &frame,
@@ -168,10 +169,11 @@ pub(crate) fn try_block(
                 abandon(&run, &frame, None).await?;
                 return result;
             }
-            if let (Ok(_), Some(end)) = (&result, recorded.take()) {
-                let seq = run.record(&frame, end);
+            if let (true, Some((end, given))) = (result.is_ok(), recorded.take()) {
+                run.record(&frame, end);
+                let result = Ok(given);
                 frame.end(&result);
-                return result.map(|flowing| Flowing { origin: flowing.origin.or(Some(seq)), ..flowing });
+                return result;
             }
             let overtaken = conflicts > cas.max_retries;
             if overtaken {
@@ -183,9 +185,9 @@ pub(crate) fn try_block(
                 frame.transaction.clear();
             }
             match result {
-                Err(error) if retry::is_due(&block, &error, tries) && !run.abort.is_set() => {
+                Err(error) if should_retry(&block, &error, tries) && !run.abort.is_set() => {
                     abandon(&run, &frame, Some(error)).await?;
-                    let pause = retry::pause_before(&block, tries);
+                    let pause = pause_before(&block, tries);
                     tries += 1;
                     run.effects.sleep(pause).await;
                 }
@@ -319,7 +321,7 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
         },
         Body::Router { routes, execute, validate } => {
             let chosen = unit::choose(cx, "execute", execute, vec![input.argument()], routes).await?;
-            let route = choose(cx, routes, validate.as_ref(), chosen, &input.data).await?;
+            let route = route::checked(cx, routes, validate.as_ref(), chosen, &input.data).await?;
             cx.run.memo.check_route(&cx.frame.path, &route.name)?;
             cx.record(EventKind::RouteDecided { route: route.name.to_string() });
             let path = join(&cx.frame.path, &format!("route:{}", encode(&route.name)));
@@ -347,33 +349,6 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
     Ok(output)
 }
 
-async fn choose(
-    cx: &Context,
-    routes: &[Rc<Block>],
-    validate: Option<&crate::callable::Fun>,
-    chosen: Returned,
-    input: &Data,
-) -> Result<Rc<Block>, FlowError> {
-    let name = &cx.frame.block.name;
-    let invalid = |told: String| FlowError::plain(format!("Router \"{name}\" selected {told}"));
-    let Returned::Block(block) = chosen else {
-        let chosen = chosen.into_data()?.as_value().map_or_else(|| "undefined".to_owned(), Value::to_string);
-        let names = routes.iter().map(|route| &*route.name).collect::<Vec<_>>().join(", ");
-        return Err(invalid(format!("no route: execute must return one of its blocks ({names}), not {chosen}")));
-    };
-    let known = match validate {
-        Some(validate) => {
-            let args = vec![Arg::Data(Value::String(block.name.to_string()).into()), Arg::Data(input.clone())];
-            unit::call(cx, "validateRoute", validate, args).await?.into_data()?.is_truthy()
-        }
-        None => routes.iter().any(|route| Rc::ptr_eq(route, &block) || route.name == block.name),
-    };
-    if known {
-        return Ok(block);
-    }
-    Err(invalid(format!("invalid route \"{}\". Route must be one of declared candidates.", block.name)))
-}
-
 /// A fixed text, or what the author's function makes of the input.
 pub(crate) async fn text(cx: &Context, role: &str, text: &Text, input: &Data) -> Result<Value, FlowError> {
     match text {
@@ -382,4 +357,23 @@ pub(crate) async fn text(cx: &Context, role: &str, text: &Text, input: &Data) ->
             Ok(unit::call(cx, role, call, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json())
         }
     }
+}
+
+fn should_retry(block: &Block, error: &FlowError, tries: u32) -> bool {
+    let Some(retry) = &block.retry else { return false };
+    if tries + 1 >= retry.max_attempts || error.is_beyond_the_flow() {
+        return false;
+    }
+    let is_flow_error = error.classes.iter().any(|class| class == "FlowError");
+    if is_flow_error && !error.retryable {
+        return false;
+    }
+    retry.retryable_errors.is_empty() || error.classes.iter().any(|class| retry.retryable_errors.contains(class))
+}
+
+fn pause_before(block: &Block, tries: u32) -> u64 {
+    block
+        .retry
+        .as_ref()
+        .map_or(0, |retry| retry.base_delay_ms.saturating_mul(1 << tries.min(20)).min(retry.max_delay_ms))
 }

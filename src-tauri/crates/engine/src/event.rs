@@ -4,6 +4,8 @@
 //! that runs the request, and final once their batch is committed. Nothing else about a request is
 //! stored that could not be read from them again.
 
+mod status;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,8 @@ use crate::operation::Operation;
 use crate::scope::ScopeKey;
 use crate::suspension::{Asking, Resolved};
 use crate::views::retention::Retention;
+
+pub use status::{BlockKind, Outcome, RequestStatus};
 
 /// The number of an event in its request; the first is 1.
 pub type Seq = u64;
@@ -58,7 +62,7 @@ fn is_zero(n: &u32) -> bool {
 pub enum Recorded {
     /// The value itself.
     Value(Value),
-    /// The output (or, for the request's first event, the input) that event `seq` recorded.
+    /// The output (or, for an event of the request itself, the input) that event `seq` recorded.
     Of(Seq),
     /// JavaScript's `undefined`.
     Undefined,
@@ -90,117 +94,6 @@ pub struct ForkedFrom {
     /// The last event they have in common.
     #[specta(type = f64)]
     pub seq: Seq,
-}
-
-/// What a request ended as, or is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
-#[serde(rename_all = "snake_case")]
-pub enum RequestStatus {
-    /// Waits for another request (concurrency policy `queue`).
-    Queued,
-    /// Runs now.
-    InProgress,
-    /// Ended well.
-    Completed,
-    /// Ended early within its rules, e.g. a token budget that stops.
-    Incomplete,
-    /// Ended by an error.
-    Failed,
-    /// Waits for an answer from outside.
-    Suspended,
-    /// Its process died.
-    Interrupted,
-    /// Somebody stopped it.
-    Aborted,
-}
-
-impl RequestStatus {
-    /// The name as stored and printed.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RequestStatus::Queued => "queued",
-            RequestStatus::InProgress => "in_progress",
-            RequestStatus::Completed => "completed",
-            RequestStatus::Incomplete => "incomplete",
-            RequestStatus::Failed => "failed",
-            RequestStatus::Suspended => "suspended",
-            RequestStatus::Interrupted => "interrupted",
-            RequestStatus::Aborted => "aborted",
-        }
-    }
-
-    /// The status that `as_str` names.
-    pub fn parse(text: &str) -> Option<Self> {
-        [
-            RequestStatus::Queued,
-            RequestStatus::InProgress,
-            RequestStatus::Completed,
-            RequestStatus::Incomplete,
-            RequestStatus::Failed,
-            RequestStatus::Suspended,
-            RequestStatus::Interrupted,
-            RequestStatus::Aborted,
-        ]
-        .into_iter()
-        .find(|status| status.as_str() == text)
-    }
-
-    /// Whether nothing more will happen unless somebody resumes it.
-    pub fn is_terminal(self) -> bool {
-        !matches!(self, RequestStatus::Queued | RequestStatus::InProgress | RequestStatus::Suspended)
-    }
-}
-
-/// The four kinds of block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
-#[serde(rename_all = "lowercase")]
-pub enum BlockKind {
-    /// A function.
-    Handler,
-    /// A chain of operations.
-    Sequencer,
-    /// A choice among blocks.
-    Router,
-    /// A model with tools.
-    Generator,
-}
-
-impl BlockKind {
-    /// The name as stored and printed.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            BlockKind::Handler => "handler",
-            BlockKind::Sequencer => "sequencer",
-            BlockKind::Router => "router",
-            BlockKind::Generator => "generator",
-        }
-    }
-}
-
-/// How an execution of a block ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// With an output.
-    Completed,
-    /// With an error; its writes are committed all the same (decision 5).
-    Failed,
-    /// By waiting for an answer; it runs again from its top.
-    Suspended,
-    /// Without effect: its attempt is run again (retry, or a record that changed under it).
-    Abandoned,
-}
-
-impl Outcome {
-    /// The name as stored and printed.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Completed => "completed",
-            Outcome::Failed => "failed",
-            Outcome::Suspended => "suspended",
-            Outcome::Abandoned => "abandoned",
-        }
-    }
 }
 
 /// One durable record's step from one version to the next, by one block.
@@ -258,6 +151,9 @@ pub enum EventKind {
         /// Which earlier requests its session keeps in sight from here on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retention: Option<Retention>,
+        /// Whether it shows no checkpoint of a sequencer that has ended (seed 001).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cleanup_checkpoints: bool,
     },
     /// Another process, or the same one later, took the request up again.
     RequestResumed {
@@ -385,6 +281,8 @@ pub enum EventKind {
     JournalAppended { entry: Value },
     /// `ctx.session.setMetadata`.
     MetadataSet { metadata: Value },
+    /// A fork goes on as if it had been asked with this; what it has in common with the other request was not.
+    InputEdited { input: Recorded },
     /// A fork goes on as if a block that ended had given this.
     OutputEdited { output: Recorded },
     /// A fork goes on as if the block had also written this: to the request's state, or to that of the
@@ -441,6 +339,7 @@ kinds! {
     Logged => "logged",
     JournalAppended => "journal_appended",
     MetadataSet => "metadata_set",
+    InputEdited => "input_edited",
     OutputEdited => "output_edited",
     StateEdited => "state_edited",
     Noted => "noted",

@@ -55,6 +55,8 @@ pub struct Settings {
     pub history_turns: usize,
     /// Which completed requests a session keeps in sight; all where it says nothing.
     pub retention: Option<Retention>,
+    /// Whether the checkpoint of a sequencer goes when the sequencer ends; it stays otherwise (seed 001).
+    pub cleanup_checkpoints: bool,
 }
 
 /// How often a block runs again because a record changed under it (core-semantics §4.3).
@@ -74,7 +76,13 @@ impl Default for Cas {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { mutation_timeout_ms: Some(30_000), cas: Vec::new(), history_turns: 50, retention: None }
+        Settings {
+            mutation_timeout_ms: Some(30_000),
+            cas: Vec::new(),
+            history_turns: 50,
+            retention: None,
+            cleanup_checkpoints: false,
+        }
     }
 }
 

@@ -41,7 +41,7 @@ pub mod recorder;
 pub mod request;
 pub mod resource;
 mod resume;
-mod retry;
+mod route;
 pub mod scope;
 pub mod sequencer;
 pub mod state;

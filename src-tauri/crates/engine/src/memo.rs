@@ -23,7 +23,7 @@ use crate::operation::Operation;
 use crate::path::beside;
 use crate::scope::ScopeKind;
 use crate::suspension::Resolved;
-use crate::views::Events;
+use crate::views::{Events, edited_input};
 use questions::Questions;
 
 /// A block that ended.
@@ -97,6 +97,8 @@ pub(crate) struct Memo {
     pub(crate) attempts: HashMap<Arc<str>, u32>,
     /// Whether the user's message is in the log.
     pub(crate) has_greeting: bool,
+    /// The event that holds the request's input.
+    pub(crate) input: Seq,
 }
 
 /// A block that has not ended so far in the log.
@@ -157,7 +159,10 @@ impl Memo {
     pub(crate) fn of_answers(events: &[Event]) -> Memo {
         let mut memo = Memo::default();
         let edited = edited(events);
-        if !edited.is_empty() {
+        if let Some(seq) = edited_input(events) {
+            let common = events.partition_point(|event| event.seq < seq);
+            memo = Memo { attempts: HashMap::new(), calls: HashMap::new(), ..Memo::read(&events[..common], &[]) };
+        } else if !edited.is_empty() {
             memo.finished = Memo::read(events, &[]).finished;
             memo.finished.retain(|path, _| edited.contains(path));
         }
@@ -248,6 +253,7 @@ impl Reader<'_> {
         let memo = &mut self.memo;
         let Some(path) = &event.path else {
             match &event.kind {
+                EventKind::RequestStarted { .. } | EventKind::InputEdited { .. } => memo.input = event.seq,
                 EventKind::RequestResumed { .. } => self.open.clear(),
                 EventKind::ItemAdded { item } if item.item_type == "step_error" => {
                     memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));

@@ -4,8 +4,7 @@
 //! root block, the terminal event. The caller has checked who may run what; the engine runs it.
 
 mod asked;
-
-pub use asked::{Asked, Earlier, Ended};
+mod earlier;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -38,6 +37,24 @@ use crate::state::State;
 use crate::tape::Tape;
 use crate::transaction::{Container, Fifo, fill};
 use crate::usage::Usage;
+use crate::views::attempts::Attempts;
+use crate::views::edited_input;
+
+use earlier::{has_state, run_once};
+
+pub use asked::Asked;
+pub use earlier::Earlier;
+
+/// How a request ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// `completed`, `failed` or `aborted`.
+    pub status: RequestStatus,
+    /// The root block's output.
+    pub output: Data,
+    /// What failed it.
+    pub error: Option<FlowError>,
+}
 
 /// A request while it runs.
 pub struct Run {
@@ -71,6 +88,8 @@ pub struct Run {
     pub(crate) began_at: i64,
     /// Whether its scopes have their first state.
     pub(crate) is_begun: bool,
+    /// Whether the log has the first state of its own.
+    pub(crate) has_first_state: bool,
     /// Work beside the root block.
     pub(crate) pool: crate::background::Pool,
     /// Commits of durable records, one at a time.
@@ -114,7 +133,10 @@ impl Run {
         let run = Run::after(earlier, flow, asked, log, effects, abort);
         let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
         run.memo = Memo::of_answers(events);
-        run.once = RefCell::new(run_once(events));
+        // What an attempt did that counts is done again; what one did that was cut off is known.
+        let (attempts, own) = (Attempts::read(events), edited_input(events).unwrap_or(0));
+        let is_known = |event: &&Event| event.seq <= own || attempts.place(event).is_none();
+        run.once = RefCell::new(run_once(events.iter().filter(is_known)));
         run.began_at = events.first().map_or(0, |event| event.at);
         run.tape = Some(tape);
         Rc::new(run)
@@ -136,12 +158,16 @@ impl Run {
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
         let memo = Memo::read(events, answers);
+        let has_first_state = events
+            .iter()
+            .any(|event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key));
         let container = Container::new(key, Vec::new(), state, 0);
         let attempts = memo.attempts.clone();
         let notes = note::counting(events).flat_map(Note::of).collect();
         Rc::new(Run {
             began_at: events.first().map_or_else(|| effects.now_ms(), |event| event.at),
             is_begun: is_begun(events),
+            has_first_state,
             recorder: Recorder::after(events, log.clone(), effects.clone(), request.clone()),
             request,
             flow,
@@ -249,11 +275,18 @@ impl Run {
         frame
     }
 
+    /// Waits, in a replay, until a block may begin.
+    pub(crate) async fn until_due(&self, frame: &Frame) {
+        if let Some(tape) = &self.tape {
+            tape.until_due(&frame.path, frame.attempt).await;
+        }
+    }
+
     /// Lets a frame see the newest committed records under its ancestors' waiting writes.
     /// Returns the versions that differ from those recorded last (decision 8).
     pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
         if let Some(tape) = &self.tape {
-            for (scope, record) in tape.seen(&frame.path, frame.attempt) {
+            for (scope, record) in tape.seen(&frame.path, frame.attempt, |scope| scope.kind != ScopeKind::Resource) {
                 self.log.put(scope, record);
             }
         }
@@ -275,6 +308,11 @@ impl Run {
         key: ScopeKey,
         missing: impl FnOnce(&Record) -> Map<String, Value>,
     ) -> Result<Option<(ScopeKey, u64)>, FlowError> {
+        if let Some(tape) = self.tape.as_ref().filter(|_| key.kind == ScopeKind::Resource) {
+            for (scope, record) in tape.seen(&frame.path, frame.attempt, |scope| *scope == key) {
+                self.log.put(scope, record);
+            }
+        }
         let record = self.log.record(&key).map_err(|error| FlowError::storage(error.to_string()))?;
         let mut above = Vec::new();
         if let Some(parent) = &frame.parent {
@@ -334,24 +372,6 @@ impl Run {
         missing.retain(|field, _| state.get(field).is_none());
         missing
     }
-}
-
-/// Whether these events wrote to the request's own state.
-fn has_state(events: &[Event]) -> bool {
-    events
-        .iter()
-        .any(|event| matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind == ScopeKind::Request))
-}
-
-/// What `ctx.runOnce` answered in an earlier part of the request.
-fn run_once(events: &[Event]) -> HashMap<String, Value> {
-    let answers = events.iter().filter_map(|event| match &event.kind {
-        EventKind::EffectRecorded { effect, request: Some(Value::String(key)), result, .. } if effect == "run_once" => {
-            Some((key.clone(), result.clone()))
-        }
-        _ => None,
-    });
-    answers.collect()
 }
 
 fn declared(flow: &Flow, kind: ScopeKind) -> Vec<SchemaRef> {

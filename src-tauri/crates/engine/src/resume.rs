@@ -26,7 +26,7 @@ pub(crate) enum Recalled {
     /// How it ended.
     Ended(Rc<Frame>, Result<Flowing, FlowError>),
     /// It ended with this, but is gone through again for what runs beside it.
-    Unsettled(EventKind),
+    Unsettled(EventKind, Flowing),
 }
 
 impl Run {
@@ -52,12 +52,16 @@ impl Run {
         if let Some(last) = last {
             self.recorder.commit(None, 0, last).await?;
         }
-        // The first event of every log holds the input.
-        Ok(1)
+        Ok(self.memo.input)
     }
 
     fn state_made_anew(&self) -> Option<EventKind> {
         let Value::Object(state) = self.state.read().1.to_json() else { return None };
+        if !self.has_first_state && !self.had_state && !state.is_empty() {
+            // A fork begins with the state that another request began with.
+            let (scope, state) = (self.state.key.clone(), Value::Object(state));
+            return Some(EventKind::StateInitialized { scope, state, durable: true });
+        }
         let operation = Operation::Set { state };
         let anew = EventKind::StateChanged { scope: self.state.key.clone(), operation, value: None, version: 0 };
         self.had_state.then_some(anew)
@@ -74,7 +78,11 @@ impl Run {
     ) -> Result<Recalled, FlowError> {
         let done = match self.memo.find(path, block)? {
             Found::Nothing => return Ok(Recalled::Nothing),
-            Found::Unsettled(done) => return Ok(Recalled::Unsettled(ended(done))),
+            Found::Unsettled(done) => {
+                let data = done.result.clone().unwrap_or_default();
+                let given = Flowing { data, origin: Some(done.seq), thrown: None };
+                return Ok(Recalled::Unsettled(ended(done), given));
+            }
             Found::Finished(done) => done,
         };
         let frame = self.frame(block.clone(), path.clone(), parent.cloned(), input.data.clone(), 0);

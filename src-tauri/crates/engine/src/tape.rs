@@ -13,7 +13,7 @@ use std::sync::Arc;
 use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::error::FlowError;
 use crate::event::{Event, EventKind, Seq};
@@ -21,6 +21,8 @@ use crate::log::Record;
 use crate::operation::equal;
 use crate::scope::ScopeKey;
 use crate::views::attempts::Attempts;
+use crate::views::diff::diff;
+use crate::views::edited_input;
 
 /// One effect.
 #[derive(Clone, Debug)]
@@ -35,11 +37,16 @@ pub(crate) struct Taped {
 /// What one attempt got from outside, by kind.
 type Effects = HashMap<String, Vec<Taped>>;
 
+/// What blocks saw of records that others had written: by path and attempt.
+pub type Seen = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
+
 /// Where a replay is: the effects it may still get, and the time.
 pub struct Tape {
     attempts: HashMap<Arc<str>, Vec<Effects>>,
     /// What a block saw of durable records that others had written, by its first event.
-    seen: RefCell<HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>>,
+    seen: RefCell<Seen>,
+    /// When blocks began that had been cut off before.
+    late: HashMap<(Arc<str>, u32), (i64, Seq)>,
     /// What waits for its moment: at which time, in which order.
     waiting: RefCell<BTreeMap<(i64, Seq), oneshot::Sender<()>>>,
     now: Cell<i64>,
@@ -53,24 +60,37 @@ pub struct Tape {
 pub struct Missing {
     /// The block that asked.
     pub path: Arc<str>,
-    /// What it asked for, in words.
-    pub asked: String,
-    /// What was recorded in its place, and the event.
+    /// What it asked for: in words, or what of the request is new.
+    pub asked: Value,
+    /// What was recorded in its place, as far as it differs, and the event.
     pub recorded: Option<(Seq, Value)>,
 }
 
 impl Tape {
     /// The tape of a request. `seen` are records as blocks saw them when somebody else had written them.
-    pub fn new(events: &[Event], seen: HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>) -> Rc<Tape> {
+    pub fn new(events: &[Event], seen: Seen) -> Rc<Tape> {
         let counting = Attempts::read(events);
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
+        let own = edited_input(events).unwrap_or(0);
+        let tries = events.iter().filter(|event| event.seq > own && counting.is_second_try(event));
+        let late = tries
+            .filter_map(|event| Some(((event.path.clone()?, counting.place(event)? as u32), (event.at, event.seq))));
+        let late = late.collect();
+        // A call that a resume answered from the log was made when others had not written yet.
+        let mut first_asked: HashMap<(&Arc<str>, &str, u32), &Option<Value>> = HashMap::new();
         for event in events {
-            let (EventKind::EffectRecorded { effect, request, result, error, .. }, Some(path)) =
+            let (EventKind::EffectRecorded { effect, ordinal, request, result, error, recalled }, Some(path)) =
                 (&event.kind, &event.path)
             else {
                 continue;
             };
-            let Some(nth) = counting.place(event) else { continue };
+            let asked = (path, effect.as_str(), *ordinal);
+            let request = match recalled {
+                true => first_asked.get(&asked).copied().unwrap_or(request),
+                false => request,
+            };
+            first_asked.insert(asked, request);
+            let Some(nth) = counting.place(event).filter(|_| event.seq > own) else { continue };
             let of_path = attempts.entry(path.clone()).or_default();
             of_path.resize_with(of_path.len().max(nth + 1), HashMap::new);
             of_path[nth].entry(effect.clone()).or_default().push(Taped {
@@ -83,9 +103,11 @@ impl Tape {
         }
         Rc::new(Tape {
             attempts,
+            late,
             seen: RefCell::new(seen),
             waiting: RefCell::default(),
-            now: Cell::new(events.first().map_or(0, |event| event.at)),
+            // What a fork has in common with another request happened before it began.
+            now: Cell::new(events.iter().map(|event| event.at).min().unwrap_or(0)),
             timers: Cell::new(Seq::MAX / 2),
             missing: RefCell::default(),
         })
@@ -124,7 +146,8 @@ impl Tape {
         let of_attempt = self.attempts.get(path).and_then(|attempts| attempts.get(attempt as usize));
         let taped = of_attempt.and_then(|effects| effects.get(effect)).and_then(|all| all.get(ordinal as usize));
         taped.cloned().ok_or_else(|| {
-            let asked = format!("{effect} call {} of attempt {}", ordinal + 1, attempt + 1);
+            let nth = if attempt == 0 { String::new() } else { format!(" of attempt {}", attempt + 1) };
+            let asked = json!(format!("{effect}, call {}{nth}", ordinal + 1));
             self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded: None });
             FlowError::aborted()
         })
@@ -140,12 +163,20 @@ impl Tape {
     ) -> Result<Taped, FlowError> {
         match &taped.request {
             Some(recorded) if !equal(recorded, request) => {
-                let recorded = Some((taped.seq, recorded.clone()));
-                let asked = format!("{effect} {request}");
+                let (was, is) = differing(recorded, request);
+                let recorded = Some((taped.seq, json!({ effect: was })));
+                let asked = json!({ effect: is });
                 self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded });
                 Err(FlowError::aborted())
             }
             _ => Ok(taped),
+        }
+    }
+
+    /// Completes when a block may begin: at once, but for one that began late because it had been cut off.
+    pub(crate) async fn until_due(&self, path: &Arc<str>, attempt: u32) {
+        if let Some(moment) = self.late.get(&(path.clone(), attempt)) {
+            self.wait(*moment).await;
         }
     }
 
@@ -154,9 +185,16 @@ impl Tape {
         self.wait((taped.at, taped.seq))
     }
 
-    /// The records that a block finds changed by others when it begins.
-    pub(crate) fn seen(&self, path: &Arc<str>, attempt: u32) -> Vec<(ScopeKey, Record)> {
-        self.seen.borrow_mut().remove(&(path.clone(), attempt)).unwrap_or_default()
+    /// The records that a block finds changed by others when it begins; resources when it looks at them.
+    pub(crate) fn seen(
+        &self,
+        path: &Arc<str>,
+        attempt: u32,
+        is_wanted: impl Fn(&ScopeKey) -> bool,
+    ) -> Vec<(ScopeKey, Record)> {
+        let mut seen = self.seen.borrow_mut();
+        let Some(all) = seen.get_mut(&(path.clone(), attempt)) else { return Vec::new() };
+        all.extract_if(.., |(scope, _)| is_wanted(scope)).collect()
     }
 
     fn wait(&self, moment: (i64, Seq)) -> LocalBoxFuture<'static, ()> {
@@ -170,4 +208,14 @@ impl Tape {
         }
         .boxed_local()
     }
+}
+
+/// What two requests have that the other has not, by place.
+fn differing(recorded: &Value, asked: &Value) -> (Value, Value) {
+    let (mut was, mut is) = (Map::new(), Map::new());
+    for difference in diff(Some(recorded), Some(asked)) {
+        was.extend(difference.old.map(|old| (difference.path.clone(), old)));
+        is.extend(difference.new.map(|new| (difference.path, new)));
+    }
+    (was.into(), is.into())
 }

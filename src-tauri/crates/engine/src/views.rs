@@ -53,6 +53,12 @@ impl<'a> Events<'a> {
         }
     }
 
+    /// What the request goes on with as its input: what it was asked with, or what a fork has instead.
+    pub fn input(&self) -> Option<&'a Value> {
+        let held_by = edited_input(self.0).or(self.0.first().map(|event| event.seq))?;
+        self.value(self.held_by(held_by)?)
+    }
+
     /// All events.
     pub fn iter(&self) -> impl Iterator<Item = &'a Event> + use<'a> {
         self.0.iter()
@@ -60,10 +66,18 @@ impl<'a> Events<'a> {
 
     fn held_by(&self, seq: Seq) -> Option<&'a Recorded> {
         match &self.get(seq)?.kind {
-            EventKind::RequestStarted { input, .. } | EventKind::BlockInput { input } => Some(input),
+            EventKind::RequestStarted { input, .. }
+            | EventKind::InputEdited { input }
+            | EventKind::BlockInput { input } => Some(input),
             EventKind::OutputEdited { output } => Some(output),
             EventKind::BlockFinished { output, .. } => output.as_ref(),
             _ => None,
         }
     }
+}
+
+/// The event that gave a fork another input, and with which all ends that the old input led to: what a
+/// replay does not do again.
+pub fn edited_input(events: &[Event]) -> Option<Seq> {
+    events.iter().rev().find(|event| matches!(event.kind, EventKind::InputEdited { .. })).map(|event| event.seq)
 }

@@ -3,7 +3,6 @@
 //! It writes nothing and asks nothing of the outside: clock, chance, pages and models answer from the
 //! tape. Records and earlier requests are those that the request saw.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,13 +10,13 @@ use std::sync::Arc;
 use engine::abort::Abort;
 use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
-use engine::event::{Event, EventKind, Seq};
+use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::log::memory::MemoryLog;
 use engine::log::{AppendError, Durability, Log, NoteKind, Record, RequestEvents};
 use engine::operation::equal;
 use engine::request::{Asked, Run};
 use engine::scope::ScopeKey;
-use engine::tape::{Missing, Tape};
+use engine::tape::{Missing, Seen, Tape};
 use engine::views::trace::{Did, trace};
 use futures_channel::oneshot;
 use futures_util::FutureExt;
@@ -31,9 +30,6 @@ use crate::fault::Fault;
 use crate::progress::{Awaited, run_to_end};
 use crate::run::{Before, prepare, with_script};
 use crate::views::{Divergence, Json, Replay};
-
-/// What blocks saw of records that others had written: by path and attempt.
-pub(crate) type Seen = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
 
 /// What a replay needs.
 pub(crate) struct Rehearsal {
@@ -83,10 +79,18 @@ fn carry_out(workspace: &Path, rehearsal: Rehearsal) -> Result<Replay, Fault> {
 /// The first thing, in the recorded order, that the replay did otherwise.
 fn compare(recorded: &[Event], replayed: &[Event], missing: Option<Missing>) -> Replay {
     let (was, is) = (trace(recorded), trace(replayed));
-    let has_ended = recorded.last().is_some_and(|event| matches!(event.kind, EventKind::RequestFinished { .. }));
+    let has_ended = recorded.last().is_some_and(|event| {
+        // One that was aborted ended in the middle.
+        matches!(event.kind, EventKind::RequestFinished { status, .. } if status != RequestStatus::Aborted)
+    });
+    let last = recorded.last().map_or(0, |event| event.seq);
     let mut found: Vec<Divergence> = Vec::new();
     let mut compared = 0;
     for (path, was) in &was {
+        // What was cut off from outside ended nowhere in particular.
+        if is_cut_short(was) {
+            continue;
+        }
         match is.get(path) {
             Some(is) if !is_cut_short(is) || missing.is_none() => {
                 compared += 1;
@@ -101,9 +105,8 @@ fn compare(recorded: &[Event], replayed: &[Event], missing: Option<Missing>) -> 
         }
     }
     if has_ended && missing.is_none() {
-        let end = recorded.last().map_or(0, |event| event.seq);
         for (path, did) in is.iter().filter(|(path, _)| !was.contains_key(*path)) {
-            let seq = around(&was, path).unwrap_or(end);
+            let seq = around(&was, path).unwrap_or(last);
             let what = did.first().map(|did| did.what.clone()).unwrap_or_default();
             found.push(divergence(seq, path, json!("did not run"), what));
         }
@@ -111,9 +114,10 @@ fn compare(recorded: &[Event], replayed: &[Event], missing: Option<Missing>) -> 
     if let Some(Missing { path, asked, recorded }) = missing
         && (has_ended || was.contains_key(&path))
     {
-        let end = was.get(&path).and_then(|did| did.last()).map_or(0, |did| did.seq);
-        let (seq, recorded) = recorded.unwrap_or((end, json!("no such call")));
-        found.push(divergence(seq, &path, recorded, json!(asked)));
+        let own = was.get(&path).and_then(|did| did.last()).map(|did| (did.seq, json!("no such call")));
+        let none = || (around(&was, &path).unwrap_or(last), json!("did not run"));
+        let (seq, recorded) = recorded.or(own).unwrap_or_else(none);
+        found.push(divergence(seq, &path, recorded, asked));
     }
     let divergence = found.into_iter().min_by_key(|divergence| divergence.seq);
     Replay { identical: divergence.is_none(), compared, divergence }

@@ -6,6 +6,7 @@ mod check;
 mod checkpoints;
 mod clear;
 mod client;
+mod differences;
 mod expiry;
 mod follow;
 mod fork;

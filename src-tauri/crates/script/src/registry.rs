@@ -49,11 +49,14 @@ impl Registry {
             blocks: Vec<WireBlock>,
         }
         let wire: Late = from_json(json).map_err(|error| FlowError::plain(error.to_string()))?;
+        let is_new = !wire.blocks.is_empty();
         for block in wire.blocks {
             self.add(vm, block)?;
         }
         let block = self.block(wire.id)?;
-        join_declarations(vec![block.clone()]);
+        if is_new {
+            join_declarations(vec![block.clone()]);
+        }
         Ok(block)
     }
 
@@ -112,6 +115,7 @@ impl Registry {
             cas: cas.collect(),
             history_turns: wire.settings.history_turns,
             retention: wire.settings.retention,
+            cleanup_checkpoints: wire.settings.cleanup_checkpoints,
         };
         let mut flow = Flow {
             kind: wire.kind.into(),

@@ -37,6 +37,7 @@ pub(crate) struct WireSettings {
     pub(crate) cas: IndexMap<String, WireCas>,
     pub(crate) history_turns: usize,
     pub(crate) retention: Option<Retention>,
+    pub(crate) cleanup_checkpoints: bool,
 }
 
 #[derive(Deserialize)]

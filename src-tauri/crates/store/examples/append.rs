@@ -155,6 +155,7 @@ fn started() -> EventKind {
         claim: None,
         forked_from: None,
         retention: None,
+        cleanup_checkpoints: false,
     }
 }
 

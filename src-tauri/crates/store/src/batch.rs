@@ -103,8 +103,8 @@ impl<'a> Batch<'a> {
         }
         for draft in &unit.drafts {
             self.write(&mut request, draft)?;
-            if let EventKind::RequestStarted { forked_from: Some(from), .. } = &draft.event.kind {
-                self.copy(&mut request, from)?;
+            if let EventKind::RequestStarted { forked_from: Some(from), session, .. } = &draft.event.kind {
+                self.copy(&mut request, session, from)?;
             }
         }
         let ends = unit.drafts.iter().any(|draft| is_end(&draft.event.kind));
@@ -199,9 +199,9 @@ impl<'a> Batch<'a> {
         self.derive_state(request, draft, row)
     }
 
-    fn copy(&mut self, request: &mut Request, from: &ForkedFrom) -> Result<(), Error> {
+    fn copy(&mut self, request: &mut Request, session: &str, from: &ForkedFrom) -> Result<(), Error> {
         let last = self.memory.take_events(self.connection, from.seq as i64 - 1)?;
-        let (events, items) = rows::copy(self.connection, request.n, from, last)?;
+        let (events, items) = rows::copy(self.connection, request.n, session, from, last)?;
         if events + 1 != from.seq as i64 {
             return Err(Error::Damaged(format!("request \"{}\" has no event {}", from.request_id, from.seq)));
         }

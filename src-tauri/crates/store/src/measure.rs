@@ -13,6 +13,7 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
     match kind {
         EventKind::RequestStarted { input, .. }
         | EventKind::BlockStarted { input, .. }
+        | EventKind::InputEdited { input }
         | EventKind::BlockInput { input } => recorded(input),
         EventKind::RequestFinished { output, error, .. } | EventKind::BlockFinished { output, error, .. } => {
             output.as_ref().map_or(0, recorded) + error.as_ref().map_or(0, failure)

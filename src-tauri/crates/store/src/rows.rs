@@ -7,6 +7,7 @@ use rusqlite::{Connection, params};
 
 use crate::error::Error;
 use crate::live::Request;
+use crate::sessions::LINEAGE;
 
 /// Makes the row of a request, and of its session if that is new.
 pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<Request, Error> {
@@ -145,7 +146,13 @@ fn set_status(
 /// Gives a fork the events that it has in common with the request it comes from. What they did to state
 /// stays with that one: a fork's own records begin where they were. Their ids follow `last`. Answers how
 /// many events and items.
-pub(crate) fn copy(connection: &Connection, request: i64, from: &ForkedFrom, last: i64) -> Result<(i64, i64), Error> {
+pub(crate) fn copy(
+    connection: &Connection,
+    request: i64,
+    session: &str,
+    from: &ForkedFrom,
+    last: i64,
+) -> Result<(i64, i64), Error> {
     let events = connection
         .prepare_cached(
             "INSERT INTO event (id, request, seq, at, kind, path, attempt, body)
@@ -153,13 +160,24 @@ pub(crate) fn copy(connection: &Connection, request: i64, from: &ForkedFrom, las
              WHERE r.id = ?2 AND e.seq BETWEEN 2 AND ?3 ORDER BY e.seq",
         )?
         .execute((request, &from.request_id, from.seq, last))?;
-    let session = "(SELECT session FROM request WHERE n = ?1)";
+    connection
+        .prepare_cached(
+            "INSERT INTO journal (session, event)
+             SELECT (SELECT session FROM request WHERE n = ?1), id FROM event
+             WHERE request = ?1 AND kind IN ('journal_appended', 'metadata_set') ORDER BY seq",
+        )?
+        .execute((request,))?;
     connection
         .prepare_cached(&format!(
-            "INSERT INTO journal (session, event) SELECT {session}, id FROM event
-             WHERE request = ?1 AND kind IN ('journal_appended', 'metadata_set') ORDER BY seq"
+            "UPDATE session SET title = (
+                 {LINEAGE} SELECT json_extract(e.body, '$.metadata.title') FROM line
+                 JOIN journal j ON j.session = line.session JOIN event e ON e.id = j.event
+                 JOIN request r ON r.n = e.request AND r.n < line.before
+                 WHERE e.kind = 'metadata_set' AND json_type(e.body, '$.metadata.title') = 'text'
+                 ORDER BY r.n DESC, e.seq DESC LIMIT 1)
+             WHERE id = ?1"
         ))?
-        .execute((request,))?;
+        .execute((session,))?;
     let items = connection
         .prepare_cached(
             "SELECT count(*) FROM event WHERE request = ?1 AND kind = 'item_added'

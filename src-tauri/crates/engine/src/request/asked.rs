@@ -1,13 +1,10 @@
-//! What a request is asked for, what it did before, and what came of it. Must not run anything.
+//! Who asks for what: all that must be known of a request before it begins.
 
 use std::sync::Arc;
 
 use crate::concurrency::Claim;
 use crate::data::Data;
-use crate::error::FlowError;
-use crate::event::{Event, RequestStatus};
 use crate::scope::{ScopeKey, ScopeKind};
-use crate::suspension::Resolved;
 
 /// Who asks for what.
 #[derive(Clone, Debug)]
@@ -54,33 +51,5 @@ impl Asked {
             Some(fork) => ScopeKey::overlay(kind, id, fork),
             None => ScopeKey::new(kind, id.clone()),
         }
-    }
-}
-
-/// How a request ended.
-#[derive(Clone, Debug)]
-pub struct Ended {
-    /// `completed`, `failed` or `aborted`.
-    pub status: RequestStatus,
-    /// The root block's output.
-    pub output: Data,
-    /// What failed it.
-    pub error: Option<FlowError>,
-}
-
-/// What a request did before, when it is taken up again; nothing of a new one.
-#[derive(Clone, Copy, Debug)]
-pub struct Earlier<'a> {
-    /// Its events so far.
-    pub events: &'a [Event],
-    /// How it stands.
-    pub stood: RequestStatus,
-    /// Answers to its questions that it is taken up with.
-    pub answers: &'a [Resolved],
-}
-
-impl Default for Earlier<'_> {
-    fn default() -> Self {
-        Earlier { events: &[], stood: RequestStatus::Interrupted, answers: &[] }
     }
 }

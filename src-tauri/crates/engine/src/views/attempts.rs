@@ -28,6 +28,8 @@ pub struct Attempts {
     again: HashSet<Seq>,
     /// The attempts that count, by path, in order; a replay makes them one after another.
     order: HashMap<Arc<str>, Vec<u32>>,
+    /// The beginnings of attempts that ran again from their top after a cut.
+    again_from_top: HashSet<Seq>,
 }
 
 impl Attempts {
@@ -39,6 +41,7 @@ impl Attempts {
             kept: HashSet::new(),
             again: HashSet::new(),
             order: HashMap::new(),
+            again_from_top: HashSet::new(),
         };
         // Failed attempts since the last resume, and those before it.
         let (mut open_failures, mut failed) = (HashSet::new(), HashSet::new());
@@ -80,7 +83,35 @@ impl Attempts {
                 _ => {}
             }
         }
+        all.find_second_tries(events);
         all
+    }
+
+    /// A chain that is gone through again is no such try: what ended inside it stays where it was.
+    fn find_second_tries(&mut self, events: &[Event]) {
+        let (mut cut, mut chains) = (HashSet::new(), HashSet::new());
+        for event in events {
+            let Some(path) = event.path.as_deref() else { continue };
+            match (&event.kind, self.ends.get(&(path.into(), event.attempt))) {
+                (EventKind::BlockStarted { .. }, Some(End::Cut)) => drop(cut.insert(path)),
+                (EventKind::BlockStarted { .. }, Some(End::Itself)) if cut.contains(path) && !chains.contains(path) => {
+                    self.again_from_top.insert(event.seq);
+                }
+                (EventKind::BlockFinished { .. }, Some(End::Itself)) => {
+                    chains.extend(
+                        std::iter::successors(path.rsplit_once('/'), |(around, _)| around.rsplit_once('/'))
+                            .map(|(around, _)| around),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a block began once more with this event because it had been cut off: it found what had
+    /// happened since.
+    pub fn is_second_try(&self, event: &Event) -> bool {
+        self.again_from_top.contains(&event.seq)
     }
 
     /// Which of the counting attempts of its path, from 0, an event belongs to; what functions did in an
@@ -101,6 +132,12 @@ impl Attempts {
             }
             _ => None,
         }
+    }
+
+    /// Whether an event's attempt was cut off, and its functions are taken from the log by the next.
+    pub fn is_cut(&self, event: &Event) -> bool {
+        let key = event.path.clone().map(|path| (path, event.attempt));
+        key.is_some_and(|key| self.ends.get(&key) == Some(&End::Cut))
     }
 
     /// The number of the last counting attempt of a path, as [`place`](Self::place) tells it.

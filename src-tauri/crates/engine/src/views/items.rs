@@ -121,6 +121,8 @@ pub(crate) fn concerns_items(kind: &EventKind) -> bool {
     matches!(
         kind,
         EventKind::RequestStarted { .. }
+            | EventKind::InputEdited { .. }
+            | EventKind::OutputEdited { .. }
             | EventKind::RequestResumed { .. }
             | EventKind::RequestStatus { .. }
             | EventKind::RequestFinished { .. }

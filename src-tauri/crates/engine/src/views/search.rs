@@ -72,6 +72,7 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
     };
     match kind {
         EventKind::RequestStarted { input: Recorded::Value(input), .. }
+        | EventKind::InputEdited { input: Recorded::Value(input) }
         | EventKind::BlockStarted { input: Recorded::Value(input), .. }
         | EventKind::BlockInput { input: Recorded::Value(input) } => of(Where::Input, input),
         EventKind::RequestFinished { output, error, .. } | EventKind::BlockFinished { output, error, .. } => {
@@ -120,6 +121,7 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
         EventKind::RequestStarted { .. }
         | EventKind::RequestResumed { .. }
         | EventKind::FunctionReturned { .. }
+        | EventKind::InputEdited { .. }
         | EventKind::OutputEdited { .. }
         | EventKind::SuspensionReopened { .. }
         | EventKind::RequestStatus { .. }

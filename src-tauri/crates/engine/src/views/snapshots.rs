@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::Events;
-use crate::event::{Event, EventKind, Seq};
+use crate::event::{Event, EventKind, Outcome, Seq};
 use crate::item::{ItemStatus, NewItem};
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
@@ -67,7 +67,14 @@ pub fn snapshots(events: Events<'_>) -> HashMap<Seq, Snapshot> {
     for event in events.iter() {
         let place = event.path.as_deref().map(|path| (path, event.attempt));
         match (&event.kind, place) {
-            (EventKind::BlockStarted { name, .. }, Some(place)) => drop(names.insert(place, name)),
+            (EventKind::BlockStarted { name, .. }, Some(place @ (path, attempt))) => {
+                names.insert(place, name);
+                // One that was cut off, or that waited, is over when it runs again.
+                let earlier = attempt.checked_sub(1).and_then(|before| owners.get(&(path, before)));
+                if let Some(snapshot) = earlier.and_then(|seq| found.get_mut(seq)) {
+                    snapshot.terminal = true;
+                }
+            }
             (EventKind::StateInitialized { scope, state, durable }, Some(place))
                 if scope.kind == ScopeKind::Sequencer =>
             {
@@ -83,7 +90,8 @@ pub fn snapshots(events: Events<'_>) -> HashMap<Seq, Snapshot> {
                     snapshot.step_name = names.get(&place).map_or_else(|| INITIAL.into(), |name| (*name).clone());
                 }
             }
-            (EventKind::BlockFinished { .. }, Some(place)) => {
+            // One that waits for an answer has not ended (a resume begins with its checkpoint).
+            (EventKind::BlockFinished { outcome, .. }, Some(place)) if *outcome != Outcome::Suspended => {
                 if let Some(snapshot) = owners.get(&place).and_then(|seq| found.get_mut(seq)) {
                     snapshot.terminal = true;
                 }

@@ -3,13 +3,14 @@
 //! Ids, times and what differs by the order in which paths met are left out. Only the last attempt that
 //! counts is told of each path.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use super::Events;
 use super::attempts::Attempts;
+use super::{Events, edited_input};
 use crate::event::{Event, EventKind, Recorded, Seq};
 use crate::item::ItemStatus;
 use crate::memo::edited;
@@ -25,6 +26,8 @@ pub struct Did {
     pub seq: Seq,
     /// What, in a form for people and programs.
     pub what: Value,
+    /// The call of a tool that it tells of: calls run beside each other, and their order is that of paths.
+    call: Option<String>,
 }
 
 /// What the blocks of a request did, by path, in order of their ends; a block that never ended is absent.
@@ -32,7 +35,12 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
     let (view, attempts, edited) = (Events::new(events), Attempts::read(events), edited(events));
     let mut open: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
     let mut ended: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
-    for event in events {
+    // What functions did in attempts that were cut off.
+    let mut cut: HashMap<Seq, Did> = HashMap::new();
+    let mut functions: HashMap<(Arc<str>, &str), Vec<Did>> = HashMap::new();
+    let mut calls: HashMap<Seq, &str> = HashMap::new();
+    let own = edited_input(events).unwrap_or(0);
+    for event in events.iter().filter(|event| event.seq > own) {
         let Some(path) = &event.path else { continue };
         // What a fork has instead of what a block did is not done again.
         if edited
@@ -42,13 +50,33 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
             continue;
         }
         let counts = attempts.place(event).is_some_and(|place| attempts.last(path) == Some(place));
+        let is_cut = attempts.is_cut(event);
+        if let EventKind::FunctionReturned { function, events, memoized, .. } = &event.kind {
+            let key = (path.clone(), function.as_str());
+            if is_cut && !memoized {
+                functions.insert(key, events.iter().filter_map(|seq| cut.remove(seq)).collect());
+            } else if counts && *memoized {
+                // What it did before the cut stands where it would have been called.
+                open.entry(path.clone()).or_default().extend(functions.remove(&key).unwrap_or_default());
+            }
+            continue;
+        }
         let Some(what) = what(view, event).filter(|_| counts) else { continue };
+        let call = match &event.kind {
+            EventKind::ItemAdded { item } => item.payload.get("toolCall").and_then(|call| call["callId"].as_str()),
+            EventKind::ItemDone { of, .. } => calls.get(of).copied(),
+            _ => None,
+        };
+        calls.extend(call.map(|call| (event.seq, call)));
+        let did = Did { seq: event.seq, what, call: call.map(str::to_owned) };
+        if is_cut {
+            cut.insert(event.seq, did);
+            continue;
+        }
         let done = open.entry(path.clone()).or_default();
-        let did = Did { seq: event.seq, what };
         match &event.kind {
-            // The beginning stands first, though functions of an earlier attempt may count too.
-            EventKind::BlockStarted { .. } => done.insert(0, did),
             EventKind::BlockFinished { .. } => {
+                done.sort_by(|one, other| one.call.cmp(&other.call));
                 done.push(did);
                 if let Some(done) = open.shift_remove(path) {
                     ended.insert(path.clone(), done);
@@ -74,6 +102,8 @@ fn what(events: Events<'_>, event: &Event) -> Option<Value> {
         EventKind::StateChanged { scope, operation, .. } => {
             json!({ "state": scope.kind.as_str(), "operation": operation.name(), "path": operation.path(), "delta": operation.delta() })
         }
+        // That a block failed is told by the block; who hears of it, and when, may be another after a resume.
+        EventKind::ItemAdded { item } if item.item_type == "step_error" => return None,
         EventKind::ItemAdded { item } if item.status == ItemStatus::InProgress => {
             json!({ "item": item.item_type, "begins": true })
         }

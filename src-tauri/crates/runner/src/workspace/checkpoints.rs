@@ -1,17 +1,23 @@
 //! The checkpoints of a request (seed 001).
 
+use engine::event::EventKind;
 use engine::views::Events;
-use engine::views::snapshots::snapshots;
+use engine::views::snapshots::{Snapshot, snapshots};
 
 use super::Workspace;
 use crate::fault::Fault;
 use crate::views::{CheckpointRow, Json};
 
 impl Workspace {
-    /// The checkpoints of a request: the latest of every durable sequencer instance, oldest first.
+    /// The checkpoints of a request: the latest of every durable sequencer instance, oldest first; those of
+    /// sequencers that have ended only where the flow keeps them.
     pub fn checkpoints(&self, request: &str) -> Result<Vec<CheckpointRow>, Fault> {
         let (_, events) = self.log_of(request)?;
-        let mut found: Vec<_> = snapshots(Events::new(&events)).into_iter().filter(|(_, one)| one.durable).collect();
+        let cleans_up = events
+            .first()
+            .is_some_and(|event| matches!(event.kind, EventKind::RequestStarted { cleanup_checkpoints: true, .. }));
+        let is_kept = |one: &Snapshot| one.durable && !(cleans_up && one.terminal);
+        let mut found: Vec<_> = snapshots(Events::new(&events)).into_iter().filter(|(_, one)| is_kept(one)).collect();
         found.sort_by_key(|(seq, _)| *seq);
         let rows = found.into_iter().map(|(_, one)| CheckpointRow {
             block_instance_id: one.instance.to_string(),

@@ -4,49 +4,26 @@
 //! and project begin as copies of what they were then, so that no experiment writes to the real ones
 //! (decision 9). What was in flight at that step runs again.
 
+mod edits;
+
 use engine::event::{Event, EventKind, ForkedFrom, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
 use engine::flow::Flow;
-use engine::log::{Durability, Log};
+use engine::log::{Durability, Log, Record};
 use engine::operation::Operation;
 use engine::request::Asked;
 use engine::resource::record;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
-use engine::views::place::Place;
-use serde_json::{Map, Value};
+use engine::views::Events;
+use engine::views::blocks::{BlockView, blocks};
 
 use super::{At, Mock, Workspace, new_request};
 use crate::fault::Fault;
 use crate::run::{Before, Opening, Running};
 use crate::world::now_ms;
+use edits::{Set, Shared, Whose, check, declared, instance_at};
 
-/// What a fork changes.
-#[derive(Clone, Debug, Default)]
-pub struct Edits {
-    /// The action's input.
-    pub input: Option<Value>,
-    /// What the step gave.
-    pub output: Option<Value>,
-    /// Places in state, `session.topic` or `sequencer[root/step:plan].steps[0]`, and what is there now.
-    pub set: Vec<(String, Value)>,
-}
-
-/// A value in some state.
-struct Set {
-    text: String,
-    whose: Whose,
-    place: Place,
-    value: Value,
-}
-
-#[derive(PartialEq)]
-enum Whose {
-    /// A record of its own: session, user, project.
-    Durable(ScopeKind),
-    Request,
-    /// A sequencer or another block with state, by its path.
-    Block(String),
-}
+pub use edits::Edits;
 
 /// Where a fork leaves its request: the last common event, and the step that it ends with.
 struct Leaves {
@@ -58,7 +35,7 @@ impl Workspace {
     /// Goes on from a finished step of a request as a new request, in a new session.
     pub fn fork(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<Running, Fault> {
         let (row, events) = self.log_of(request)?;
-        let leaves = leaves(&events, self.seq_at(request, Some(at))?, at, edits.output.is_some())?;
+        let leaves = leaves(request, &events, at, edits.output.is_some())?;
         let sets =
             edits.set.iter().map(|(text, value)| Set::parse(text, value.clone())).collect::<Result<Vec<_>, _>>()?;
         for set in &sets {
@@ -71,34 +48,45 @@ impl Workspace {
         let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         let (script, mock) = self.mock_of(&self.mode(mock, origin.as_deref(), &good.bundle.file), &good.bundle.file)?;
         let session: std::sync::Arc<str> = format!("fork_{}", uuid::Uuid::now_v7().simple()).into();
-        let is_parsed = edits.input.is_none();
+        let common = Events::new(&events[..events.partition_point(|event| event.seq <= leaves.seq)]);
+        let first = common.iter().next().and_then(|event| match &event.kind {
+            EventKind::RequestStarted { input, .. } => Some(input.clone()),
+            _ => None,
+        });
+        let (first, given) = (first.unwrap_or(Recorded::Undefined), common.input().cloned());
+        let is_edited = edits.input.is_some();
         let parent = asked.clone();
         let asked = Asked {
             request: new_request().into(),
             session: session.clone(),
             fork: Some(session),
             ephemeral: false,
-            input: edits.input.map_or(asked.input, |input| Some(input).into()),
+            input: edits.input.or(given).into(),
             mock,
             retry_of: None,
             claim: None,
             ..asked
         };
         let records = self.records_at(request, &parent, &asked, leaves.seq)?;
-        let shared = self.shared_at(request, leaves.seq, &sets)?;
+        let shared = self.shared_at(request, leaves.seq, &sets, &blocks(common, true))?;
         let step = leaves.step.as_ref().map(|step| (step.path.clone(), step.attempt));
         let forked_from = ForkedFrom { request_id: request.to_owned(), seq: leaves.seq };
         let (store, output) = (self.store.clone(), edits.output);
         let opening: Opening = Box::new(move |asked: &Asked, flow: &Flow| {
-            let mut draft = Draft { seq: forked_from.seq, events: vec![started(asked, flow, &forked_from)] };
+            let mut draft = Draft { seq: forked_from.seq, events: vec![started(asked, first, flow, &forked_from)] };
             draft.records(records, &sets, flow)?;
             if let (Some((path, attempt)), Some(output)) = (&step, output) {
                 let kind = EventKind::OutputEdited { output: Recorded::Value(output) };
                 draft.push(path.clone(), *attempt, kind);
             }
-            for (of, operation) in shared {
+            for edit in shared {
+                edit.check(flow)?;
                 let (path, attempt) = step.clone().unwrap_or_default();
-                draft.push(path, attempt, EventKind::StateEdited { of, operation });
+                draft.push(path, attempt, EventKind::StateEdited { of: edit.of, operation: edit.operation });
+            }
+            // Last: what came before it is not done again by a replay.
+            if is_edited {
+                draft.push(None, 0, EventKind::InputEdited { input: Recorded::inline(&asked.input) });
             }
             draft.push(None, 0, EventKind::RequestStatus { status: RequestStatus::Interrupted });
             let id = asked.request.clone();
@@ -112,7 +100,7 @@ impl Workspace {
             events,
             stood: RequestStatus::Interrupted,
             answers: Vec::new(),
-            is_parsed,
+            is_parsed: !is_edited,
             opening: Some(opening),
         };
         self.start(good, asked, script, before)
@@ -125,7 +113,7 @@ impl Workspace {
         parent: &Asked,
         fork: &Asked,
         seq: Seq,
-    ) -> Result<Vec<(ScopeKey, State)>, Fault> {
+    ) -> Result<Vec<(ScopeKey, Record)>, Fault> {
         let mut records = Vec::new();
         for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
             let (Some(old), Some(new)) = (parent.durable_key(kind), fork.durable_key(kind)) else { continue };
@@ -139,63 +127,82 @@ impl Workspace {
             for (old, new) in scopes {
                 let (of, old, at) = self.original(request, old, seq)?;
                 let found = self.store.state_at(&old, &of, at).map_err(Fault::internal)?;
-                records.push((new, (*found.state).clone()));
+                records.push((new, found));
             }
         }
         Ok(records)
     }
 
     /// The edits of the request's own state, and of blocks around the step, as operations.
-    fn shared_at(&self, request: &str, seq: Seq, sets: &[Set]) -> Result<Vec<(Option<String>, Operation)>, Fault> {
+    fn shared_at(&self, request: &str, seq: Seq, sets: &[Set], blocks: &[BlockView<'_>]) -> Result<Vec<Shared>, Fault> {
+        let view = self.state_at(request, Some(&At::Seq(seq)))?;
         let mut edits = Vec::new();
         for set in sets {
-            let of = match &set.whose {
+            let (of, block, state) = match &set.whose {
                 Whose::Durable(_) => continue,
-                Whose::Request => None,
-                Whose::Block(path) => Some(path.clone()),
-            };
-            let scopes = self.store.scopes_of(request).map_err(Fault::internal)?;
-            let scope = scopes.into_iter().rev().find(|scope| match &of {
-                None => scope.kind == ScopeKind::Request,
-                Some(path) => {
-                    matches!(scope.kind, ScopeKind::Sequencer | ScopeKind::Block)
-                        && path_of(&scope.id) == Some(path.as_str())
-                }
-            });
-            let state = match scope {
-                Some(scope) => self.store.state_at(&scope, request, seq).map_err(Fault::internal)?.state,
-                None if of.is_none() => Default::default(),
-                None => {
-                    return Err(Fault::invalid(format!("--set {}: that block has no state of its own", set.text)));
+                Whose::Request => (None, None, view.request.as_ref()),
+                Whose::Block(path) => {
+                    let running = blocks.iter().rev().find(|block| *block.path == **path);
+                    let own = running.and_then(|block| {
+                        let is_own = |id: &str| instance_at(id) == Some((path.as_str(), block.attempt));
+                        view.sequencers.iter().find(|(id, _)| is_own(id)).map(|(_, state)| state)
+                    });
+                    let Some(own) = own else {
+                        return Err(Fault::invalid(format!("--set {}: that block has no state of its own", set.text)));
+                    };
+                    (Some(path.clone()), running.map(|block| block.name.to_string()), Some(own))
                 }
             };
-            edits.push((of, Operation::Patch { fields: set.patch(&state)? }));
+            let state = State::from(state.and_then(|state| state.0.as_object().cloned()).unwrap_or_default());
+            let fields = set.patch(&state)?;
+            edits.push(Shared { text: set.text.clone(), of, block, operation: Operation::Patch { fields } });
         }
         Ok(edits)
     }
 }
 
-/// The finished step that a fork goes on from: the newest at or before an event.
-fn leaves(events: &[Event], seq: Seq, at: &At, has_output: bool) -> Result<Leaves, Fault> {
-    let step = events.iter().rev().filter(|event| event.seq <= seq).find(|event| {
-        matches!(&event.kind, EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, .. })
-    });
-    match step {
-        None if has_output => Err(Fault::invalid("--output: no step has finished there, so there is none to edit")),
-        // Nothing but the request itself is common.
-        None => Ok(Leaves { seq: 1, step: None }),
-        // A step that failed is not taken for what it came to, unless somebody says what it gave.
-        Some(failed) if matches!(failed.kind, EventKind::BlockFinished { error: Some(_), .. }) && !has_output => {
-            match at {
-                At::Path(_) => Ok(Leaves { seq: (failed.seq - 1).max(1), step: None }),
-                At::Seq(_) => Ok(Leaves { seq: failed.seq, step: Some(failed.clone()) }),
+/// The finished step that a fork goes on from: the newest at or before an event, or the last at a path.
+fn leaves(request: &str, events: &[Event], at: &At, has_output: bool) -> Result<Leaves, Fault> {
+    let newest = |is_it: &dyn Fn(&Event) -> bool| events.iter().rev().find(|event| has_ended(event) && is_it(event));
+    let mut until = match at {
+        At::Seq(seq) => *seq,
+        At::Path(path) => {
+            let there = newest(&|event| event.path.as_deref() == Some(path)).ok_or_else(|| {
+                Fault::not_found(format!("no block finished at path \"{path}\" in request \"{request}\""))
+            })?;
+            match &there.kind {
+                // A step that failed is tried again, from where its failure began, unless somebody says what
+                // it gave.
+                EventKind::BlockFinished { error: Some(error), .. } if !has_output => {
+                    let origin =
+                        newest(&|event| event.seq <= there.seq && event.path.as_deref() == error.path.as_deref());
+                    origin.unwrap_or(there).seq - 1
+                }
+                _ => there.seq,
             }
         }
+    };
+    let last = events.last().map_or(0, |event| event.seq);
+    if until > last {
+        return Err(Fault::not_found(format!("request \"{request}\" has {last} events, not {until}")));
+    }
+    until = until.max(1);
+    match newest(&|event| event.seq <= until) {
         Some(step) => Ok(Leaves { seq: step.seq, step: Some(step.clone()) }),
+        None if has_output => Err(Fault::invalid("--output: no step has finished there, so there is none to edit")),
+        // Nothing but the beginning is common.
+        None => {
+            let begins = |event: &&Event| event.seq <= until && event.path.is_none();
+            Ok(Leaves { seq: events.iter().rev().find(begins).map_or(1, |event| event.seq), step: None })
+        }
     }
 }
 
-fn started(asked: &Asked, flow: &Flow, from: &ForkedFrom) -> Event {
+fn has_ended(event: &Event) -> bool {
+    matches!(&event.kind, EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, .. })
+}
+
+fn started(asked: &Asked, input: Recorded, flow: &Flow, from: &ForkedFrom) -> Event {
     let kind = EventKind::RequestStarted {
         flow: flow.kind.to_string(),
         action: asked.action.clone(),
@@ -205,12 +212,13 @@ fn started(asked: &Asked, flow: &Flow, from: &ForkedFrom) -> Event {
         ephemeral: false,
         mock: asked.mock.clone(),
         code_hash: flow.code_hash.clone(),
-        input: Recorded::inline(&asked.input),
+        input,
         retry_of: None,
         owner: asked.owner.clone(),
         claim: None,
         forked_from: Some(from.clone()),
         retention: flow.settings.retention,
+        cleanup_checkpoints: flow.settings.cleanup_checkpoints,
     };
     Event { seq: 1, at: now_ms(), path: None, attempt: 0, kind }
 }
@@ -229,117 +237,27 @@ impl Draft {
     }
 
     /// The first state of the fork's records, edits included. Refused where a schema of today refuses it.
-    fn records(&mut self, records: Vec<(ScopeKey, State)>, sets: &[Set], flow: &Flow) -> Result<(), Fault> {
+    fn records(&mut self, records: Vec<(ScopeKey, Record)>, sets: &[Set], flow: &Flow) -> Result<(), Fault> {
         let mut commits = Vec::new();
-        for (scope, mut state) in records {
+        for (scope, Record { state, mut version }) in records {
+            let mut state = (*state).clone();
             for set in sets.iter().filter(|set| set.whose == Whose::Durable(scope.kind)) {
                 for (field, value) in set.patch(&state)? {
-                    set.check(flow, scope.kind, &field, &value)?;
+                    check(&set.text, declared(flow, scope.kind), &field, &value)?;
                     state.set(&field, std::sync::Arc::new(value));
+                    version += 1;
                 }
             }
-            if state.is_empty() {
+            if state.is_empty() && version == 0 {
                 continue;
             }
             let first = EventKind::StateInitialized { scope: scope.clone(), state: state.to_json(), durable: true };
             let seq = self.push(None, 0, first);
-            commits.push(ScopeCommit { scope, from: 0, version: 0, operations: vec![seq], rebased: Vec::new() });
+            commits.push(ScopeCommit { scope, from: 0, version, operations: vec![seq], rebased: Vec::new() });
         }
         if !commits.is_empty() {
             self.push(None, 0, EventKind::Committed { commits });
         }
         Ok(())
     }
-}
-
-impl Set {
-    fn parse(text: &str, value: Value) -> Result<Set, Fault> {
-        let wrong = |what: &str| Fault::invalid(format!("--set {text}: {what}"));
-        let words =
-            "begin with session, user, project, request, sequencer[PATH] or block[PATH], then a field: session.topic";
-        let end = text.find(['.', '[']).unwrap_or(text.len());
-        let (scope, rest) = text.split_at(end);
-        let (whose, rest) = match scope {
-            "sequencer" | "block" => match bracketed(rest) {
-                Some((path, rest)) => (Whose::Block(path.to_owned()), rest),
-                None if scope == "sequencer" => (Whose::Block("root".to_owned()), rest),
-                None => return Err(wrong(words)),
-            },
-            "request" => (Whose::Request, rest),
-            _ => match ScopeKind::parse(scope) {
-                Some(kind @ (ScopeKind::Session | ScopeKind::User | ScopeKind::Project)) => {
-                    (Whose::Durable(kind), rest)
-                }
-                _ => return Err(wrong(words)),
-            },
-        };
-        let place = Place::parse(rest.strip_prefix('.').unwrap_or(rest)).map_err(|what| wrong(&what))?;
-        if place.field().is_none() {
-            return Err(wrong("name a field, like session.topic"));
-        }
-        Ok(Set { text: text.to_owned(), whose, place, value })
-    }
-
-    /// Shared memory can be changed where it is made again: after a step, in a block around it.
-    fn check_step(&self, step: Option<&Event>) -> Result<(), Fault> {
-        let path = match (&self.whose, step) {
-            (Whose::Durable(_), _) => return Ok(()),
-            (_, None) => {
-                return Err(Fault::invalid(format!("--set {}: no step has finished there", self.text)));
-            }
-            (Whose::Request, _) => return Ok(()),
-            (Whose::Block(path), Some(step)) => (path, step.path.as_deref().unwrap_or_default()),
-        };
-        match path.1.strip_prefix(path.0.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
-            true => Ok(()),
-            false => Err(Fault::invalid(format!(
-                "--set {}: {} is not around the step {} that the fork goes on from",
-                self.text, path.0, path.1
-            ))),
-        }
-    }
-
-    /// The top-level field that it changes, as it is afterwards.
-    fn patch(&self, state: &State) -> Result<Map<String, Value>, Fault> {
-        let mut all = state.to_json();
-        if !self.place.put(&mut all, self.value.clone()) {
-            return Err(Fault::invalid(format!("--set {}: there is no such place in the state", self.text)));
-        }
-        let field = self.place.field().unwrap_or_default().to_owned();
-        let value = all.get(&field).cloned().unwrap_or_default();
-        Ok(Map::from_iter([(field, value)]))
-    }
-
-    fn check(&self, flow: &Flow, kind: ScopeKind, field: &str, value: &Value) -> Result<(), Fault> {
-        for declared in flow.declarations.iter().filter(|declared| declared.scope == kind) {
-            let knows = declared.schema.fields().is_some_and(|fields| fields.iter().any(|known| known.name == field));
-            if knows && let Err(issues) = declared.schema.check_field(field, value) {
-                let what = issues.first().map(|issue| issue.message.clone()).unwrap_or_default();
-                return Err(Fault::invalid(format!("--set {}: {what}", self.text)));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The path in a state's id `request:path:attempt`.
-fn path_of(id: &str) -> Option<&str> {
-    Some(id.split_once(':')?.1.rsplit_once(':')?.0)
-}
-
-/// `[PATH]rest`; a path may hold brackets itself.
-fn bracketed(text: &str) -> Option<(&str, &str)> {
-    let inner = text.strip_prefix('[')?;
-    let mut depth = 1;
-    for (at, c) in inner.char_indices() {
-        depth += match c {
-            '[' => 1,
-            ']' => -1,
-            _ => 0,
-        };
-        if depth == 0 {
-            return Some((&inner[..at], &inner[at + 1..]));
-        }
-    }
-    None
 }

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use engine::event::{Event, EventKind};
 use engine::request::Asked;
 use engine::scope::{ScopeKey, ScopeKind};
+use engine::tape::Seen;
 use engine::views::attempts::Attempts;
+use engine::views::edited_input;
 
 use super::Workspace;
 use crate::fault::Fault;
-use crate::replay::{Rehearsal, Seen, replay};
+use crate::replay::{Rehearsal, replay};
 use crate::views::Replay;
 
 impl Workspace {
@@ -19,10 +21,14 @@ impl Workspace {
         let (row, events) = self.log_of(request)?;
         let (asked, _) = self.asked_before(&row, &events)?;
         let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        // What a fork's old input led to is not done again: it begins with what was there then.
+        let began = edited_input(&events).unwrap_or(0);
         let mut records = Vec::new();
-        for scope in self.store.scopes_of(request).map_err(Fault::internal)? {
-            if scope.kind.is_durable() {
-                let record = self.record_at(&scope, request, 0)?;
+        for scope in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
+            let Some(scope) = asked.durable_key(scope) else { continue };
+            let resources = self.store.resource_records_of(&scope).map_err(Fault::internal)?;
+            for scope in resources.into_iter().chain([scope]) {
+                let record = self.record_at(&scope, request, began)?;
                 records.push((scope, record));
             }
         }
@@ -46,7 +52,8 @@ impl Workspace {
         let mut versions: HashMap<ScopeKey, u64> = began.collect();
         let (mut seen, mut waiting, mut ran) = (Seen::new(), Vec::new(), HashSet::new());
         let from = self.request(request)?.forked_from;
-        for event in events {
+        let own = edited_input(events).unwrap_or(0);
+        for event in events.iter().filter(|event| event.seq > own) {
             for commit in event.kind.commits() {
                 match &from {
                     Some(from) if event.seq <= from.seq => {
@@ -58,10 +65,19 @@ impl Workspace {
                     _ => drop(versions.insert(commit.scope.clone(), commit.version)),
                 }
             }
-            let (EventKind::BlockStarted { versions: news, .. }, Some(path)) = (&event.kind, &event.path) else {
+            let (
+                EventKind::BlockStarted { versions: news, .. } | EventKind::RecordsSeen { versions: news },
+                Some(path),
+            ) = (&event.kind, &event.path)
+            else {
                 continue;
             };
-            let news = news.iter().filter(|(scope, _)| scope.kind != ScopeKind::Resource);
+            let nth = attempts.place(event);
+            // A look that is behind the request: the block ran again, and looked again.
+            let is_look = matches!(event.kind, EventKind::RecordsSeen { .. });
+            if is_look && nth.is_none() {
+                continue;
+            }
             for (scope, version) in news {
                 let known = versions.get(scope).copied();
                 if known == Some(*version) || (known.is_none() && *version == 0 && from.is_none()) {
@@ -72,8 +88,8 @@ impl Workspace {
             }
             // A chain that is gone through again comes by what it did before the others wrote: the first block
             // that is new finds what they wrote.
-            let is_new = ran.insert(path.clone());
-            if let Some(nth) = attempts.place(event).filter(|_| is_new) {
+            let is_new = ran.insert(path.clone()) || is_look || attempts.is_second_try(event);
+            if let Some(nth) = nth.filter(|_| is_new) {
                 let key: (Arc<str>, u32) = (path.clone(), nth as u32);
                 seen.entry(key).or_default().append(&mut waiting);
             }

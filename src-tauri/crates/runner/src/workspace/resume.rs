@@ -59,7 +59,7 @@ impl Workspace {
 
     /// Who asked for what, as the log has it, and where its mock script came from.
     pub(super) fn asked_before(&self, row: &RequestRow, events: &[Event]) -> Result<(Asked, Option<String>), Fault> {
-        let Some(EventKind::RequestStarted { input, session, user, project, ephemeral, retry_of, claim, .. }) =
+        let Some(EventKind::RequestStarted { session, user, project, ephemeral, retry_of, claim, .. }) =
             events.first().map(|event| &event.kind)
         else {
             return Err(Fault::internal(format!("request \"{}\" has no first event", row.id)));
@@ -72,7 +72,7 @@ impl Workspace {
         let asked = Asked {
             request: row.id.as_str().into(),
             action: row.action.clone(),
-            input: Data::from(Events::new(events).value(input).cloned()),
+            input: Data::from(Events::new(events).input().cloned()),
             session: session.clone(),
             ephemeral: *ephemeral,
             user: user.clone(),

@@ -105,9 +105,15 @@ function settingsOf(flow: Flow): Config {
     const count = (value: unknown, otherwise: number) => (typeof value === 'number' && value >= 0 ? Math.floor(value) : otherwise);
     cas[scope] = { maxRetries: count(given.maxRetries, 3), baseDelayMs: count(given.baseDelayMs, 10) };
   }
-  const timeout = (flow.definition.request as Config | undefined)?.mutationTimeoutMs ?? 30_000;
+  const request = (flow.definition.request ?? {}) as Config;
+  const timeout = request.mutationTimeoutMs ?? 30_000;
   const limited = typeof timeout === 'number' && Number.isFinite(timeout) && timeout > 0;
-  return { cas, mutationTimeoutMs: limited ? Math.floor(timeout) : undefined, ...sessionPast(flow.definition) };
+  return {
+    cas,
+    mutationTimeoutMs: limited ? Math.floor(timeout) : undefined,
+    cleanupCheckpoints: request.cleanupCheckpointsOnTerminal === true,
+    ...sessionPast(flow.definition),
+  };
 }
 
 /** A block made while the flow runs (a factory's), with whatever it brings along. */

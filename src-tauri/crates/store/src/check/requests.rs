@@ -149,7 +149,9 @@ impl Walk<'_> {
     fn names(&mut self, found: &mut Checked, seq: Seq, kind: &EventKind) {
         let (mut named, mut item) = (None, None);
         match kind {
-            EventKind::RequestStarted { input, .. } | EventKind::BlockInput { input } => {
+            EventKind::RequestStarted { input, .. }
+            | EventKind::InputEdited { input }
+            | EventKind::BlockInput { input } => {
                 named = Some(input);
                 self.values.insert(seq);
             }
@@ -193,7 +195,7 @@ impl Walk<'_> {
 
     fn follow_session(&self, sums: &mut Sums, n: i64, event: i64, at: i64, kind: &EventKind) {
         let session = sums.sessions.entry(n).or_default();
-        if let EventKind::RequestStarted { session: id, flow, user, project, ephemeral, .. } = kind {
+        if let EventKind::RequestStarted { session: id, flow, user, project, ephemeral, forked_from, .. } = kind {
             // Rows are made in the order of their first events.
             if session.last_request.is_none() {
                 session.id = id.to_string();
@@ -201,6 +203,7 @@ impl Walk<'_> {
                 session.user = user.to_string();
                 session.project = project.as_ref().map(ToString::to_string);
                 session.ephemeral = *ephemeral;
+                session.is_fork = forked_from.is_some();
                 session.created_at = at;
                 session.updated_at = at;
             }

@@ -42,6 +42,7 @@ fn started() -> Event {
             claim: None,
             forked_from: None,
             retention: None,
+            cleanup_checkpoints: false,
         },
     )
 }

@@ -121,6 +121,7 @@ pub(crate) fn started(session: &str) -> EventKind {
         claim: None,
         forked_from: None,
         retention: None,
+        cleanup_checkpoints: false,
     }
 }
 

@@ -61,7 +61,10 @@ impl<'a> Facts<'a> {
             let Some(path) = event.path.as_deref() else {
                 match &event.kind {
                     EventKind::RequestStarted { .. } => goes_on = false,
-                    EventKind::RequestStatus { status } => goes_on &= *status != RequestStatus::Suspended,
+                    EventKind::RequestStatus { status } => {
+                        // A fork begins as one that was interrupted, and continues nothing of its own.
+                        goes_on &= !matches!(status, RequestStatus::Suspended | RequestStatus::Interrupted);
+                    }
                     EventKind::RequestResumed { .. } => {
                         if goes_on {
                             let newest =
@@ -140,13 +143,18 @@ impl<'a> Facts<'a> {
         }
         self.abandoned.contains(&attempt)
             || self.again.contains(&event.seq)
-            || self.memoized.get(&attempt).is_some_and(|end| event.seq <= *end)
+            || self.is_taken_from_log(event)
             || (self.cut.contains(&attempt) && !self.kept.contains(&event.seq) && !is_told_failure(event))
     }
 
     fn is_recalled(&self, event: &Event) -> bool {
-        event.path.as_deref().is_some_and(|path| self.memoized.contains_key(&(path, event.attempt)))
-            || self.again.contains(&event.seq)
+        self.is_taken_from_log(event) || self.again.contains(&event.seq)
+    }
+
+    /// What follows the end of such an attempt is new: a failure is told, or rescued, only then.
+    fn is_taken_from_log(&self, event: &Event) -> bool {
+        let attempt = event.path.as_deref().map(|path| (path, event.attempt));
+        attempt.and_then(|attempt| self.memoized.get(&attempt)).is_some_and(|end| event.seq <= *end)
     }
 
     fn started(&self, event: &Event) -> Option<&'a Event> {
@@ -238,7 +246,7 @@ impl<'a> Facts<'a> {
                     Outcome::Suspended | Outcome::Abandoned => return None,
                 };
                 let mut payload = self.execution(events, event);
-                if let Some(value) = output.as_ref().and_then(|output: &Recorded| resolve(events, output)) {
+                if let Some(value) = output.as_ref().and_then(|output: &Recorded| events.value(output).cloned()) {
                     payload.insert("output".to_owned(), value);
                 }
                 if let Some(error) = error {
@@ -312,18 +320,6 @@ fn resource_change(id: &str, operation: &Operation, version: u64, sums: Option<&
         payload.insert("value".to_owned(), sums.clone());
     }
     Some(NewItem { transient: true, ..NewItem::plain("resource_change", ItemStatus::Completed, payload) })
-}
-
-fn resolve(events: Events<'_>, recorded: &Recorded) -> Option<Value> {
-    match recorded {
-        Recorded::Value(value) => Some(value.clone()),
-        Recorded::Undefined => None,
-        Recorded::Of(seq) => match &events.get(*seq)?.kind {
-            EventKind::RequestStarted { input, .. } | EventKind::BlockInput { input } => resolve(events, input),
-            EventKind::BlockFinished { output, .. } => resolve(events, output.as_ref()?),
-            _ => None,
-        },
-    }
 }
 
 fn object(value: Value) -> Map<String, Value> {

@@ -1,0 +1,115 @@
+//! How a request stands, what a block is, and how an execution of it ended: words that events are made
+//! of, and that are stored and printed as they stand here.
+
+use serde::{Deserialize, Serialize};
+
+/// What a request ended as, or is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestStatus {
+    /// Waits for another request (concurrency policy `queue`).
+    Queued,
+    /// Runs now.
+    InProgress,
+    /// Ended well.
+    Completed,
+    /// Ended early within its rules, e.g. a token budget that stops.
+    Incomplete,
+    /// Ended by an error.
+    Failed,
+    /// Waits for an answer from outside.
+    Suspended,
+    /// Its process died.
+    Interrupted,
+    /// Somebody stopped it.
+    Aborted,
+}
+
+impl RequestStatus {
+    /// The name as stored and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RequestStatus::Queued => "queued",
+            RequestStatus::InProgress => "in_progress",
+            RequestStatus::Completed => "completed",
+            RequestStatus::Incomplete => "incomplete",
+            RequestStatus::Failed => "failed",
+            RequestStatus::Suspended => "suspended",
+            RequestStatus::Interrupted => "interrupted",
+            RequestStatus::Aborted => "aborted",
+        }
+    }
+
+    /// The status that `as_str` names.
+    pub fn parse(text: &str) -> Option<Self> {
+        [
+            RequestStatus::Queued,
+            RequestStatus::InProgress,
+            RequestStatus::Completed,
+            RequestStatus::Incomplete,
+            RequestStatus::Failed,
+            RequestStatus::Suspended,
+            RequestStatus::Interrupted,
+            RequestStatus::Aborted,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == text)
+    }
+
+    /// Whether nothing more will happen unless somebody resumes it.
+    pub fn is_terminal(self) -> bool {
+        !matches!(self, RequestStatus::Queued | RequestStatus::InProgress | RequestStatus::Suspended)
+    }
+}
+
+/// The four kinds of block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
+#[serde(rename_all = "lowercase")]
+pub enum BlockKind {
+    /// A function.
+    Handler,
+    /// A chain of operations.
+    Sequencer,
+    /// A choice among blocks.
+    Router,
+    /// A model with tools.
+    Generator,
+}
+
+impl BlockKind {
+    /// The name as stored and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            BlockKind::Handler => "handler",
+            BlockKind::Sequencer => "sequencer",
+            BlockKind::Router => "router",
+            BlockKind::Generator => "generator",
+        }
+    }
+}
+
+/// How an execution of a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// With an output.
+    Completed,
+    /// With an error; its writes are committed all the same (decision 5).
+    Failed,
+    /// By waiting for an answer; it runs again from its top.
+    Suspended,
+    /// Without effect: its attempt is run again (retry, or a record that changed under it).
+    Abandoned,
+}
+
+impl Outcome {
+    /// The name as stored and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Completed => "completed",
+            Outcome::Failed => "failed",
+            Outcome::Suspended => "suspended",
+            Outcome::Abandoned => "abandoned",
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What a request did before it is taken up again, and what of that is kept at hand while it goes on.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::event::{Event, EventKind, RequestStatus};
+use crate::scope::ScopeKind;
+use crate::suspension::Resolved;
+
+/// What a request did before, when it is taken up again; nothing of a new one.
+#[derive(Clone, Copy, Debug)]
+pub struct Earlier<'a> {
+    /// Its events so far.
+    pub events: &'a [Event],
+    /// How it stands.
+    pub stood: RequestStatus,
+    /// Answers to its questions that it is taken up with.
+    pub answers: &'a [Resolved],
+}
+
+impl Default for Earlier<'_> {
+    fn default() -> Self {
+        Earlier { events: &[], stood: RequestStatus::Interrupted, answers: &[] }
+    }
+}
+
+/// Whether these events wrote to the request's own state.
+pub(super) fn has_state(events: &[Event]) -> bool {
+    events
+        .iter()
+        .any(|event| matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind == ScopeKind::Request))
+}
+
+/// What `ctx.runOnce` answered in an earlier part of the request.
+pub(super) fn run_once<'e>(events: impl IntoIterator<Item = &'e Event>) -> HashMap<String, Value> {
+    let answers = events.into_iter().filter_map(|event| match &event.kind {
+        EventKind::EffectRecorded { effect, request: Some(Value::String(key)), result, .. } if effect == "run_once" => {
+            Some((key.clone(), result.clone()))
+        }
+        _ => None,
+    });
+    answers.collect()
+}
