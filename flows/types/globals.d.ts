@@ -7,6 +7,7 @@
 
 /** Lines are recorded with the block that wrote them. */
 interface Console {
+  assert(condition?: unknown, ...values: unknown[]): void;
   debug(...values: unknown[]): void;
   error(...values: unknown[]): void;
   info(...values: unknown[]): void;

@@ -67,7 +67,7 @@ const streaming = generator({
     modelId: 'streams',
     generate: never,
     generateStep: never,
-    async *streamStep({ stepNumber }: any) {
+    async *streamStep({ stepNumber }: any): AsyncGenerator<any, any, any> {
       yield { type: 'reasoning_delta', delta: 'I th' };
       yield { type: 'reasoning_delta', delta: 'ink' };
       if (stepNumber === 0) return yield { type: 'finish', fullResult: { toolCalls: [{ toolCallId: 'one', toolName: 'search', args: { q: 'tea' } }] } };

@@ -102,7 +102,10 @@ fn has_step(place: &Place, request: &str) -> Option<()> {
 /// What a request came to, without what tells of ids, times and places in the log.
 fn came_to(place: &Place, request: &str) -> Value {
     let items = place.get(&format!("items --request {request} --view client"));
-    let items: Vec<Value> = items.as_array().expect("a list").iter().map(plain).collect();
+    // Paths that run beside each other may meet in another order.
+    let mut items = items.as_array().expect("a list").clone();
+    items.sort_by_key(|item| item["provenance"]["blockInstanceId"].as_str().and_then(path_of).unwrap_or_default());
+    let items: Vec<Value> = items.iter().map(plain).collect();
     let state = place.get(&format!("state --request {request}"));
     let shown = place.get(&format!("show {request}"));
     json!({
@@ -111,8 +114,13 @@ fn came_to(place: &Place, request: &str) -> Value {
     })
 }
 
+/// The path of an instance `request:path:attempt`.
+fn path_of(instance: &str) -> Option<String> {
+    Some(instance.split_once(':')?.1.rsplit_once(':')?.0.to_owned())
+}
+
 fn plain(value: &Value) -> Value {
-    const OF_PLACE: [&str; 15] = [
+    const OF_PLACE: [&str; 16] = [
         "id",
         "requestId",
         "blockInstanceId",
@@ -128,6 +136,8 @@ fn plain(value: &Value) -> Value {
         "startedAt",
         "completedAt",
         "ownedBy",
+        // The sum as a block saw it before its commit; what the sums came to is in the states.
+        "value",
     ];
     match value {
         Value::Object(fields) => fields

@@ -11,12 +11,13 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, select_biased};
 
-use crate::block::{Flowing, run_block};
+use crate::block::run_block;
 use crate::callable::Fun;
 use crate::context::Context;
 use crate::error::FlowError;
 use crate::fanout::iterations;
 use crate::flow::{Block, Each};
+use crate::flowing::Flowing;
 use crate::hooks::step_errored;
 use crate::sequencer::Chain;
 

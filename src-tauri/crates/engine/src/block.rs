@@ -16,7 +16,7 @@ use crate::container;
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::error::FlowError;
-use crate::event::{EventKind, Recorded, Seq};
+use crate::event::{EventKind, Recorded};
 use crate::flow::{Block, Body, Cas, Text};
 use crate::frame::Frame;
 use crate::gate;
@@ -27,58 +27,10 @@ use crate::resume::Recalled;
 use crate::route;
 use crate::unit;
 
+use crate::flowing::Flowing;
+
 /// Every level of nesting takes native stack, and a lost stack would take the app with it.
 const DEEPEST: u32 = 300;
-
-/// A value on its way between blocks, and the event that already holds it.
-#[derive(Clone, Debug, Default)]
-pub struct Flowing {
-    /// The value.
-    pub data: Data,
-    /// The event whose recorded output (or input, for the first event) is this very value.
-    pub origin: Option<Seq>,
-    /// The error object this value stands for, when a rescue block gets it.
-    pub thrown: Option<Rc<FlowError>>,
-}
-
-impl Flowing {
-    /// A value no event holds yet.
-    pub fn new(data: Data) -> Self {
-        Flowing { data, origin: None, thrown: None }
-    }
-
-    /// An error on its way to a rescue block: the object itself for a function, its words for the log.
-    pub(crate) fn thrown(error: &FlowError) -> Self {
-        let words = serde_json::json!({ "name": error.name, "message": error.message, "code": error.code });
-        Flowing { data: words.into(), origin: None, thrown: Some(Rc::new(error.clone())) }
-    }
-
-    /// The value as an author's function gets it.
-    pub(crate) fn argument(&self) -> Arg {
-        match &self.thrown {
-            Some(error) => Arg::Error((**error).clone()),
-            None => Arg::Data(self.data.clone()),
-        }
-    }
-
-    /// How the log should write it: by reference where an event holds it already.
-    pub fn recorded(&self) -> Recorded {
-        match self.origin {
-            // A short value is cheaper to write out than to look up.
-            Some(seq) if !is_short(&self.data) => Recorded::Of(seq),
-            _ => Recorded::inline(&self.data),
-        }
-    }
-}
-
-fn is_short(data: &Data) -> bool {
-    match data.as_value() {
-        None | Some(Value::Null | Value::Bool(_) | Value::Number(_)) => true,
-        Some(Value::String(text)) => text.len() < 16,
-        Some(Value::Array(items)) => items.is_empty(),
-        Some(Value::Object(fields)) => fields.is_empty(),
-    }
-}
 
 /// Runs a block at a path. The answer is its output, with the event that holds it.
 pub fn run_block(
@@ -171,9 +123,8 @@ pub(crate) fn try_block(
             }
             if let (true, Some((end, given))) = (result.is_ok(), recorded.take()) {
                 run.record(&frame, end);
-                let result = Ok(given);
-                frame.end(&result);
-                return result;
+                frame.end(&Ok(given.clone()));
+                return Ok(given);
             }
             let overtaken = conflicts > cas.max_retries;
             if overtaken {

@@ -5,9 +5,9 @@
 
 use std::rc::Rc;
 
-use crate::block::Flowing;
 use crate::error::FlowError;
 use crate::event::{EventKind, Outcome, Seq};
+use crate::flowing::Flowing;
 use crate::frame::Frame;
 use crate::log::AppendError;
 use crate::request::Run;

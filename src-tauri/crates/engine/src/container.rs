@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::block::{Flowing, text};
+use crate::block::text;
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
 use crate::event::{EventKind, Seq};
 use crate::flow::{Block, Body};
+use crate::flowing::Flowing;
 use crate::frame::Frame;
 use crate::item::{ItemStatus, NewItem};
 

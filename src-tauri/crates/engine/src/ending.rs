@@ -6,11 +6,11 @@
 
 use std::rc::Rc;
 
-use crate::block::Flowing;
 use crate::data::Data;
 use crate::error::FlowError;
 use crate::event::{EventKind, RequestStatus};
 use crate::flow::Action;
+use crate::flowing::Flowing;
 use crate::hooks;
 use crate::item::{ItemStatus, NewItem};
 use crate::request::{Ended, Run};

@@ -8,13 +8,14 @@ use std::rc::Rc;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Map, Value};
 
-use crate::block::{Flowing, run_block};
+use crate::block::run_block;
 use crate::callable::Fun;
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
 use crate::event::Seq;
 use crate::flow::{Arm, Block, Each};
+use crate::flowing::Flowing;
 use crate::path::encode;
 use crate::sequencer::Chain;
 

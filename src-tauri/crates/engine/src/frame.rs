@@ -111,7 +111,7 @@ impl Frame {
     }
 
     /// Keeps how it ended, for siblings that ask.
-    pub(crate) fn end(&self, result: &Result<crate::block::Flowing, FlowError>) {
+    pub(crate) fn end(&self, result: &Result<crate::flowing::Flowing, FlowError>) {
         *self.outcome.borrow_mut() = Some(match result {
             Ok(flowing) => Ok(flowing.data.clone()),
             Err(error) => Err(error.clone()),

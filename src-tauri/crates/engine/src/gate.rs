@@ -2,11 +2,11 @@
 //!
 //! Parsed data goes on, with its defaults and transforms. Must not decide when a value is checked.
 
-use crate::block::Flowing;
 use crate::callable::{Issue, SchemaRef};
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
+use crate::flowing::Flowing;
 
 /// What a sequencer's last step is called while no operation has changed its state.
 const INITIAL: &str = "__initial__";

@@ -12,13 +12,14 @@ mod tools;
 
 use serde_json::{Value, json};
 
-use crate::block::{Flowing, text};
+use crate::block::text;
 use crate::callable::Arg;
 use crate::context::Context;
 use crate::data::Data;
 use crate::effects::{Message, ModelCall, ModelReply};
 use crate::error::FlowError;
 use crate::flow::{Block, Generator};
+use crate::flowing::Flowing;
 use speech::Speech;
 
 /// Runs a generator on its input.

@@ -7,11 +7,12 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use crate::block::{Flowing, run_block};
+use crate::block::run_block;
 use crate::context::Context;
 use crate::error::FlowError;
 use crate::event::{EventKind, RequestStatus};
 use crate::flow::{Action, Block};
+use crate::flowing::Flowing;
 use crate::item::{ItemStatus, NewItem};
 use crate::path::{encode, join};
 use crate::request::Run;
@@ -67,7 +68,8 @@ pub(crate) async fn step_errored(cx: &Context, failed: &str, error: &FlowError) 
     let input = Flowing::thrown(error);
     let ended = run_block(cx.run.clone(), block.clone(), Some(cx.frame.clone()), path.clone(), input).await;
     if let Err(error) = ended.as_ref()
-        && !error.is_abort()
+        && !error.is_beyond_the_flow()
+        && !cx.run.memo.has_told(&path)
     {
         cx.record(step_error(&path, error));
     }

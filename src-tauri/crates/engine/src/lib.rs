@@ -25,6 +25,7 @@ pub mod error;
 pub mod event;
 mod fanout;
 pub mod flow;
+pub mod flowing;
 pub mod frame;
 mod gate;
 pub mod generator;

@@ -87,6 +87,8 @@ pub(crate) struct Memo {
     pub(crate) questions: Questions,
     /// What counts of the changes of shared state, by whose it is.
     pending: RefCell<HashMap<Shared, Pending>>,
+    /// Whether it has edited steps alone, in the midst of what is done again.
+    pub(crate) is_of_edits: bool,
     /// Blocks with work beside their chain.
     unsettled: HashSet<Arc<str>>,
     /// Failures of which a `step_error` item tells.
@@ -119,12 +121,17 @@ struct Reader<'e> {
     open: HashMap<Attempt, Open>,
     settled: Vec<Settled>,
     /// What functions did that had returned, and what a fork has besides.
-    kept: Vec<(Seq, Shared, Operation)>,
+    kept: Vec<Settled>,
 }
 
 impl Memo {
     /// `answers` were given since the last event.
     pub(crate) fn read(events: &[Event], answers: &[Resolved]) -> Memo {
+        Memo::read_at(events, answers, |_| true)
+    }
+
+    /// As [`read`](Self::read), with what was changed of shared state at some paths alone.
+    fn read_at(events: &[Event], answers: &[Resolved], is_wanted: impl Fn(&str) -> bool) -> Memo {
         let view = Events::new(events);
         let mut reader =
             Reader { view, memo: Memo::default(), open: HashMap::new(), settled: Vec::new(), kept: Vec::new() };
@@ -132,11 +139,9 @@ impl Memo {
         let Reader { mut memo, settled, mut kept, .. } = reader;
         answers.iter().for_each(|answer| memo.questions.answer(&answer.id, Some(answer)));
         let counts = |(path, attempt): &Attempt| memo.finished.get(path).is_some_and(|done| done.attempt == *attempt);
-        kept.extend(
-            settled.into_iter().filter(|(by, ..)| counts(by)).map(|(_, seq, shared, change)| (seq, shared, change)),
-        );
-        kept.sort_by_key(|(seq, ..)| *seq);
-        for (seq, shared, change) in kept {
+        kept.extend(settled.into_iter().filter(|(by, ..)| counts(by)));
+        kept.sort_by_key(|(_, seq, ..)| *seq);
+        for (_, seq, shared, change) in kept.into_iter().filter(|((path, _), ..)| is_wanted(path)) {
             memo.pending.get_mut().entry(shared).or_default().push_back((seq, change));
         }
         memo
@@ -163,7 +168,9 @@ impl Memo {
             let common = events.partition_point(|event| event.seq < seq);
             memo = Memo { attempts: HashMap::new(), calls: HashMap::new(), ..Memo::read(&events[..common], &[]) };
         } else if !edited.is_empty() {
-            memo.finished = Memo::read(events, &[]).finished;
+            let is_edited = |path: &str| prefixes(path).any(|around| edited.contains(around));
+            let all = Memo::read_at(events, &[], is_edited);
+            (memo.finished, memo.pending, memo.is_of_edits) = (all.finished, all.pending, true);
             memo.finished.retain(|path, _| edited.contains(path));
         }
         for event in events {
@@ -293,7 +300,7 @@ impl Reader<'_> {
                     done.for_each(drop);
                     return;
                 }
-                self.kept.extend(done);
+                self.kept.extend(done.map(|(seq, shared, change)| (key.clone(), seq, shared, change)));
                 let done = Function { returned: returned.clone(), ended: event.seq };
                 memo.functions.entry(path.clone()).or_default().insert(function.clone(), done);
             }
@@ -307,7 +314,7 @@ impl Reader<'_> {
                 let shared = of.clone().map_or(Shared::Request, Shared::Of);
                 // As if the step had also written this.
                 let at = memo.finished.get(path).map_or(event.seq, |done| done.ended);
-                self.kept.push((at, shared, operation.clone()));
+                self.kept.push((key, at, shared, operation.clone()));
             }
             EventKind::RouteDecided { route } => drop(memo.routes.insert(path.clone(), route.clone())),
             EventKind::EffectRecorded { effect, ordinal, request, result, error, .. } if effect == "model" => {

@@ -3,13 +3,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::block::Flowing;
 use crate::callable::Returned;
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
 use crate::event::{Answer, EventKind, Outcome, Recorded, RequestStatus, Seq};
 use crate::flow::Block;
+use crate::flowing::Flowing;
 use crate::frame::Frame;
 use crate::log::AppendError;
 use crate::memo::{Finished, Found, Shared};
@@ -140,6 +140,9 @@ impl Run {
     }
 
     fn bring_up_until(&self, frame: Option<&Rc<Frame>>, until: Seq) {
+        if self.memo.is_of_edits {
+            return;
+        }
         let events = self.bring_up(frame, None, until);
         if let Some(frame) = frame.filter(|_| !events.is_empty()) {
             let (function, overtaken, commits) = (String::new(), Vec::new(), Vec::new());

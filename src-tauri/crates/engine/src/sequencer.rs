@@ -5,13 +5,14 @@
 //! (decision 3). Several blocks at once are `fanout`'s, work beside the chain is `background`'s.
 
 use crate::background;
-use crate::block::{Flowing, run_block};
+use crate::block::run_block;
 use crate::callable::{Arg, Fun, Returned};
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
 use crate::fanout;
 use crate::flow::{Child, Operation, Step};
+use crate::flowing::Flowing;
 use crate::passes::Passes;
 use crate::path::encode;
 use crate::unit;

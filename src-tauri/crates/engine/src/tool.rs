@@ -7,11 +7,12 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use crate::block::{Flowing, run_block};
+use crate::block::run_block;
 use crate::context::Context;
 use crate::error::FlowError;
 use crate::event::{EventKind, Seq};
 use crate::flow::{Block, ToolIdentity};
+use crate::flowing::Flowing;
 use crate::item::{ItemStatus, NewItem};
 use crate::path::{encode, join};
 use crate::views::history::tool_alias;

@@ -7,9 +7,9 @@ use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use serde_json::{Value, json};
 
-use crate::block::Flowing;
 use crate::callable::{Arg, Fun};
 use crate::error::FlowError;
+use crate::flowing::Flowing;
 use crate::recorder::News;
 use crate::sequencer::Chain;
 

@@ -87,14 +87,12 @@ fn compare(recorded: &[Event], replayed: &[Event], missing: Option<Missing>) -> 
     let mut found: Vec<Divergence> = Vec::new();
     let mut compared = 0;
     for (path, was) in &was {
-        // What was cut off from outside ended nowhere in particular.
-        if is_cut_short(was) {
-            continue;
-        }
         match is.get(path) {
             Some(is) if !is_cut_short(is) || missing.is_none() => {
                 compared += 1;
-                found.extend(first_difference(path, was, is));
+                // What was stopped is compared as far as it came.
+                let until = was.len() - usize::from(is_cut_short(was));
+                found.extend(first_difference(path, &was[..until], is));
             }
             None if missing.is_none() => {
                 let first = was.first();

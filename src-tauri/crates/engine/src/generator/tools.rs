@@ -11,13 +11,14 @@ use serde_json::{Value, json};
 
 use super::messages::message;
 use super::speech::{fields, identity};
-use crate::block::{Again, Flowing, run_block, try_block};
+use crate::block::{Again, run_block, try_block};
 use crate::callable::{Arg, Returned};
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::effects::{Message, ModelReply, ToolCall, ToolOffer};
 use crate::error::FlowError;
 use crate::flow::{Block, Body, Generator, Hook, ToolIdentity};
+use crate::flowing::Flowing;
 use crate::path::{encode, join};
 use crate::tool;
 use crate::views::history::tool_alias;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::Memo;
 use crate::error::FlowError;
 use crate::event::BlockKind;
+use crate::hooks::is_looking_on;
 
 impl Memo {
     /// Takes the end of a request that failed: what must be tried again is forgotten.
@@ -43,7 +44,12 @@ impl Memo {
 
     fn is_caught(&self, path: &str) -> bool {
         let Some((parent, segment)) = path.rsplit_once('/') else { return false };
-        if self.has_run(&format!("{parent}/rescue:")) {
+        // Whoever only looks on fails nothing.
+        if is_looking_on(path) {
+            return true;
+        }
+        // A rescue does not answer its own failure.
+        if !segment.starts_with("rescue:") && self.has_run(&format!("{parent}/rescue:")) {
             return true;
         }
         if segment.starts_with("tool:") || segment.starts_with("work:") || segment.starts_with("forEachBackground") {
