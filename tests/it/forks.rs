@@ -104,6 +104,8 @@ fn came_to(place: &Place, request: &str) -> Value {
     let items = place.get(&format!("items --request {request} --view client"));
     // Paths that run beside each other may meet in another order.
     let mut items = items.as_array().expect("a list").clone();
+    // A fork continues nothing, so it has no item that says so.
+    items.retain(|item| item["type"] != "continuation");
     items.sort_by_key(|item| item["provenance"]["blockInstanceId"].as_str().and_then(path_of).unwrap_or_default());
     let items: Vec<Value> = items.iter().map(plain).collect();
     let state = place.get(&format!("state --request {request}"));

@@ -150,15 +150,15 @@ fn edited_code_diverges_where_it_first_does_something_else() {
         ("ctx.emit.message(\"one\"); ", "", "root/step:first", "\"one\"", "{\"output\":2}"),
         ("() => left", "() => right", "root/step:way", "{\"route\":\"left\"}", "{\"route\":\"right\"}"),
         ("it broke", "it bent", "root/step:fails", "it broke", "it bent"),
-        ("return input + 1", "Date.now(); return input + 1", "root/step:first", "no such call", "now, call 1"),
+        ("return input + 1", "return input + 1 + 0 * Date.now()", "root/step:first", "no such call", "now, call 1"),
         (".step(first)", "", "root/step:first", "{\"block\":\"first\"", "did not run"),
         (".step(way)", ".step(way).step(saved)", "root/step:saved", "did not run", "{\"block\":\"saved\""),
         (
             ".step(way)",
             ".step(handler({ name: \"newer\", execute: () => Math.random() }))",
-            "root/step:way",
-            "{\"block\":\"way\"",
+            "root/step:newer",
             "did not run",
+            "random, call 1",
         ),
         (
             "prompt: \"Answer.\"",

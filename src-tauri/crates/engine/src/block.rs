@@ -83,8 +83,7 @@ pub(crate) fn try_block(
                     Recalled::Unsettled(end, given) => recorded = Some((end, given)),
                 }
             }
-            // A chain that is gone through again has nothing new of its own.
-            if !matches!(block.body, Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. }) {
+            if !block.is_chain() {
                 run.bring_up_all(parent.as_ref());
             }
             let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);

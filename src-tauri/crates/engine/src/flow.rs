@@ -227,6 +227,11 @@ impl Block {
         }
     }
 
+    /// Whether it only has others run: gone through again, it does nothing new of its own.
+    pub(crate) fn is_chain(&self) -> bool {
+        matches!(self.body, Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. })
+    }
+
     /// The blocks it may run that are known before it does, in its order.
     pub fn children(&self) -> Vec<Rc<Block>> {
         let mut inside: Vec<Rc<Block>> = match &self.body {

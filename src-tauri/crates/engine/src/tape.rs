@@ -47,6 +47,8 @@ pub struct Tape {
     seen: RefCell<Seen>,
     /// When blocks began that had been cut off before.
     late: HashMap<(Arc<str>, u32), (i64, Seq)>,
+    /// How often the request had been taken up when blocks began, where it had been.
+    lives: HashMap<(Arc<str>, u32), u32>,
     /// What waits for its moment: at which time, in which order.
     waiting: RefCell<BTreeMap<(i64, Seq), oneshot::Sender<()>>>,
     now: Cell<i64>,
@@ -76,6 +78,16 @@ impl Tape {
         let late = tries
             .filter_map(|event| Some(((event.path.clone()?, counting.place(event)? as u32), (event.at, event.seq))));
         let late = late.collect();
+        let (mut life, mut lives) = (0, HashMap::new());
+        for event in events {
+            match (&event.kind, &event.path) {
+                (EventKind::RequestResumed { .. }, _) => life += 1,
+                (EventKind::BlockStarted { .. }, Some(path)) if life > 0 => {
+                    lives.extend(counting.place(event).map(|nth| ((path.clone(), nth as u32), life)));
+                }
+                _ => {}
+            }
+        }
         // A call that a resume answered from the log was made when others had not written yet.
         let mut first_asked: HashMap<(&Arc<str>, &str, u32), &Option<Value>> = HashMap::new();
         for event in events {
@@ -104,6 +116,7 @@ impl Tape {
         Rc::new(Tape {
             attempts,
             late,
+            lives,
             seen: RefCell::new(seen),
             waiting: RefCell::default(),
             // What a fork has in common with another request happened before it began.
@@ -178,6 +191,11 @@ impl Tape {
         if let Some(moment) = self.late.get(&(path.clone(), attempt)) {
             self.wait(*moment).await;
         }
+    }
+
+    /// How often the request had been taken up when a block began.
+    pub(crate) fn life(&self, path: &Arc<str>, attempt: u32) -> u32 {
+        self.lives.get(&(path.clone(), attempt)).copied().unwrap_or(0)
     }
 
     /// Completes when the effect has its turn.

@@ -87,6 +87,7 @@ pub struct Container {
     state: RefCell<Arc<State>>,
     version: Cell<u64>,
     stamp: Cell<u64>,
+    life: Cell<u32>,
 }
 
 impl Container {
@@ -99,7 +100,20 @@ impl Container {
             state: RefCell::new(Arc::new(state)),
             version: Cell::new(0),
             stamp: Cell::new(stamp),
+            life: Cell::new(0),
         }
+    }
+
+    /// What lives in memory only begins anew when another process takes the request up, or this one later.
+    pub(crate) fn begin_life(&self, life: u32, defaults: &Map<String, Value>, stamp: u64) {
+        if self.life.replace(life.max(self.life.get())) >= life {
+            return;
+        }
+        let mut state = (*self.read().1).clone();
+        self.transient().iter().for_each(|field| drop(state.remove(field)));
+        fill(&mut state, defaults);
+        *self.state.borrow_mut() = Arc::new(state);
+        self.stamp.set(stamp);
     }
 
     /// The state now, and a stamp that changes whenever it does.

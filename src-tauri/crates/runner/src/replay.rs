@@ -104,18 +104,21 @@ fn compare(recorded: &[Event], replayed: &[Event], missing: Option<Missing>) -> 
     }
     if has_ended && missing.is_none() {
         for (path, did) in is.iter().filter(|(path, _)| !was.contains_key(*path)) {
-            let seq = around(&was, path).unwrap_or(last);
-            let what = did.first().map(|did| did.what.clone()).unwrap_or_default();
-            found.push(divergence(seq, path, json!("did not run"), what));
+            let Some(first) = did.first() else { continue };
+            let seq = next_known(&was, &is, first.seq).or_else(|| around(&was, path)).unwrap_or(last);
+            // What follows only differs because of it.
+            found.insert(0, divergence(seq, path, json!("did not run"), first.what.clone()));
         }
     }
+    // A block that was cut off from outside may ask for what it did not come to.
     if let Some(Missing { path, asked, recorded }) = missing
-        && (has_ended || was.contains_key(&path))
+        && (has_ended || was.get(&path).is_some_and(|did| !is_cut_short(did)))
     {
         let own = was.get(&path).and_then(|did| did.last()).map(|did| (did.seq, json!("no such call")));
         let none = || (around(&was, &path).unwrap_or(last), json!("did not run"));
         let (seq, recorded) = recorded.or(own).unwrap_or_else(none);
-        found.push(divergence(seq, &path, recorded, asked));
+        // What came of it, in the same place, tells less.
+        found.insert(0, divergence(seq, &path, recorded, asked));
     }
     let divergence = found.into_iter().min_by_key(|divergence| divergence.seq);
     Replay { identical: divergence.is_none(), compared, divergence }
@@ -143,8 +146,17 @@ fn is_cut_short(did: &[Did]) -> bool {
     did.last().is_some_and(|did| did.what["error"]["code"] == "aborted")
 }
 
+/// What blocks did, by path.
+type Trace = indexmap::IndexMap<Arc<str>, Vec<Did>>;
+
+/// Where the recording has the block that began next, after a moment of the replay.
+fn next_known(was: &Trace, is: &Trace, after: Seq) -> Option<Seq> {
+    let began = is.iter().filter_map(|(path, did)| Some((did.first()?.seq, was.get(path)?.first()?.seq)));
+    began.filter(|(now, _)| *now > after).min().map(|(_, then)| then)
+}
+
 /// The end of the nearest block around a path.
-fn around(was: &indexmap::IndexMap<Arc<str>, Vec<Did>>, path: &str) -> Option<Seq> {
+fn around(was: &Trace, path: &str) -> Option<Seq> {
     let outer = std::iter::successors(path.rsplit_once('/'), |(outer, _)| outer.rsplit_once('/'));
     outer.filter_map(|(outer, _)| was.get(outer)?.last()).map(|did| did.seq).next()
 }

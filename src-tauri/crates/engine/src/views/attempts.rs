@@ -83,8 +83,25 @@ impl Attempts {
                 _ => {}
             }
         }
+        all.withdraw(&failed);
         all.find_second_tries(events);
         all
+    }
+
+    /// A failure that a resume ran again is behind the request, even if the new attempt was cut off.
+    fn withdraw(&mut self, failed: &HashSet<(Arc<str>, u32)>) {
+        let cut = self.ends.iter().filter(|(_, end)| **end == End::Cut);
+        let mut newest: HashMap<Arc<str>, u32> = HashMap::new();
+        for ((path, attempt), _) in cut {
+            let known = newest.entry(path.clone()).or_default();
+            *known = (*known).max(*attempt);
+        }
+        for (path, newest) in newest {
+            let order = self.order.entry(path.clone()).or_default();
+            while let Some(last) = order.pop_if(|last| *last < newest && failed.contains(&(path.clone(), *last))) {
+                self.ends.insert((path.clone(), last), End::Cut);
+            }
+        }
     }
 
     /// A chain that is gone through again is no such try: what ended inside it stays where it was.
