@@ -276,20 +276,6 @@ impl Run {
         frame
     }
 
-    /// Waits, in a replay, until a block may begin, and forgets what the recording had forgotten by then.
-    pub(crate) async fn until_due(&self, frame: &Rc<Frame>) {
-        let Some(tape) = &self.tape else { return };
-        tape.until_due(&frame.path, frame.attempt).await;
-        // A chain that is gone through again begins in a later life than the steps that had ended.
-        if frame.block.is_chain() {
-            return;
-        }
-        let life = tape.life(&frame.path, frame.attempt);
-        for own in frame.chain().filter_map(|frame| frame.own.clone()) {
-            own.begin_life(life, &defaults(&own.schemas), self.next_stamp());
-        }
-    }
-
     /// Lets a frame see the newest committed records under its ancestors' waiting writes.
     /// Returns the versions that differ from those recorded last (decision 8).
     pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {

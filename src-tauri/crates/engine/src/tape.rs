@@ -17,8 +17,10 @@ use serde_json::{Map, Value, json};
 
 use crate::error::FlowError;
 use crate::event::{Event, EventKind, Seq};
+use crate::frame::Frame;
 use crate::log::Record;
 use crate::operation::equal;
+use crate::request::{Run, defaults};
 use crate::scope::ScopeKey;
 use crate::views::attempts::Attempts;
 use crate::views::diff::diff;
@@ -225,6 +227,22 @@ impl Tape {
             }
         }
         .boxed_local()
+    }
+}
+
+impl Run {
+    /// Waits, in a replay, until a block may begin, and forgets what the recording had forgotten by then.
+    pub(crate) async fn until_due(&self, frame: &Rc<Frame>) {
+        let Some(tape) = &self.tape else { return };
+        tape.until_due(&frame.path, frame.attempt).await;
+        // A chain that is gone through again begins in a later life than the steps that had ended.
+        if frame.block.is_chain() {
+            return;
+        }
+        let life = tape.life(&frame.path, frame.attempt);
+        for own in frame.chain().filter_map(|frame| frame.own.clone()) {
+            own.begin_life(life, &defaults(&own.schemas), self.next_stamp());
+        }
     }
 }
 
