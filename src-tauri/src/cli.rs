@@ -150,7 +150,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             return Ok(crate::window::open(options)?);
         }
         Some(Command::Check) if cli.global.data.is_some() => return check_data(&options(&cli.global)),
-        Some(Command::Demo) => return Ok(crate::demo::demo()?),
+        Some(Command::Demo(demo)) if demo.synthetic.is_none() => return Ok(crate::demo::demo()?),
         Some(command) => command,
     };
     let input = match &command {
@@ -257,6 +257,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let deleted = workspace.delete_session(&session)?;
             Ok(Outcome::done(json!(deleted), print::deleted(&deleted)))
         }
+        Command::Demo(demo) => Ok(crate::demo::synthesize(&workspace, &demo)?),
         Command::Compact => {
             let compacted = workspace.compact()?;
             Ok(Outcome::done(json!(compacted), print::compacted(compacted)))
@@ -265,7 +266,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let stats = workspace.stats()?;
             Ok(Outcome::done(json!(stats), print::stats(&stats)))
         }
-        Command::Open { .. } | Command::Demo => unreachable!("handled above"),
+        Command::Open { .. } => unreachable!("handled above"),
     }
 }
 

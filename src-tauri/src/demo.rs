@@ -2,19 +2,42 @@
 //!
 //! A real process runs an example flow and is killed in the middle; this one finds the request
 //! interrupted, resumes it, and prints its timeline and what it did to its state. Nothing is
-//! staged: the same commands do the same to any flow.
+//! staged: the same commands do the same to any flow. With `--synthetic` it makes requests up instead.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use engine::event::RequestStatus;
 use engine::views::blocks::BlockStatus;
-use runner::{At, Fault, Given, Mock, OpenOptions, Workspace};
+use runner::{At, Fault, Given, Mock, OpenOptions, Shape, Synthetic, Workspace};
 use serde_json::json;
 
 use crate::cli::{Outcome, exit};
 use crate::print;
+
+/// What `demo` shows.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Instead, write a made-up request of about so many events into the workspace's database
+    #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
+    pub(crate) synthetic: Option<u64>,
+    /// How many made-up requests, each in a session of its own
+    #[arg(long, default_value_t = 1, value_name = "N", requires = "synthetic", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) requests: u32,
+    /// The same seed makes the same requests
+    #[arg(long, default_value_t = 1, value_name = "N", requires = "synthetic")]
+    pub(crate) seed: u64,
+    /// What made-up requests do
+    #[arg(long, default_value = "mixed", requires = "synthetic", value_parser = shape())]
+    pub(crate) shape: Shape,
+}
+
+fn shape() -> impl TypedValueParser<Value = Shape> {
+    let names = PossibleValuesParser::new(Shape::ALL.map(Shape::as_str));
+    names.map(|name| Shape::ALL.into_iter().find(|shape| shape.as_str() == name).unwrap_or_default())
+}
 
 /// The example and the modules it imports, as they lie in `flows/`.
 const FILES: &[(&str, &str)] = &[
@@ -36,6 +59,20 @@ pub(crate) fn demo() -> Result<Outcome, Fault> {
     // What it made is its own; a leftover in the temporary folder is harmless.
     let _ = std::fs::remove_dir_all(&dir);
     result
+}
+
+/// Writes made-up requests into a workspace's database.
+pub(crate) fn synthesize(workspace: &Workspace, args: &Args) -> Result<Outcome, Fault> {
+    let Args { synthetic, requests, seed, shape } = *args;
+    let wanted = Synthetic { events: synthetic.unwrap_or_default(), requests, seed, shape };
+    let made = workspace.synthesize(&wanted)?;
+    let ids = match made.requests.as_slice() {
+        [only] => only.clone(),
+        [first, .., last] => format!("{} requests, {first} to {last}", made.requests.len()),
+        [] => "nothing".to_owned(),
+    };
+    let text = format!("made up {ids}: {} events\n", made.events);
+    Ok(Outcome::done(json!(made), text))
 }
 
 fn internal(error: impl std::fmt::Display) -> Fault {

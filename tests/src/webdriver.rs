@@ -37,6 +37,7 @@ pub mod key {
 /// An open window. Closing it ends everything it needed.
 pub struct Window {
     page: Page,
+    began: Instant,
     // Ended in this order.
     _driver: Running,
     _display: Option<Running>,
@@ -80,9 +81,15 @@ impl Window {
         }
         let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
         let program = program.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+        let began = Instant::now();
         let page = Page::open(port, &program, &args)
             .unwrap_or_else(|error| panic!("{error}\n{}", std::fs::read_to_string(&said).unwrap_or_default()));
-        Window { page, _driver: driver, _display: own, _home: home }
+        Window { page, began, _driver: driver, _display: own, _home: home }
+    }
+
+    /// How long ago its program was started.
+    pub fn age(&self) -> Duration {
+        self.began.elapsed()
     }
 
     /// Clicks the middle of the first element that a CSS selector finds.

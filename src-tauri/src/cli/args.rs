@@ -227,7 +227,7 @@ pub(crate) enum Command {
     /// Sizes and counts of the database
     Stats,
     /// Run an example, look into it, and print what a window would show
-    Demo,
+    Demo(crate::demo::Args),
 }
 
 /// Which models answer a request that goes on; those it had before where neither is given.

@@ -54,3 +54,4 @@ mod unit;
 pub mod usage;
 pub mod views;
 mod waiting;
+pub mod written;

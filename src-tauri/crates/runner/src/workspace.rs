@@ -18,6 +18,7 @@ mod records;
 mod replay;
 mod resume;
 mod search;
+mod synthetic;
 mod writers;
 
 use std::collections::HashMap;

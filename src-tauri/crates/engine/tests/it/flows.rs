@@ -14,9 +14,10 @@ use engine::operation::Operation as Op;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
 use engine::views::blocks::{BlockStatus, blocks};
+use engine::written::{Function, handler, sequencer, step};
 use serde_json::{Value, json};
 
-use crate::written::{Function, handler, run, sequencer, step};
+use crate::runs::run;
 
 fn add(name: &str, by: i64) -> Rc<Block> {
     handler(name, move |input, _| async move { Ok(json!(input.as_i64().unwrap_or(0) + by)) })

@@ -9,9 +9,10 @@ use std::task::Poll;
 use engine::event::{EventKind, RequestStatus};
 use engine::flow::{Block, Child, Flow, Operation, RequestHooks};
 use engine::log::memory::MemoryLog;
+use engine::written::{flow, handler, sequencer, step};
 use serde_json::{Value, json};
 
-use crate::written::{flow, handler, run_flow, sequencer, step};
+use crate::runs::run_flow;
 
 /// What ran, in order.
 type Ran = Rc<RefCell<Vec<String>>>;
@@ -35,7 +36,7 @@ fn hooked(ran: &Ran, root: &Rc<Block>) -> Flow {
         on_finished: hook("finished"),
         on_step_errored: hook("step errored"),
     };
-    Flow { hooks, ..flow(root) }
+    Flow { hooks, ..flow("test", root) }
 }
 
 /// Lets everything else go on for a while.

@@ -26,12 +26,13 @@ use engine::scope::{ScopeKey, ScopeKind};
 use engine::suspension::{Resolved, SuspensionStatus, Wanted};
 use engine::views::Events;
 use engine::views::suspensions::suspensions;
+use engine::written::{Function, flow, handler, sequencer, step};
 use futures_channel::oneshot;
 use futures_executor::block_on;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::written::{Counted, Function, asked, flow, handler, sequencer, step};
+use crate::runs::{Counted, asked};
 
 /// What every question is answered with.
 const ANSWER: i64 = 3;
@@ -315,7 +316,7 @@ impl Bed {
         let log = Arc::new(Failing { log: self.log.clone(), left: AtomicI64::new(appends) });
         let events = self.events();
         let earlier = Earlier { events: &events, stood, answers };
-        let flow = Rc::new(flow(&self.root));
+        let flow = Rc::new(flow("test", &self.root));
         let effects = Rc::new(Counted::default());
         let run = Run::after(earlier, flow, asked("request", json!(1)), log, effects, Abort::default());
         let ended = block_on(async {

@@ -7,5 +7,5 @@ mod interrupted;
 mod operations;
 mod random;
 mod resources;
+mod runs;
 mod visibility;
-mod written;

@@ -15,10 +15,11 @@ use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
 use engine::views::blocks::{BlockStatus, blocks};
 use engine::views::items::items;
+use engine::written::{Function, handler, sequencer, step};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::written::{Function, handler, run, sequencer, step};
+use crate::runs::run;
 
 /// A flow on numbers, small enough to compute by hand.
 #[derive(Clone, Debug)]

@@ -1,0 +1,83 @@
+//! Runs of flows over a log in memory, with a world that is the same every time.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use engine::abort::Abort;
+use engine::data::Data;
+use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
+use engine::error::FlowError;
+use engine::event::Event;
+use engine::flow::{Block, Flow};
+use engine::log::memory::MemoryLog;
+use engine::request::{Asked, Ended, Run};
+use engine::written::flow;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use serde_json::Value;
+
+/// A clock that moves by one with every look, and sleeps that end at once.
+#[derive(Default)]
+pub(crate) struct Counted(Cell<i64>);
+
+impl Effects for Counted {
+    fn now_ms(&self) -> i64 {
+        self.0.set(self.0.get() + 1);
+        self.0.get()
+    }
+    fn random(&self) -> f64 {
+        0.5
+    }
+    fn uuid(&self) -> String {
+        "id".to_owned()
+    }
+    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        // Pauses of retries end at once; the engine's own time-outs never come.
+        if ms < 1_000 { std::future::ready(()).boxed_local() } else { std::future::pending().boxed_local() }
+    }
+    fn fetch(&self, _call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
+        std::future::ready(Err(FlowError::plain("no network here"))).boxed_local()
+    }
+    fn model(
+        &self,
+        _call: ModelCall,
+        _listener: Option<Listener>,
+    ) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
+        std::future::ready(Err(FlowError::plain("no model here"))).boxed_local()
+    }
+}
+
+/// Runs a block as a flow's only action over a log in memory.
+pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: Value) -> (Ended, Vec<Event>) {
+    run_flow(log, request, flow("test", root), input)
+}
+
+/// Who asks for the action `run` with an input.
+pub(crate) fn asked(request: &str, input: Value) -> Asked {
+    Asked {
+        request: request.into(),
+        action: "run".to_owned(),
+        input: Data::from(input),
+        session: "session".into(),
+        ephemeral: false,
+        user: "user".into(),
+        project: None,
+        mock: None,
+        owner: "test".to_owned(),
+        retry_of: None,
+        claim: None,
+        fork: None,
+    }
+}
+
+/// Runs a flow's action `run` over a log in memory.
+pub(crate) fn run_flow(log: &Arc<MemoryLog>, request: &str, flow: Flow, input: Value) -> (Ended, Vec<Event>) {
+    let run =
+        Run::new(Rc::new(flow), asked(request, input), log.clone(), Rc::new(Counted::default()), Abort::default());
+    let ended = futures_executor::block_on(async {
+        let input = run.begin().await.expect("memory takes everything");
+        run.execute(input).await
+    });
+    (ended, log.events(request))
+}

@@ -1,0 +1,153 @@
+//! Requests made up from a seed, of any shape and size: for benches, for the window's tests, and to
+//! see what a long run looks like.
+//!
+//! A made-up flow is run by the real engine and written by the real store, so the log is one that a
+//! flow could have left. Only time is made up: it flies, and models answer at once. Must not be told
+//! from a real request by anything that reads the log.
+
+mod pace;
+mod plan;
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread;
+
+use engine::abort::Abort;
+use engine::data::Data;
+use engine::event::RequestStatus;
+use engine::log::{AppendError, Log};
+use engine::request::{Asked, Run};
+use engine::written::flow;
+use fastrand::Rng;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::catalogue::STACK;
+use crate::fault::Fault;
+use crate::world::now_ms;
+use pace::Pace;
+use plan::Plan;
+
+/// What the blocks of a made-up request do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// A bit of everything.
+    #[default]
+    Mixed,
+    /// One long chain of handlers.
+    Chain,
+    /// Sequencers in sequencers.
+    Tree,
+    /// Branches beside each other.
+    Fanout,
+    /// Loops.
+    Loop,
+    /// Models and their tools.
+    Chat,
+    /// A chain that changes its session's state at every step.
+    State,
+}
+
+impl Shape {
+    /// Every shape, in the order a person would list them.
+    pub const ALL: [Shape; 7] =
+        [Shape::Mixed, Shape::Chain, Shape::Tree, Shape::Fanout, Shape::Loop, Shape::Chat, Shape::State];
+
+    /// The name as given and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Shape::Mixed => "mixed",
+            Shape::Chain => "chain",
+            Shape::Tree => "tree",
+            Shape::Fanout => "fanout",
+            Shape::Loop => "loop",
+            Shape::Chat => "chat",
+            Shape::State => "state",
+        }
+    }
+}
+
+/// What to make up.
+#[derive(Clone, Debug)]
+pub struct Synthetic {
+    /// About how many events each request has.
+    pub events: u64,
+    /// How many requests, each in a session of its own.
+    pub requests: u32,
+    /// The same seed makes the same requests.
+    pub seed: u64,
+    /// What they do.
+    pub shape: Shape,
+}
+
+/// What was made up.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct Synthesized {
+    /// The ids of the requests.
+    pub requests: Vec<String>,
+    /// How many events they have together.
+    #[specta(type = specta_typescript::Number)]
+    pub events: u64,
+}
+
+/// Makes up requests and writes them. Stops at the first that cannot be written.
+pub(crate) fn synthesize(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic) -> Result<Synthesized, Fault> {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("synthetic".to_owned()).stack_size(STACK);
+        let thread = thread.spawn_scoped(scope, || write_all(log, owner, wanted))?;
+        thread.join().map_err(|_| Fault::internal("the thread that makes up requests ended without an answer"))?
+    })
+}
+
+fn write_all(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic) -> Result<Synthesized, Fault> {
+    let mut written = Synthesized { requests: Vec::new(), events: 0 };
+    for nth in 0..wanted.requests {
+        let id = format!("synthetic-{}-{}-{nth}", wanted.shape.as_str(), wanted.seed);
+        written.events += write(log, owner, wanted, nth, &id)?;
+        written.requests.push(id);
+    }
+    Ok(written)
+}
+
+/// Answers how many events the request has.
+fn write(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic, nth: u32, id: &str) -> Result<u64, Fault> {
+    let mut chance = Rng::with_seed(wanted.seed.wrapping_mul(1_000_003).wrapping_add(u64::from(nth)));
+    let root = Plan::new(chance.fork(), wanted.events).root(wanted.shape);
+    let asked = Asked {
+        request: id.into(),
+        action: "run".to_owned(),
+        input: Data::from(json!({ "question": plan::sentence(&mut chance), "seed": wanted.seed })),
+        session: format!("{id}-session").into(),
+        ephemeral: false,
+        user: "synthetic".into(),
+        project: None,
+        mock: None,
+        owner: owner.to_owned(),
+        retry_of: None,
+        claim: None,
+        fork: None,
+    };
+    // The last one ends about now, and each began some time before the next.
+    let length = wanted.events as i64 * pace::USUAL_MS;
+    let began = now_ms() - length - i64::from(wanted.requests - 1 - nth) * (length + 60_000);
+    let world = Rc::new(Pace::new(began, chance));
+    let run = Run::new(Rc::new(flow("synthetic", &root)), asked, log.clone(), world, Abort::default());
+    let ended = futures_executor::block_on(async {
+        let input = run.begin().await?;
+        Ok(run.execute(input).await)
+    });
+    match ended {
+        Ok(ended) if ended.status == RequestStatus::Completed => Ok(run.recorder.last()),
+        Ok(ended) => Err(Fault::internal(format!(
+            "the made-up request \"{id}\" ended {}: {}",
+            ended.status.as_str(),
+            ended.error.map_or_else(|| "nobody knows why".to_owned(), |error| error.message)
+        ))),
+        Err(AppendError::Exists) => {
+            Err(Fault::refused(format!("request id \"{id}\" is already in use: another --seed makes other requests")))
+        }
+        Err(error) => Err(Fault::internal(error)),
+    }
+}

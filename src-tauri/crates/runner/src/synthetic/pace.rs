@@ -1,0 +1,105 @@
+//! The world of a made-up request: time that flies, and models that answer at once.
+
+use std::cell::{Cell, RefCell};
+
+use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelDelta, ModelReply, ToolCall};
+use engine::error::FlowError;
+use fastrand::Rng;
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, pending, ready};
+use serde_json::json;
+
+use super::plan::sentence;
+
+/// About how long an event takes, on average, in milliseconds.
+pub(super) const USUAL_MS: i64 = 12;
+/// Longer pauses are time-outs, which nothing here reaches.
+const LONG_MS: u64 = 5_000;
+
+/// See the module.
+pub(super) struct Pace {
+    now: Cell<i64>,
+    chance: RefCell<Rng>,
+}
+
+impl Pace {
+    /// A world where it is `began`, milliseconds since the epoch.
+    pub(super) fn new(began: i64, chance: Rng) -> Self {
+        Pace { now: Cell::new(began), chance: RefCell::new(chance) }
+    }
+
+    fn pass(&self, ms: i64) -> i64 {
+        self.now.set(self.now.get() + ms);
+        self.now.get()
+    }
+}
+
+impl Effects for Pace {
+    fn now_ms(&self) -> i64 {
+        // Most things take no time, and some take long.
+        let mut chance = self.chance.borrow_mut();
+        let ms = match chance.u8(..) {
+            0..200 => 0,
+            200..250 => chance.i64(1..20),
+            _ => chance.i64(20..900),
+        };
+        self.pass(ms)
+    }
+
+    fn random(&self) -> f64 {
+        self.chance.borrow_mut().f64()
+    }
+
+    fn uuid(&self) -> String {
+        uuid::Builder::from_random_bytes(self.chance.borrow_mut().u128(..).to_be_bytes()).into_uuid().to_string()
+    }
+
+    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        if ms >= LONG_MS {
+            return pending().boxed_local();
+        }
+        self.pass(ms as i64);
+        ready(()).boxed_local()
+    }
+
+    fn model(
+        &self,
+        call: ModelCall,
+        listener: Option<Listener>,
+    ) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
+        let mut chance = self.chance.borrow_mut();
+        let took = chance.i64(200..2_500);
+        let text = sentence(&mut chance);
+        let tools = if call.step < 2 { chance.usize(..=call.tools.len()) } else { 0 };
+        let tool_calls: Vec<ToolCall> = call
+            .tools
+            .iter()
+            .take(tools)
+            .enumerate()
+            .map(|(n, tool)| ToolCall {
+                id: format!("call-{}-{n}", call.step),
+                name: tool.name.clone(),
+                args: json!({ "query": sentence(&mut chance) }),
+            })
+            .collect();
+        drop(chance);
+        if let Some(listener) = listener {
+            text.split_inclusive(' ').for_each(|word| listener(ModelDelta::Text(word.to_owned())));
+        }
+        self.pass(took);
+        let (prompt, completion) = (call.messages.len() * 40, text.len() / 4);
+        let reply = ModelReply {
+            finish_reason: Some(if tool_calls.is_empty() { "stop" } else { "tool-calls" }.to_owned()),
+            text: Some(text),
+            tool_calls,
+            usage: Some(json!({ "promptTokens": prompt, "completionTokens": completion })),
+            model: Some(call.model),
+            ..ModelReply::default()
+        };
+        ready(Ok(reply)).boxed_local()
+    }
+
+    fn fetch(&self, call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
+        ready(Err(FlowError::plain(format!("a made-up request fetches nothing, not {}", call.url)))).boxed_local()
+    }
+}

@@ -1,0 +1,17 @@
+//! Made-up requests in a workspace.
+
+use std::sync::Arc;
+
+use engine::log::Log;
+
+use super::Workspace;
+use crate::fault::Fault;
+use crate::synthetic::{Synthesized, Synthetic, synthesize};
+
+impl Workspace {
+    /// Writes made-up requests. Stops at the first that cannot be written.
+    pub fn synthesize(&self, wanted: &Synthetic) -> Result<Synthesized, Fault> {
+        let log: Arc<dyn Log> = self.store.clone();
+        synthesize(&log, self.owner.name(), wanted)
+    }
+}

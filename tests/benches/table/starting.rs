@@ -1,0 +1,61 @@
+//! What a person waits for before anything runs, and what the program weighs.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use tests::bench::{Place, program};
+use tests::webdriver::Window;
+
+use super::figure::{Figure, Table};
+use super::trial::{chain, median, median_ms, ms};
+
+const MEGABYTE: f64 = 1_048_576.0;
+
+pub(crate) fn measure(table: &mut Table) {
+    let place = Place::with_examples();
+    place.get("flows");
+    let time = median_ms(15, |_| {
+        place.get("flows");
+    });
+    table.push(Figure::below("flowglass flows", time, "ms", 150.0));
+    window(table, &place);
+    let bytes = std::fs::metadata(program()).expect("the program is there").len() as f64;
+    table.push(Figure::below("the program", bytes / MEGABYTE, "MB", 60.0));
+    memory(table);
+}
+
+/// From the start of the program until its flows can be clicked. The driver that starts it is running.
+fn window(table: &mut Table, place: &Place) {
+    let dir = place.dir().display().to_string();
+    let mut times = Vec::new();
+    for _ in 0..5 {
+        let window = Window::open(&program(), &["open", &dir]);
+        window.wait_for_text("[data-testid=\"action-chat-chat\"]", "chat");
+        times.push(ms(window.age()));
+    }
+    table.push(Figure::below("the window, from click to its flows", median(times), "ms", 1_500.0));
+}
+
+/// The most memory of a process that runs a chain of 10,000 steps.
+fn memory(table: &mut Table) {
+    let place = Place::with_flow(&chain(10_000));
+    let mut child = Command::new(program())
+        .args(["run", "main", "go", "--user", "bench", "--input", "0", "--json"])
+        .current_dir(place.dir())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let status = format!("/proc/{}/status", child.id());
+    let mut most = 0.0_f64;
+    // The kernel keeps the high-water mark, so the last look before the end is nearly the whole truth.
+    while child.try_wait().expect("it is ours").is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let mark =
+            text.lines().find_map(|line| line.strip_prefix("VmHWM:")).and_then(|mark| mark.split_whitespace().next());
+        most = mark.and_then(|mark| mark.parse::<f64>().ok()).map_or(most, |mark| most.max(mark));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(child.wait().expect("it is ours").success());
+    table.push(Figure::below("memory of a run of 10,000 steps", most / 1_024.0, "MB", 150.0));
+}

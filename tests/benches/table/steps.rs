@@ -1,0 +1,73 @@
+//! Durable steps: a chain of handlers, one commit a step, against a bare commit of the same bytes.
+
+use runner::Durability;
+use serde_json::json;
+use tests::bench::Place;
+
+use super::figure::{Figure, Limit, Table};
+use super::trial::{chain, events, line_us, median, now_ms, open, run, step_bytes, step_us, wanted};
+
+const STEPS: usize = 1_000;
+const ROUNDS: usize = 7;
+const SESSIONS: usize = 50;
+const STEPS_OF_A_SESSION: usize = 20;
+
+pub(crate) fn measure(table: &mut Table) {
+    for (name, durability, most, rate) in
+        [("process", Durability::Process, 3.0, 12_000.0), ("power", Durability::Power, 1.5, 2_000.0)]
+    {
+        let place = Place::with_flow(&chain(STEPS));
+        let workspace = open(&place, durability);
+        run(&workspace, "warm", json!(0));
+        let bytes = step_bytes(&workspace, "warm", STEPS);
+        let (mut line, mut ours) = (Vec::new(), Vec::new());
+        for round in 0..ROUNDS {
+            line.push(line_us(place.dir(), name, STEPS, bytes));
+            let request = format!("r{round}");
+            run(&workspace, &request, json!(0));
+            ours.push(step_us(&workspace, &request, STEPS));
+        }
+        let (line, ours) = (median(line), median(ours));
+        let what = format!("a durable step of {bytes} bytes, {name}");
+        table.push(Figure::line(&what, ours, "µs", "bare commit", line, Limit::AtMost(most)));
+        table.push(Figure::above(&format!("steps of one chain, {name}"), 1e6 / ours, "/s", rate));
+        let together = together(durability);
+        let what = format!("steps of {SESSIONS} sessions at once, {name}");
+        table.push(Figure::line(&what, together, "/s", "one chain", 1e6 / ours, Limit::AtLeast(2.0)));
+    }
+}
+
+/// Steps a second of many sessions. Each waits for the same moment, so that loading does not count.
+fn together(durability: Durability) -> f64 {
+    let source = chain(STEPS_OF_A_SESSION)
+        .replace(
+            "let chain =",
+            "const gate = handler({ name: \"gate\", execute: async (at) => {
+  await new Promise((go) => setTimeout(go, Math.max(0, at - Date.now())));
+  return 0;
+} });\nlet chain =",
+        )
+        .replace("for (let n", "chain = chain.step(gate);\nfor (let n");
+    let place = Place::with_flow(&source);
+    let workspace = open(&place, durability);
+    let mut rates = Vec::new();
+    for round in 0..3 {
+        let begin = now_ms() + 3_000.0;
+        let names: Vec<String> = (0..SESSIONS).map(|n| format!("r{round}-{n}")).collect();
+        let running: Vec<_> = names
+            .iter()
+            .map(|name| workspace.run(wanted(name, json!(begin))).unwrap_or_else(|fault| panic!("{fault}")))
+            .collect();
+        for one in running {
+            assert_eq!(one.wait().expect("it ends").status.as_str(), "completed");
+        }
+        let ends = names.iter().map(|name| {
+            let started = events(&workspace, name, Some("block_started"));
+            assert!((started[1].at as f64) < begin, "{name} was not loaded in time");
+            events(&workspace, name, Some("block_finished")).last().map_or(0.0, |event| event.at as f64)
+        });
+        let last = ends.fold(0.0, f64::max);
+        rates.push((SESSIONS * STEPS_OF_A_SESSION) as f64 * 1_000.0 / (last - begin).max(1.0));
+    }
+    median(rates)
+}

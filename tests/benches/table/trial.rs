@@ -1,0 +1,128 @@
+//! How things are measured here: a workspace of the bench's own, the clock of the log, and medians.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use runner::{Durability, EventQuery, EventRow, OpenOptions, RunOptions, Workspace};
+use serde_json::Value;
+use tests::bench::Place;
+
+/// The middle of several figures.
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// The median of several goes, in milliseconds.
+pub(crate) fn median_ms(times: usize, mut go: impl FnMut(usize)) -> f64 {
+    median(
+        (0..times)
+            .map(|nth| {
+                let begin = Instant::now();
+                go(nth);
+                ms(begin.elapsed())
+            })
+            .collect(),
+    )
+}
+
+pub(crate) fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1_000.0
+}
+
+/// A chain of so many handlers, each of which changes a sequencer's state of about 1 KB.
+pub(crate) fn chain(steps: usize) -> String {
+    format!(
+        "const notes = \"n\".repeat(1_000);
+const add = (n) => handler({{ name: `add ${{n}}`, execute: async (input, ctx) => {{
+  await ctx.sequencer.incState({{ done: 1 }});
+  return input + 1;
+}} }});
+let chain = sequencer({{
+  name: \"chain\",
+  inputSchema: z.any(),
+  stateSchema: z.object({{ done: z.number().default(0), notes: z.string().default(notes) }}),
+}});
+for (let n = 0; n < {steps}; n++) chain = chain.step(add(n));
+export default defineFlow({{ kind: \"main\", actions: {{ go: {{ block: chain }} }} }});
+"
+    )
+}
+
+/// Opens a place in this process.
+pub(crate) fn open(place: &Place, durability: Durability) -> Arc<Workspace> {
+    let options = OpenOptions { dir: place.dir().to_owned(), durability: Some(durability), ..OpenOptions::default() };
+    Workspace::open(options).expect("the workspace opens")
+}
+
+/// Runs `main.go` to its end, in a session of its own.
+pub(crate) fn run(workspace: &Workspace, request: &str, input: Value) {
+    let running = workspace.run(wanted(request, input)).unwrap_or_else(|fault| panic!("{fault}"));
+    let ended = running.wait().expect("it ends");
+    assert_eq!(ended.status.as_str(), "completed", "{:?}", ended.error);
+}
+
+/// `main.go` as a request of that id, in a session of its own.
+pub(crate) fn wanted(request: &str, input: Value) -> RunOptions {
+    RunOptions {
+        flow: "main".to_owned(),
+        action: "go".to_owned(),
+        user: "bench".to_owned(),
+        session: Some(format!("{request}-session")),
+        request: Some(request.to_owned()),
+        input: Some(input),
+        ..RunOptions::default()
+    }
+}
+
+/// All events of a request, as the command line shows them.
+pub(crate) fn events(workspace: &Workspace, request: &str, kind: Option<&str>) -> Vec<EventRow> {
+    let query = EventQuery { kind: kind.map(str::to_owned), ..EventQuery::default() };
+    workspace.events(request, query).expect("the request is there")
+}
+
+/// Milliseconds since the epoch, by the clock that the log uses.
+pub(crate) fn now_ms() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis() as f64
+}
+
+/// How long the steps of a chain took, each, in microseconds: from the first one's beginning to the last
+/// one's end.
+pub(crate) fn step_us(workspace: &Workspace, request: &str, steps: usize) -> f64 {
+    let started = events(workspace, request, Some("block_started"));
+    let ended = events(workspace, request, Some("block_finished"));
+    // The chain itself begins before its first step, and ends after its last.
+    assert_eq!(started.len(), steps + 1);
+    (ended[steps].at - started[1].at) as f64 * 1_000.0 / steps as f64
+}
+
+/// How many bytes the events of a step have, as they are written.
+pub(crate) fn step_bytes(workspace: &Workspace, request: &str, steps: usize) -> usize {
+    let all = events(workspace, request, None);
+    let bytes: usize = all.iter().map(|event| event.payload.0.to_string().len()).sum();
+    bytes / steps
+}
+
+/// The size of a place's database once nobody has it open.
+pub(crate) fn bytes_on_disk(place: &Place) -> f64 {
+    let folder = place.database().parent().expect("it is in a folder").to_owned();
+    let name = place.database().file_name().expect("it has a name").to_owned();
+    let files = std::fs::read_dir(folder).expect("the folder is there").flatten();
+    let of_database = files.filter(|file| file.file_name().to_string_lossy().starts_with(&*name.to_string_lossy()));
+    of_database.filter_map(|file| file.metadata().ok()).map(|file| file.len() as f64).sum()
+}
+
+/// What the reference line says: microseconds of a bare commit of so many bytes.
+pub(crate) fn line_us(folder: &Path, durability: &str, steps: usize, bytes: usize) -> f64 {
+    let program = tests::bench::program().with_file_name("examples").join("line");
+    let file = tempfile::tempdir_in(folder).expect("the folder is writable");
+    let output = Command::new(&program)
+        .arg(file.path().join("line.db"))
+        .args([durability, &steps.to_string(), &bytes.to_string()])
+        .output()
+        .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim().parse::<f64>().unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))) / 1_000.0
+}
