@@ -10,6 +10,9 @@ const speaker = (name: string, more: object) => generator({ name, model: "tiny",
 const look = handler({ name: "look", description: "Looks something up", inputSchema: z.object({ q: z.string() }), execute: ({ q }) => ({ found: q }) });
 const idle = handler({ name: "idle", execute: () => "idle" });
 
+/** What a running request sees of its own writes. */
+const scopes = (ctx: any) => ctx.session.items.all({ itemTypes: ["state_change", "state_snapshot"], includeTransient: true }).map((item: any) => item.scope ?? item.state);
+
 /** It answers while the file loads, too. */
 const atLoad = resolveItemVisibility({ type: "message", agentType: "sub" });
 
@@ -32,6 +35,16 @@ export default defineFlow({
     fails: { block: handler({ name: "fails", execute: () => { throw new FlowError("the end", { code: "the_end", details: { why: "test" } }); } }) },
     says: { block: emits("says", (ctx, options) => { ctx.emit.message("said", options); ctx.emit.component("card", { a: 1 }, options); }) },
     visibility: { block: handler({ name: "visibility", execute: () => [atLoad, resolveItemVisibility({ type: "message", agentType: "trace" }), resolveItemVisibility({ type: "message", agentType: "sub", itemVisibility: { client: false, history: true } }), resolveItemVisibility({ type: "block_output" }), resolveItemVisibility({ type: "status" })] }) },
+    ofWrites: {
+      block: sequencer({ name: "ofWrites", stateSchema: z.object({ c: z.number().default(0) }) })
+        .step(emits("writes", async (ctx) => {
+          await ctx.sequencer.incState({ c: 1 });
+          await ctx.session.incState({ n: 1 });
+          await ctx.request.patchState({ a: 1 });
+          return scopes(ctx);
+        }))
+        .map((before: any, ctx: any) => ({ before, after: scopes(ctx) })),
+    },
     parts: { block: emits("parts", (ctx) => { ctx.emit.message([{ type: "output_text", text: "one " }, { type: "output_text", text: "two" }]); }) },
     keyed: {
       block: sequencer({ name: "keyed" })

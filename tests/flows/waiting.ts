@@ -9,6 +9,10 @@ const pause = async (ms: number) => { await new Promise<void>((done) => { setTim
 const shows = (name: string, ms: number) => handler({ name, execute: async (_input, ctx) => { await pause(ms); ctx.emit.component("ready", { name }); } });
 const isReady = (items: readonly any[]) => items.some((item) => item.type === "component");
 const chain = (name: string) => sequencer({ name, inputSchema: z.any() });
+const isWritten = (items: readonly any[]) => items.some((item) => item.type === "state_change");
+const counted = (name: string) => sequencer({ name, inputSchema: z.any(), stateSchema: z.object({ n: z.number().default(0) }) });
+/** A write and then a pause: the wait must not need the block's end, unless the write does. */
+const writes = (name: string, scope: "sequencer" | "session") => handler({ name, execute: async (_input, ctx: any) => { await pause(20); await ctx[scope].incState({ n: 1 }); await pause(20); } });
 
 export default defineFlow({
   kind: "waiting",
@@ -24,6 +28,8 @@ export default defineFlow({
       const build: any = sequencer({ name: "made" });
       try { build.waitForCondition(isReady, options); return "taken"; } catch (error: any) { return error.message; }
     } }) },
+    ofState: { block: counted("ofState").work(writes("counts", "sequencer")).waitForCondition(isWritten, { timeoutMs: 5000 }) },
+    ofRecord: { block: chain("ofRecord").work(writes("commits", "session")).waitForCondition(isWritten, { timeoutMs: 5000, wakeOn: (item: any, kind) => item.type === "state_change" && kind === "done" }) },
     filtered: { block: chain("filtered").work(shows("shows", 20)).waitForCondition(isReady, { timeoutMs: 200, wakeOn: (item: any) => item.type === "message" }) },
   },
 });

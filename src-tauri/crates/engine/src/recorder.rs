@@ -4,7 +4,7 @@
 //! it (every 16 ms), so that a chain of steps costs one append each. Nothing here decides what is
 //! an event.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::effects::Effects;
 use crate::event::{Event, EventKind, Outcome, Seq};
 use crate::item::ItemStatus;
 use crate::log::{AppendError, Durability, Log};
-use crate::views::items::concerns_items;
+use crate::views::items::of_items;
 
 /// Evidence beyond this many events is flushed without waiting for the timer.
 const FLUSH_EVENTS: usize = 256;
@@ -28,20 +28,32 @@ pub(crate) struct News {
 }
 
 impl News {
-    /// What an event tells of an item, if it tells of one.
-    fn of(seq: Seq, kind: &EventKind) -> Option<Self> {
+    /// What an event tells of items. A write to shared state is one at once; a write to a durable
+    /// record is one when its commit names it.
+    fn of(seq: Seq, kind: &EventKind, shown: &[Event]) -> Vec<Self> {
+        // A commit names what it fills in from a schema's defaults, too.
+        let is_write = |seq: &Seq| {
+            let at = shown.binary_search_by_key(seq, |event| event.seq);
+            at.is_ok_and(|at| matches!(shown[at].kind, EventKind::StateChanged { .. }))
+        };
+        let committed = kind.commits().iter().flat_map(|commit| &commit.operations).filter(|seq| is_write(seq));
+        let mut news: Vec<_> = committed.map(|seq| News { seq: *seq, kinds: &["added", "done"] }).collect();
         let (seq, kinds): (_, &[_]) = match kind {
             EventKind::ItemAdded { item } if item.status == ItemStatus::InProgress => (seq, &["added"]),
             EventKind::BlockFinished { memoized: true, .. }
-            | EventKind::BlockFinished { outcome: Outcome::Abandoned | Outcome::Suspended, .. } => return None,
-            EventKind::ItemAdded { .. } | EventKind::BlockFinished { .. } | EventKind::RouteDecided { .. } => {
-                (seq, &["added", "done"])
-            }
+            | EventKind::BlockFinished { outcome: Outcome::Abandoned | Outcome::Suspended, .. } => return news,
+            EventKind::StateChanged { scope, .. } if scope.kind.is_durable() => return news,
+            EventKind::ItemAdded { .. }
+            | EventKind::StateChanged { .. }
+            | EventKind::StateInitialized { .. }
+            | EventKind::BlockFinished { .. }
+            | EventKind::RouteDecided { .. } => (seq, &["added", "done"]),
             EventKind::ItemUpdated { of, .. } => (*of, &["updated"]),
             EventKind::ItemDone { of, .. } => (*of, &["done"]),
-            _ => return None,
+            _ => return news,
         };
-        Some(News { seq, kinds })
+        news.push(News { seq, kinds });
+        news
     }
 }
 
@@ -59,19 +71,26 @@ pub struct Recorder {
     unanswered: Cell<u32>,
 }
 
-/// Counts a step boundary until it is answered, or nobody waits for the answer any more.
-struct Unanswered<'a>(&'a Cell<u32>);
+/// A step boundary until it is answered, or nobody waits for the answer any more. What it says shows
+/// in the items from then on; one that the log refused never does.
+struct Unanswered<'a> {
+    recorder: &'a Recorder,
+    shown: Option<Event>,
+}
 
 impl<'a> Unanswered<'a> {
-    fn new(count: &'a Cell<u32>) -> Self {
-        count.set(count.get() + 1);
-        Unanswered(count)
+    fn new(recorder: &'a Recorder, event: &Event) -> Self {
+        recorder.unanswered.set(recorder.unanswered.get() + 1);
+        Unanswered { recorder, shown: of_items(event) }
     }
 }
 
 impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
+        self.recorder.unanswered.set(self.recorder.unanswered.get() - 1);
+        if let Some(event) = self.shown.take() {
+            self.recorder.show(event);
+        }
     }
 }
 
@@ -85,7 +104,7 @@ impl Recorder {
             last: Cell::new(events.last().map_or(0, |event| event.seq)),
             began: Cell::new(events.first().map(|event| event.at)),
             waiting: RefCell::default(),
-            items: RefCell::new(events.iter().filter(|event| concerns_items(&event.kind)).cloned().collect()),
+            items: RefCell::new(events.iter().filter_map(of_items).collect()),
             listeners: RefCell::default(),
             unanswered: Cell::default(),
         }
@@ -108,7 +127,12 @@ impl Recorder {
         {
             return self.last.get();
         }
-        let seq = self.push(path, attempt, kind);
+        let event = self.event(path, attempt, kind);
+        let seq = event.seq;
+        if let Some(shown) = of_items(&event) {
+            self.show(shown);
+        }
+        self.waiting.borrow_mut().push(event);
         if self.waiting.borrow().len() >= FLUSH_EVENTS {
             self.flush();
         }
@@ -134,12 +158,17 @@ impl Recorder {
 
     /// Records a step boundary: returns once it and all evidence before it are committed.
     pub async fn commit(&self, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) -> Result<Seq, AppendError> {
-        let seq = self.push(path, attempt, kind);
-        let events = self.waiting.take();
+        let event = self.event(path, attempt, kind);
+        let seq = event.seq;
+        let mut unanswered = Unanswered::new(self, &event);
+        let mut events = self.waiting.take();
+        events.push(event);
         let answer = self.log.append(&self.request, events, Durability::Committed);
-        let _unanswered = Unanswered::new(&self.unanswered);
-        answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())))?;
-        Ok(seq)
+        let answer = answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())));
+        if answer.is_err() {
+            unanswered.shown = None;
+        }
+        answer.map(|()| seq)
     }
 
     /// Commits an event that the log may refuse with [`AppendError::Busy`]; a refused one has no number.
@@ -166,8 +195,8 @@ impl Recorder {
     }
 
     /// The events of this request so far that its own item views are read from.
-    pub fn items(&self) -> Vec<Event> {
-        self.items.borrow().clone()
+    pub fn items(&self) -> Ref<'_, Vec<Event>> {
+        self.items.borrow()
     }
 
     /// Hears of every item from now on, for as long as the receiver is kept.
@@ -177,18 +206,26 @@ impl Recorder {
         receiver
     }
 
-    fn push(&self, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) -> Seq {
+    /// The next event.
+    fn event(&self, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) -> Event {
         let seq = self.last.get() + 1;
         self.last.set(seq);
         let event = Event { seq, at: self.effects.now_ms(), path: path.cloned(), attempt, kind };
         self.began.set(self.began.get().or(Some(event.at)));
-        if concerns_items(&event.kind) {
-            self.items.borrow_mut().push(event.clone());
-        }
-        if let Some(news) = News::of(seq, &event.kind) {
-            self.listeners.borrow_mut().retain(|listener| listener.unbounded_send(news).is_ok());
-        }
-        self.waiting.borrow_mut().push(event);
-        seq
+        event
+    }
+
+    /// Lets the items show an event, and tells whoever listens. A boundary may be answered after
+    /// events that came later: it takes its own place among them.
+    fn show(&self, event: Event) {
+        let mut items = self.items.borrow_mut();
+        let news = match self.listeners.borrow().is_empty() {
+            true => Vec::new(),
+            false => News::of(event.seq, &event.kind, &items),
+        };
+        let at = items.len() - items.iter().rev().take_while(|shown| shown.seq > event.seq).count();
+        items.insert(at, event);
+        drop(items);
+        self.listeners.borrow_mut().retain(|to| news.iter().all(|news| to.unbounded_send(*news).is_ok()));
     }
 }

@@ -10,12 +10,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Events;
 use super::snapshots::snapshots;
-use crate::event::{EventKind, Seq};
+use crate::event::{Event, EventKind, Seq};
 use crate::item::{AgentType, ItemStatus, NewItem, Visibility, resolve_item_visibility};
+use crate::scope::{ScopeKey, ScopeKind};
 use facts::Facts;
 
 /// Who looks.
@@ -115,11 +116,11 @@ pub struct Item {
     pub payload: Map<String, Value>,
 }
 
-/// Whether an event matters to the items of the request that is still running. What a flow can see
-/// of its own request leaves out `state_change` and `state_snapshot`, which are news for clients.
-pub(crate) fn concerns_items(kind: &EventKind) -> bool {
-    matches!(
-        kind,
+/// What the items of the request that is still running are read from: an event whole, of a model's
+/// answer only what it used, and nothing of an event that no item shows.
+pub(crate) fn of_items(event: &Event) -> Option<Event> {
+    let concerns_items = matches!(
+        &event.kind,
         EventKind::RequestStarted { .. }
             | EventKind::InputEdited { .. }
             | EventKind::OutputEdited { .. }
@@ -130,6 +131,8 @@ pub(crate) fn concerns_items(kind: &EventKind) -> bool {
             | EventKind::BlockInput { .. }
             | EventKind::BlockFinished { .. }
             | EventKind::RouteDecided { .. }
+            | EventKind::StateInitialized { scope: ScopeKey { kind: ScopeKind::Sequencer, .. }, .. }
+            | EventKind::StateChanged { .. }
             | EventKind::ItemAdded { .. }
             | EventKind::ItemDelta { .. }
             | EventKind::ItemUpdated { .. }
@@ -137,7 +140,23 @@ pub(crate) fn concerns_items(kind: &EventKind) -> bool {
             | EventKind::FunctionReturned { .. }
             | EventKind::Suspended(_)
             | EventKind::SuspensionResolved(_)
-    )
+    );
+    if concerns_items {
+        return Some(event.clone());
+    }
+    let EventKind::EffectRecorded { effect, ordinal, request: Some(request), result, recalled, .. } = &event.kind
+    else {
+        return None;
+    };
+    let kind = EventKind::EffectRecorded {
+        effect: effect.clone(),
+        ordinal: *ordinal,
+        request: Some(json!({ "model": request["model"] })),
+        result: json!({ "usage": result["usage"] }),
+        error: None,
+        recalled: *recalled,
+    };
+    (effect == "model").then(|| Event { path: event.path.clone(), kind, ..*event })
 }
 
 /// All items of a request, oldest first, without those of abandoned attempts. `live` says whether

@@ -1,12 +1,13 @@
 //! Laws of random flows: what they compute, that they compute it again, and that every view is a
 //! function of the events alone.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::context::{Change, Target};
 use engine::error::FlowError;
-use engine::event::{Event, EventKind};
+use engine::event::{Event, EventKind, Seq};
 use engine::flow::{Arm, Block, Child, Each, Operation as Op};
 use engine::log::Log;
 use engine::log::memory::MemoryLog;
@@ -83,6 +84,11 @@ fn compute(plan: &Plan, value: i64, sum: &mut i64) -> Result<i64, ()> {
     }
 }
 
+thread_local! {
+    /// What the blocks of a flow saw of the items of their own request, and when.
+    static LOOKS: RefCell<Vec<(Seq, Vec<Value>)>> = RefCell::default();
+}
+
 fn number(value: &Value) -> i64 {
     value.as_i64().unwrap_or_default()
 }
@@ -112,7 +118,10 @@ fn build(plan: &Plan) -> Rc<Block> {
         Plan::Keep => handler("keep", |value, cx| async move {
             let by = json!({ "sum": number(&value) }).as_object().cloned().unwrap_or_default();
             cx.apply(&Target::Session, Change::Ready(Operation::Increment { by })).await?;
+            let by = json!({ "kept": 1 }).as_object().cloned().unwrap_or_default();
+            cx.apply(&Target::Request, Change::Ready(Operation::Increment { by })).await?;
             cx.emit_message("assistant", value.to_string().into(), Default::default());
+            LOOKS.with_borrow_mut(|looks| looks.push((cx.run.recorder.last(), cx.request_items())));
             Ok(value)
         }),
         Plan::FailAbove(most) => {
@@ -227,6 +236,19 @@ proptest! {
             logs.push(events);
         }
         prop_assert_eq!(&logs[0], &logs[1]);
+    }
+
+    #[test]
+    fn a_flow_sees_of_its_own_request_what_its_events_show(plan in plans(), input in -5_i64..6) {
+        LOOKS.take();
+        let log = Arc::new(MemoryLog::default());
+        let (_, events) = run(&log, "request", &build(&plan), json!(input));
+        for (last, mut seen) in LOOKS.take() {
+            // Beside its fields, a flow gets an item's payload in short.
+            seen.iter_mut().filter_map(Value::as_object_mut).for_each(|item| drop(item.remove("payload")));
+            let until = Events::new(&events[..last as usize]);
+            prop_assert_eq!(json!(seen), json!(items(&"request".into(), until, true)));
+        }
     }
 
     #[test]
