@@ -129,6 +129,7 @@ fn options(global: &Global) -> OpenOptions {
     OpenOptions {
         dir: global.dir.clone().unwrap_or_else(|| PathBuf::from(".")),
         data: global.data.clone().filter(|data| !data.as_os_str().is_empty()),
+        existing: false,
         durability: global.durability,
         trust: global.trust,
     }
@@ -163,7 +164,9 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Fork(fork) => Some(read_edits(fork)?),
         _ => None,
     };
-    let workspace = Workspace::open(options(&cli.global))?;
+    // Only what brings something makes a database where none is.
+    let existing = !matches!(command, Command::Run(_) | Command::Import { .. } | Command::Demo(_));
+    let workspace = Workspace::open(OpenOptions { existing, ..options(&cli.global) })?;
     match command {
         Command::Flows { page } => {
             let flows = page.cut(workspace.flows()?);

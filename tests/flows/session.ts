@@ -54,6 +54,7 @@ export default defineFlow({
     },
     count: { block: does("count", async (_input, ctx) => { await ctx.session.incState({ n: 1 }); await ctx.user.incState({ n: 1 }); await ctx.project?.incState({ n: 1 }); return { session: ctx.session.state.n, user: ctx.user.state.n, project: ctx.project?.state.n ?? "none" }; }) },
     ephemeral: { block: does("ephemeral", async (_input, ctx) => { await ctx.session.incState({ n: 1 }); await ctx.session.appendJournal({ text: "once" }); return { id: ctx.session.identity.id.replace(/\d{6,}/, "MS").replace(/[0-9a-f]{6,}$/, "HEX"), n: ctx.session.state.n, notes: (await ctx.session.getJournal()).length }; }) },
+    mumbles: { block: does("mumbles", (input, ctx) => { ctx.emit.message("heard"); return input; }), userMessage: (input: any) => input.said },
     greets: { block: does("greets", (input, ctx) => { ctx.emit.message(`Hello ${input.name}`); }), userMessage: (input: any) => `I am ${input.name}` },
   },
 });

@@ -154,6 +154,54 @@ fn check_handler(action: &str, name: &str, path: &str, says: &[&str]) {
 }
 
 #[test]
+fn a_flow_that_is_not_exported_is_no_silence() {
+    let define = "import { defineFlow, handler } from '@flow-state-dev/core';\nconst block = handler({ name: 'b', execute: () => 1 });\n";
+    let lost = |source: &str| format!("{define}{source}");
+    let says = &["flow \"lost\" is not exported", "export default defineFlow({ … })"];
+    check_load(&lost("const flow = defineFlow({ kind: 'lost', actions: { go: { block } } });\n"), 3, says);
+    check_load(&lost("\ndefineFlow({ kind: 'lost', actions: {} });\nexport const x = 1;\n"), 4, says);
+    check_load(
+        &lost("export default { kind: 'lost', actions: { go: { block } } };\n"),
+        3,
+        &["the definition of flow \"lost\"", "export default defineFlow({ kind: \"lost\", actions: { … } })"],
+    );
+}
+
+#[test]
+fn a_file_for_others_to_import_defines_no_flow() {
+    let place = good()
+        .file("flows/parts.ts", "import { handler } from '@flow-state-dev/core';\nexport default handler({ name: 'b', execute: () => 1 });\n")
+        .file("flows/table.ts", "import flow from './main.ts';\nexport const kinds = [flow.kind];\nexport default { kind: 'tea' };\n");
+    let found = place.get("check");
+    assert_matches("check", &found, &json!([{ "kind": "good", "…": 0 }]));
+}
+
+#[test]
+fn what_only_reads_makes_no_database() {
+    let place = good();
+    let missing = "data/mistyped.db";
+    for line in [
+        "requests",
+        "sessions",
+        "flows",
+        "stats",
+        "show r",
+        "resume r",
+        "delete --session s",
+        "export --session s --out x",
+    ] {
+        let answer = place.ask(&format!("{line} --data {missing}"));
+        assert_eq!(answer.code, Some(6), "{line}\n{answer}");
+        assert!(answer.stderr.contains(missing), "{line}\n{answer}");
+        assert!(!place.dir().join("data").exists(), "{line} left something behind");
+    }
+    // A workspace that nothing was ever run in is no mistake, and a run may begin a database.
+    place.get("requests");
+    place.get(&format!("run good go --user ada --input {{\"by\":1}} --data {missing}"));
+    assert_eq!(place.get(&format!("requests --data {missing}")).as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn a_syntax_error_is_shown_at_its_place() {
     check_load("const fine = 1;\nconst a = ;\n", 2, &["Unexpected token"]);
 }

@@ -216,7 +216,9 @@ impl Run {
             frame.can_wait.set(false);
             let cx = Context::new(self.clone(), frame);
             match make.call(vec![Arg::Data(self.asked.input.clone())], cx.clone()).await.and_then(|r| r.into_data()) {
-                Ok(text) => cx.emit_message("user", text.to_json(), EmitOptions::default()),
+                Ok(said) => {
+                    said.to_option().into_iter().for_each(|said| cx.emit_message("user", said, EmitOptions::default()))
+                }
                 Err(error) => return self.end(action, Err(error)).await,
             }
             self.attempts.borrow_mut().clear();

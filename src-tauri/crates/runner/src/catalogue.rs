@@ -131,8 +131,13 @@ impl Catalogue {
         if let Some((_, Entry { error: Some(error), .. })) = broken {
             return Err(Fault::NotLoaded { message: error.to_string() });
         }
-        let kinds: Vec<String> =
-            self.rows(Path::new("")).into_iter().filter(|row| !row.actions.is_empty()).map(|row| row.kind).collect();
+        let mut kinds: Vec<String> = Vec::new();
+        for row in self.rows(Path::new("")).into_iter().filter(|row| !row.actions.is_empty()) {
+            // Two files may claim one kind.
+            if !kinds.contains(&row.kind) {
+                kinds.push(row.kind);
+            }
+        }
         let known = if kinds.is_empty() {
             "there are none in this folder".to_owned()
         } else {

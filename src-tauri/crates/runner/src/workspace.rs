@@ -55,6 +55,8 @@ pub struct OpenOptions {
     pub dir: PathBuf,
     /// The database; `.flowglass/flowglass.db` in the folder when absent.
     pub data: Option<PathBuf>,
+    /// Whether a named database must be there already: who only reads makes none at a mistyped path.
+    pub existing: bool,
     /// What a commit survives; the configuration's word when absent.
     pub durability: Option<Durability>,
     /// Whether keys may go to the addresses that `flowglass.json` names (decision 20).
@@ -135,6 +137,7 @@ impl Workspace {
     pub fn open(options: OpenOptions) -> Result<Arc<Workspace>, Fault> {
         let dir = folder(&options.dir)?;
         let config = Config::read(&dir)?;
+        let create = options.data.is_none() || !options.existing;
         let data = options.data.unwrap_or_else(|| default_data(&dir));
         let locks = lock_folder(&data);
         let durability = options.durability.or(config.durability).unwrap_or(Durability::Process);
@@ -145,7 +148,7 @@ impl Workspace {
                     Durability::Process => store::Durability::Process,
                     Durability::Power => store::Durability::Power,
                 },
-                create: true,
+                create,
                 owners: Owners::new(move |name| owner::is_alive(&locks, name)),
             },
         )
@@ -257,11 +260,13 @@ impl Workspace {
         let actions = good.flow.as_ref().map(|flow| flow.actions.as_slice()).unwrap_or_default();
         if !actions.iter().any(|action| action.name == options.action) {
             let names: Vec<&str> = actions.iter().map(|action| action.name.as_str()).collect();
+            let known = match names.is_empty() {
+                true => "it has none at all".to_owned(),
+                false => format!("there are: {}", names.join(", ")),
+            };
             return Err(Fault::not_found(format!(
-                "flow \"{}\" has no action \"{}\"; there are: {}",
-                options.flow,
-                options.action,
-                names.join(", ")
+                "flow \"{}\" has no action \"{}\"; {known}",
+                options.flow, options.action
             )));
         }
         for (flag, value) in [("--session", &options.session), ("--project", &options.project)] {
@@ -444,6 +449,7 @@ fn unwritable(folder: &std::path::Path, error: &std::io::Error) -> Fault {
 fn open_fault(error: store::OpenError) -> Fault {
     match error {
         newer @ store::OpenError::Newer { .. } => Fault::refused(newer.to_string()),
+        missing @ store::OpenError::Missing { .. } => Fault::not_found(missing.to_string()),
         other => Fault::internal(other),
     }
 }

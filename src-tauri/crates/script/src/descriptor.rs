@@ -28,6 +28,40 @@ pub struct Loaded {
     registry: Rc<Registry>,
 }
 
+/// What a file without a flow may have meant for one.
+#[derive(Deserialize)]
+struct Missed {
+    /// Flows that were defined, by their kinds and the stacks of their definitions.
+    made: Vec<(String, String)>,
+    /// The kind of a default export that looks like the definition of a flow.
+    plain: Option<String>,
+}
+
+/// Why a file that exports no flow is not simply a file for others to import.
+fn missed(vm: &Vm, bundle: &Bundle, workspace: &Path) -> Option<LoadError> {
+    let json = vm.enter(|_, host| host.get::<_, Function>("missed")?.call::<_, String>(())).ok()?;
+    let Missed { made, plain } = from_json(&json).ok()?;
+    let of_this_file = made.iter().find_map(|(kind, stack)| {
+        let place = crate::callsite::of_stack(&vm.shared.trace, &bundle.code, stack)?;
+        (place.file == bundle.file).then_some((kind, place))
+    });
+    if let Some((kind, place)) = of_this_file {
+        let message = format!(
+            "flow \"{kind}\" is not exported, so nothing can run it; write: export default defineFlow({{ … }})"
+        );
+        return Some(LoadError::at(LoadErrorKind::Conflict, &bundle.file, Some(place), message));
+    }
+    let kind = plain?;
+    let message = format!(
+        "the default export looks like the definition of flow \"{kind}\", but defineFlow made no flow of it; \
+         write: export default defineFlow({{ kind: \"{kind}\", actions: {{ … }} }})"
+    );
+    let text = std::fs::read_to_string(workspace.join(&bundle.file)).unwrap_or_default();
+    let line = text.lines().position(|line| line.trim_start().starts_with("export default"));
+    let place = line.map(|line| Location { file: bundle.file.clone(), line: line as u32 + 1, column: 1 });
+    Some(LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, message))
+}
+
 /// What a catalogue keeps of a flow.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FlowDescription {
@@ -72,6 +106,9 @@ impl Loaded {
             return Err(wrong(LoadErrorKind::Conflict, message));
         }
         if kinds.is_empty() {
+            if let Some(error) = missed(&vm, bundle, workspace) {
+                return Err(error);
+            }
             return Ok(Loaded { flow: None, client: false, vm, registry });
         }
         let json = vm

@@ -6,7 +6,7 @@ import { contextFor, forget } from './context';
 import { blocksById, describeFlow, describeLate } from './describe';
 import { decodeError, encodeError, reviveError } from './thrown';
 import { modelInstance } from './own-models';
-import { isFlow, type Flow } from './flow';
+import { isFlow, missed, type Flow } from './flow';
 import { answer, latestToken, native, runAs, wire } from './host';
 import { accepted, describe } from './json-schema';
 import { takeWarnings } from './known-keys';
@@ -20,10 +20,12 @@ import { toJson } from './values';
 import { abortRequest } from './web';
 
 let flows: Flow[] = [];
+let main: unknown;
 
 /** Called by the bundle's entry with the flow file's exports. */
 export function boot(exported: Record<string, unknown>): void {
   const candidates = 'default' in exported ? [exported.default, ...Object.values(exported)] : Object.values(exported);
+  main = exported.default;
   flows = [...new Set(candidates.filter(isFlow))];
 }
 
@@ -64,6 +66,8 @@ function parsed(result: Answer): string {
 
 const host = {
   flows: (): string => JSON.stringify(flows.map((flow) => flow.kind)),
+
+  missed: (): string => JSON.stringify(missed(main)),
 
   describe: (at: number): string => describeFlow(flows[at] as Flow),
 

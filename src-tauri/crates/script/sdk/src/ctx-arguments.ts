@@ -32,19 +32,19 @@ export function needName(value: unknown, where: string, what: string): string {
 
 const PARTS: Record<string, string> = { output_text: 'text', reasoning_text: 'text', output_audio: 'audio' };
 
-export function checkContent(content: unknown): void {
+export function checkContent(content: unknown, where = 'ctx.emit.message', needs = 'needs'): void {
   const like = 'a text, or a list of parts like { type: "output_text", text: "…" }';
   if (typeof content === 'string') return;
-  if (!Array.isArray(content)) throw new TypeError(`ctx.emit.message needs ${like}, got ${describeValue(content)}`);
+  if (!Array.isArray(content)) throw new TypeError(`${where} ${needs} ${like}, got ${describeValue(content)}`);
   content.forEach((part: unknown, at) => {
     const type = isPlain(part) ? part.type : undefined;
     const holds = PARTS[String(type)];
     if (holds === undefined) {
       const given = isPlain(part) ? `type ${describeValue(type)}` : describeValue(part);
-      throw new TypeError(`ctx.emit.message: part [${at}] is of a type ${Object.keys(PARTS).join(', ')}, got ${given}`);
+      throw new TypeError(`${where}: part [${at}] is of a type ${Object.keys(PARTS).join(', ')}, got ${given}`);
     }
     if (typeof (part as Json)[holds] !== 'string') {
-      throw new TypeError(`ctx.emit.message: part [${at}] (${String(type)}) needs a text in "${holds}", got ${describeValue((part as Json)[holds])}`);
+      throw new TypeError(`${where}: part [${at}] (${String(type)}) needs a text in "${holds}", got ${describeValue((part as Json)[holds])}`);
     }
   });
 }

@@ -1,13 +1,15 @@
 // A flow as plain data for the engine: functions and schemas become numbers in two tables.
 
-import { isBlock, needHandlers, type Block, type Config, type Handler } from './blocks';
+import { isBlock, needHandlers, type Block, type Config, type Fn, type Handler } from './blocks';
 import { isolate, resource } from './bindings';
 import { capabilitiesOf, capabilityId, statesOf } from './capabilities';
 import { hasClientData } from './client-data';
+import { checkContent } from './ctx-arguments';
 import { rootOf, type Flow } from './flow';
 import { actionHooks, requestHooks } from './hooks';
 import { containerOf } from './container';
 import { cacheOf, generatorSettings } from './generator';
+import { originOf } from './origins';
 import { concurrencyOf, sessionPast } from './policies';
 import { Sequencer } from './sequencer';
 import { functionId, retry, schemaId, stateSchema, text } from './tables';
@@ -57,7 +59,7 @@ export function describeFlow(flow: Flow): string {
       block: describeBlock(root, blocks, declarations),
       inputSchema: schemaId(action.inputSchema ?? root.inputSchema),
       description: action.description ?? root.description,
-      userMessage: functionId(action.userMessage),
+      userMessage: functionId(spoken(action.userMessage as Fn | undefined)),
       tokenBudget: budget(flow.kind, name, action.tokenBudget as Config | undefined),
       concurrency: policy(concurrencyOf(flow.definition, action)),
       hooks: ids(actionHooks(action)),
@@ -65,6 +67,22 @@ export function describeFlow(flow: Flow): string {
   }
   const settings = settingsOf(flow);
   return JSON.stringify({ kind: flow.kind, actions, hooks, declarations, resources, blocks, settings, client: hasClientData(flow) });
+}
+
+/** What the user said, which is what a message may be; nothing where there is nothing to say. */
+function spoken(make: Fn | undefined): unknown {
+  if (make === undefined) return undefined;
+  return async (input: unknown, ctx: unknown): Promise<unknown> => {
+    const content = (await (make as (input: unknown, ctx: unknown) => unknown)(input, ctx)) ?? undefined;
+    try {
+      if (content !== undefined) checkContent(content, originOf(make)?.what ?? 'userMessage', 'must return');
+    } catch (error) {
+      // The function has returned: its own call is on no stack any more.
+      (error as Error).stack = originOf(make)?.stack ?? '';
+      throw error;
+    }
+    return content;
+  };
 }
 
 function policy(given: ReturnType<typeof concurrencyOf>): Config | undefined {

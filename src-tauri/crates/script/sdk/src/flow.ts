@@ -1,6 +1,6 @@
 // defineFlow: checks what can be checked when a file loads, and keeps the definition.
 
-import { describeValue } from './arguments';
+import { describeValue, needFunction } from './arguments';
 import { isBlock, type Block, type Config } from './blocks';
 import { budget } from './describe';
 import { needFields } from './checks';
@@ -9,6 +9,7 @@ import { warn, warnOfUnknown } from './known-keys';
 import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
 import { checkEntries, checkIdentity, mint } from './instances';
+import { keepOrigin } from './origins';
 import { declaredIn, type Declared } from './resources';
 import { isSchema } from './schema';
 
@@ -46,6 +47,19 @@ function resourcesOf(definition: Config): readonly Declared[] {
   return own;
 }
 
+/** Every flow that was defined while the file loaded, with the stack of its definition. */
+const made: [kind: string, stack: string][] = [];
+
+/**
+ * What a file without a flow may have meant for one: flows that were defined and not exported, and
+ * a default export that was never given to `defineFlow`.
+ */
+export function missed(exported: unknown): { made: typeof made; plain?: string } {
+  const { kind, actions } = (isFlow(exported) ? {} : exported ?? {}) as Config;
+  const plain = typeof kind === 'string' && typeof actions === 'object' && actions !== null;
+  return plain ? { made, plain: kind } : { made };
+}
+
 type FlowType = Flow & ((options?: Config) => FlowType);
 
 /** `defineFlow(definition)`: the flow itself, and a factory of instances of it (core-semantics §1.1). */
@@ -64,6 +78,10 @@ export function defineFlow(definition: Config): FlowType {
   for (const [name, action] of entries.flatMap((one) => Object.entries(one?.actions ?? {}))) {
     refuseCycles(rootOf(definition.kind, name, action));
     budget(definition.kind, name, action.tokenBudget as Config | undefined);
+    if (action.userMessage !== undefined) {
+      const what = `Flow "${definition.kind}": action "${name}": userMessage`;
+      keepOrigin(what, [needFunction(action.userMessage, what)]);
+    }
   }
   for (const scope of ['request', 'session', 'user', 'project', 'org']) {
     const schema = (definition[scope] as Config | undefined)?.stateSchema;
@@ -82,6 +100,7 @@ export function defineFlow(definition: Config): FlowType {
   if (Object.keys(actions).length === 0 && entries.every((one) => Object.keys(one?.actions ?? {}).length === 0)) {
     warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);
   }
+  made.push([definition.kind, new Error().stack ?? '']);
   const factory = (options: Config = {}): FlowType => defineFlow(mint(definition, options));
   return Object.setPrototypeOf(Object.assign(factory, { definition }), Flow.prototype) as FlowType;
 }
