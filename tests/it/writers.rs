@@ -168,3 +168,87 @@ fn wrong_paths_and_unknown_requests_are_told() {
     assert_eq!(place.ask("history nobody --path session.topic").code, Some(6));
     assert_eq!(place.ask("history r1").code, Some(2));
 }
+
+const ASKS: &str = r#"
+const logs = handler({ name: "logs", execute: async (_input, ctx) => {
+  await ctx.sequencer.incState({ c: 1 });
+  await ctx.request.pushState("seen", "logs");
+  await ctx.session.pushState("log", "logs");
+} });
+const asks = handler({ name: "asks", execute: async (_input, ctx) => {
+  await ctx.session.pushState("log", "asks");
+  await ctx.suspend({ reason: "approval", message: "go on?" });
+  await ctx.session.pushState("log", "answered");
+} });
+const last = handler({ name: "last", execute: async (_input, ctx) => {
+  await ctx.session.pushState("log", "last");
+  await ctx.sequencer.patchState({ done: true });
+} });
+const chain = sequencer({ name: "chain", stateSchema: z.object({ c: z.number().default(0), done: z.boolean().default(false) }) });
+export default defineFlow({
+  kind: "asks",
+  session: { stateSchema: z.object({ log: z.array(z.string()).default([]) }) },
+  actions: { go: { block: chain.step(logs).map(async (v, ctx) => { await ctx.request.pushState("seen", "map"); return v; }).step(asks).step(last) } },
+});
+"#;
+
+fn resumed() -> Place {
+    let place = Place::with_flow(ASKS);
+    assert_eq!(place.ask("run asks go --user ada --session s --request r").code, Some(4));
+    assert_eq!(place.ask("resume r --approve").code, Some(0));
+    place
+}
+
+/// A resume brings into force again what finished blocks and functions wrote; only what ran is told.
+#[test]
+fn what_a_resume_takes_from_the_log_is_written_once() {
+    let place = resumed();
+    let (logs, last) = ("root/step:logs", "root/step:last");
+    let cases = [
+        ("sequencer[root].c", vec![row(logs, "increment", json!(0), json!(1))]),
+        ("sequencer[root].done", vec![row(last, "patch", json!(false), json!(true))]),
+        (
+            "request.seen",
+            vec![
+                row(logs, "push", json!(null), json!(["logs"])),
+                row("root", "push", json!(["logs"]), json!(["logs", "map"])),
+            ],
+        ),
+    ];
+    for (path, expected) in cases {
+        assert_matches(path, &history(&place, "r", path), &Value::Array(expected));
+    }
+    // A fork tells of the write that it begins with, and of none a second time.
+    let fork = place.get("fork r --at root/step:asks");
+    let fork = fork["requestId"].as_str().expect("an id");
+    assert_matches(
+        "fork",
+        &history(&place, fork, "sequencer[root].c"),
+        &json!([row(logs, "increment", json!(0), json!(1))]),
+    );
+}
+
+/// Every entry of a list has its own writer, as `history` tells it, whichever way it is looked at.
+#[test]
+fn a_difference_names_who_wrote_each_entry_of_a_list() {
+    let place = resumed();
+    let writers = |line: &str| -> Vec<Value> {
+        let changes = place.get(line);
+        let of_log = |change: &&Value| change["path"].as_str().is_some_and(|path| path.starts_with("log["));
+        changes.as_array().expect("a list").iter().filter(of_log).map(|change| change["by"].clone()).collect()
+    };
+    let (logs, asks, last) = ("root/step:logs", "root/step:asks", "root/step:last");
+    assert_eq!(writers("diff r"), [logs, asks, asks, last]);
+    assert_eq!(writers("diff r --from root/step:logs --to root/step:last"), [asks, asks, last]);
+    assert_eq!(writers("diff r --from root/step:last --to root/step:logs"), [asks, asks, last]);
+    let told = history(&place, "r", "session.log[1]");
+    let changes = place.get("diff r --from root/step:logs --to root/step:asks");
+    let entry = changes.as_array().into_iter().flatten().find(|change| change["path"] == "log[1]");
+    assert_eq!(entry.map(|entry| &entry["seq"]), Some(&told[0]["seq"]), "{changes}");
+    // Between a write and its commit it is not in force yet.
+    let write = told[0]["seq"].as_u64().expect("a number");
+    assert_eq!(writers(&format!("diff r --from {write} --to root/step:asks")), [asks, asks]);
+    // A fork has the beginning in common with another request, which knows who wrote it.
+    let fork = place.get("fork r --at root/step:asks");
+    assert_eq!(writers(&format!("diff {}", fork["requestId"].as_str().expect("an id"))), [logs, asks, asks, last]);
+}

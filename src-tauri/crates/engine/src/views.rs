@@ -9,6 +9,7 @@ pub mod diff;
 pub mod history;
 pub mod items;
 pub mod place;
+pub mod recalled;
 pub mod retention;
 pub mod search;
 pub mod shape;

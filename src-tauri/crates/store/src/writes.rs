@@ -1,12 +1,12 @@
 //! Who wrote one place of a scope: a request's operations on it, each with the value before and after.
 //!
-//! One walk over the scope's steps during the request, by the engine's own rule, so that the values are
+//! And who wrote several places last. One walk over the scope's steps during the request, by the engine's own rule, so that the values are
 //! those that [`Store::state_at`] tells.
 
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, Seq};
-use engine::operation::equal;
+use engine::operation::{Operation, equal};
 use engine::scope::ScopeKey;
 use engine::state::State;
 use engine::transaction::fill;
@@ -34,20 +34,58 @@ pub struct Write {
 impl Store {
     /// The operations of a request that changed a place of a scope, in the order they came into force.
     pub fn writes(&self, scope: &ScopeKey, request: &str, place: &Place) -> Result<Vec<Write>, Error> {
-        self.read(|connection| match states::find(connection, scope)? {
-            Some(scope) => walk(connection, scope, request, place),
-            None => Ok(Vec::new()),
-        })
+        let mut writes = Vec::new();
+        self.read(|connection| {
+            walk(connection, scope, request, Seq::MAX, |state, event, is_own, committed| {
+                if let Some((old, new)) = apply(state, &event.kind, place)
+                    && is_own
+                {
+                    writes.push(Write { event, committed, old, new });
+                }
+            })
+        })?;
+        Ok(writes)
+    }
+
+    /// For each of several places of a scope the operation of a request that changed it last, up to an
+    /// instant of the request, and the event that put it in force; `None` where nobody did, or somebody
+    /// else after it.
+    pub fn last_writes(
+        &self,
+        scope: &ScopeKey,
+        request: &str,
+        places: &[Place],
+        to: Seq,
+    ) -> Result<Vec<Option<(Event, Seq)>>, Error> {
+        let mut last = vec![None; places.len()];
+        self.read(|connection| {
+            walk(connection, scope, request, to, |state, event, is_own, committed| {
+                for at in changed(state, &event.kind, places) {
+                    last[at] = is_own.then(|| (event.clone(), committed));
+                }
+            })
+        })?;
+        Ok(last)
     }
 }
 
-fn walk(connection: &Connection, scope: i64, request: &str, place: &Place) -> Result<Vec<Write>, Error> {
-    let (own, first, last): (i64, i64, i64) = connection
-        .prepare_cached(
-            "SELECT request, min(id), max(id) FROM event WHERE request = (SELECT n FROM request WHERE id = ?1)
-             HAVING count(*) > 0",
-        )?
-        .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+/// Goes through the operations that came into force on a scope during a request, up to an instant of it:
+/// with the state before each, whether it is the request's own, and the event that put it in force. The
+/// visitor applies them.
+fn walk(
+    connection: &Connection,
+    scope: &ScopeKey,
+    request: &str,
+    to: Seq,
+    mut visit: impl FnMut(&mut State, Event, bool, Seq),
+) -> Result<(), Error> {
+    let (Some(scope), Some(last)) = (states::find(connection, scope)?, states::instant(connection, request, to)?)
+    else {
+        return Ok(());
+    };
+    let (own, first): (i64, i64) = connection
+        .prepare_cached("SELECT request, min(id) FROM event WHERE request = (SELECT n FROM request WHERE id = ?1)")?
+        .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut jumps = states::jumps(connection, scope, first, last)?;
     let mut state = states::at(connection, scope, first - 1)?.state;
     let mut steps = connection.prepare_cached(
@@ -57,7 +95,6 @@ fn walk(connection: &Connection, scope: i64, request: &str, place: &Place) -> Re
     let mut one = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq = ?2"))?;
     let mut rows = steps.query((scope, first, last))?;
     let mut paths = Paths::default();
-    let mut writes = Vec::new();
     while let Some(row) = rows.next()? {
         let (id, operations): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
         let (by, seq): (i64, i64) = (row.get(2)?, row.get(3)?);
@@ -69,14 +106,43 @@ fn walk(connection: &Connection, scope: i64, request: &str, place: &Place) -> Re
             let mut found = one.query((by, seq - back?))?;
             let row = found.next()?.ok_or_else(|| Error::Damaged("a commit names no event".to_owned()))?;
             let event = events::event(connection, row, &mut paths)?;
-            if let Some((old, new)) = apply(Arc::make_mut(&mut state), &event.kind, place)
-                && by == own
-            {
-                writes.push(Write { event, committed: seq.unsigned_abs(), old, new });
-            }
+            visit(Arc::make_mut(&mut state), event, by == own, seq.unsigned_abs());
         }
     }
-    Ok(writes)
+    Ok(())
+}
+
+/// Applies an operation. Answers which of the places it changed.
+fn changed(state: &mut State, kind: &EventKind, places: &[Place]) -> Vec<usize> {
+    let EventKind::StateChanged { operation, .. } = kind else {
+        apply(state, kind, &Place::default());
+        return Vec::new();
+    };
+    let concerned: Vec<(usize, Option<Value>)> = {
+        let touched = operation.touched(state);
+        // What is put at the end of a list leaves the places before it alone.
+        let end = match operation {
+            Operation::Push { field, .. } => state.get(field).and_then(|list| list.as_array()).map(Vec::len),
+            _ => None,
+        };
+        let concerns = |place: &Place| match place.field() {
+            None => true,
+            Some(field) => {
+                touched.contains(&field) && (end.is_none() || place.index().is_none_or(|at| Some(at) == end))
+            }
+        };
+        let places = places.iter().enumerate().filter(|(_, place)| concerns(place));
+        places.map(|(at, place)| (at, place.find(state))).collect()
+    };
+    operation.apply(state);
+    concerned.into_iter().filter(|(at, old)| differs(old, &places[*at].find(state))).map(|(at, _)| at).collect()
+}
+
+fn differs(old: &Option<Value>, new: &Option<Value>) -> bool {
+    match (old, new) {
+        (Some(old), Some(new)) => !equal(old, new),
+        (old, new) => old.is_some() || new.is_some(),
+    }
 }
 
 /// Applies an operation. Answers the values of the place if it changed them. First values from a schema
@@ -98,9 +164,5 @@ fn apply(state: &mut State, kind: &EventKind, place: &Place) -> Option<(Option<V
     let old = place.find(state);
     operation.apply(state);
     let new = place.find(state);
-    let is_same = match (&old, &new) {
-        (Some(old), Some(new)) => equal(old, new),
-        (old, new) => old.is_none() && new.is_none(),
-    };
-    (!is_same).then_some((old, new))
+    differs(&old, &new).then_some((old, new))
 }

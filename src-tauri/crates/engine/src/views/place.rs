@@ -40,6 +40,14 @@ impl Place {
         }
     }
 
+    /// The place in a list that its top-level field is, if it goes into one.
+    pub fn index(&self) -> Option<usize> {
+        match self.0.get(1)? {
+            Part::Index(at) => Some(*at),
+            Part::Field(_) => None,
+        }
+    }
+
     /// Puts a value there; objects on the way are made where nothing is. Answers whether there was room:
     /// a list takes no field, and nothing goes inside a text.
     pub fn put(&self, state: &mut Value, value: Value) -> bool {

@@ -1,8 +1,8 @@
 //! What differs between two instants, of one request or of two, and who wrote it.
 
-use engine::event::EventKind;
 use engine::scope::ScopeKey;
 use engine::views::diff;
+use engine::views::place::Place;
 use store::EventQuery;
 
 use super::records::{instance_of, shown};
@@ -33,10 +33,11 @@ impl Workspace {
             scopes.retain(|scope| scope.kind.is_durable());
         }
         for scope in scopes {
-            changes.extend(self.scope_diff(&scope, request, from, other, to)?);
-        }
-        if with.is_none() {
-            self.name_writers(request, from, to, &mut changes)?;
+            let mut found = self.scope_diff(&scope, request, from, other, to)?;
+            if with.is_none() {
+                self.name_writers(scope, request, from.min(to), from.max(to), &mut found)?;
+            }
+            changes.extend(found);
         }
         Ok(changes)
     }
@@ -65,40 +66,33 @@ impl Workspace {
         Ok(first.first().map_or(1, |event| event.seq - 1))
     }
 
-    /// Who wrote each changed path last: the newest operation that touches its top-level field.
-    fn name_writers(&self, request: &str, from: u64, to: u64, changes: &mut [Change]) -> Result<(), Fault> {
-        if changes.is_empty() {
-            return Ok(());
-        }
-        let events = self
-            .store
-            .events(request, &EventQuery { to: Some(to), ..EventQuery::default() })
-            .map_err(Fault::internal)?;
-        // A durable write that no commit names never came into force.
-        let in_force: std::collections::HashSet<u64> = events
+    /// Who wrote each changed place of a scope last between two instants, as `history` tells it. A fork
+    /// has what was before it in common with another request, which knows who wrote that.
+    fn name_writers(
+        &self,
+        scope: ScopeKey,
+        request: &str,
+        from: u64,
+        to: u64,
+        changes: &mut [Change],
+    ) -> Result<(), Fault> {
+        let places: Vec<Place> = changes
             .iter()
-            .flat_map(|event| event.kind.commits())
-            .flat_map(|commit| commit.operations.iter().copied())
-            .collect();
-        let empty = engine::state::State::default();
-        for change in changes {
-            let field = change.path.split(['.', '[']).next().unwrap_or_default();
-            let writer = events.iter().rev().find(|event| match &event.kind {
-                EventKind::StateChanged { scope, operation, .. } => {
-                    let same = scope.kind.as_str() == change.scope
-                        && (change.instance_id.is_none() || change.instance_id == instance_of(scope));
-                    let counts = !scope.kind.is_durable() || in_force.contains(&event.seq);
-                    same && counts
-                        && (change.path.is_empty()
-                            || operation.touched(&empty).contains(&field)
-                            || matches!(operation, engine::operation::Operation::Set { .. }))
-                }
-                _ => false,
-            });
-            if let Some(event) = writer.filter(|event| event.seq > from || change.seq.is_none()) {
+            .map(|change| Place::parse(&change.path))
+            .collect::<Result<_, _>>()
+            .map_err(Fault::internal)?;
+        let (mut request, mut scope, mut to) = (request.to_owned(), scope, to);
+        while changes.iter().any(|change| change.by.is_none()) && from < to {
+            (request, scope, to) = self.original(&request, scope, to)?;
+            let last = self.store.last_writes(&scope, &request, &places, to).map_err(Fault::internal)?;
+            for (change, write) in changes.iter_mut().zip(last).filter(|(change, _)| change.by.is_none()) {
+                let Some((event, _)) = write.filter(|(_, committed)| *committed > from) else { continue };
                 change.seq = Some(event.seq);
                 change.by = event.path.as_ref().map(ToString::to_string);
             }
+            let Some(before) = self.request(&request)?.forked_from else { break };
+            scope = self.counterpart(&scope, &request, &before.request_id)?;
+            (request, to) = (before.request_id, before.seq);
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 use engine::event::EventKind;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::place::Place;
+use engine::views::recalled::recalled;
+use store::EventQuery;
 
 use super::Workspace;
 use crate::fault::Fault;
@@ -33,6 +35,11 @@ impl Workspace {
         }
         // A block that ran more than once has a state for each attempt.
         writes.sort_by_key(|write| write.committed);
+        if !writes.is_empty() && self.was_resumed(request)? {
+            let events = self.store.events(request, &EventQuery::default()).map_err(Fault::internal)?;
+            let again = recalled(&events);
+            writes.retain(|write| !again.contains(&write.event.seq));
+        }
         let row = |write: store::Write| {
             let EventKind::StateChanged { operation, .. } = &write.event.kind else { return None };
             Some(WriteRow {
@@ -45,6 +52,14 @@ impl Workspace {
             })
         };
         Ok(writes.into_iter().filter_map(row).collect())
+    }
+}
+
+impl Workspace {
+    fn was_resumed(&self, request: &str) -> Result<bool, Fault> {
+        let kind = Some("request_resumed".to_owned());
+        let query = EventQuery { kind, limit: Some(1), ..EventQuery::default() };
+        Ok(!self.store.events(request, &query).map_err(Fault::internal)?.is_empty())
     }
 }
 
