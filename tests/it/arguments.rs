@@ -161,7 +161,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("seq.step(any(undefined))", &["step(undefined)", "step(block)"]),
     ("seq.step(any((v: any) => v), any(\"x\"))", &["step(a function, \"x\")", "step(connector, block)"]),
     ("seq.stepIf(any(true), one)", &["stepIf", "needs a function", "got boolean true"]),
-    ("seq.stepIf(() => true, any(4))", &["stepIf(number 4)", "stepIf(block)"]),
+    ("seq.stepIf(() => true, any(4))", &["stepIf(a function, number 4)", "stepIf(condition, block)"]),
     ("seq.map(any(one))", &["map", "needs a function", "got handler \"one\""]),
     ("seq.tap(any({}))", &["tap(an empty object)", "tap(block)"]),
     ("seq.tapIf(any(1), one)", &["tapIf", "needs a function", "got number 1"]),
@@ -170,7 +170,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("seq.throwIf(any(true), new Error(\"x\"))", &["throwIf", "needs a function", "got boolean true"]),
     ("seq.parallel(any([one]))", &["parallel", "object of blocks", "got an array of 1"]),
     ("seq.parallel(any(one))", &["parallel", "object of blocks", "got handler \"one\""]),
-    ("seq.parallel(any({ a: 1 }))", &["parallel", "\"a\"", "needs a block", "got"]),
+    ("seq.parallel(any({ a: 1 }))", &["parallel: \"a\" needs a block, or { connector, block }, got number 1"]),
     (
         "seq.parallel(any({ a: { connector: 1, block: one } }))",
         &["parallel: \"a\": connector", "needs a function", "got number 1"],
@@ -181,7 +181,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     ("seq.parallel({ a: one }, any(2))", &["parallel", "options", "{ maxConcurrency: 4 }", "got number 2"]),
     ("seq.stepAll(any({ a: one }))", &["stepAll", "array of blocks", "got an object with a"]),
-    ("seq.stepAll(any([one, 2]))", &["stepAll: [1]", "needs a block", "got"]),
+    ("seq.stepAll(any([one, 2]))", &["stepAll: [1] needs a block, or { connector, block }, got number 2"]),
     ("seq.stepAny(any(one))", &["stepAny", "array of blocks", "got handler \"one\""]),
     ("seq.stepAny(any([\"a\"]))", &["stepAny: [0]", "needs a block", "got \"a\""]),
     ("seq.race(any(undefined))", &["race", "array of blocks", "got undefined"]),
@@ -199,7 +199,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("seq.forEach(one, any({ maxConcurrency: \"many\" }))", &["forEach", "maxConcurrency", "a number", "got \"many\""]),
     ("seq.forEachBackground(any({}))", &["forEachBackground", "a block, or a function", "got an empty object"]),
     ("seq.doUntil(any(one), one)", &["doUntil", "needs a function", "got handler \"one\""]),
-    ("seq.doWhile(() => true, any(7))", &["doWhile(number 7)", "doWhile(block)"]),
+    ("seq.doWhile(() => true, any(7))", &["doWhile(a function, number 7)", "doWhile(condition, block)"]),
     ("seq.loopBack(any(one), { maxIterations: 1 })", &["loopBack", "name of an operation", "got handler \"one\""]),
     ("seq.loopBack(\"one\", any({}))", &["loopBack(\"one\")", "maxIterations", "positive integer", "got undefined"]),
     (
@@ -210,7 +210,18 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "seq.loopBack(\"one\", any({ maxIterations: 1, when: true }))",
         &["loopBack: when", "needs a function", "got boolean true"],
     ),
-    ("seq.work(any(\"one\"))", &["work", "needs a function", "got \"one\""]),
+    ("seq.work(any(\"one\"))", &["work(\"one\") is not one of work(block), work(connector, block)"]),
+    ("seq.work(any((v) => v))", &["work(a function) is not one of work(block), work(connector, block)"]),
+    ("any(seq).work()", &["work() is not one of work(block)"]),
+    ("any(seq).workIf(() => true)", &["workIf(a function) is not one of workIf(condition, block)"]),
+    ("any(seq).doWhile(() => false)", &["doWhile(a function) is not one of doWhile(condition, block)"]),
+    ("any(seq).doUntil(() => false)", &["doUntil(a function) is not one of doUntil(condition, block)"]),
+    ("any(seq).doUntil()", &["doUntil: the condition needs a function, got undefined"]),
+    (
+        "any(seq).tapIf(() => true)",
+        &["tapIf(a function) is not one of tapIf(condition, function), tapIf(condition, block)"],
+    ),
+    ("any(seq).step(one, one)", &["step(handler \"one\", handler \"one\") names two blocks", "a call of its own"]),
     ("seq.work(one, any({ name: 3 }))", &["work", "name must be a text", "got number 3"]),
     ("seq.workIf(any(3), one)", &["workIf", "needs a function", "got number 3"]),
     ("seq.waitForWork(any({ failOnError: \"yes\" }))", &["waitForWork", "failOnError", "true or false", "got \"yes\""]),
@@ -458,8 +469,11 @@ fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
     let source = "import { defineFlow, generator, handler, sequencer } from '@flow-state-dev/core'; import { z } from 'zod';\n\
                   const h = handler({ name: 'h', inputShcema: z.any(), execute: () => 1 } as any);\n\
                   const s = sequencer({ name: 's', wholly: 'new' } as any).step(h);\n\
+                  const t = s.forEach(h, { concurrency: 2 } as any)\n\
+                  .forEachBackground(h, { maxConcurrency: 2 } as any)\n\
+                  .parallel({ h }, { limit: 2 } as any);\n\
                   const g = generator({ name: 'g', model: 'm', prompt: 'p', maxIteration: 2 } as any);\n\
-                  export default defineFlow({ kind: 'k', sesion: {}, actions: { go: { block: s }, ask: { block: g } } } as any);\n";
+                  export default defineFlow({ kind: 'k', sesion: {}, actions: { go: { block: t, inputSchema: z.any() }, ask: { block: g } } } as any);\n";
     let place = Place::new().file("flows/k.ts", source).file(
         "flows/none.ts",
         "import { defineFlow } from '@flow-state-dev/core';\nexport default defineFlow({ kind: 'none' });\n",
@@ -469,16 +483,19 @@ fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
     let told = [
         "flows/k.ts:2:11: handler \"h\": \"inputShcema\" is no setting of a handler and changes nothing; did you mean \"inputSchema\"?",
         "flows/k.ts:3:11: sequencer \"s\": \"wholly\" is no setting of a sequencer and changes nothing\n",
-        "flows/k.ts:4:11: generator \"g\": \"maxIteration\" is no setting of a generator and changes nothing; did you mean \"maxIterations\"?",
-        "flows/k.ts:5:16: Flow \"k\": \"sesion\" is no setting of a flow and changes nothing; did you mean \"session\"?",
+        "flows/k.ts:4:13: forEach: \"concurrency\" is no option of it and changes nothing; did you mean \"maxConcurrency\"?",
+        "flows/k.ts:5:2: forEachBackground: \"maxConcurrency\" is no option of it and changes nothing; did you mean \"concurrency\"?",
+        "flows/k.ts:6:2: parallel: \"limit\" is no option of it and changes nothing\n",
+        "flows/k.ts:7:11: generator \"g\": \"maxIteration\" is no setting of a generator and changes nothing; did you mean \"maxIterations\"?",
+        "flows/k.ts:8:16: Flow \"k\": \"sesion\" is no setting of a flow and changes nothing; did you mean \"session\"?",
     ];
     for line in told {
         assert!(answer.stdout.contains(line), "{line}\n{answer}");
     }
     assert!(answer.stdout.contains("flows/none.ts:2:16: Flow \"none\" has no actions"), "{answer}");
-    assert_eq!(answer.stdout.matches("warning: ").count(), 5, "each once\n{answer}");
+    assert_eq!(answer.stdout.matches("warning: ").count(), 8, "each once\n{answer}");
     // A run tells of its own flow, also when it comes from the cache.
-    let run = place.ask("run k go --user ada");
-    assert_eq!(run.stderr.matches("warning: ").count(), 4, "{run}");
+    let run = place.ask("run k go --user ada --input []");
+    assert_eq!(run.stderr.matches("warning: ").count(), 7, "{run}");
     assert!(run.stderr.contains("did you mean \"inputSchema\"?"), "{run}");
 }

@@ -3,6 +3,7 @@
 
 import { describeValue, needFunction } from './arguments';
 import { isBlock, needBlock, type Block, type Config, type Fn } from './blocks';
+import { nearest, warn } from './known-keys';
 import { isSchema } from './schema';
 
 export interface Chained {
@@ -10,19 +11,37 @@ export interface Chained {
   connector?: Fn;
 }
 
+/** A method whose first argument is a condition says so in its errors. */
+export type Lead = { condition: unknown } | undefined;
+
 /** The argument forms of core-semantics §3.4: block, connector and block, or factory and config. */
-export function chained(where: string, args: unknown[]): Chained {
+export function chained(where: string, args: unknown[], lead?: Lead, more: string[] = []): Chained {
   const [first, second] = args;
-  if (isBlock(first)) return { block: first };
+  if (isBlock(first)) {
+    if (isBlock(second)) throw new TypeError(`${called(where, args, lead)} names two blocks; give each a call of its own, or put a connector first`);
+    return { block: first };
+  }
   if (typeof first === 'function' && isBlock(second)) return { connector: first as Fn, block: second };
   if (typeof first === 'function' && isInlineConfig(second)) {
     const config = { ...second, name: second.name ?? 'inline' };
     return { block: needBlock((first as unknown as (c: Config) => unknown)(config), `${where}(factory, config)`) };
   }
-  const got = args.map(describeValue).join(', ');
-  throw new TypeError(
-    `${where}(${got}) is not one of ${where}(block), ${where}(connector, block), ${where}(factory, config)`,
-  );
+  throw formless(where, args, [...more, 'block', 'connector, block', 'factory, config'], lead);
+}
+
+function called(where: string, args: unknown[], lead: Lead): string {
+  return `${where}(${[...(lead ? [lead.condition] : []), ...args].map(describeValue).join(', ')})`;
+}
+
+/** The error of a call that has none of the forms it may have. */
+function formless(where: string, args: unknown[], forms: string[], lead: Lead): TypeError {
+  const known = forms.map((form) => `${where}(${lead ? 'condition, ' : ''}${form})`);
+  return new TypeError(`${called(where, args, lead)} is not one of ${known.join(', ')}`);
+}
+
+/** The first argument of a method that runs its block only if, or while, something holds. */
+export function needCondition(value: unknown, where: string): Fn {
+  return needFunction(value, `${where}: the condition`);
 }
 
 function isInlineConfig(value: unknown): value is Config {
@@ -44,7 +63,9 @@ export function optionsOf<T extends object>(options: unknown, where: string, lik
 }
 
 export function limitOf(options: unknown, where: string): number | undefined {
-  const most = optionsOf<{ maxConcurrency?: unknown }>(options, where, '{ maxConcurrency: 4 }').maxConcurrency;
+  const given = optionsOf<{ maxConcurrency?: unknown }>(options, where, '{ maxConcurrency: 4 }');
+  warnOfOptions(given, where, 'maxConcurrency');
+  const most = given.maxConcurrency;
   if (most === undefined) return undefined;
   if (typeof most !== 'number' || !(most >= 1)) {
     throw new TypeError(`${where}: maxConcurrency must be at least 1, got ${describeValue(most)}`);
@@ -52,10 +73,21 @@ export function limitOf(options: unknown, where: string): number | undefined {
   return Math.floor(most);
 }
 
+/** Tells of options that change nothing. Background work calls its limit by another name. */
+function warnOfOptions(options: object, where: string, known: 'maxConcurrency' | 'concurrency'): void {
+  for (const key of Object.keys(options)) {
+    if (key === known) continue;
+    const meant = ['maxConcurrency', 'concurrency'].includes(key) ? known : nearest(key, [known]);
+    warn(`${where}: "${key}" is no option of it and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`);
+  }
+}
+
 /** `block`, or `{ connector, block }`. */
 export function branchOf(value: unknown, where: string): Chained {
   if (isBlock(value)) return { block: value };
-  const { connector, block } = (value ?? {}) as { connector?: unknown; block?: unknown };
+  const isPair = typeof value === 'object' && value !== null && ('block' in value || 'connector' in value);
+  if (!isPair) throw new TypeError(`${where} needs a block, or { connector, block }, got ${describeValue(value)}`);
+  const { connector, block } = value as { connector?: unknown; block?: unknown };
   const child: Chained = { block: needBlock(block, where) };
   if (connector !== undefined) child.connector = needFunction(connector, `${where}: connector`);
   return child;
@@ -76,6 +108,7 @@ export function iterating(where: string, args: unknown[], limit: 'maxConcurrency
   const rest = args.length > 1 && isOptions(last) ? args.slice(0, -1) : args;
   const target = rest[rest.length - 1];
   const iteration: Iteration = {};
+  warnOfOptions(options, where, limit);
   if (rest.length === 2) iteration.connector = needFunction(rest[0], `${where}: connector`);
   if (isBlock(target)) iteration.block = target;
   else iteration.each = needFunction(target, `${where} (a block, or a function that makes one)`);
@@ -88,12 +121,12 @@ export function iterating(where: string, args: unknown[], limit: 'maxConcurrency
 }
 
 /** `([connector,] block, { name? })`. */
-export function background(where: string, args: unknown[]): Chained & { target?: string } {
+export function background(where: string, args: unknown[], lead?: Lead): Chained & { target?: string } {
   const [first, second] = args;
-  const child: Chained = isBlock(first)
-    ? { block: first }
-    : { connector: needFunction(first, where), block: needBlock(second, where) };
-  const { name } = optionsOf<{ name?: unknown }>(isBlock(first) ? second : args[2], where, '{ name: "…" }');
+  const hasConnector = typeof first === 'function' && isBlock(second);
+  if (!isBlock(first) && !hasConnector) throw formless(where, args, ['block', 'connector, block'], lead);
+  const child: Chained = hasConnector ? { connector: first as Fn, block: second } : { block: first as Block };
+  const { name } = optionsOf<{ name?: unknown }>(hasConnector ? args[2] : second, where, '{ name: "…" }');
   if (name === undefined) return child;
   if (typeof name !== 'string') throw new TypeError(`${where}: name must be a text, got ${describeValue(name)}`);
   return { ...child, target: name };

@@ -6,7 +6,7 @@
 import { describeValue } from './arguments';
 import { Block, isBlock, needBlock, needFunction, needHandlers, type Config, type Fn, type Operation } from './blocks';
 import { withCapabilities } from './capabilities';
-import { background, branchOf, chained, iterating, limitOf, needList, optionsOf } from './chain-arguments';
+import { background, branchOf, chained, iterating, limitOf, needCondition, needList, optionsOf } from './chain-arguments';
 import { warnOfUnknown } from './known-keys';
 import { tellMisspelt } from './misspelt';
 import { keepOrigin } from './origins';
@@ -42,7 +42,7 @@ export class Sequencer extends Block {
     // Only the first to go on from here may use the list itself; building a chain stays linear that way.
     const list = this.#shared.length === this.#length ? this.#shared : this.#shared.slice(0, this.#length);
     list.push(operation);
-    keepOrigin(operation.op, this.name, [operation.call, operation.condition, operation.connector, operation.each]);
+    keepOrigin(`${operation.op} of sequencer "${this.name}"`, [operation.call, operation.condition, operation.connector, operation.each]);
     return new Sequencer(this.config, list);
   }
 
@@ -86,8 +86,8 @@ export class Sequencer extends Block {
   stepIf(condition: unknown, ...args: unknown[]): Sequencer {
     return this.#with({
       op: 'stepIf',
-      condition: needFunction(condition, 'stepIf'),
-      ...chained('stepIf', args),
+      condition: needCondition(condition, 'stepIf'),
+      ...chained('stepIf', args, { condition }),
     });
   }
 
@@ -102,16 +102,16 @@ export class Sequencer extends Block {
   tap(...args: unknown[]): Sequencer {
     const [first] = args;
     if (args.length === 1 && typeof first === 'function') return this.#with({ op: 'tap', call: first as Fn });
-    return this.#with({ op: 'tap', ...chained('tap', args) });
+    return this.#with({ op: 'tap', ...chained('tap', args, undefined, ['function']) });
   }
 
   tapIf(condition: unknown, ...args: unknown[]): Sequencer {
-    const holds = needFunction(condition, 'tapIf');
+    const holds = needCondition(condition, 'tapIf');
     const [first] = args;
     if (args.length === 1 && typeof first === 'function') {
       return this.#with({ op: 'tapIf', condition: holds, call: first as Fn });
     }
-    return this.#with({ op: 'tapIf', condition: holds, ...chained('tapIf', args) });
+    return this.#with({ op: 'tapIf', condition: holds, ...chained('tapIf', args, { condition }, ['function']) });
   }
 
   exitIf(condition: unknown): Sequencer {
@@ -179,11 +179,11 @@ export class Sequencer extends Block {
   }
 
   doUntil(condition: unknown, ...args: unknown[]): Sequencer {
-    return this.#with({ op: 'doUntil', condition: needFunction(condition, 'doUntil'), ...chained('doUntil', args) });
+    return this.#with({ op: 'doUntil', condition: needCondition(condition, 'doUntil'), ...chained('doUntil', args, { condition }) });
   }
 
   doWhile(condition: unknown, ...args: unknown[]): Sequencer {
-    return this.#with({ op: 'doWhile', condition: needFunction(condition, 'doWhile'), ...chained('doWhile', args) });
+    return this.#with({ op: 'doWhile', condition: needCondition(condition, 'doWhile'), ...chained('doWhile', args, { condition }) });
   }
 
   loopBack(target: unknown, options: { when?: unknown; maxIterations?: number } = {}): Sequencer {
@@ -201,8 +201,8 @@ export class Sequencer extends Block {
   }
 
   workIf(condition: unknown, ...args: unknown[]): Sequencer {
-    const holds = typeof condition === 'boolean' ? () => condition : needFunction(condition, 'workIf');
-    return this.#with({ op: 'work', condition: holds as Fn, ...background('workIf', args) });
+    const holds = typeof condition === 'boolean' ? () => condition : needCondition(condition, 'workIf');
+    return this.#with({ op: 'work', condition: holds as Fn, ...background('workIf', args, { condition }) });
   }
 
   waitForWork(options: { failOnError?: boolean; timeoutMs?: number } = {}): Sequencer {
