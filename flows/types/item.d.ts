@@ -167,6 +167,8 @@ export interface StateSnapshotItem extends ItemBase<"state_snapshot"> {
   key: string;
   blockInstanceId: string;
   stepName: string;
+  /** The place of that operation among those that ran; -1 for `__initial__`. */
+  stepIndex: number;
   state: any;
   version: number;
   durable: boolean;

@@ -45,6 +45,13 @@ export default defineFlow({
         }))
         .map((before: any, ctx: any) => ({ before, after: scopes(ctx) })),
     },
+    untouched: { block: sequencer({ name: "untouched", stateSchema: z.object({ c: z.number().default(0) }) }).step(idle) },
+    ofFunction: {
+      block: sequencer({ name: "ofFunction", stateSchema: z.object({ c: z.number().default(0) }) })
+        .step(idle)
+        .map(async (value: unknown, ctx: any) => { await ctx.sequencer.incState({ c: 1 }); return value; })
+        .tap(idle),
+    },
     parts: { block: emits("parts", (ctx) => { ctx.emit.message([{ type: "output_text", text: "one " }, { type: "output_text", text: "two" }]); }) },
     keyed: {
       block: sequencer({ name: "keyed" })

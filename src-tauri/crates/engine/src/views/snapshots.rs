@@ -31,6 +31,9 @@ pub struct Snapshot {
     pub version: u64,
     /// The block that changed it last, or [`INITIAL`].
     pub step_name: Arc<str>,
+    /// The place of the operation that changed it last among those that the log tells of, in the order
+    /// they began; -1 before any has. What left no trace (a plain `map`) is not counted.
+    pub step_index: i64,
     /// Whether a resume may rely on it.
     pub durable: bool,
     /// Whether the sequencer has ended.
@@ -45,6 +48,7 @@ impl Snapshot {
             "key": &*self.instance,
             "blockInstanceId": &*self.instance,
             "stepName": &*self.step_name,
+            "stepIndex": self.step_index,
             "state": self.state.to_json(),
             "version": self.version,
             "durable": self.durable,
@@ -64,11 +68,19 @@ pub fn snapshots(events: Events<'_>) -> HashMap<Seq, Snapshot> {
     let mut begun: HashMap<&ScopeKey, Seq> = HashMap::new();
     let mut owners: HashMap<(&str, u32), Seq> = HashMap::new();
     let mut names: HashMap<(&str, u32), &Arc<str>> = HashMap::new();
+    // The operations of each chain that began; the last write to its state, where a function of its own
+    // made it.
+    let mut ran: HashMap<Seq, Vec<&str>> = HashMap::new();
+    let mut by_function: HashMap<Seq, Seq> = HashMap::new();
     for event in events.iter() {
         let place = event.path.as_deref().map(|path| (path, event.attempt));
         match (&event.kind, place) {
-            (EventKind::BlockStarted { name, .. }, Some(place @ (path, attempt))) => {
+            (EventKind::BlockStarted { name, parent, .. }, Some(place @ (path, attempt))) => {
                 names.insert(place, name);
+                let around = parent.as_deref().and_then(read_instance);
+                if let (Some(around), Some(seq)) = (around, around.and_then(|around| owners.get(&around))) {
+                    index_in(ran.entry(*seq).or_default(), operation_of(path, around.0));
+                }
                 // One that was cut off, or that waited, is over when it runs again.
                 let earlier = attempt.checked_sub(1).and_then(|before| owners.get(&(path, before)));
                 if let Some(snapshot) = earlier.and_then(|seq| found.get_mut(seq)) {
@@ -83,11 +95,28 @@ pub fn snapshots(events: Events<'_>) -> HashMap<Seq, Snapshot> {
                 found.insert(event.seq, initial(event, scope, state, *durable));
             }
             (EventKind::StateChanged { scope, operation, .. }, Some(place)) if scope.kind == ScopeKind::Sequencer => {
-                let Some(snapshot) = begun.get(scope).and_then(|seq| found.get_mut(seq)) else { continue };
+                let Some(seq) = begun.get(scope) else { continue };
+                let Some(snapshot) = found.get_mut(seq) else { continue };
                 if operation.apply(&mut snapshot.state) {
                     snapshot.version += 1;
                     snapshot.at = event.at;
                     snapshot.step_name = names.get(&place).map_or_else(|| INITIAL.into(), |name| (*name).clone());
+                    if let Some(operation) = operation_of(place.0, &snapshot.path) {
+                        snapshot.step_index = index_in(ran.entry(*seq).or_default(), Some(operation));
+                        by_function.remove(seq);
+                    } else {
+                        by_function.insert(*seq, event.seq);
+                    }
+                }
+            }
+            // A function of the chain itself wrote: which one is told when it has returned.
+            (EventKind::FunctionReturned { function, events, .. }, Some(place)) => {
+                let Some(seq) = owners.get(&place) else { continue };
+                if by_function.get(seq).is_some_and(|written| events.contains(written))
+                    && let Some(snapshot) = found.get_mut(seq)
+                {
+                    let label = function.rsplit_once('.').map_or(function.as_str(), |(label, _)| label);
+                    snapshot.step_index = index_in(ran.entry(*seq).or_default(), first_operation(label));
                 }
             }
             // One that waits for an answer has not ended (a resume begins with its checkpoint).
@@ -102,6 +131,37 @@ pub fn snapshots(events: Events<'_>) -> HashMap<Seq, Snapshot> {
     found
 }
 
+/// `path:attempt`.
+fn read_instance(instance: &str) -> Option<(&str, u32)> {
+    let (path, attempt) = instance.rsplit_once(':')?;
+    Some((path, attempt.parse().ok()?))
+}
+
+/// The operation of the chain at `around` that something at `path` belongs to.
+fn operation_of<'p>(path: &'p str, around: &str) -> Option<&'p str> {
+    first_operation(path.strip_prefix(around)?.strip_prefix('/')?)
+}
+
+/// The first operation of a path within a chain: `step:plan`, `forEach:each`; the passes that it stands in
+/// come before it.
+fn first_operation(path: &str) -> Option<&str> {
+    let is_pass = |part: &&str| part.ends_with(']') && (part.starts_with("loop[") || part.starts_with("loop~"));
+    let part = path.split('/').find(|part| !is_pass(part))?;
+    let part = part.split('[').next().unwrap_or(part);
+    // The arms of a branch are one operation.
+    Some(if part.starts_with("branch") { part.split(':').next().unwrap_or(part) } else { part })
+}
+
+/// The place of an operation among those that began; a new one is the last.
+fn index_in<'p>(ran: &mut Vec<&'p str>, operation: Option<&'p str>) -> i64 {
+    let Some(operation) = operation else { return -1 };
+    let at = ran.iter().position(|known| *known == operation).unwrap_or_else(|| {
+        ran.push(operation);
+        ran.len() - 1
+    });
+    at as i64
+}
+
 fn initial(event: &Event, scope: &ScopeKey, state: &Value, durable: bool) -> Snapshot {
     let state = match state {
         Value::Object(fields) => State::from(fields.clone()),
@@ -113,6 +173,7 @@ fn initial(event: &Event, scope: &ScopeKey, state: &Value, durable: bool) -> Sna
         state,
         version: 0,
         step_name: INITIAL.into(),
+        step_index: -1,
         durable,
         terminal: false,
         at: event.at,
