@@ -186,6 +186,8 @@ pub(crate) fn items(items: &[ItemRow]) -> String {
         .iter()
         .map(|item| {
             let audience = match (item.visibility.client, item.visibility.history) {
+                // It streamed by: no view that lasts holds it.
+                _ if item.transient => "transient",
                 (true, true) => "client history",
                 (true, false) => "client",
                 (false, true) => "history",

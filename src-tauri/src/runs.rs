@@ -50,8 +50,13 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
         (.., Some(_)) => Some(Reply::Submit),
         _ => None,
     };
+    let asked = workspace.pending(&resume.request)?;
+    let is_asked = asked.iter().any(|one| resume.suspension.as_ref().is_none_or(|id| *id == one.id));
     let given = Given { suspension: resume.suspension, reply, data, by: resume.by };
     let running = workspace.resume(&resume.request, &going_on(&resume.models), given)?;
+    if reply.is_some() && !is_asked {
+        eprintln!("flowglass: the answer came too late: the time for it was up; the flow is told so instead");
+    }
     wait(workspace, running, Wait { signals, started, events: false, after })
 }
 

@@ -27,4 +27,5 @@ mod soundness;
 mod state;
 mod storage;
 mod window;
+mod wording;
 mod writers;

@@ -132,10 +132,11 @@ pub(crate) enum Command {
         page: Page,
     },
     /// The items of a session or a request, oldest first
+    #[command(group = clap::ArgGroup::new("whose").required(true))]
     Items {
-        #[arg(long, conflicts_with = "request", required_unless_present = "request")]
+        #[arg(long, group = "whose")]
         session: Option<String>,
-        #[arg(long)]
+        #[arg(long, group = "whose")]
         request: Option<String>,
         #[arg(long, default_value = "all", value_parser = audience)]
         view: Audience,
@@ -287,10 +288,11 @@ pub(crate) struct Resume {
 }
 
 #[derive(Args)]
+#[command(group = clap::ArgGroup::new("whose").required(true))]
 pub(crate) struct Export {
-    #[arg(long, conflicts_with = "request", required_unless_present = "request")]
+    #[arg(long, group = "whose")]
     pub(crate) session: Option<String>,
-    #[arg(long)]
+    #[arg(long, group = "whose")]
     pub(crate) request: Option<String>,
     /// The file; one that is there is replaced
     #[arg(long, value_name = "FILE")]

@@ -33,7 +33,7 @@ pub(crate) fn checkpoints(checkpoints: &[CheckpointRow]) -> String {
         let _ = writeln!(
             text,
             "{} (version {}, by {}, {stands})\n{}",
-            one.block_instance_id,
+            instance(&one.block_instance_id),
             one.version,
             one.step_name,
             indented(&one.state.0)
@@ -55,8 +55,8 @@ pub(crate) fn state(state: &StateView) -> String {
             let _ = writeln!(text, "{name} (version {})\n{}", version(name), indented(&value.0));
         }
     }
-    for (instance, value) in &state.sequencers {
-        let _ = writeln!(text, "{instance} (version {})\n{}", version(instance), indented(&value.0));
+    for (id, value) in &state.sequencers {
+        let _ = writeln!(text, "{} (version {})\n{}", instance(id), version(id), indented(&value.0));
     }
     for (resource, value) in &state.resources {
         let _ = writeln!(text, "{resource} (version {})\n{}", version(resource), indented(&value.0));
@@ -71,6 +71,28 @@ pub(crate) fn state(state: &StateView) -> String {
         let _ = writeln!(text, "what a client sees cannot be told: {problem}");
     }
     text
+}
+
+/// A block's instance by its path, and by its attempt where that was not the first.
+fn instance(id: &str) -> String {
+    let inner = id.split_once(':').map_or(id, |(_, inner)| inner);
+    match inner.rsplit_once(':') {
+        Some((path, "0")) => path.to_owned(),
+        Some((path, attempt)) => format!("{path}, attempt {attempt}"),
+        None => id.to_owned(),
+    }
+}
+
+/// What changes are of: there is one session and one user; of resources and blocks there may be many.
+fn owner(change: &Change) -> String {
+    match (change.scope.as_str(), &change.instance_id) {
+        ("resource", Some(id)) => id.clone(),
+        (scope, Some(id)) => match instance(id).as_str() {
+            "root" => scope.to_owned(),
+            path => format!("{scope}[{path}]"),
+        },
+        (scope, None) => scope.to_owned(),
+    }
 }
 
 fn indented(value: &Value) -> String {
@@ -96,11 +118,9 @@ pub(crate) fn changes(changes: &[Change]) -> String {
                 (Some(old), Some(new)) => format!("{old} → {new}"),
                 (old, new) => old.or(new).unwrap_or_default(),
             };
-            // There is one session and one user; of resources there may be many.
-            let of = change.instance_id.as_ref().filter(|_| change.scope == "resource").unwrap_or(&change.scope);
             vec![
                 sign.to_owned(),
-                format!("{of}.{}", change.path).trim_end_matches('.').to_owned(),
+                format!("{}.{}", owner(change), change.path).trim_end_matches('.').to_owned(),
                 change.by.clone().unwrap_or_default(),
                 values,
             ]

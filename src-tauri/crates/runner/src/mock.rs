@@ -153,8 +153,12 @@ impl MockModels {
         let mut used = self.used.borrow_mut();
         let at = used.entry(key.clone()).or_insert(0);
         let Some(entry) = entries.get(*at) else {
-            let count = entries.len();
-            return Err(incomplete(format!("the mock script \"{key}\" is used up: it has {count} replies")));
+            let has = match entries.len() {
+                0 => "no reply".to_owned(),
+                1 => "1 reply".to_owned(),
+                count => format!("{count} replies"),
+            };
+            return Err(incomplete(format!("the mock script \"{key}\" is used up: it has {has}")));
         };
         *at += 1;
         Ok(entry.clone())

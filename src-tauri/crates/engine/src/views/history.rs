@@ -117,7 +117,8 @@ fn list(name: &str, value: &Value) -> Result<Vec<String>, String> {
     if value.is_array() {
         texts(name, value)
     } else {
-        Err(format!("{name} is a list of texts, like [\"message\"], not {value}"))
+        let like = if name == "roles" { "user" } else { "message" };
+        Err(format!("{name} is a list of texts, like [\"{like}\"], not {value}"))
     }
 }
 

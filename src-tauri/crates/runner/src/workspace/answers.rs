@@ -72,9 +72,10 @@ pub(super) fn answers(row: &RequestRow, events: &[Event], given: Given) -> Resul
         }
         if row.status == RequestStatus::Suspended && answers.is_empty() {
             return Err(Fault::invalid(format!(
-                "request \"{}\" waits for an answer: {}; give it with --approve, --reject, --skip or --submit JSON",
+                "request \"{}\" waits for an answer: {}; give it with {}",
                 row.id,
-                list(&pending)
+                list(&pending),
+                flags(&pending)
             )));
         }
         return Ok(answers);
@@ -166,6 +167,22 @@ pub(super) fn questions(row: &RequestRow, events: &[Event]) -> Vec<Suspension> {
 fn list(questions: &[&Suspension]) -> String {
     let one = |one: &&Suspension| format!("\"{}\" ({} at {})", one.asking.id, one.asking.reason, one.path);
     questions.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// How what these questions take is said on the command line.
+fn flags(questions: &[&Suspension]) -> String {
+    let all = [
+        (Reply::Approve, "--approve"),
+        (Reply::Reject, "--reject"),
+        (Reply::Skip, "--skip"),
+        (Reply::Submit, "--submit JSON"),
+    ];
+    let is_taken = |reply: &Reply| questions.iter().any(|one| one.asking.allow.contains(reply));
+    let flags: Vec<&str> = all.iter().filter(|(reply, _)| is_taken(reply)).map(|(_, flag)| *flag).collect();
+    match flags.as_slice() {
+        [but_last @ .., last] if !but_last.is_empty() => format!("{} or {last}", but_last.join(", ")),
+        few => few.join(""),
+    }
 }
 
 fn shown(row: &RequestRow, one: Suspension) -> SuspensionRow {

@@ -1,0 +1,92 @@
+//! What people read, where JSON says it otherwise: names of instances, who sees an item, and refusals
+//! that name all that would be right.
+
+use serde_json::json;
+use tests::bench::Place;
+
+const FLOW: &str = r#"
+const says = handler({ name: "says", execute: async (_input, ctx) => {
+  ctx.emit.message("now or never", { transient: true });
+  ctx.emit.message("stays");
+  await ctx.sequencer.incState({ n: 1 });
+} });
+const asks = handler({ name: "asks", execute: async (input, ctx) =>
+  ctx.suspend({ reason: "approval", message: "may I?", allow: ["approve", "skip"], ...input }) });
+const state = z.object({ n: z.number().default(0) });
+const inner = sequencer({ name: "inner", stateSchema: state }).step(says);
+export default defineFlow({
+  kind: "words",
+  actions: {
+    go: { block: sequencer({ name: "outer", stateSchema: state }).step(says).step(inner) },
+    ask: { block: asks },
+    roles: { block: handler({ name: "roles", execute: (_input, ctx) => ctx.session.items.history({ roles: "user" as any }) }) },
+  },
+});
+"#;
+
+/// What a command says on standard output, or on standard error where it is refused.
+#[track_caller]
+fn said(place: &Place, words: &[&str], code: i32) -> String {
+    let answer = place.run(words);
+    assert_eq!(answer.code, Some(code), "{words:?}\n{answer}");
+    if code == 0 { answer.stdout } else { answer.stderr }
+}
+
+#[test]
+fn instances_are_named_by_their_paths() {
+    let place = Place::with_flow(FLOW);
+    place.get("run words go --user ada --session s --request r");
+    let state = said(&place, &["state", "--request", "r"], 0);
+    assert!(state.contains("\nroot (version 1)\n") && state.contains("\nroot/step:inner (version 1)\n"), "{state}");
+    let diff = said(&place, &["diff", "r"], 0);
+    assert!(diff.contains("  sequencer.n ") && diff.contains("  sequencer[root/step:inner].n "), "{diff}");
+    let checkpoints = said(&place, &["checkpoints", "r"], 0);
+    assert!(checkpoints.starts_with("root (version 1, by says"), "{checkpoints}");
+    assert!(place.get("state --request r")["sequencers"]["r:root:0"].is_object(), "JSON has the whole id");
+}
+
+#[test]
+fn an_item_that_streamed_by_is_marked() {
+    let place = Place::with_flow(FLOW);
+    place.get("run words go --user ada --request r");
+    let items = said(&place, &["items", "--request", "r", "--type", "message"], 0);
+    let of = |text: &str| items.lines().find(|line| line.contains(text)).unwrap_or_default();
+    assert!(of("now or never").contains(" transient "), "{items}");
+    assert!(of("stays").contains(" client history "), "{items}");
+}
+
+#[test]
+fn a_refusal_names_all_that_would_be_right() {
+    let place = Place::with_flow(FLOW)
+        .file("flows/twice.ts", "import { defineFlow, handler } from '@flow-state-dev/core';\nexport default defineFlow({ kind: 'words', actions: { go: { block: handler({ name: 'b', execute: () => 1 }) } } });\n")
+        .file("flows/bare.ts", "import { defineFlow } from '@flow-state-dev/core';\nexport default defineFlow({ kind: 'bare' });\n");
+    for line in [&["items"][..], &["export", "--out", "x"]] {
+        let error = said(&place, line, 2);
+        assert!(error.contains("--session") && error.contains("--request"), "{error}");
+    }
+    let bare = said(&place, &["run", "bare", "go", "--user", "ada"], 2);
+    assert!(bare.contains("flow \"bare\" has no action \"go\"; it has none at all"), "{bare}");
+    let unknown = said(&place, &["run", "nope", "go", "--user", "ada"], 2);
+    assert!(unknown.contains("unknown flow \"nope\"; there are: words\n"), "{unknown}");
+    let roles = said(&place, &["run", "words", "roles", "--user", "ada"], 3);
+    assert!(roles.contains("roles is a list of texts, like [\"user\"], not \"user\""), "{roles}");
+}
+
+#[test]
+fn a_question_names_the_answers_that_it_takes() {
+    let place = Place::with_flow(FLOW);
+    assert_eq!(place.ask("run words ask --user ada --request r --input {}").code, Some(4));
+    let error = said(&place, &["resume", "r"], 2);
+    assert!(error.contains("give it with --approve or --skip\n"), "{error}");
+    assert_eq!(place.ask("resume r --approve").code, Some(0));
+}
+
+#[test]
+fn an_answer_that_comes_too_late_is_told_so() {
+    let place = Place::with_flow(FLOW);
+    assert_eq!(place.ask("run words ask --user ada --request r --input {\"timeoutMs\":1}").code, Some(4));
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let answer = place.ask("resume r --approve");
+    assert_eq!(answer.json()["status"], json!("failed"), "{answer}");
+    assert!(answer.stderr.contains("the answer came too late"), "{answer}");
+}
