@@ -7,7 +7,7 @@ use serde_json::Value;
 use tests::bench::Place;
 
 /// Stands before every source, on one line.
-const PRELUDE: &str = "import { defineFlow, handler, router, sequencer } from '@flow-state-dev/core'; import { z } from 'zod'; \
+const PRELUDE: &str = "import { defineFlow, defineResource, handler, router, sequencer } from '@flow-state-dev/core'; import { z } from 'zod'; \
                        const block = handler({ name: 'block', execute: () => 1 }); const actions = { go: { block } };\n";
 
 /// The mistake is marked by `/*!*/` on its line.
@@ -132,6 +132,19 @@ const CASES: &[(&str, &[&str])] = &[
          const two = /*!*/handler({ name: 'two', sessionStateSchema: z.object({ l: z.array(z.number()) }), execute: () => 1 });\n\
          export default defineFlow({ kind: 'f', actions: { a: { block: one }, b: { block: two } } });",
         &["session state", "\"l[]\"", "string by block \"one\"", "number by block \"two\""],
+    ),
+    // Resources that cannot both be had.
+    (
+        "const one = handler({ name: 'one', resources: { d: defineResource({ scope: 'session' }) }, execute: () => 1 });\n\
+         const two = handler({ name: 'two', resources: { d: /*!*/defineResource({ scope: 'session' }) }, execute: () => 1 });\n\
+         export default defineFlow({ kind: 'f', actions: { a: { block: one }, b: { block: two } } });",
+        &["Resource conflict: \"d\" is one definition in block \"one\" and another in block \"two\""],
+    ),
+    (
+        "const a = defineResource({ ref: 'same', scope: 'session' });\n\
+         const b = /*!*/defineResource({ ref: 'same', scope: 'session' });\n\
+         export default defineFlow({ kind: 'f', resources: { a, b }, actions });",
+        &["\"a\" of flow \"f\" (session/same) and \"b\" of flow \"f\" (session/same) are different definitions"],
     ),
 ];
 

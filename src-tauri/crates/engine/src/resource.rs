@@ -145,10 +145,18 @@ impl Resource {
 #[derive(Default)]
 pub struct Resources(Vec<Rc<Resource>>);
 
+/// Two definitions that cannot both be had.
+pub struct Clash {
+    /// The `SchemaConflictError`.
+    pub error: FlowError,
+    /// The second of them, by the number that [`Resource::definition`] has.
+    pub definition: u32,
+}
+
 impl Resources {
     /// The flow's own declarations with those of its blocks under them: the flow's win, and two
     /// blocks that mean different things by one name are refused (core-semantics §1.9, §4.13).
-    pub fn gather(own: Vec<Rc<Resource>>, blocks: &[Rc<Block>]) -> Result<Resources, FlowError> {
+    pub fn gather(own: Vec<Rc<Resource>>, blocks: &[Rc<Block>]) -> Result<Resources, Clash> {
         let mut all: Vec<Rc<Resource>> = Vec::new();
         let flow_level = own.len();
         for (at, resource) in own.iter().chain(blocks.iter().flat_map(|block| &block.resources)).enumerate() {
@@ -159,18 +167,19 @@ impl Resources {
                 // All of the flow's own were taken before the first of a block's.
                 Some(known) if known < flow_level && at >= flow_level => {}
                 Some(known) => {
-                    return Err(conflict(&format!(
+                    let message = format!(
                         "Resource conflict: \"{}\" is one definition in {} and another in {}; \
                          share one definition, or rename one of them",
                         resource.accessor, all[known].owner, resource.owner
-                    )));
+                    );
+                    return Err(Clash { error: conflict(&message), definition: resource.definition });
                 }
             }
         }
         for (at, two) in all.iter().enumerate() {
             let clash = all[..at].iter().find(|one| one.definition != two.definition && one.shares_place(two));
             if let Some(one) = clash {
-                return Err(conflict(&format!(
+                let message = format!(
                     "Resource conflict: \"{}\" of {} ({}) and \"{}\" of {} ({}) are different definitions of one place; \
                      give one of them another ref or pattern",
                     one.accessor,
@@ -179,7 +188,8 @@ impl Resources {
                     two.accessor,
                     two.owner,
                     two.title()
-                )));
+                );
+                return Err(Clash { error: conflict(&message), definition: two.definition });
             }
         }
         Ok(Resources(all))

@@ -15,7 +15,7 @@ use crate::bridge::drive;
 use crate::bundle::Bundle;
 use crate::error::{LoadError, LoadErrorKind};
 use crate::glance::sync;
-use crate::registry::Registry;
+use crate::registry::{Registry, Unbuilt};
 use crate::vm::{Limits, Vm};
 use crate::wire::WireFlow;
 
@@ -60,6 +60,12 @@ fn missed(vm: &Vm, bundle: &Bundle, workspace: &Path) -> Option<LoadError> {
     let line = text.lines().position(|line| line.trim_start().starts_with("export default"));
     let place = line.map(|line| Location { file: bundle.file.clone(), line: line as u32 + 1, column: 1 });
     Some(LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, message))
+}
+
+/// Where the author called for something, by its number: a block (`site`), a resource (`definedAt`).
+fn place(vm: &Vm, bundle: &Bundle, of: &str, number: u32) -> Option<Location> {
+    let stack = vm.enter(|_, host| host.get::<_, Function>(of)?.call::<_, String>((number,))).ok()?;
+    crate::callsite::of_stack(&vm.shared.trace, &bundle.code, &stack)
 }
 
 /// What a catalogue keeps of a flow.
@@ -116,8 +122,10 @@ impl Loaded {
             .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))?;
         let wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
         let client = wire.client;
-        let flow =
-            registry.flow(&vm, wire, &bundle.hash).map_err(|error| wrong(LoadErrorKind::Conflict, error.message))?;
+        let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|Unbuilt { error, definition }| {
+            let place = definition.and_then(|number| place(&vm, bundle, "definedAt", number));
+            LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, error.message)
+        })?;
         Ok(Loaded { flow: Some(Rc::new(flow)), client, vm, registry })
     }
 
@@ -144,12 +152,6 @@ impl Loaded {
         crate::bridge::client_data(&self.vm, &self.registry, states)
     }
 
-    /// Where the author made a block of the flow.
-    fn place(&self, bundle: &Bundle, block: u32) -> Option<Location> {
-        let stack = self.vm.enter(|_, host| host.get::<_, Function>("site")?.call::<_, String>((block,))).ok()?;
-        crate::callsite::of_stack(&self.vm.shared.trace, &bundle.code, &stack)
-    }
-
     /// What looked odd to the builders, each once.
     fn warnings(&self, bundle: &Bundle) -> Vec<LoadError> {
         let told = self.vm.enter(|_, host| host.get::<_, Function>("takeWarnings")?.call::<_, String>(()));
@@ -171,7 +173,7 @@ impl Loaded {
         let Some(flow) = &self.flow else { return Ok(None) };
         engine::flow::check_declarations(flow).map_err(|Conflict { error, site }| {
             let message = format!("{}: {}", error.name, error.message);
-            let place = site.and_then(|site| self.place(bundle, site));
+            let place = site.and_then(|site| place(&self.vm, bundle, "site", site));
             LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, message)
         })?;
         let actions = flow

@@ -14,7 +14,7 @@ use engine::flow::{
     History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Settings, Text,
     TokenBudget, ToolIdentity, ToolSettings, join_declarations, number_steps,
 };
-use engine::resource::Resources;
+use engine::resource::{Clash, Resources};
 use engine::scope::ScopeKind;
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -30,6 +30,25 @@ use crate::wire::*;
 pub(crate) struct Registry {
     blocks: RefCell<HashMap<u32, Rc<Block>>>,
     functions: RefCell<HashMap<u32, Fun>>,
+}
+
+/// Why a description makes no flow.
+pub(crate) struct Unbuilt {
+    pub(crate) error: FlowError,
+    /// The resource definition that is at fault, by its number.
+    pub(crate) definition: Option<u32>,
+}
+
+impl From<FlowError> for Unbuilt {
+    fn from(error: FlowError) -> Self {
+        Unbuilt { error, definition: None }
+    }
+}
+
+impl From<Clash> for Unbuilt {
+    fn from(clash: Clash) -> Self {
+        Unbuilt { error: clash.error, definition: Some(clash.definition) }
+    }
 }
 
 impl Registry {
@@ -75,7 +94,7 @@ impl Registry {
         id.map(|id| self.block(id)).transpose()
     }
 
-    pub(crate) fn flow(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireFlow, code_hash: &str) -> Result<Flow, FlowError> {
+    pub(crate) fn flow(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireFlow, code_hash: &str) -> Result<Flow, Unbuilt> {
         for block in wire.blocks {
             self.add(vm, block)?;
         }

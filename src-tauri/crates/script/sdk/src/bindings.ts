@@ -2,7 +2,7 @@
 
 import type { Config } from './blocks';
 import { functionId, stateSchema } from './tables';
-import { initialOf, type Declared, type Definition } from './resources';
+import { initialOf, siteOfDefinition, type Declared, type Definition } from './resources';
 
 const definitions: Definition[] = [];
 const bound: { accessor: string; definition: Definition }[] = [];
@@ -16,6 +16,11 @@ export function isolate({ isolateUserState, isolateProjectState, isolateOrgState
 /** The definition behind a resource's number. */
 export function definitionAt(id: number): Definition {
   return (bound[id] as { definition: Definition }).definition;
+}
+
+/** The stack of the call that made a definition, by the definition's own number. */
+export function definedAt(definition: number): string {
+  return siteOfDefinition(definitions[definition] as Definition);
 }
 
 /** Whether flows keep it apart from each other; the flow's own setting counts where it says nothing. */

@@ -1,5 +1,6 @@
 // What Rust calls: find the flow in a loaded module, describe it, run its functions and schemas.
 
+import { definedAt } from './bindings';
 import { isBlock, siteOf, type Block } from './blocks';
 import { clientData } from './client-data';
 import { contextFor, forget } from './context';
@@ -116,6 +117,8 @@ const host = {
   /** The stack of the call that made a block. */
   site: (block: number): string => siteOf(blocksById[block] as Block),
 
+  /** The stack of the call that defined a resource. */
+  definedAt,
 
   /** The answer of a concurrency policy's key function, or what it threw. */
   concurrencyKey(fn: number, request: string): string {

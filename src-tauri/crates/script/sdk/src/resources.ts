@@ -113,7 +113,16 @@ function checkCollection(config: Config, where: string): void {
 function define(kind: Definition['kind'], config: unknown, where: string): Definition {
   if (typeof config !== 'object' || config === null) throw new Error(`${where} needs a configuration object`);
   (kind === 'resource' ? checkSingle : checkCollection)(config as Config, where);
-  return new Definition(kind, { ...(config as Config) });
+  const made = new Definition(kind, { ...(config as Config) });
+  sites.set(made, new Error().stack ?? '');
+  return made;
+}
+
+/** The stacks of the calls that made definitions. */
+const sites = new WeakMap<Definition, string>();
+
+export function siteOfDefinition(definition: Definition): string {
+  return sites.get(definition) ?? '';
 }
 
 export function defineResource(config: unknown): Definition {
