@@ -216,7 +216,7 @@ pub(crate) async fn iterations(
     value: &Flowing,
     name: &str,
 ) -> Result<Vec<Branch>, FlowError> {
-    let list = chain.connect(connector, value.clone()).await?;
+    let list = chain.keep_list(chain.connect(connector, value.clone()).await?);
     let items = match list.data.as_value() {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(items)) => items.clone(),
