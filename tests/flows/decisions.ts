@@ -14,6 +14,7 @@ const asks = (name: string) => handler({ name, execute: async (_input, ctx) => {
   await ctx.session.patchState({ mode: "right", list: [] });
   return name;
 } });
+const same = (value: unknown) => value;
 const isLeft = (_value: unknown, ctx: any) => ctx.session.state.mode === "left";
 const [left, right] = ["left", "right"].map((name) => chain(name).step(notes(`${name} begins`)).step(asks(name)).step(notes(`${name} ends`)));
 const item = handler({ name: "item", execute: async (input: any, ctx) => {
@@ -29,7 +30,7 @@ export default defineFlow({
     set: { block: handler({ name: "set", execute: async (input: any, ctx) => { await ctx.session.patchState(input); } }) },
     route: { block: chain("route").step(router({ name: "way", routes: [left, right], execute: (_input, ctx) => (isLeft(null, ctx) ? left : right) })).step(notes("end")) },
     says: { block: chain("says").step(router({ name: "way", routes: [left, right], execute: (_input, ctx) => { ctx.emit.message("choosing"); return isLeft(null, ctx) ? left : right; } })).step(notes("end")) },
-    branch: { block: chain("branch").branch({ left: [isLeft, left], right: [() => true, right] }).step(notes("end")) },
+    branch: { block: chain("branch").branch({ left: [same, isLeft, left], right: [same, () => true, right] }).step(notes("end")) },
     condition: { block: chain("condition").stepIf(isLeft, left).stepIf(isLeft, right).step(notes("end")) },
     list: { block: chain("list").forEach((_value: unknown, ctx: any) => ctx.session.state.list, item, { maxConcurrency: 1 }) },
     mapped: { block: chain("mapped").map((_value: unknown, ctx: any) => ctx.session.state.list).forEach(item, { maxConcurrency: 1 }) },

@@ -114,6 +114,8 @@ impl Attempts {
                 (EventKind::BlockStarted { .. }, Some(End::Itself)) if cut.contains(path) && !chains.contains(path) => {
                     self.again_from_top.insert(event.seq);
                 }
+                // Nor is one whose functions had returned: they are not called again either.
+                (EventKind::FunctionReturned { memoized: false, .. }, _) => drop(chains.insert(path)),
                 (EventKind::BlockFinished { .. }, Some(End::Itself)) => {
                     chains.extend(
                         std::iter::successors(path.rsplit_once('/'), |(around, _)| around.rsplit_once('/'))
