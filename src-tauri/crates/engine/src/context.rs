@@ -82,7 +82,12 @@ impl Context {
     /// The state behind a handle and a stamp that changes with it; `None` where there is none.
     pub fn read(&self, target: &Target) -> Option<(u64, Arc<State>)> {
         match self.place(target)? {
-            Place::Shared(container) => Some(container.read()),
+            Place::Shared(container) => {
+                if self.run.has_company.get() {
+                    self.look();
+                }
+                Some(container.read())
+            }
             Place::Durable(key) => {
                 self.look();
                 self.frame.transaction.read(&key)

@@ -40,6 +40,9 @@ async fn settle(
     limit: Option<usize>,
     stop: StopAfter,
 ) -> Vec<(usize, Result<Flowing, FlowError>)> {
+    if branches.len() > 1 && limit != Some(1) {
+        cx.run.has_company.set(true);
+    }
     let limit = limit.unwrap_or(usize::MAX).max(1);
     // A resume takes ends from the log all at once: they count in the order they came, and the end that
     // had stopped the others goes on stopping those that had no turn before it, or only waited.
