@@ -212,7 +212,8 @@ fn a_refused_choice_leaves_nothing_behind() {
 
 #[test]
 fn a_list_is_the_one_that_was_begun() {
-    let steps = |list: &str| format!(".map(() => {list}).forEach(chain('each').step(does('a')).step(gate)).step(does('c'))");
+    let steps =
+        |list: &str| format!(".map(() => {list}).forEach(chain('each').step(does('a')).step(gate)).step(does('c'))");
     let edited = Edited::waiting(&steps("[1]"));
     edited.change(&steps("[1, 2, 3]"));
     edited.completes(&["a", "c"]);
