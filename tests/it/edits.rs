@@ -194,6 +194,34 @@ fn a_router_that_picks_another_route_is_drift() {
 }
 
 #[test]
+fn a_refused_choice_leaves_nothing_behind() {
+    // The function that chooses says something, so the log has what it answered.
+    let steps = |route: &str| {
+        format!(
+            ".step(does('a')).step(router({{ name: 'way', inputSchema: z.any(), routes: [chain('{route}').step(gate)], execute: () => {{ console.log('choosing'); return chain('{route}').step(gate) as any; }} }})).step(does('c'))"
+        )
+    };
+    let edited = Edited::waiting(&steps("left"));
+    edited.change(&steps("right"));
+    let refused = json!({ "path": "root/step:way", "recorded": "route \"left\"", "found": "route \"right\"" });
+    edited.drifts("resume r --approve", &refused);
+    edited.drifts("resume r --approve", &refused);
+    edited.change(&steps("left"));
+    edited.completes(&["a", "c"]);
+}
+
+#[test]
+fn a_list_is_the_one_that_was_begun() {
+    let steps =
+        |list: &str| format!(".map(() => {list}).forEach(chain('each').step(does('a')).step(gate)).step(does('c'))");
+    let edited = Edited::waiting(&steps("[1]"));
+    edited.change(&steps("[1, 2, 3]"));
+    edited.completes(&["a", "c"]);
+    let noted = edited.0.get("events r --kind noted").to_string();
+    assert!(noted.contains("drift: forEach") && noted.contains("another list"), "{noted}");
+}
+
+#[test]
 fn a_stricter_schema_does_not_judge_what_was_recorded() {
     let edited = Edited::waiting(STEPS);
     edited.change(".step(does('a', { outputSchema: z.number() })).step(does('b', { inputSchema: z.number() })).step(gate).step(does('c'))");

@@ -202,6 +202,7 @@ fn a_fork_of_every_finished_step_has_the_same_rest() {
         }
         assert_eq!(records(&place, action), real, "the real records of {action} are as they were");
     }
+    place.get("check --data");
 }
 
 #[test]

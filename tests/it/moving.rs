@@ -382,4 +382,20 @@ fn a_fork_travels_with_the_request_that_it_comes_from() {
     let requests = ["r1", "r2", &fork];
     let looked = |machine| everything(&place, machine, &requests, Some(&session));
     assert_same(&looked("here"), &looked("there"));
+    // Where the origin has come before, only what is new is taken.
+    get(&place, "here", "export --session s --out origin.flowglass");
+    get(&place, "elsewhere", "import origin.flowglass");
+    get(&place, "elsewhere", "import fork.flowglass");
+    assert_same(&looked("here"), &looked("elsewhere"));
+    assert_eq!(get(&place, "elsewhere", "import fork.flowglass")["imported"], false);
+    for machine in ["here", "there", "elsewhere"] {
+        get(&place, machine, "check --data");
+        // What came before the fork is read from the session it comes from.
+        let refused = on(&place, machine, "delete --session s");
+        assert_eq!(refused.code, Some(7), "{refused}");
+        assert!(refused.stdout.contains(&session), "it names the fork\n{refused}");
+        get(&place, machine, &format!("delete --session {session}"));
+        get(&place, machine, "delete --session s");
+        get(&place, machine, "check --data");
+    }
 }

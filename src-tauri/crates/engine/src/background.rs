@@ -124,6 +124,7 @@ pub(crate) async fn for_each(
 /// Begins work at once, as far as it comes without waiting, and leaves the rest to the pool.
 async fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> + 'static) {
     let (sender, task) = oneshot::channel();
+    cx.run.has_company.set(true);
     cx.frame.tasks.borrow_mut().push(task);
     let work = async move {
         // Nobody has to wait for it.

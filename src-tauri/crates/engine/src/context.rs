@@ -82,8 +82,32 @@ impl Context {
     /// The state behind a handle and a stamp that changes with it; `None` where there is none.
     pub fn read(&self, target: &Target) -> Option<(u64, Arc<State>)> {
         match self.place(target)? {
-            Place::Shared(container) => Some(container.read()),
-            Place::Durable(key) => self.frame.transaction.read(&key),
+            Place::Shared(container) => {
+                if self.run.has_company.get() {
+                    self.look();
+                }
+                Some(container.read())
+            }
+            Place::Durable(key) => {
+                self.look();
+                self.frame.transaction.read(&key)
+            }
+        }
+    }
+
+    /// Whether there is a state behind a handle.
+    pub fn is_there(&self, target: &Target) -> bool {
+        match self.place(target) {
+            Some(Place::Shared(_)) => true,
+            Some(Place::Durable(key)) => self.frame.transaction.read(&key).is_some(),
+            None => false,
+        }
+    }
+
+    /// Notes that a function looked at what others may change.
+    fn look(&self) {
+        if let Some(doing) = &self.doing {
+            doing.look();
         }
     }
 

@@ -40,6 +40,9 @@ async fn settle(
     limit: Option<usize>,
     stop: StopAfter,
 ) -> Vec<(usize, Result<Flowing, FlowError>)> {
+    if branches.len() > 1 && limit != Some(1) {
+        cx.run.has_company.set(true);
+    }
     let limit = limit.unwrap_or(usize::MAX).max(1);
     // A resume takes ends from the log all at once: they count in the order they came, and the end that
     // had stopped the others goes on stopping those that had no turn before it, or only waited.
@@ -216,7 +219,7 @@ pub(crate) async fn iterations(
     value: &Flowing,
     name: &str,
 ) -> Result<Vec<Branch>, FlowError> {
-    let list = chain.connect(connector, value.clone()).await?;
+    let list = chain.keep_list(chain.connect(connector, value.clone()).await?);
     let items = match list.data.as_value() {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(items)) => items.clone(),

@@ -110,6 +110,8 @@ pub struct Run {
     pub(crate) tape: Option<Rc<Tape>>,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
+    /// Whether blocks have run beside each other: then state that they share changes between any two looks.
+    pub(crate) has_company: Cell<bool>,
     versions: RefCell<HashMap<ScopeKey, u64>>,
     attempts: RefCell<HashMap<Arc<str>, u32>>,
 }
@@ -193,6 +195,7 @@ impl Run {
             pool: crate::background::Pool::default(),
             stamps: Cell::new(1),
             noted: RefCell::default(),
+            has_company: Cell::default(),
             versions: RefCell::default(),
             attempts: RefCell::new(attempts),
         })

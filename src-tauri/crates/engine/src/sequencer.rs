@@ -249,6 +249,11 @@ impl<'a> Chain<'a> {
         unit::call(self.cx, &format!("{}{}.{role}", self.pass, self.label), function, args).await
     }
 
+    /// Keeps the list that an operation goes by.
+    pub(crate) fn keep_list(&self, list: Flowing) -> Flowing {
+        unit::keep_list(self.cx, &format!("{}{}.list", self.pass, self.label), list)
+    }
+
     /// The block of one item, made or given, with its path.
     pub(crate) async fn block_of(
         &self,

@@ -6,7 +6,7 @@
 //! never ask the real outside: what is not on the tape is the divergence.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -36,8 +36,8 @@ pub(crate) struct Taped {
     pub(crate) error: Option<FlowError>,
 }
 
-/// What one attempt got from outside, by kind.
-type Effects = HashMap<String, Vec<Taped>>;
+/// What one attempt got from outside, by kind and number.
+type Effects = HashMap<String, BTreeMap<u32, Taped>>;
 
 /// What blocks saw of records that others had written: by path and attempt.
 pub type Seen = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
@@ -49,6 +49,8 @@ pub struct Tape {
     seen: RefCell<Seen>,
     /// When blocks began that had been cut off before.
     late: HashMap<(Arc<str>, u32), (i64, Seq)>,
+    /// Attempts that had not come to their end when the recording ended.
+    unfinished: HashSet<(Arc<str>, u32)>,
     /// How often the request had been taken up when blocks began, where it had been.
     lives: HashMap<(Arc<str>, u32), u32>,
     /// What waits for its moment: at which time, in which order.
@@ -76,6 +78,7 @@ impl Tape {
         let counting = Attempts::read(events);
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
         let own = edited_input(events).unwrap_or(0);
+        let unfinished = counting.unfinished().map(|(path, nth)| (path, nth as u32)).collect();
         let tries = events.iter().filter(|event| event.seq > own && counting.is_second_try(event));
         let late = tries
             .filter_map(|event| Some(((event.path.clone()?, counting.place(event)? as u32), (event.at, event.seq))));
@@ -91,6 +94,7 @@ impl Tape {
             }
         }
         // A call that a resume answered from the log was made when others had not written yet.
+        let mut kept: HashMap<(&Arc<str>, usize, &str), u32> = HashMap::new();
         let mut first_asked: HashMap<(&Arc<str>, &str, u32), &Option<Value>> = HashMap::new();
         for event in events {
             let (EventKind::EffectRecorded { effect, ordinal, request, result, error, recalled }, Some(path)) =
@@ -104,21 +108,29 @@ impl Tape {
                 false => request,
             };
             first_asked.insert(asked, request);
-            let Some(nth) = counting.place(event).filter(|_| event.seq > own) else { continue };
+            let Some(nth) = counting.place_to_end(event).filter(|_| event.seq > own) else { continue };
             let of_path = attempts.entry(path.clone()).or_default();
             of_path.resize_with(of_path.len().max(nth + 1), HashMap::new);
-            of_path[nth].entry(effect.clone()).or_default().push(Taped {
+            // What functions got in an attempt that was cut off comes before what the next attempt got.
+            let before = kept.entry((path, nth, effect)).or_insert(0);
+            let number = match counting.is_cut(event) && counting.place(event).is_some() {
+                true => std::mem::replace(before, *before + 1),
+                false => *before + ordinal,
+            };
+            let taped = Taped {
                 seq: event.seq,
                 at: event.at,
                 request: request.clone(),
                 result: result.clone(),
                 error: error.clone(),
-            });
+            };
+            of_path[nth].entry(effect.clone()).or_default().insert(number, taped);
         }
         Rc::new(Tape {
             attempts,
             late,
             lives,
+            unfinished,
             seen: RefCell::new(seen),
             waiting: RefCell::default(),
             // What a fork has in common with another request happened before it began.
@@ -157,15 +169,21 @@ impl Tape {
     }
 
     /// The effect of a kind that a block's attempt got with this number.
-    pub(crate) fn effect(&self, path: &Arc<str>, attempt: u32, effect: &str, ordinal: u32) -> Result<Taped, FlowError> {
+    pub(crate) fn effect(&self, path: &Arc<str>, attempt: u32, effect: &str, ordinal: u32) -> Option<Taped> {
         let of_attempt = self.attempts.get(path).and_then(|attempts| attempts.get(attempt as usize));
-        let taped = of_attempt.and_then(|effects| effects.get(effect)).and_then(|all| all.get(ordinal as usize));
-        taped.cloned().ok_or_else(|| {
-            let nth = if attempt == 0 { String::new() } else { format!(" of attempt {}", attempt + 1) };
-            let asked = json!(format!("{effect}, call {}{nth}", ordinal + 1));
-            self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded: None });
-            FlowError::aborted()
-        })
+        of_attempt.and_then(|effects| effects.get(effect)).and_then(|all| all.get(&ordinal)).cloned()
+    }
+
+    /// Notes that an effect was asked for which is not here. Answers whether the replay has diverged: what
+    /// had not ended when the recording did may ask for more.
+    pub(crate) fn miss(&self, path: &Arc<str>, attempt: u32, effect: &str, ordinal: u32) -> bool {
+        if self.unfinished.contains(&(path.clone(), attempt)) {
+            return false;
+        }
+        let nth = if attempt == 0 { String::new() } else { format!(" of attempt {}", attempt + 1) };
+        let asked = json!(format!("{effect}, call {}{nth}", ordinal + 1));
+        self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded: None });
+        true
     }
 
     /// The effect, if it answers this request.

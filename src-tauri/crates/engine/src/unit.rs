@@ -3,7 +3,8 @@
 //! A sequencer's maps, conditions and connectors, and the hooks of every block that runs others, are
 //! transactions by themselves. Their writes commit when the function returns; when a record changed
 //! under it, that function alone runs again, never the children around it. A function that left
-//! evidence or writes is not called again by a resume: what it returned is in the log.
+//! evidence or writes, or looked at records, items or notes that change with time, is not called again
+//! by a resume: what it returned is in the log.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,6 +15,7 @@ use crate::context::Context;
 use crate::error::FlowError;
 use crate::event::{Answer, EventKind, ScopeCommit, Seq};
 use crate::flow::{Block, Body};
+use crate::flowing::Flowing;
 use crate::log::AppendError;
 use crate::scope::ScopeKind;
 
@@ -23,12 +25,24 @@ pub(crate) struct Doing {
     pub(crate) function: String,
     /// Its events.
     pub(crate) events: RefCell<Vec<Seq>>,
+    /// Whether it looked at what others may change.
+    looked: Cell<bool>,
     questions: Cell<u32>,
 }
 
 impl Doing {
     fn new(function: &str) -> Self {
-        Doing { function: function.to_owned(), events: RefCell::default(), questions: Cell::default() }
+        Doing {
+            function: function.to_owned(),
+            events: RefCell::default(),
+            looked: Cell::default(),
+            questions: Cell::default(),
+        }
+    }
+
+    /// Notes that it looked at what others may change: called again later, it might answer otherwise.
+    pub(crate) fn look(&self) {
+        self.looked.set(true);
     }
 
     /// Counts its questions, from 0.
@@ -67,10 +81,15 @@ pub(crate) async fn choose(
         }
         let doing = Rc::new(Doing::new(&name));
         let returned = cx.frame.until_suspended(function.call(args.clone(), cx.within(doing.clone()))).await?;
+        if let Returned::Block(block) = &returned {
+            // Nothing of a choice that does not fit may come into force.
+            cx.run.memo.check_route(&cx.frame.path, &block.name)?;
+        }
         let end =
             End { function: &name, returned: &returned, events: doing.events.take(), overtaken: overtaken.clone() };
         if cx.frame.transaction.is_empty() {
-            if !end.events.is_empty() || !end.overtaken.is_empty() {
+            let has_looked = doing.looked.get() && end.is_known_by_name();
+            if has_looked || !end.events.is_empty() || !end.overtaken.is_empty() {
                 cx.record(end.event(Vec::new()));
             }
             return Ok(returned);
@@ -91,6 +110,30 @@ pub(crate) async fn choose(
     }
 }
 
+/// Keeps the list that several blocks are run for: a resume goes by the one that was recorded, and says
+/// so where the flow of today has another (decision 15).
+pub(crate) fn keep_list(cx: &Context, role: &str, list: Flowing) -> Flowing {
+    let function = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
+    if let Some(Returned::Data(known)) = cx.run.recall_function(cx, &function, &[]) {
+        if known != list.data {
+            let text = format!(
+                "drift: {role} of {} has another list than when it began; it goes by the old one",
+                cx.frame.path
+            );
+            cx.record(EventKind::Noted { text });
+        }
+        return Flowing::new(known);
+    }
+    // What a block gave is in the log already, and is given again as it was.
+    if list.origin.is_none()
+        && let Some(value) = list.data.to_option()
+    {
+        let (returned, events, overtaken, commits) = (Some(Answer::Value(value)), Vec::new(), Vec::new(), Vec::new());
+        cx.record(EventKind::FunctionReturned { function, returned, events, overtaken, memoized: false, commits });
+    }
+    list
+}
+
 /// A function that has returned.
 struct End<'a> {
     function: &'a str,
@@ -100,6 +143,11 @@ struct End<'a> {
 }
 
 impl End<'_> {
+    /// Whether the log can hold what was returned.
+    fn is_known_by_name(&self) -> bool {
+        matches!(self.returned, Returned::Data(_) | Returned::Block(_))
+    }
+
     fn event(&self, commits: Vec<ScopeCommit>) -> EventKind {
         let returned = match self.returned {
             Returned::Data(data) => data.to_option().map(Answer::Value),

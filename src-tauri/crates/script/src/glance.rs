@@ -161,7 +161,7 @@ fn info(cx: &Cx) -> Value {
     let asked = &cx.run.asked;
     let has: Vec<&str> = [("sequencer", Target::Sequencer), ("self", Target::Own), ("parent", Target::Parent)]
         .into_iter()
-        .filter(|(_, target)| cx.read(target).is_some())
+        .filter(|(_, target)| cx.is_there(target))
         .map(|(name, _)| name)
         .collect();
     // A block has what the blocks around it use; of two with one name the outer one is kept.

@@ -22,6 +22,8 @@ pub enum Cleared<T> {
     Unknown,
     /// This request runs, or waits for its turn.
     Busy(String),
+    /// This session was forked from it, and reads what came before the fork from here.
+    Needed(String),
 }
 
 /// What was deleted.
@@ -74,6 +76,9 @@ fn session(connection: &Connection, owners: &Owners, id: &str) -> Result<Cleared
     if let Some(request) = busy(connection, owners, Some(n))? {
         return Ok(Cleared::Busy(request));
     }
+    if let Some(fork) = fork_of(connection, n)? {
+        return Ok(Cleared::Needed(fork));
+    }
     let mut going = Going::weigh(connection, n)?;
     for scope in own_scopes(connection, n, id)? {
         going.scope(connection, scope)?;
@@ -102,6 +107,14 @@ fn session(connection: &Connection, owners: &Owners, id: &str) -> Result<Cleared
         (going.events, going.items, going.payload_bytes, going.inline_bytes + dropped, going.last),
     )?;
     Ok(Cleared::Done(Deleted { requests, events: going.events.unsigned_abs() }))
+}
+
+/// A session that was forked from one.
+fn fork_of(connection: &Connection, session: i64) -> Result<Option<String>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT s.id FROM request r JOIN session s ON s.forked_from = r.id WHERE r.session = ?1 ORDER BY s.n LIMIT 1",
+    )?;
+    Ok(statement.query_row((session,), |row| row.get(0)).optional()?)
 }
 
 /// What goes, as the running totals count it.

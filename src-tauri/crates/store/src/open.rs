@@ -7,10 +7,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::OpenError;
 use crate::migrate;
@@ -19,6 +19,8 @@ use crate::migrate;
 pub(crate) const APPLICATION_ID: u32 = 0x4647_4C53;
 /// How long to wait for another process's transaction.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How often is tried what SQLite does not wait for itself.
+const PAUSE: Duration = Duration::from_millis(5);
 /// The write-ahead log is folded back into the file at about this many pages of 4 KiB.
 const CHECKPOINT_PAGES: u32 = 4_000;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -193,12 +195,26 @@ fn make_folder(path: &Path) -> Result<(), OpenError> {
     }
 }
 
+/// Puts the file in WAL mode. SQLite does not wait for others there, who may be making the same database
+/// at this moment, so the waiting is done here.
+fn use_log(connection: &Connection) -> rusqlite::Result<()> {
+    let asked = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && asked.elapsed() < PATIENCE => {
+                std::thread::sleep(PAUSE);
+            }
+            result => return result,
+        }
+    }
+}
+
 fn configure(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
     let synchronous = match options.durability {
         Durability::Process => "NORMAL",
         Durability::Power => "FULL",
     };
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    use_log(connection)?;
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "cache_size", -32_000)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;

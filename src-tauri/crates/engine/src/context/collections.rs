@@ -207,6 +207,7 @@ impl Context {
 
     /// The keys of a collection in the order of their creation, with when each was used last.
     fn keys(&self, resource: &Rc<Resource>) -> Result<Vec<(String, u64)>, FlowError> {
+        self.look();
         let state = self.see(&self.index(resource)?)?.1;
         let keys = state.get(record::KEYS).and_then(|keys| keys.as_object());
         Ok(keys.into_iter().flatten().map(|(key, used)| (key.clone(), used.as_u64().unwrap_or(0))).collect())

@@ -71,9 +71,9 @@ impl Context {
         let ordinal = self.ordinal("sleep");
         match &self.run.tape {
             Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, "sleep", ordinal) {
-                Ok(taped) => tape.turn(&taped).await,
+                Some(taped) => tape.turn(&taped).await,
                 // One that outlived its block was not recorded.
-                Err(_) => std::future::pending().await,
+                None => std::future::pending().await,
             },
             None => self.run.effects.sleep(ms).await,
         }
@@ -124,9 +124,15 @@ impl Context {
     /// something else than the recorded one is not on it.
     pub(crate) async fn taped(&self, effect: &str, ordinal: u32, request: &Value) -> Result<Taped, FlowError> {
         let Some(tape) = self.run.tape.clone() else { return Err(FlowError::plain("no replay")) };
-        let taped = tape.effect(&self.frame.path, self.frame.attempt, effect, ordinal);
-        let taped = taped.and_then(|taped| tape.same(&self.frame.path, effect, taped, request));
-        let taped = taped.inspect_err(|_| self.diverge())?;
+        let (path, attempt) = (&self.frame.path, self.frame.attempt);
+        let Some(taped) = tape.effect(path, attempt, effect, ordinal) else {
+            if tape.miss(path, attempt, effect, ordinal) {
+                self.diverge();
+                return Err(FlowError::aborted());
+            }
+            return std::future::pending().await;
+        };
+        let taped = tape.same(path, effect, taped, request).inspect_err(|_| self.diverge())?;
         tape.turn(&taped).await;
         Ok(taped)
     }
@@ -136,9 +142,11 @@ impl Context {
         let ordinal = self.ordinal(effect);
         let result = match &self.run.tape {
             Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, effect, ordinal) {
-                Ok(taped) => return taped.result,
-                Err(_) => {
-                    self.diverge();
+                Some(taped) => return taped.result,
+                None => {
+                    if tape.miss(&self.frame.path, self.frame.attempt, effect, ordinal) {
+                        self.diverge();
+                    }
                     ask()
                 }
             },

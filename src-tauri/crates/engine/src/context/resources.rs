@@ -220,6 +220,7 @@ impl Context {
 
     /// The record as this block sees it, from its first look on.
     pub(super) fn see(&self, at: &Instance) -> Result<(u64, Arc<State>), FlowError> {
+        self.look();
         if let Some(seen) = self.frame.transaction.read(&at.record) {
             return Ok(seen);
         }

@@ -48,6 +48,7 @@ impl Context {
 
     /// The items of this request so far, as `ctx.response.getItems` and conditions on them get them.
     pub fn request_items(&self) -> Vec<Value> {
+        self.look();
         let own = self.run.recorder.items();
         items(&self.run.request, Events::new(&own), true).iter().map(seen).collect()
     }
@@ -65,6 +66,7 @@ impl Context {
 
     /// The items of each earlier request that the session keeps in sight, and those of this one so far.
     fn turns(&self) -> Result<(Vec<Vec<Item>>, Vec<Item>), FlowError> {
+        self.look();
         let run = &self.run;
         let earlier = run
             .log
@@ -110,6 +112,7 @@ impl Context {
 
     /// What was said of the session so far: in its other requests, then in this one.
     fn notes(&self, kind: NoteKind) -> Result<Vec<Value>, FlowError> {
+        self.look();
         let notes = self.run.log.notes(&self.run.asked.session, &self.run.request, kind);
         let mut notes = notes.map_err(|error| FlowError::storage(error.to_string()))?;
         notes.extend(self.run.notes.borrow().iter().filter(|note| note.kind == kind).map(|note| note.value.clone()));

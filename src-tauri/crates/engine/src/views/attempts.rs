@@ -24,6 +24,8 @@ enum End {
 pub struct Attempts {
     ends: HashMap<(Arc<str>, u32), End>,
     began: HashMap<(Arc<str>, u32), Seq>,
+    /// The newest attempt of every path.
+    newest: HashMap<Arc<str>, u32>,
     kept: HashSet<Seq>,
     again: HashSet<Seq>,
     /// The attempts that count, by path, in order; a replay makes them one after another.
@@ -38,6 +40,7 @@ impl Attempts {
         let mut all = Attempts {
             ends: HashMap::new(),
             began: HashMap::new(),
+            newest: HashMap::new(),
             kept: HashSet::new(),
             again: HashSet::new(),
             order: HashMap::new(),
@@ -56,6 +59,7 @@ impl Attempts {
             match &event.kind {
                 EventKind::BlockStarted { .. } => {
                     all.began.insert(key.clone(), event.seq);
+                    all.newest.insert(path.clone(), event.attempt);
                     all.ends.insert(key, End::Cut);
                 }
                 EventKind::BlockFinished { memoized: true, .. } => drop(all.ends.insert(key, End::Memoized)),
@@ -90,13 +94,9 @@ impl Attempts {
 
     /// A failure that a resume ran again is behind the request, even if the new attempt was cut off.
     fn withdraw(&mut self, failed: &HashSet<(Arc<str>, u32)>) {
-        let cut = self.ends.iter().filter(|(_, end)| **end == End::Cut);
-        let mut newest: HashMap<Arc<str>, u32> = HashMap::new();
-        for ((path, attempt), _) in cut {
-            let known = newest.entry(path.clone()).or_default();
-            *known = (*known).max(*attempt);
-        }
-        for (path, newest) in newest {
+        let cut = self.newest.iter().filter(|(path, attempt)| self.is_unfinished(path, **attempt));
+        let cut: Vec<_> = cut.map(|(path, attempt)| (path.clone(), *attempt)).collect();
+        for (path, newest) in cut {
             let order = self.order.entry(path.clone()).or_default();
             while let Some(last) = order.pop_if(|last| *last < newest && failed.contains(&(path.clone(), *last))) {
                 self.ends.insert((path.clone(), last), End::Cut);
@@ -114,6 +114,8 @@ impl Attempts {
                 (EventKind::BlockStarted { .. }, Some(End::Itself)) if cut.contains(path) && !chains.contains(path) => {
                     self.again_from_top.insert(event.seq);
                 }
+                // Nor is one whose functions had returned: they are not called again either.
+                (EventKind::FunctionReturned { memoized: false, .. }, _) => drop(chains.insert(path)),
                 (EventKind::BlockFinished { .. }, Some(End::Itself)) => {
                     chains.extend(
                         std::iter::successors(path.rsplit_once('/'), |(around, _)| around.rsplit_once('/'))
@@ -149,6 +151,23 @@ impl Attempts {
             }
             _ => None,
         }
+    }
+
+    /// The newest attempts of paths that had not come to their end, each as the number it would have.
+    pub fn unfinished(&self) -> impl Iterator<Item = (Arc<str>, usize)> {
+        let newest = self.newest.iter().filter(|(path, attempt)| self.is_unfinished(path, **attempt));
+        newest.map(|(path, _)| (path.clone(), self.order.get(path).map_or(0, Vec::len)))
+    }
+
+    fn is_unfinished(&self, path: &Arc<str>, attempt: u32) -> bool {
+        self.newest.get(path) == Some(&attempt) && self.ends.get(&(path.clone(), attempt)) == Some(&End::Cut)
+    }
+
+    /// As [`place`](Self::place), and with it what an attempt did that had not come to its end.
+    pub fn place_to_end(&self, event: &Event) -> Option<usize> {
+        let unfinished = event.path.as_ref().filter(|path| self.is_unfinished(path, event.attempt));
+        let of_unfinished = unfinished.map(|path| self.order.get(path).map_or(0, Vec::len));
+        self.place(event).or(of_unfinished)
     }
 
     /// Whether an event's attempt was cut off, and its functions are taken from the log by the next.

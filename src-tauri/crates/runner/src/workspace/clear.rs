@@ -26,6 +26,10 @@ fn done<T>(cleared: Cleared<T>, session: &str, refusal: &str) -> Result<T, Fault
     match cleared {
         Cleared::Done(done) => Ok(done),
         Cleared::Unknown => Err(Fault::not_found(format!("unknown session \"{session}\""))),
+        Cleared::Needed(fork) => Err(Fault::refused(format!(
+            "{refusal}: session \"{fork}\" was forked from it, and what came before the fork is read from here; delete \
+             that one first"
+        ))),
         Cleared::Busy(request) => Err(Fault::refused(format!(
             "{refusal} while its request \"{request}\" runs or waits for its turn; wait for its end, or abort it"
         ))),

@@ -4,11 +4,12 @@
 //! over there as it is here. What is exported for an audience holds that audience's items and nothing
 //! that they were made from, so it cannot be imported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind};
+use engine::scope::ScopeKey;
 use serde_json::json;
 use store::{EventQuery, ImportError, Piece, RequestQuery};
 
@@ -129,15 +130,24 @@ impl Workspace {
                 label.view
             )));
         }
-        let pieces: Vec<Piece> = lines.into_iter().filter_map(piece).collect();
+        let mut pieces: Vec<Piece> = lines.into_iter().filter_map(piece).collect();
         let brought = Brought::of(&pieces);
+        let here = self.known(&brought)?;
         let result = Imported {
-            imported: !self.has(&brought)?,
+            imported: here.len() < brought.requests.len(),
             sessions: brought.sessions.clone(),
             requests: brought.requests.keys().map(ToString::to_string).collect(),
             events: brought.requests.values().map(|events| events.len() as u64).sum(),
         };
         if result.imported {
+            // A fork's origin may have come before, by a file of its own.
+            if !here.is_empty() {
+                let needed = scopes_of(&pieces, &here);
+                pieces.retain(|piece| match piece {
+                    Piece::Event { request, .. } => !here.contains(request),
+                    Piece::Record { scope, .. } => needed.contains(scope),
+                });
+            }
             self.store.import(pieces).map_err(|error| match error {
                 ImportError::Store(error) => Fault::internal(error),
                 exists @ ImportError::Exists { .. } => {
@@ -151,8 +161,9 @@ impl Workspace {
         Ok(result)
     }
 
-    /// Whether everything that a file brings is here already, event by event.
-    fn has(&self, brought: &Brought) -> Result<bool, Fault> {
+    /// The requests of a file that are here already, event by event.
+    fn known(&self, brought: &Brought) -> Result<HashSet<Arc<str>>, Fault> {
+        let mut here = HashSet::new();
         for (request, events) in &brought.requests {
             let mut known = self.store.events(request, &EventQuery::default()).map_err(Fault::internal)?;
             if let Some(EventKind::RequestStarted { forked_from: Some(from), .. }) =
@@ -160,12 +171,28 @@ impl Workspace {
             {
                 known.retain(|event| event.seq == 1 || event.seq > from.seq);
             }
-            if known != *events {
-                return Ok(false);
+            if known == *events {
+                here.insert(request.clone());
             }
         }
-        Ok(true)
+        Ok(here)
     }
+}
+
+/// The records that requests other than these saw or wrote.
+fn scopes_of(pieces: &[Piece], without: &HashSet<Arc<str>>) -> HashSet<ScopeKey> {
+    let mut scopes = HashSet::new();
+    for piece in pieces {
+        let Piece::Event { request, event } = piece else { continue };
+        if without.contains(request) {
+            continue;
+        }
+        scopes.extend(event.kind.commits().iter().map(|commit| commit.scope.clone()));
+        if let EventKind::BlockStarted { versions, .. } | EventKind::RecordsSeen { versions } = &event.kind {
+            scopes.extend(versions.iter().map(|(scope, _)| scope.clone()));
+        }
+    }
+    scopes
 }
 
 /// What a file brings.

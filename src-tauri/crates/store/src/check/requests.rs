@@ -293,7 +293,9 @@ impl Walk<'_> {
                     ),
                 }
             }
-            if commit.version != commit.from + changed {
+            // A fork's records begin as copies, at the version of what they are copies of.
+            let is_copy = commit.from == 0 && changed == 0 && path.is_none();
+            if commit.version != commit.from + changed && !is_copy {
                 let (from, version) = (commit.from, commit.version);
                 let what =
                     format!("it takes {} from version {from} to {version} by {changed} operations", commit.scope);
