@@ -1,5 +1,6 @@
 # make run    opens the window on the example flows
 # make test   runs every test
+# make bench  measures the release build, in one table
 # make dist   makes a package and an archive to hand out, in target/dist
 #
 # Each target installs what it lacks and says so; needed beforehand are Rust 1.95 (rustup) and Node.js 20.
@@ -8,7 +9,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test dist setup clean check-ui check-flows test-ui test-rust app
+.PHONY: help run test bench dist setup clean check-ui check-flows test-ui test-rust app
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 STAMPS := $(TARGET)/stamps
@@ -85,6 +86,12 @@ test-rust: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist
 	cargo build --workspace --all-targets
 	@echo "Testing the crates, the command line and the window"
 	env -u DISPLAY -u WAYLAND_DISPLAY cargo test --workspace
+
+# Whole processes and parts of them, held against a bare commit or a target; BENCH="steps --json file" for a part.
+bench: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html
+	@echo "Compiling for release"
+	cargo build --release --workspace --bins --examples
+	env -u DISPLAY -u WAYLAND_DISPLAY cargo bench --quiet --workspace --bench table -- $(BENCH)
 
 clean:
 	cargo clean
