@@ -21,8 +21,10 @@ use std::path::PathBuf;
 use table::figure::{Table, as_json, print};
 use table::{reading, resuming, size, starting, steps};
 
-/// A part of the table, by the name it is asked for.
-const SECTIONS: [(&str, fn(&mut Table)); 5] = [
+/// A part of the table: the name it is asked for, and what adds its lines.
+type Section = (&'static str, fn(&mut Table));
+
+const SECTIONS: [Section; 5] = [
     ("steps", steps::measure),
     ("size", size::measure),
     ("resuming", resuming::measure),
