@@ -389,6 +389,9 @@ fn a_damaged_or_unwritable_database_is_named_and_left_alone() {
     assert!([".flowglass", "--data"].iter().all(|word| answer.stderr.contains(word)), "{answer}");
 
     let nowhere = Place::new().ask("requests --data /proc/flowglass.db");
+    assert_eq!(nowhere.code, Some(6), "a command that reads makes no database\n{nowhere}");
+    let flow = place.dir().join("flows").display().to_string();
+    let nowhere = Place::new().ask(&format!("run any quick --user ada --dir {flow} --data /proc/flowglass.db"));
     assert_eq!(nowhere.code, Some(1), "{nowhere}");
     assert!(["/proc/flowglass.db", "--data"].iter().all(|word| nowhere.stderr.contains(word)), "{nowhere}");
 }
