@@ -1,13 +1,14 @@
 // `ctx`: what an author's function can reach. Thin: every member asks the engine.
 
 import { offered } from './capabilities';
-import { checkEntry, checkJournalQuery, checkMetadata, nameOf } from './ctx-arguments';
+import { nameOf } from './ctx-arguments';
 import { costEstimate } from './describe';
 import { emitters } from './emit';
 import { decodeError, reviveError } from './thrown';
 import { ask, native } from './host';
 import { runOnce } from './once';
 import { resourcesFor } from './resource-handles';
+import { sessionMembers } from './session-members';
 import { forgetViews, handle } from './state';
 import { toJson } from './values';
 import { suspend } from './suspend';
@@ -62,42 +63,6 @@ function targetHandle(token: number, found: Found): object {
   return { ...facts, state: {}, ...Object.fromEntries(OPERATIONS.map((operation) => [operation, refuse])) };
 }
 
-function sessionExtras(token: number, info: () => Info): object {
-  const items = (view: string, query: unknown) => JSON.parse(native.sync('items', token, JSON.stringify([view, query ?? {}])) ?? '[]') as unknown[];
-  // A plain list: seed 003 reads it without `await`, and awaiting it works too.
-  const history = (query?: unknown) => items('history', query);
-  return {
-    get identity() {
-      const { session, user, project } = info();
-      return { type: 'session', id: session, userId: user, projectId: project, orgId: project };
-    },
-    items: {
-      all: (query?: unknown) => items('all', query),
-      client: (query?: unknown) => items('client', query),
-      history,
-      llm: history,
-      selectForContext: (query?: unknown) => items('all', query),
-    },
-    appendJournal: async (entry: Json): Promise<unknown> => {
-      checkEntry(entry);
-      const { text, source, tags, metadata } = entry;
-      const json = toJson({ text, source, tags, metadata }, 'ctx.session.appendJournal') as string;
-      return JSON.parse(native.sync('journal.append', token, json) as string) as unknown;
-    },
-    getJournal: async (query: Json = {}): Promise<unknown> => {
-      checkJournalQuery(query);
-      return JSON.parse(native.sync('journal.read', token, JSON.stringify(query)) ?? '[]') as unknown;
-    },
-    get metadata() {
-      return JSON.parse(native.sync('metadata.read', token, '') as string) as Json;
-    },
-    setMetadata: async (metadata: Json): Promise<void> => {
-      checkMetadata(metadata);
-      native.sync('metadata', token, toJson(metadata, 'ctx.session.setMetadata') as string);
-    },
-  };
-}
-
 /** What the request's models used; without a budget there is always more. */
 function requestExtras(token: number, identity: object): object {
   const usage = () => JSON.parse(native.sync('usage', token, '') as string) as Json & { remaining: number | null };
@@ -150,83 +115,125 @@ export function contextFor(token: number): object {
   return ctx;
 }
 
-function makeContext(token: number): object {
-  let known: Info | undefined;
-  const info = (): Info => (known ??= JSON.parse(native.sync('info', token, '') as string) as Info);
-  const identity = (type: string, id: (i: Info) => string | undefined) => ({
-    get identity() {
-      const facts = info();
-      return { type, id: id(facts), userId: facts.user, projectId: facts.project, orgId: facts.project };
-    },
-  });
-  const withResources = (scope: string, extra: object) =>
-    Object.defineProperty(extra, 'resources', { enumerable: true, get: () => resourcesFor(token, scope) });
-  const project = () =>
-    info().project === undefined
-      ? undefined
-      : handle(token, 'project', 'ctx.project', withResources('project', identity('project', (i) => i.project)));
-  const shared = (target: string, label: string, extra: object = {}) =>
-    info().has.includes(target) ? handle(token, target, label, extra) : undefined;
-  const emit = emitters(token);
-  const named = (method: string, block: unknown) => JSON.stringify(nameOf(method, block));
-  const getTarget = (name: unknown) => {
-    const answer = native.sync('target', token, named('getTarget', name));
-    if (answer === undefined) return undefined;
-    const found = JSON.parse(answer) as Found & { error?: never };
-    if (found.error) throw reviveError(found.error);
-    return targetHandle(token, found);
-  };
-  const lazy: Record<string, () => unknown> = {
-    request: () => handle(token, 'request', 'ctx.request', requestExtras(token, identity('request', (i) => i.requestId))),
-    session: () => handle(token, 'session', 'ctx.session', withResources('session', sessionExtras(token, info))),
-    user: () => handle(token, 'user', 'ctx.user', withResources('user', identity('user', (i) => i.user))),
-    project,
-    org: project,
-    sequencer: () => shared('sequencer', 'ctx.sequencer', info().sequencer),
-    self: () => shared('self', 'ctx.self', info().self),
-    parent: () => (info().parent ? (shared('parent', 'ctx.parent', info().parent) ?? info().parent) : undefined),
-    resources: () => resourcesFor(token),
-    response: () => responseOf(token),
-    cap: () => offered(info().uses, () => contextFor(token)),
-    emit: () => emit,
-    emitMessage: () => emit.message,
-    emitComponent: () => emit.component,
-    emitStatus: () => emit.status,
-    targets: () => new Proxy({}, { get: (_target, name) => (typeof name === 'string' ? getTarget(name) : undefined) }),
-    getTarget: () => getTarget,
-    getBlockOutput: () => (block: unknown) => {
-      const answer = native.sync('blockOutput', token, named('getBlockOutput', block));
-      return answer === undefined ? undefined : (JSON.parse(answer) as unknown);
-    },
-    getBlockResult: () => (block: unknown) => {
-      const result = JSON.parse(native.sync('blockResult', token, named('getBlockResult', block)) as string) as { error?: never };
-      return result.error ? { ...result, error: reviveError(result.error) } : result;
-    },
-    wasRescued: () => (block: unknown) => native.sync('wasRescued', token, named('wasRescued', block)) === 'true',
-    resolveModel: () => Object.assign((modelId: string) => resolvedModel(token, modelId), { resolveId: (modelId: string) => modelId }),
-    runOnce: () => (key: unknown, fn: unknown) => runOnce(token, key, fn),
-    suspend: () => (options: unknown) => suspend(token, options),
-    signal: () => requestSignal,
-    attempt: () => info().attempt,
-    idempotencyKey: () => `${info().requestId}:${info().path}`,
-    requestRuntime: () => runtimeOf(info()),
-    // Settings belong to a host, and this one has none to give.
-    settings: () => Object.freeze({}),
-    // Every event is one already: a resume finds what any block that ended left.
-    saveCheckpoint: () => () => Promise.resolve(),
-  };
-  const ctx = {};
-  const made = new Map<string, unknown>();
-  for (const [name, make] of Object.entries(lazy)) {
-    Object.defineProperty(ctx, name, {
-      enumerable: true,
-      get() {
-        if (!made.has(name)) made.set(name, make());
-        return made.get(name);
-      },
-    });
+/** One call's context: whose it is, and what of it was looked at so far. */
+class Call {
+  #info: Info | undefined;
+  readonly made = new Map<string, unknown>();
+
+  constructor(readonly token: number) {}
+
+  get info(): Info {
+    return (this.#info ??= JSON.parse(native.sync('info', this.token, '') as string) as Info);
   }
-  return ctx;
+
+  sync(op: string, payload: string): string | undefined {
+    return native.sync(op, this.token, payload);
+  }
 }
+
+function identity(call: Call, type: string, id: (info: Info) => string | undefined): object {
+  return {
+    get identity() {
+      const { info } = call;
+      return { type, id: id(info), userId: info.user, projectId: info.project, orgId: info.project };
+    },
+  };
+}
+
+const withResources = (call: Call, scope: string, extra: object) =>
+  Object.defineProperty(extra, 'resources', { enumerable: true, get: () => resourcesFor(call.token, scope) });
+
+const shared = (call: Call, target: string, extra: object = {}) =>
+  call.info.has.includes(target) ? handle(call.token, target, `ctx.${target}`, extra) : undefined;
+
+function project(call: Call): unknown {
+  if (call.info.project === undefined) return undefined;
+  return handle(call.token, 'project', 'ctx.project', withResources(call, 'project', identity(call, 'project', (info) => info.project)));
+}
+
+const named = (method: string, block: unknown) => JSON.stringify(nameOf(method, block));
+
+function target(call: Call, name: unknown): unknown {
+  const answer = call.sync('target', named('getTarget', name));
+  if (answer === undefined) return undefined;
+  const found = JSON.parse(answer) as Found & { error?: never };
+  if (found.error) throw reviveError(found.error);
+  return targetHandle(call.token, found);
+}
+
+/** Every member of `ctx`, made when it is first looked at: most calls look at one or two. */
+const MEMBERS = new Map<string, (call: Call) => unknown>(Object.entries({
+  request: (call) => handle(call.token, 'request', 'ctx.request', requestExtras(call.token, identity(call, 'request', (info) => info.requestId))),
+  session: (call) => handle(call.token, 'session', 'ctx.session', withResources(call, 'session', sessionMembers(call.token, () => call.info))),
+  user: (call) => handle(call.token, 'user', 'ctx.user', withResources(call, 'user', identity(call, 'user', (info) => info.user))),
+  project,
+  org: project,
+  sequencer: (call) => shared(call, 'sequencer', call.info.sequencer),
+  self: (call) => shared(call, 'self', call.info.self),
+  parent: (call) => (call.info.parent ? (shared(call, 'parent', call.info.parent) ?? call.info.parent) : undefined),
+  resources: (call) => resourcesFor(call.token),
+  response: (call) => responseOf(call.token),
+  cap: (call) => offered(call.info.uses, () => contextFor(call.token)),
+  emit: (call) => emitters(call.token),
+  emitMessage: (call) => (read(call, 'emit') as ReturnType<typeof emitters>).message,
+  emitComponent: (call) => (read(call, 'emit') as ReturnType<typeof emitters>).component,
+  emitStatus: (call) => (read(call, 'emit') as ReturnType<typeof emitters>).status,
+  targets: (call) => new Proxy({}, { get: (_target, name) => (typeof name === 'string' ? target(call, name) : undefined) }),
+  getTarget: (call) => (name: unknown) => target(call, name),
+  getBlockOutput: (call) => (block: unknown) => {
+    const answer = call.sync('blockOutput', named('getBlockOutput', block));
+    return answer === undefined ? undefined : (JSON.parse(answer) as unknown);
+  },
+  getBlockResult: (call) => (block: unknown) => {
+    const result = JSON.parse(call.sync('blockResult', named('getBlockResult', block)) as string) as { error?: never };
+    return result.error ? { ...result, error: reviveError(result.error) } : result;
+  },
+  wasRescued: (call) => (block: unknown) => call.sync('wasRescued', named('wasRescued', block)) === 'true',
+  resolveModel: (call) => Object.assign((modelId: string) => resolvedModel(call.token, modelId), { resolveId: (modelId: string) => modelId }),
+  runOnce: (call) => (key: unknown, fn: unknown) => runOnce(call.token, key, fn),
+  suspend: (call) => (options: unknown) => suspend(call.token, options),
+  signal: () => requestSignal,
+  attempt: (call) => call.info.attempt,
+  idempotencyKey: (call) => `${call.info.requestId}:${call.info.path}`,
+  requestRuntime: (call) => runtimeOf(call.info),
+  // Settings belong to a host, and this one has none to give.
+  settings: () => Object.freeze({}),
+  // Every event is one already: a resume finds what any block that ended left.
+  saveCheckpoint: () => () => Promise.resolve(),
+} satisfies Record<string, (call: Call) => unknown>));
+
+function read(call: Call, name: string): unknown {
+  const { made } = call;
+  if (made.has(name)) return made.get(name);
+  const make = MEMBERS.get(name);
+  if (!make) return (Object.prototype as Json)[name];
+  const member = make(call);
+  made.set(name, member);
+  return member;
+}
+
+/**
+ * A context is made for every call of an author's function, so it costs next to nothing until it is looked
+ * at. It spreads, lists and takes additions as an object with the members would.
+ */
+const CONTEXT: ProxyHandler<Call> = {
+  get: (call, name) => (typeof name === 'string' ? read(call, name) : undefined),
+  has: (call, name) => typeof name === 'string' && (MEMBERS.has(name) || call.made.has(name) || name in Object.prototype),
+  set(call, name, value) {
+    if (typeof name !== 'string' || MEMBERS.has(name)) return false;
+    call.made.set(name, value);
+    return true;
+  },
+  deleteProperty: (call, name) => typeof name === 'string' && !MEMBERS.has(name) && (call.made.delete(name) || true),
+  defineProperty: () => false,
+  ownKeys: (call) => [...new Set([...MEMBERS.keys(), ...call.made.keys()])],
+  getOwnPropertyDescriptor(call, name) {
+    if (typeof name !== 'string' || !(MEMBERS.has(name) || call.made.has(name))) return undefined;
+    return { enumerable: true, configurable: true, get: () => read(call, name) };
+  },
+  getPrototypeOf: () => Object.prototype,
+};
+
+const makeContext = (token: number): object => new Proxy(new Call(token), CONTEXT);
 
 export { decodeError };

@@ -43,13 +43,20 @@ export function runAs<T>(token: number, body: () => T): T {
   }
 }
 
-type Settle = { resolve(payload: string): void; reject(error: unknown): void };
+/** On a promise: the token of the code that made it, where that is known. */
+const owner = Symbol('owner');
+
+/** `asked` is where an author's code asked: a refusal that comes later, and from elsewhere, points there. */
+type Settle = { resolve(payload: string): void; reject(error: unknown): void; asked?: Error };
 const waiting = new Map<number, Settle>();
 let nextCall = 1;
 
 /** JSON that every reader takes: half of a surrogate pair, which JSON only escapes, is replaced. */
 export function wire(value: unknown): string {
-  const text = JSON.stringify(value);
+  return sound(JSON.stringify(value));
+}
+
+function sound(text: string): string {
   return text === undefined || !text.includes('\\ud') ? text : wellFormed(text);
 }
 
@@ -74,12 +81,27 @@ export function ask(
   });
 }
 
+/** Asks for a change of state, as JSON. A refusal points to the line that asked. */
+export function askChange<T>(token: number, json: string, read: (payload: string) => T): Promise<T> {
+  const id = nextCall++;
+  const asked = new Error();
+  const made = new Promise<T>((resolve, reject) => {
+    waiting.set(id, { resolve: (payload) => resolve(read(payload)), reject, asked });
+    native.start(id, 'apply', token, sound(json));
+  });
+  (made as { [owner]?: number })[owner] = token;
+  return made;
+}
+
 /** Called by Rust when such a question is answered. */
 export function answer(id: number, ok: boolean, payload: string, toError: (json: string) => unknown): void {
   const settle = waiting.get(id);
   waiting.delete(id);
-  if (ok) settle?.resolve(payload);
-  else settle?.reject(toError(payload));
+  if (!settle) return;
+  if (ok) return settle.resolve(payload);
+  const error = toError(payload);
+  if (settle.asked && error instanceof Error) error.stack ||= settle.asked.stack ?? '';
+  settle.reject(error);
 }
 
 const nativeThen = Promise.prototype.then;
@@ -90,8 +112,6 @@ function carrying(callback: unknown, token: number): unknown {
   return (value: unknown) => runAs(token, () => (callback as (v: unknown) => unknown)(value));
 }
 
-/** On a promise that `then` made: the token of the code that called it. */
-const owner = Symbol('owner');
 
 /** Whose a promise is: its maker's by `then`, else that of the code that runs now. */
 export function ownerOf(promise: object): number {

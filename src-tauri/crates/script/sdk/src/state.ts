@@ -6,7 +6,7 @@
 import { describeValue } from './arguments';
 import { needName } from './ctx-arguments';
 import { functionId } from './tables';
-import { ask, native } from './host';
+import { askChange, native } from './host';
 import { toJson } from './values';
 
 type Json = Record<string, unknown>;
@@ -43,15 +43,12 @@ function readOnly(value: object, label: string): object {
   return wrap(value);
 }
 
-/** Asks for a change. A refusal points to the line that asked. */
+/** Asks for a change of a resource. */
 export function change(token: number, target: string, operation: Json): Promise<string> {
-  // The engine's refusal comes later and from elsewhere; the author looks for the line that asked.
-  const asked = new Error();
-  return ask(token, 'apply', { target, ...operation }).catch((error: Error) => {
-    error.stack ||= asked.stack ?? '';
-    throw error;
-  });
+  return askChange(token, JSON.stringify({ target, ...operation }), (answer) => answer);
 }
+
+const isChanged = (answer: string) => answer === 'true';
 
 /** One scope's state and its seven operations (core-semantics §4.1). */
 export class StateHandle {
@@ -76,68 +73,77 @@ export class StateHandle {
     return view;
   }
 
-  #apply(operation: Json): Promise<boolean> {
-    return change(this.#token, this.#target, operation).then((answer) => answer === 'true');
+  /** `fields` makes the rest of the operation's JSON; what is wrong with its arguments rejects. */
+  #apply(op: string, fields: () => string): Promise<boolean> {
+    try {
+      return askChange(this.#token, `{"target":${JSON.stringify(this.#target)},"op":"${op}",${fields()}}`, isChanged);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
-  #plain(operation: string, value: unknown): unknown {
-    const json = toJson(value, `${this.#label}.${operation}`);
-    return json === undefined ? undefined : (JSON.parse(json) as unknown);
+  #json(operation: string, value: unknown): string {
+    return toJson(value, `${this.#label}.${operation}`) ?? 'null';
   }
 
-  #fields(operation: string, value: unknown): Json {
+  #fields(operation: string, value: unknown): string {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw new TypeError(`${this.#label}.${operation} needs an object, got ${describeValue(value)}`);
     }
-    return this.#plain(operation, value) as Json;
+    return this.#json(operation, value);
   }
 
   #name(operation: string, field: unknown): string {
-    return needName(field, `${this.#label}.${operation}`, 'field');
+    return JSON.stringify(needName(field, `${this.#label}.${operation}`, 'field'));
   }
 
   #key(operation: string, key: unknown): string {
-    return needName(key, `${this.#label}.${operation}`, 'key');
+    return JSON.stringify(needName(key, `${this.#label}.${operation}`, 'key'));
   }
 
-  async patchState(first: unknown, updater?: unknown): Promise<boolean> {
+  patchState(first: unknown, updater?: unknown): Promise<boolean> {
     if (typeof first === 'string') {
-      if (typeof updater !== 'function') return false;
-      return this.#apply({ op: 'update', field: first, updater: functionId(updater) });
+      if (typeof updater !== 'function') return Promise.resolve(false);
+      return this.#apply('update', () => `"field":${JSON.stringify(first)},"updater":${functionId(updater)}`);
     }
-    return this.#apply({ op: 'patch', fields: this.#fields('patchState', first) });
+    return this.#apply('patch', () => `"fields":${this.#fields('patchState', first)}`);
   }
 
-  async setState(next: unknown): Promise<boolean> {
-    return this.#apply({ op: 'set', state: this.#fields('setState', next) });
+  setState(next: unknown): Promise<boolean> {
+    return this.#apply('set', () => `"state":${this.#fields('setState', next)}`);
   }
 
-  async incState(by: unknown): Promise<boolean> {
-    const fields = this.#fields('incState', by);
-    for (const [field, amount] of Object.entries(fields)) {
-      if (typeof amount !== 'number') throw new TypeError(`${this.#label}.incState: "${field}" needs a number, got ${describeValue(amount)}`);
-    }
-    return this.#apply({ op: 'increment', by: fields });
+  incState(by: unknown): Promise<boolean> {
+    return this.#apply('increment', () => {
+      const fields = this.#fields('incState', by);
+      for (const [field, amount] of Object.entries(JSON.parse(fields) as Json)) {
+        if (typeof amount !== 'number') throw new TypeError(`${this.#label}.incState: "${field}" needs a number, got ${describeValue(amount)}`);
+      }
+      return `"by":${fields}`;
+    });
   }
 
-  async pushState(field: string, value: unknown): Promise<boolean> {
-    return this.#apply({ op: 'push', field: this.#name('pushState', field), value: this.#plain('pushState', value) ?? null });
+  pushState(field: string, value: unknown): Promise<boolean> {
+    return this.#apply('push', () => `"field":${this.#name('pushState', field)},"value":${this.#json('pushState', value)}`);
   }
 
-  async setStateRecord(field: string, key: string, value: unknown): Promise<boolean> {
-    const plain = this.#plain('setStateRecord', value) ?? null;
-    const name = this.#name('setStateRecord', field);
-    return this.#apply({ op: 'set_record', field: name, key: this.#key('setStateRecord', key), value: plain });
+  setStateRecord(field: string, key: string, value: unknown): Promise<boolean> {
+    return this.#apply('set_record', () => {
+      const json = this.#json('setStateRecord', value);
+      const name = this.#name('setStateRecord', field);
+      return `"field":${name},"key":${this.#key('setStateRecord', key)},"value":${json}`;
+    });
   }
 
-  async deleteStateRecord(field: string, key: string): Promise<boolean> {
-    const name = this.#name('deleteStateRecord', field);
-    return this.#apply({ op: 'delete_record', field: name, key: this.#key('deleteStateRecord', key) });
+  deleteStateRecord(field: string, key: string): Promise<boolean> {
+    return this.#apply('delete_record', () => `"field":${this.#name('deleteStateRecord', field)},"key":${this.#key('deleteStateRecord', key)}`);
   }
 
-  async atomicState(mutator: unknown): Promise<boolean> {
-    if (typeof mutator !== 'function') throw new TypeError(`${this.#label}.atomicState needs a function, got ${describeValue(mutator)}`);
-    return this.#apply({ op: 'atomic', mutator: functionId(mutator) });
+  atomicState(mutator: unknown): Promise<boolean> {
+    return this.#apply('atomic', () => {
+      if (typeof mutator !== 'function') throw new TypeError(`${this.#label}.atomicState needs a function, got ${describeValue(mutator)}`);
+      return `"mutator":${functionId(mutator)}`;
+    });
   }
 }
 
