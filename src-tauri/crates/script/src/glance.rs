@@ -2,6 +2,8 @@
 //!
 //! Nothing here waits; what takes time is `bridge`'s. Rules live in the engine.
 
+use std::rc::Rc;
+
 use engine::context::{Context as Cx, EmitOptions, Target};
 use engine::data::from_json;
 use engine::effects::ModelDelta;
@@ -119,6 +121,11 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
                 ),
             }
         }
+        "relative" => facts(&cx, payload),
+        "relative.input" => relative(&cx, payload).and_then(|(frame, _)| {
+            let input = frame.input.borrow();
+            input.as_value().map(Value::to_string)
+        }),
         "blockResult" => Some(cx.block_result(parsed()?.as_str().unwrap_or_default()).to_string()),
         "blockOutput" => cx.block_output(parsed()?.as_str().unwrap_or_default()).as_value().map(Value::to_string),
         "wasRescued" => Some(cx.was_rescued(parsed()?.as_str().unwrap_or_default()).to_string()),
@@ -159,11 +166,6 @@ fn at_load(op: &str) -> Result<Option<String>, String> {
 
 fn info(cx: &Cx) -> Value {
     let asked = &cx.run.asked;
-    let has: Vec<&str> = [("sequencer", Target::Sequencer), ("self", Target::Own), ("parent", Target::Parent)]
-        .into_iter()
-        .filter(|(_, target)| cx.is_there(target))
-        .map(|(name, _)| name)
-        .collect();
     // A block has what the blocks around it use; of two with one name the outer one is kept.
     let mut around: Vec<_> = cx.frame.chain().collect();
     around.reverse();
@@ -179,30 +181,34 @@ fn info(cx: &Cx) -> Value {
         "instance": format!("{}:{}", cx.run.request, cx.frame.instance),
         "block": &*cx.frame.block.name,
         "attempt": cx.frame.tries,
-        "has": has,
         "uses": uses,
     });
     if let Some(project) = &asked.project {
         info["project"] = (&**project).into();
     }
-    let facts = |frame: &engine::frame::Frame| {
-        json!({
-            "name": &*frame.block.name,
-            "kind": frame.block.kind().as_str(),
-            "instanceId": format!("{}:{}", cx.run.request, frame.instance),
-            "input": frame.input.borrow().to_json(),
-        })
-    };
-    if cx.frame.own.is_some() {
-        info["self"] = facts(&cx.frame);
-    }
-    if let Some(sequencer) = cx.sequencer() {
-        info["sequencer"] = facts(&sequencer);
-    }
-    if let Some(parent) = &cx.frame.parent {
-        info["parent"] = facts(parent);
-    }
     info
+}
+
+/// The block that `ctx.sequencer`, `ctx.self` or `ctx.parent` stands for, and whether it has a state.
+fn relative(cx: &Cx, name: &str) -> Option<(Rc<engine::frame::Frame>, bool)> {
+    let (frame, target) = match name {
+        "sequencer" => (cx.sequencer()?, Target::Sequencer),
+        "self" => (cx.frame.own.is_some().then(|| cx.frame.clone())?, Target::Own),
+        _ => (cx.frame.parent.clone()?, Target::Parent),
+    };
+    Some((frame, cx.is_there(&target)))
+}
+
+/// What is known of such a block; its input is asked for by itself, because it may be large.
+fn facts(cx: &Cx, name: &str) -> Option<String> {
+    let (frame, has_state) = relative(cx, name)?;
+    let facts = json!({
+        "name": &*frame.block.name,
+        "kind": frame.block.kind().as_str(),
+        "instanceId": format!("{}:{}", cx.run.request, frame.instance),
+        "hasState": has_state,
+    });
+    Some(facts.to_string())
 }
 
 fn emit(cx: &Cx, asked: Value) -> Result<(), String> {

@@ -86,6 +86,15 @@ impl Store {
         })
     }
 
+    /// A durable record as a block saw it that began with this event: at that version, though others may
+    /// have written between its look and its line in the log.
+    pub fn state_seen(&self, scope: &ScopeKey, request: &str, seq: Seq, version: u64) -> Result<Record, Error> {
+        self.read(|connection| match (states::find(connection, scope)?, states::instant(connection, request, seq)?) {
+            (Some(scope), Some(instant)) => states::seen(connection, scope, instant, version),
+            _ => Ok(Record::default()),
+        })
+    }
+
     /// Every operation that made a scope what it is, in the order they came into force; of one
     /// request alone if asked. Withdrawn attempts are included: their writes were seen.
     pub fn state_history(&self, scope: &ScopeKey, request: Option<&str>) -> Result<Vec<Step>, Error> {

@@ -50,6 +50,14 @@ pub(crate) fn at(connection: &Connection, scope: i64, instant: i64) -> Result<Re
     fold(connection, scope, since, instant, &withdrawals, record)
 }
 
+/// A durable scope's state at an instant, without what took it beyond a version.
+pub(crate) fn seen(connection: &Connection, scope: i64, instant: i64, version: u64) -> Result<Record, Error> {
+    let beyond: Option<i64> = connection
+        .prepare_cached("SELECT min(event) FROM change WHERE scope = ?1 AND event <= ?2 AND version > ?3")?
+        .query_row((scope, instant, version), |row| row.get(0))?;
+    at(connection, scope, beyond.map_or(instant, |event| event - 1))
+}
+
 /// Moves a durable record, known just after the event `since`, on to an instant.
 pub(crate) fn forward(
     connection: &Connection,

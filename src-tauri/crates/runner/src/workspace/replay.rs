@@ -53,6 +53,11 @@ impl Workspace {
         let (mut seen, mut waiting, mut ran) = (Seen::new(), Vec::new(), HashSet::new());
         let from = self.request(request)?.forked_from;
         let own = edited_input(events).unwrap_or(0);
+        let at = |scope: &ScopeKey, seq, version| -> Result<_, Fault> {
+            let (origin, its, seq) = self.original(request, scope.clone(), seq)?;
+            let record = self.store.state_seen(&its, &origin, seq, version).map_err(Fault::internal)?;
+            Ok((scope.clone(), record))
+        };
         for event in events.iter().filter(|event| event.seq > own) {
             for commit in event.kind.commits() {
                 match &from {
@@ -62,7 +67,14 @@ impl Workspace {
                     }
                     // What a fork began with was there before it went on.
                     Some(_) if event.path.is_none() => drop(versions.remove(&commit.scope)),
-                    _ => drop(versions.insert(commit.scope.clone(), commit.version)),
+                    _ => {
+                        let known = versions.insert(commit.scope.clone(), commit.version);
+                        // Its write was refused and put on top of what another had written meanwhile: what
+                        // the other wrote is there from this write on, without any look of ours at it.
+                        if known.or(from.is_none().then_some(0)).is_some_and(|known| known < commit.from) {
+                            waiting.push(at(&commit.scope, event.seq, commit.version)?);
+                        }
+                    }
                 }
             }
             let (
@@ -84,7 +96,7 @@ impl Workspace {
                     continue;
                 }
                 versions.insert(scope.clone(), *version);
-                waiting.push((scope.clone(), self.record_at(scope, request, event.seq)?));
+                waiting.push(at(scope, event.seq, *version)?);
             }
             // A chain that is gone through again comes by what it did before the others wrote: the first block
             // that is new finds what they wrote.

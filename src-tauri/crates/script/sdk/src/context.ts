@@ -9,7 +9,7 @@ import { ask, native } from './host';
 import { runOnce } from './once';
 import { resourcesFor } from './resource-handles';
 import { sessionMembers } from './session-members';
-import { forgetViews, handle } from './state';
+import { forgetViews, handle, StateHandle } from './state';
 import { toJson } from './values';
 import { suspend } from './suspend';
 import { requestSignal } from './web';
@@ -21,7 +21,7 @@ interface Facts {
   name: string;
   kind: string;
   instanceId: string;
-  input: unknown;
+  hasState: boolean;
 }
 
 interface Info {
@@ -36,10 +36,6 @@ interface Info {
   instance: string;
   block: string;
   attempt: number;
-  parent?: Facts;
-  self?: Facts;
-  sequencer?: Facts;
-  has: string[];
   /** The capabilities of the blocks around, outermost first. */
   uses: number[];
 }
@@ -143,8 +139,26 @@ function identity(call: Call, type: string, id: (info: Info) => string | undefin
 const withResources = (call: Call, scope: string, extra: object) =>
   Object.defineProperty(extra, 'resources', { enumerable: true, get: () => resourcesFor(call.token, scope) });
 
-const shared = (call: Call, target: string, extra: object = {}) =>
-  call.info.has.includes(target) ? handle(call.token, target, `ctx.${target}`, extra) : undefined;
+/** A block around this one, or this one: with its state and operations, where it has one. */
+function relative(call: Call, name: 'sequencer' | 'self' | 'parent'): object | undefined {
+  const answer = call.sync('relative', name);
+  if (answer === undefined) return undefined;
+  const { hasState, ...facts } = JSON.parse(answer) as Facts;
+  const made = hasState ? Object.assign(new StateHandle(call.token, name, `ctx.${name}`), facts) : facts;
+  let input: unknown;
+  let isKnown = false;
+  return Object.defineProperty(made, 'input', {
+    enumerable: true,
+    get() {
+      if (!isKnown) {
+        const answer = call.sync('relative.input', name);
+        input = answer === undefined ? undefined : (JSON.parse(answer) as unknown);
+        isKnown = true;
+      }
+      return input;
+    },
+  });
+}
 
 function project(call: Call): unknown {
   if (call.info.project === undefined) return undefined;
@@ -168,9 +182,9 @@ const MEMBERS = new Map<string, (call: Call) => unknown>(Object.entries({
   user: (call) => handle(call.token, 'user', 'ctx.user', withResources(call, 'user', identity(call, 'user', (info) => info.user))),
   project,
   org: project,
-  sequencer: (call) => shared(call, 'sequencer', call.info.sequencer),
-  self: (call) => shared(call, 'self', call.info.self),
-  parent: (call) => (call.info.parent ? (shared(call, 'parent', call.info.parent) ?? call.info.parent) : undefined),
+  sequencer: (call) => relative(call, 'sequencer'),
+  self: (call) => relative(call, 'self'),
+  parent: (call) => relative(call, 'parent'),
   resources: (call) => resourcesFor(call.token),
   response: (call) => responseOf(call.token),
   cap: (call) => offered(call.info.uses, () => contextFor(call.token)),
