@@ -47,6 +47,7 @@ pub(crate) async fn finish(
     result: &Result<Flowing, FlowError>,
     has_turn: bool,
 ) -> Result<Finished, FlowError> {
+    run.let_others_go().await;
     // Writers of one request commit one after another: together they would refuse each other, and
     // every refusal is an event.
     let _turn = match frame.transaction.is_empty() || has_turn {

@@ -152,25 +152,68 @@ impl Context {
         }
     }
 
-    async fn apply_in_turn(&self, target: &Target, place: &Place, change: Change) -> Result<bool, FlowError> {
-        let before = match place {
+    /// As [`Context::apply`], where it can be done without waiting for a turn and without asking a schema
+    /// that is the author's code; `None` where it cannot, and then nothing has happened.
+    pub fn apply_at_once(&self, target: &Target, operation: &Operation) -> Option<bool> {
+        let place = self.place(target)?;
+        let queue = match &place {
+            Place::Shared(container) => &container.queue,
+            Place::Durable(_) => &self.frame.transaction.queue,
+        };
+        if queue.is_held() || self.frame.is_finished() || matches!(operation, Operation::Set { .. }) {
+            return None;
+        }
+        let before = self.state_of(&place);
+        let mut next = (*before).clone();
+        if !operation.apply(&mut next) {
+            return Some(false);
+        }
+        let (_, schemas) = self.schemas_of(&place);
+        let passes = operation.touched(&before).into_iter().all(|field| {
+            let Some(value) = next.get(field) else { return true };
+            let is_declared = |schema: &SchemaRef| {
+                schema.fields().is_some_and(|fields| fields.iter().any(|known| known.name == *field))
+            };
+            // What no schema declares may have to be told.
+            (schemas.is_empty() || schemas.iter().any(is_declared))
+                && schemas.iter().filter(|schema| is_declared(schema)).all(|schema| schema.lets_pass(field, value))
+        });
+        passes.then(|| self.take(&place, operation.clone(), next)).map(|()| true)
+    }
+
+    fn state_of(&self, place: &Place) -> Arc<State> {
+        match place {
             Place::Shared(container) => container.read().1,
             Place::Durable(key) => self.frame.transaction.read(key).map(|(_, state)| state).unwrap_or_default(),
-        };
+        }
+    }
+
+    fn schemas_of(&self, place: &Place) -> (ScopeKind, Vec<SchemaRef>) {
+        match place {
+            Place::Shared(container) if container.key.kind != ScopeKind::Request => {
+                (container.key.kind, container.schemas.clone())
+            }
+            Place::Shared(container) => (container.key.kind, self.run.schemas(container.key.kind)),
+            Place::Durable(key) => (key.kind, self.run.schemas(key.kind)),
+        }
+    }
+
+    async fn apply_in_turn(&self, target: &Target, place: &Place, change: Change) -> Result<bool, FlowError> {
+        let before = self.state_of(place);
         let operation = self.resolve(change, &before).await?;
         self.need_running()?;
         let mut next = (*before).clone();
         if !operation.apply(&mut next) {
             return Ok(false);
         }
-        let (kind, schemas) = match place {
-            Place::Shared(container) if container.key.kind != ScopeKind::Request => {
-                (container.key.kind, container.schemas.clone())
-            }
-            Place::Shared(container) => (container.key.kind, self.run.schemas(container.key.kind)),
-            Place::Durable(key) => (key.kind, self.run.schemas(key.kind)),
-        };
+        let (kind, schemas) = self.schemas_of(place);
         self.check(&format!("{} state", kind.as_str()), target, &schemas, &operation, &before, &next)?;
+        self.take(place, operation, next);
+        Ok(true)
+    }
+
+    /// Takes an operation and the state it makes.
+    fn take(&self, place: &Place, operation: Operation, next: State) {
         match place {
             Place::Shared(container) => {
                 let value = operation.sums(&next);
@@ -188,7 +231,6 @@ impl Context {
             }
             Place::Durable(key) => self.write(key, operation, next),
         }
-        Ok(true)
     }
 
     /// Refuses writes of a block that has ended: nothing would commit them.

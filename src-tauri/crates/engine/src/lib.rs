@@ -23,6 +23,7 @@ pub mod effects;
 mod ending;
 pub mod error;
 pub mod event;
+mod fairness;
 mod fanout;
 pub mod flow;
 pub mod flowing;

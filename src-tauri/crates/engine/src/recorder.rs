@@ -64,6 +64,7 @@ pub struct Recorder {
     request: Arc<str>,
     last: Cell<Seq>,
     began: Cell<Option<i64>>,
+    newest: Cell<i64>,
     waiting: RefCell<Vec<Event>>,
     items: RefCell<Vec<Event>>,
     listeners: RefCell<Vec<mpsc::UnboundedSender<News>>>,
@@ -103,6 +104,7 @@ impl Recorder {
             request,
             last: Cell::new(events.last().map_or(0, |event| event.seq)),
             began: Cell::new(events.first().map(|event| event.at)),
+            newest: Cell::new(events.last().map_or(0, |event| event.at)),
             waiting: RefCell::default(),
             items: RefCell::new(events.iter().filter_map(of_items).collect()),
             listeners: RefCell::default(),
@@ -113,6 +115,11 @@ impl Recorder {
     /// When the request's first event happened, milliseconds since the epoch; 0 before it.
     pub fn began(&self) -> i64 {
         self.began.get().unwrap_or_default()
+    }
+
+    /// When the newest event happened, milliseconds since the epoch; 0 before the first.
+    pub(crate) fn newest_at(&self) -> i64 {
+        self.newest.get()
     }
 
     /// The number of the newest event.
@@ -212,6 +219,7 @@ impl Recorder {
         self.last.set(seq);
         let event = Event { seq, at: self.effects.now_ms(), path: path.cloned(), attempt, kind };
         self.began.set(self.began.get().or(Some(event.at)));
+        self.newest.set(event.at);
         event
     }
 

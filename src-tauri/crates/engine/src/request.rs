@@ -112,6 +112,8 @@ pub struct Run {
     noted: RefCell<HashSet<String>>,
     /// Whether blocks have run beside each other: then state that they share changes between any two looks.
     pub(crate) has_company: Cell<bool>,
+    /// When a step boundary last let the rest of the thread go on, in milliseconds since the epoch.
+    pub(crate) paused: Cell<i64>,
     versions: RefCell<HashMap<ScopeKey, u64>>,
     attempts: RefCell<HashMap<Arc<str>, u32>>,
 }
@@ -196,6 +198,7 @@ impl Run {
             stamps: Cell::new(1),
             noted: RefCell::default(),
             has_company: Cell::default(),
+            paused: Cell::default(),
             versions: RefCell::default(),
             attempts: RefCell::new(attempts),
         })

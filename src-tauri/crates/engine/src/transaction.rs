@@ -31,6 +31,11 @@ pub struct Fifo {
 pub struct Turn<'a>(&'a Fifo);
 
 impl Fifo {
+    /// Whether a caller would have to wait.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.get()
+    }
+
     /// Waits for this caller's turn.
     pub async fn turn(&self) -> Turn<'_> {
         if self.held.replace(true) {

@@ -168,6 +168,7 @@ impl End<'_> {
 
 /// Commits what a unit wrote. Answers the scope that lets its function decide anew, if one does.
 async fn commit(cx: &Context, end: &End<'_>) -> Result<Option<ScopeKind>, FlowError> {
+    cx.run.let_others_go().await;
     if let Some(scope) = catch_up(&cx.run, &cx.frame)? {
         return Ok(Some(scope));
     }

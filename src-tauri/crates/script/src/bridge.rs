@@ -80,10 +80,6 @@ impl Drop for Registered {
     fn drop(&mut self) {
         self.vm.shared.contexts.borrow_mut().remove(&self.token);
         self.vm.shared.open.borrow_mut().remove(&self.token);
-        let token = self.token;
-        if self.vm.cause_of_death().is_none() {
-            let _ = self.vm.enter(|_, host| host.get::<_, Function>("forget")?.call::<_, ()>((token,)));
-        }
     }
 }
 

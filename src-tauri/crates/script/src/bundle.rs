@@ -11,7 +11,8 @@ use rolldown::{Bundler, BundlerOptions, BundlerTransformOptions, InputItem, Outp
 use rolldown_common::{InnerOptions, ModuleSideEffects, Output, TreeshakeOptions};
 use rolldown_plugin::{
     HookLoadArgs, HookLoadOutput, HookLoadReturn, HookResolveIdArgs, HookResolveIdOutput, HookResolveIdReturn,
-    HookUsage, Plugin, PluginContext, PluginContextResolveOptions, SharedLoadPluginContext,
+    HookTransformArgs, HookTransformOutput, HookTransformReturn, HookUsage, Plugin, PluginContext,
+    PluginContextResolveOptions, SharedLoadPluginContext, SharedTransformPluginContext,
 };
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ use crate::embedded;
 use crate::error::{LoadError, LoadErrorKind};
 
 const ENTRY: &str = "flowglass:entry";
+/// What async functions are run by.
+const ASYNC: &str = "flowglass:sdk/async.ts";
 /// Stands in for an import that was refused, so that bundling goes on and finds every mistake.
 const NOTHING: &str = "flowglass:sdk/nothing.ts";
 
@@ -134,7 +137,7 @@ impl Plugin for OurModules {
     }
 
     fn register_hook_usage(&self) -> HookUsage {
-        HookUsage::ResolveId | HookUsage::Load
+        HookUsage::ResolveId | HookUsage::Load | HookUsage::Transform
     }
 
     async fn resolve_id(&self, ctx: &PluginContext, args: &HookResolveIdArgs<'_>) -> HookResolveIdReturn {
@@ -176,6 +179,15 @@ impl Plugin for OurModules {
                 Ok(Some(HookResolveIdOutput::from_id(NOTHING)))
             }
         }
+    }
+
+    /// The bundler brings its helper for async functions along, before anybody else is asked.
+    async fn transform(&self, _ctx: SharedTransformPluginContext, args: &HookTransformArgs<'_>) -> HookTransformReturn {
+        let is_helper = args.id.ends_with("/helpers/esm/asyncToGenerator.js");
+        Ok(is_helper.then(|| HookTransformOutput {
+            code: Some(format!("export {{ default }} from '{ASYNC}';\n")),
+            ..Default::default()
+        }))
     }
 
     async fn load(&self, _ctx: SharedLoadPluginContext, args: &HookLoadArgs<'_>) -> HookLoadReturn {

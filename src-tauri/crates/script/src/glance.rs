@@ -121,7 +121,11 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
                 ),
             }
         }
-        "relative" => facts(&cx, payload),
+        // In the order they were asked for: not past one that waits.
+        "apply" if shared.open.borrow().is_empty() => apply(&cx, payload).map(|changed| changed.to_string()),
+        "apply" => None,
+        "relative" => relative(&cx, payload).map(|(_, has_state)| has_state.to_string()),
+        "relative.facts" => relative(&cx, payload).map(|(frame, _)| facts(&cx, &frame)),
         "relative.input" => relative(&cx, payload).and_then(|(frame, _)| {
             let input = frame.input.borrow();
             input.as_value().map(Value::to_string)
@@ -164,6 +168,13 @@ fn at_load(op: &str) -> Result<Option<String>, String> {
     }
 }
 
+/// A state operation, as JSON and then its target, where it need not wait. What is wrong with it is told
+/// by the way that waits.
+fn apply(cx: &Cx, payload: &str) -> Option<bool> {
+    let (operation, target) = payload.split_once('\n')?;
+    cx.apply_at_once(&Target::parse(target)?, &from_json(operation).ok()?)
+}
+
 fn info(cx: &Cx) -> Value {
     let asked = &cx.run.asked;
     // A block has what the blocks around it use; of two with one name the outer one is kept.
@@ -200,15 +211,13 @@ fn relative(cx: &Cx, name: &str) -> Option<(Rc<engine::frame::Frame>, bool)> {
 }
 
 /// What is known of such a block; its input is asked for by itself, because it may be large.
-fn facts(cx: &Cx, name: &str) -> Option<String> {
-    let (frame, has_state) = relative(cx, name)?;
+fn facts(cx: &Cx, frame: &engine::frame::Frame) -> String {
     let facts = json!({
         "name": &*frame.block.name,
         "kind": frame.block.kind().as_str(),
         "instanceId": format!("{}:{}", cx.run.request, frame.instance),
-        "hasState": has_state,
     });
-    Some(facts.to_string())
+    facts.to_string()
 }
 
 fn emit(cx: &Cx, asked: Value) -> Result<(), String> {

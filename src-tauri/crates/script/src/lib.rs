@@ -14,6 +14,7 @@ mod embedded;
 mod error;
 mod fetch;
 mod glance;
+mod plain;
 mod policies;
 mod registry;
 mod rejections;

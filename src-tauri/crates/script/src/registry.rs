@@ -6,7 +6,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use engine::callable::{Field, Fun, SchemaRef};
+use engine::callable::{Fun, SchemaRef};
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
@@ -376,10 +376,5 @@ impl Registry {
 
 /// A schema of a value.
 pub(crate) fn schema(vm: &Rc<Vm>, id: u32) -> SchemaRef {
-    Rc::new(ScriptSchema { vm: vm.clone(), id, fields: None, open: false })
-}
-
-/// A schema of a state.
-pub(crate) fn state(vm: &Rc<Vm>, id: u32, fields: Option<Vec<Field>>, open: bool) -> SchemaRef {
-    Rc::new(ScriptSchema { vm: vm.clone(), id, fields, open })
+    Rc::new(ScriptSchema { vm: vm.clone(), id, fields: None, plain: HashMap::new(), open: false })
 }

@@ -2,6 +2,7 @@
 //!
 //! Numbers stand for functions, schemas and blocks of the bundle.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use engine::callable::{Field, SchemaRef};
@@ -13,9 +14,10 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::plain::Plain;
 use crate::policies::WireConcurrency;
-use crate::registry::state;
 use crate::resources::WireResource;
+use crate::schema::ScriptSchema;
 use crate::vm::Vm;
 
 #[derive(Deserialize)]
@@ -109,13 +111,17 @@ pub(crate) struct WireState {
 
 impl WireState {
     pub(crate) fn build(self, vm: &Rc<Vm>) -> SchemaRef {
+        let mut plain = HashMap::new();
         let fields = self.fields.map(|fields| {
             fields
                 .into_iter()
-                .map(|field| Field { name: field.name, default: field.default, transient: field.transient })
+                .map(|field| {
+                    plain.extend(field.plain.map(|shape| (field.name.clone(), shape)));
+                    Field { name: field.name, default: field.default, transient: field.transient }
+                })
                 .collect()
         });
-        state(vm, self.id, fields, self.open)
+        Rc::new(ScriptSchema { vm: vm.clone(), id: self.id, fields, plain, open: self.open })
     }
 }
 
@@ -124,6 +130,7 @@ pub(crate) struct WireField {
     pub(crate) name: String,
     pub(crate) default: Option<Value>,
     pub(crate) transient: bool,
+    pub(crate) plain: Option<Plain>,
 }
 
 #[derive(Deserialize)]

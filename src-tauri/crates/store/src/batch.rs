@@ -132,8 +132,10 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Writes what is kept once a transaction: counters and newest versions.
-    pub(crate) fn close(self) -> Result<(), Error> {
+    /// Writes what is kept once a transaction: counters and newest versions. Answers whether a record that
+    /// outlives requests was written.
+    pub(crate) fn close(self) -> Result<bool, Error> {
+        let mut has_records = false;
         for (session, touched) in &self.sessions {
             self.connection
                 .prepare_cached("UPDATE session SET updated_at = max(updated_at, ?2), items = items + ?3 WHERE n = ?1")?
@@ -141,7 +143,7 @@ impl<'a> Batch<'a> {
         }
         for key in &self.stepped {
             if let Some(scope) = self.memory.scope(self.connection, key)? {
-                scope.save(self.connection)?;
+                has_records |= scope.save(self.connection)?;
             }
         }
         for request in &self.left {
@@ -153,7 +155,7 @@ impl<'a> Batch<'a> {
                  payload_bytes = payload_bytes + ?3, unique_payload_bytes = unique_payload_bytes + ?4",
             )?
             .execute((self.events, self.items, self.payload_bytes, self.unique_bytes))?;
-        Ok(())
+        Ok(has_records)
     }
 
     /// The records that are not at the version these events commit from.

@@ -152,7 +152,7 @@ impl Store {
     /// The newest committed state of a scope, if it ever had any.
     pub fn record_of(&self, scope: &ScopeKey) -> Result<Option<Record>, Error> {
         self.read(|connection| match states::find(connection, scope)? {
-            Some(_) => self.records.newest(connection, scope).map(Some),
+            Some(_) => self.records.newest(connection, scope, None).map(Some),
             None => Ok(None),
         })
     }

@@ -207,9 +207,13 @@ impl Log for Store {
     }
 
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
+        let stamp = self.writer.stamp();
+        if let Some(record) = stamp.and_then(|stamp| self.records.known(scope, stamp)) {
+            return Ok(record);
+        }
         // One statement in the usual case: a snapshot of its own is enough, and cheaper.
         let connection = self.reader()?;
-        let record = self.records.newest(&connection, scope);
+        let record = self.records.newest(&connection, scope, stamp);
         self.give_back(connection);
         Ok(record?)
     }

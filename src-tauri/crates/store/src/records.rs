@@ -12,6 +12,7 @@ use engine::scope::ScopeKey;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::Error;
+use crate::writer::Stamp;
 use crate::{lock, states};
 
 /// Beyond this many records, all are forgotten.
@@ -26,15 +27,37 @@ pub(crate) struct Records(Mutex<HashMap<ScopeKey, Arc<Mutex<Known>>>>);
 struct Known {
     last: i64,
     record: Record,
+    /// When that was the newest.
+    stamp: Option<Stamp>,
 }
 
 impl Records {
-    pub(crate) fn newest(&self, connection: &Connection, key: &ScopeKey) -> Result<Record, Error> {
+    /// What is known of a durable record, if nobody wrote any since.
+    pub(crate) fn known(&self, key: &ScopeKey, stamp: Stamp) -> Option<Record> {
+        let entry = lock(&self.0).get(key)?.clone();
+        let known = lock(&entry);
+        (known.stamp == Some(stamp)).then(|| known.record.clone())
+    }
+
+    /// The newest there is. `stamp` is of a moment before, if it is known.
+    pub(crate) fn newest(
+        &self,
+        connection: &Connection,
+        key: &ScopeKey,
+        stamp: Option<Stamp>,
+    ) -> Result<Record, Error> {
         let row: Option<(i64, i64)> = connection
-            .prepare_cached("SELECT n, last FROM scope WHERE kind = ?1 AND id = ?2")?
+            .prepare_cached(
+                "SELECT n, CASE WHEN request IS NULL THEN last ELSE
+                     coalesce((SELECT max(event) FROM change WHERE scope = n), 0) END
+                 FROM scope WHERE kind = ?1 AND id = ?2",
+            )?
             .query_row((key.kind.as_str(), &*key.id), |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         let Some((scope, last)) = row else {
+            if stamp.is_some() {
+                *lock(&self.entry(key)) = Known { stamp, ..Known::default() };
+            }
             return Ok(Record::default());
         };
         let entry = self.entry(key);
@@ -42,7 +65,7 @@ impl Records {
         // Whoever asked meanwhile may have read on already; newer is as good.
         if known.last < last {
             // Left empty if reading fails.
-            let Known { last: since, record } = std::mem::take(&mut *known);
+            let Known { last: since, record, .. } = std::mem::take(&mut *known);
             let record = match since {
                 0 => states::at(connection, scope, last)?,
                 // Withdrawals change the past of shared memory, never that of durable records.
@@ -52,7 +75,10 @@ impl Records {
                 }
                 _ => states::at(connection, scope, last)?,
             };
-            *known = Known { last, record };
+            *known = Known { last, record, stamp: None };
+        }
+        if known.last == last {
+            known.stamp = stamp;
         }
         Ok(known.record.clone())
     }

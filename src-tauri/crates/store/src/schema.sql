@@ -97,7 +97,7 @@ CREATE TABLE digest (
 CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
 
 -- Every scope that has state: its newest version, and the event that made it. `request` is set for
--- the scopes that live in one request.
+-- the scopes that live in one request; their newest step tells both, and the row is not kept up to date.
 CREATE TABLE scope (
     n       INTEGER PRIMARY KEY,
     kind    TEXT    NOT NULL,

@@ -39,19 +39,25 @@ pub(crate) struct Scope {
     keyframe_bytes: u64,
     /// The newest step, while the scope's row lags behind it.
     dirty: Option<i64>,
+    /// Whether it lives in one request, and its steps alone tell how far it has come.
+    is_shared: bool,
 }
 
 impl Scope {
     /// A scope that has state already.
     pub(crate) fn find(connection: &Connection, key: &ScopeKey) -> Result<Option<Scope>, Error> {
-        let row: Option<(i64, u64)> = connection
-            .prepare_cached("SELECT n, version FROM scope WHERE kind = ?1 AND id = ?2")?
-            .query_row((key.kind.as_str(), &*key.id), |row| Ok((row.get(0)?, row.get(1)?)))
+        let row: Option<(i64, u64, bool)> = connection
+            .prepare_cached(
+                "SELECT n, CASE WHEN request IS NULL THEN version ELSE coalesce(
+                     (SELECT version FROM change WHERE scope = n ORDER BY event DESC LIMIT 1), 0) END,
+                 request IS NOT NULL FROM scope WHERE kind = ?1 AND id = ?2",
+            )?
+            .query_row((key.kind.as_str(), &*key.id), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .optional()?;
-        let Some((n, version)) = row else {
+        let Some((n, version, is_shared)) = row else {
             return Ok(None);
         };
-        let mut scope = Scope { n, version, weight: 0, keyframe_bytes: 0, dirty: None };
+        let mut scope = Scope { n, version, weight: 0, keyframe_bytes: 0, dirty: None, is_shared };
         scope.weigh(connection)?;
         Ok(Some(scope))
     }
@@ -61,7 +67,8 @@ impl Scope {
         connection
             .prepare_cached("INSERT INTO scope (kind, id, request, version, last) VALUES (?1, ?2, ?3, 0, 0)")?
             .execute((key.kind.as_str(), &*key.id, request))?;
-        Ok(Scope { n: connection.last_insert_rowid(), version: 0, weight: 0, keyframe_bytes: 0, dirty: None })
+        let (n, is_shared) = (connection.last_insert_rowid(), request.is_some());
+        Ok(Scope { n, version: 0, weight: 0, keyframe_bytes: 0, dirty: None, is_shared })
     }
 
     /// Writes a step. Answers how many bytes of JSON a keyframe kept besides.
@@ -72,7 +79,7 @@ impl Scope {
             )?
             .execute((self.n, step.event, step.version, step.bytes, &step.operations))?;
         self.version = step.version;
-        self.dirty = Some(step.event);
+        self.dirty = (!self.is_shared).then_some(step.event);
         self.weight += step.bytes as u64 + STEP_COST;
         if self.weight >= self.keyframe_bytes.max(LEAST) {
             return self.take_keyframe(connection, step.event);
@@ -88,16 +95,15 @@ impl Scope {
         Ok(())
     }
 
-    /// Brings the scope's row up to date.
-    pub(crate) fn save(&mut self, connection: &Connection) -> Result<(), Error> {
-        if let Some(last) = self.dirty.take() {
-            connection.prepare_cached("UPDATE scope SET version = ?2, last = ?3 WHERE n = ?1")?.execute((
-                self.n,
-                self.version,
-                last,
-            ))?;
-        }
-        Ok(())
+    /// Brings the scope's row up to date. Answers whether it was not.
+    pub(crate) fn save(&mut self, connection: &Connection) -> Result<bool, Error> {
+        let Some(last) = self.dirty.take() else { return Ok(false) };
+        connection.prepare_cached("UPDATE scope SET version = ?2, last = ?3 WHERE n = ?1")?.execute((
+            self.n,
+            self.version,
+            last,
+        ))?;
+        Ok(true)
     }
 
     fn take_keyframe(&mut self, connection: &Connection, event: i64) -> Result<usize, Error> {

@@ -98,6 +98,9 @@ pub(super) async fn run_calls(
         }
         results
     } else {
+        if reply.tool_calls.len() > 1 {
+            cx.run.has_company.set(true);
+        }
         join_all(runs).await
     };
     // What the status line said before the tools, it says again.

@@ -3,12 +3,12 @@
 import { definedAt } from './bindings';
 import { isBlock, siteOf, type Block } from './blocks';
 import { clientData } from './client-data';
-import { contextFor, forget } from './context';
+import { makeContext } from './context';
 import { blocksById, describeFlow, describeLate } from './describe';
 import { decodeError, encodeError, reviveError } from './thrown';
 import { modelInstance } from './own-models';
 import { isFlow, missed, type Flow } from './flow';
-import { answer, latestToken, native, runAs, wire } from './host';
+import { answer, enter, latestToken, leave, native, runAs, tellAs, wire } from './host';
 import { accepted, describe } from './json-schema';
 import { takeWarnings } from './known-keys';
 import { originOf } from './origins';
@@ -39,6 +39,7 @@ function argument(wire: Argument): unknown {
 
 /** `from` is the function that returned the value. */
 function finish(call: number, value: unknown, from?: object): void {
+  if (typeof value !== 'object' || value === null) return plain(call, value, from);
   const block = value instanceof Boxed ? value.block : isBlock(value) ? (value as Block) : undefined;
   if (block) return native.done(call, 'block', describeLate(block));
   if (Array.isArray(value) && value.length > 0 && value.every(isBlock)) {
@@ -46,6 +47,11 @@ function finish(call: number, value: unknown, from?: object): void {
   }
   const model = modelInstance(value);
   if (model) return native.done(call, 'model', JSON.stringify(model));
+  plain(call, value, from);
+}
+
+/** Answers with a value that is nothing but one. */
+function plain(call: number, value: unknown, from?: object): void {
   let json: string | undefined;
   const origin = from && originOf(from);
   try {
@@ -73,23 +79,28 @@ const host = {
   describe: (at: number): string => describeFlow(flows[at] as Flow),
 
   call(call: number, fn: number, token: number, args: string): void {
-    runAs(token, () => {
-      let result: unknown;
-      try {
-        const values = (JSON.parse(args) as Argument[]).map(argument);
-        result = (functions[fn] as (...a: unknown[]) => unknown)(...values, contextFor(token));
-      } catch (error) {
-        return native.done(call, 'error', encodeError(error));
-      }
+    const called = functions[fn] as (...args: unknown[]) => unknown;
+    const before = enter(token);
+    try {
+      const values = JSON.parse(args) as unknown[];
+      for (let at = 0; at < values.length; at++) values[at] = argument(values[at] as Argument);
+      const ctx = makeContext(token);
+      const result = values.length === 1 ? called(values[0], ctx) : called(...values, ctx);
       // A block may look like a promise (seed 000's `then`), so it is recognised first.
-      if (isBlock(result) || typeof (result as Promise<unknown> | undefined)?.then !== 'function') {
-        return finish(call, result, functions[fn]);
+      if (typeof result !== 'object' || result === null || isBlock(result) || typeof (result as Promise<unknown>).then !== 'function') {
+        return finish(call, result, called);
       }
-      (result as Promise<unknown>).then(
-        (value) => finish(call, value, functions[fn]),
-        (error: unknown) => native.done(call, 'error', encodeError(error)),
+      tellAs(
+        token,
+        result,
+        (value) => finish(call, value, called),
+        (error) => native.done(call, 'error', encodeError(error)),
       );
-    });
+    } catch (error) {
+      native.done(call, 'error', encodeError(error));
+    } finally {
+      leave(before);
+    }
   },
 
   answer: (id: number, ok: boolean, payload: string): void => answer(id, ok, payload, decodeError),
@@ -141,8 +152,6 @@ const host = {
   rejected,
 
   takeUnhandled,
-
-  forget,
 
   takeWarnings,
 

@@ -9,7 +9,8 @@ import { ask, native } from './host';
 import { runOnce } from './once';
 import { resourcesFor } from './resource-handles';
 import { sessionMembers } from './session-members';
-import { forgetViews, handle, StateHandle } from './state';
+import { Relative, StatefulRelative, type Relation } from './relatives';
+import { handle } from './state';
 import { toJson } from './values';
 import { suspend } from './suspend';
 import { requestSignal } from './web';
@@ -17,13 +18,6 @@ import { requestSignal } from './web';
 type Json = Record<string, unknown>;
 
 /** A block that a handle stands for. */
-interface Facts {
-  name: string;
-  kind: string;
-  instanceId: string;
-  hasState: boolean;
-}
-
 interface Info {
   requestId: string;
   flow: string;
@@ -95,31 +89,22 @@ function runtimeOf({ requestId, action, startedAt }: Info): object {
   return Object.freeze({ requestId, actionName: action, status: 'in_progress', startedAtMs: startedAt, metadata: {} });
 }
 
-const contexts = new Map<number, object>();
-
-export function forget(token: number): void {
-  contexts.delete(token);
-  forgetViews(token);
-}
-
-export function contextFor(token: number): object {
-  let ctx = contexts.get(token);
-  if (!ctx) {
-    ctx = makeContext(token);
-    contexts.set(token, ctx);
-  }
-  return ctx;
-}
-
 /** One call's context: whose it is, and what of it was looked at so far. */
 class Call {
-  #info: Info | undefined;
-  readonly made = new Map<string, unknown>();
+  // Given in the constructor: fields with values are lowered to slower definitions.
+  declare readonly token: number;
+  /** Members that were looked at, and what was added. */
+  declare readonly made: Json;
+  declare private known: Info | undefined;
 
-  constructor(readonly token: number) {}
+  constructor(token: number) {
+    this.token = token;
+    this.made = Object.create(null) as Json;
+    this.known = undefined;
+  }
 
   get info(): Info {
-    return (this.#info ??= JSON.parse(native.sync('info', this.token, '') as string) as Info);
+    return (this.known ??= JSON.parse(native.sync('info', this.token, '') as string) as Info);
   }
 
   sync(op: string, payload: string): string | undefined {
@@ -140,24 +125,10 @@ const withResources = (call: Call, scope: string, extra: object) =>
   Object.defineProperty(extra, 'resources', { enumerable: true, get: () => resourcesFor(call.token, scope) });
 
 /** A block around this one, or this one: with its state and operations, where it has one. */
-function relative(call: Call, name: 'sequencer' | 'self' | 'parent'): object | undefined {
-  const answer = call.sync('relative', name);
-  if (answer === undefined) return undefined;
-  const { hasState, ...facts } = JSON.parse(answer) as Facts;
-  const made = hasState ? Object.assign(new StateHandle(call.token, name, `ctx.${name}`), facts) : facts;
-  let input: unknown;
-  let isKnown = false;
-  return Object.defineProperty(made, 'input', {
-    enumerable: true,
-    get() {
-      if (!isKnown) {
-        const answer = call.sync('relative.input', name);
-        input = answer === undefined ? undefined : (JSON.parse(answer) as unknown);
-        isKnown = true;
-      }
-      return input;
-    },
-  });
+function relative(call: Call, name: Relation): object | undefined {
+  const hasState = call.sync('relative', name);
+  if (hasState === undefined) return undefined;
+  return hasState === 'true' ? new StatefulRelative(call.token, name) : new Relative(call.token, name);
 }
 
 function project(call: Call): unknown {
@@ -176,7 +147,7 @@ function target(call: Call, name: unknown): unknown {
 }
 
 /** Every member of `ctx`, made when it is first looked at: most calls look at one or two. */
-const MEMBERS = new Map<string, (call: Call) => unknown>(Object.entries({
+const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.create(null) as object, {
   request: (call) => handle(call.token, 'request', 'ctx.request', requestExtras(call.token, identity(call, 'request', (info) => info.requestId))),
   session: (call) => handle(call.token, 'session', 'ctx.session', withResources(call, 'session', sessionMembers(call.token, () => call.info))),
   user: (call) => handle(call.token, 'user', 'ctx.user', withResources(call, 'user', identity(call, 'user', (info) => info.user))),
@@ -187,7 +158,7 @@ const MEMBERS = new Map<string, (call: Call) => unknown>(Object.entries({
   parent: (call) => relative(call, 'parent'),
   resources: (call) => resourcesFor(call.token),
   response: (call) => responseOf(call.token),
-  cap: (call) => offered(call.info.uses, () => contextFor(call.token)),
+  cap: (call) => offered(call.info.uses, () => new Proxy(call, CONTEXT)),
   emit: (call) => emitters(call.token),
   emitMessage: (call) => (read(call, 'emit') as ReturnType<typeof emitters>).message,
   emitComponent: (call) => (read(call, 'emit') as ReturnType<typeof emitters>).component,
@@ -214,16 +185,15 @@ const MEMBERS = new Map<string, (call: Call) => unknown>(Object.entries({
   settings: () => Object.freeze({}),
   // Every event is one already: a resume finds what any block that ended left.
   saveCheckpoint: () => () => Promise.resolve(),
-} satisfies Record<string, (call: Call) => unknown>));
+} satisfies Record<string, (call: Call) => unknown>);
 
 function read(call: Call, name: string): unknown {
   const { made } = call;
-  if (made.has(name)) return made.get(name);
-  const make = MEMBERS.get(name);
+  const known = made[name];
+  if (known !== undefined || name in made) return known;
+  const make = MEMBERS[name];
   if (!make) return (Object.prototype as Json)[name];
-  const member = make(call);
-  made.set(name, member);
-  return member;
+  return (made[name] = make(call));
 }
 
 /**
@@ -232,22 +202,22 @@ function read(call: Call, name: string): unknown {
  */
 const CONTEXT: ProxyHandler<Call> = {
   get: (call, name) => (typeof name === 'string' ? read(call, name) : undefined),
-  has: (call, name) => typeof name === 'string' && (MEMBERS.has(name) || call.made.has(name) || name in Object.prototype),
+  has: (call, name) => typeof name === 'string' && (name in MEMBERS || name in call.made || name in Object.prototype),
   set(call, name, value) {
-    if (typeof name !== 'string' || MEMBERS.has(name)) return false;
-    call.made.set(name, value);
+    if (typeof name !== 'string' || name in MEMBERS) return false;
+    call.made[name] = value;
     return true;
   },
-  deleteProperty: (call, name) => typeof name === 'string' && !MEMBERS.has(name) && (call.made.delete(name) || true),
+  deleteProperty: (call, name) => typeof name === 'string' && !(name in MEMBERS) && delete call.made[name],
   defineProperty: () => false,
-  ownKeys: (call) => [...new Set([...MEMBERS.keys(), ...call.made.keys()])],
+  ownKeys: (call) => [...new Set([...Object.keys(MEMBERS), ...Object.keys(call.made)])],
   getOwnPropertyDescriptor(call, name) {
-    if (typeof name !== 'string' || !(MEMBERS.has(name) || call.made.has(name))) return undefined;
+    if (typeof name !== 'string' || !(name in MEMBERS || name in call.made)) return undefined;
     return { enumerable: true, configurable: true, get: () => read(call, name) };
   },
   getPrototypeOf: () => Object.prototype,
 };
 
-const makeContext = (token: number): object => new Proxy(new Call(token), CONTEXT);
+export const makeContext = (token: number): object => new Proxy(new Call(token), CONTEXT);
 
 export { decodeError };

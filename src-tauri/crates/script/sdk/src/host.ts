@@ -31,16 +31,48 @@ export function latestToken(): number {
   return current === LOAD ? latest : current;
 }
 
-/** Runs `body` as the block behind `token`. */
-export function runAs<T>(token: number, body: () => T): T {
+/** Goes on as the block behind `token`. Answers whose code ran before, which the caller puts back. */
+export function enter(token: number): number {
   const before = current;
   current = token;
   latest = token;
+  return before;
+}
+
+/** Runs `body` as the block behind `token`. */
+export function runAs<T>(token: number, body: () => T): T {
+  const before = enter(token);
   try {
     return body();
   } finally {
     current = before;
   }
+}
+
+/** Puts back whose code ran before `enter`. */
+export function leave(before: number): void {
+  current = before;
+}
+
+/** Tells how a promise ended, as the block behind `token`. */
+export function tellAs(token: number, promise: unknown, kept: (value: unknown) => void, broken: (error: unknown) => void): void {
+  const told = (value: unknown): void => {
+    const before = enter(token);
+    try {
+      kept(value);
+    } finally {
+      current = before;
+    }
+  };
+  const failed = (error: unknown): void => {
+    const before = enter(token);
+    try {
+      broken(error);
+    } finally {
+      current = before;
+    }
+  };
+  void nativeThen.call(Promise.resolve(promise), told, failed);
 }
 
 /** On a promise: the token of the code that made it, where that is known. */
@@ -56,7 +88,7 @@ export function wire(value: unknown): string {
   return sound(JSON.stringify(value));
 }
 
-function sound(text: string): string {
+export function sound(text: string): string {
   return text === undefined || !text.includes('\\ud') ? text : wellFormed(text);
 }
 
@@ -81,13 +113,13 @@ export function ask(
   });
 }
 
-/** Asks for a change of state, as JSON. A refusal points to the line that asked. */
+/** Asks for a change of state, as JSON that is sound. A refusal points to the line that asked. */
 export function askChange<T>(token: number, json: string, read: (payload: string) => T): Promise<T> {
   const id = nextCall++;
   const asked = new Error();
   const made = new Promise<T>((resolve, reject) => {
     waiting.set(id, { resolve: (payload) => resolve(read(payload)), reject, asked });
-    native.start(id, 'apply', token, sound(json));
+    native.start(id, 'apply', token, json);
   });
   (made as { [owner]?: number })[owner] = token;
   return made;
@@ -129,3 +161,28 @@ Promise.prototype.then = function (this: Promise<unknown>, onFulfilled?: unknown
   (made as { [owner]?: number })[owner] = token;
   return made;
 } as typeof Promise.prototype.then;
+
+/**
+ * Runs what an `async` function was lowered to, as the block that called it. It asks promises by the
+ * runtime's own `then`: nothing but its next part hears of them.
+ */
+export function drive(parts: Generator): Promise<unknown> {
+  const token = current;
+  return new Promise((resolve, reject) => {
+    const go = (method: 'next' | 'throw', value: unknown): void => {
+      const before = enter(token);
+      try {
+        const part = parts[method](value);
+        if (part.done) resolve(part.value);
+        else void nativeThen.call(Promise.resolve(part.value), next, fail);
+      } catch (error) {
+        reject(error);
+      } finally {
+        current = before;
+      }
+    };
+    const next = (value: unknown): void => go('next', value);
+    const fail = (error: unknown): void => go('throw', error);
+    go('next', undefined);
+  });
+}

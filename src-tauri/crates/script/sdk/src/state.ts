@@ -6,17 +6,10 @@
 import { describeValue } from './arguments';
 import { needName } from './ctx-arguments';
 import { functionId } from './tables';
-import { askChange, native } from './host';
+import { askChange, native, sound } from './host';
 import { toJson } from './values';
 
 type Json = Record<string, unknown>;
-
-/** What each context has read, by handle: a stamp that changes with the state, and the view of it. */
-const views = new Map<number, Map<string, { stamp: string; view: unknown }>>();
-
-export function forgetViews(token: number): void {
-  views.delete(token);
-}
 
 function readOnly(value: object, label: string): object {
   const wrapped = new WeakMap<object, object>();
@@ -45,103 +38,123 @@ function readOnly(value: object, label: string): object {
 
 /** Asks for a change of a resource. */
 export function change(token: number, target: string, operation: Json): Promise<string> {
-  return askChange(token, JSON.stringify({ target, ...operation }), (answer) => answer);
+  return askChange(token, sound(JSON.stringify({ target, ...operation })), (answer) => answer);
 }
 
 const isChanged = (answer: string) => answer === 'true';
 
+/** `fields` makes the rest of the operation's JSON; what is wrong with its arguments rejects. */
+function apply(handle: StateHandle, op: string, fields: () => string): Promise<boolean> {
+  const { token, target } = handle[WHOSE];
+  try {
+    const rest = sound(`"op":"${op}",${fields()}}`);
+    // Most changes wait for nobody; the others are asked for, and answered later.
+    const answer = native.sync('apply', token, `{${rest}\n${target}`);
+    if (answer !== undefined) return Promise.resolve(isChanged(answer));
+    return askChange(token, `{"target":${JSON.stringify(target)},${rest}`, isChanged);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+function jsonOf(handle: StateHandle, operation: string, value: unknown): string {
+  return toJson(value, `${handle[WHOSE].label}.${operation}`) ?? 'null';
+}
+
+function fieldsOf(handle: StateHandle, operation: string, value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new TypeError(`${handle[WHOSE].label}.${operation} needs an object, got ${describeValue(value)}`);
+  }
+  return jsonOf(handle, operation, value);
+}
+
+function nameOf(handle: StateHandle, operation: string, field: unknown): string {
+  return JSON.stringify(needName(field, `${handle[WHOSE].label}.${operation}`, 'field'));
+}
+
+function keyOf(handle: StateHandle, operation: string, key: unknown): string {
+  return JSON.stringify(needName(key, `${handle[WHOSE].label}.${operation}`, 'key'));
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number';
+}
+
+/** Whose state a handle is. Not private fields: those are lowered to maps, and a handle is made for every call. */
+const WHOSE = Symbol('whose');
+
+interface Whose {
+  token: number;
+  target: string;
+  label: string;
+  /** What was read last: a stamp that changes with the state, and the view of it. */
+  stamp: string;
+  view: unknown;
+}
+
 /** One scope's state and its seven operations (core-semantics §4.1). */
 export class StateHandle {
-  readonly #token: number;
-  readonly #target: string;
-  readonly #label: string;
+  declare readonly [WHOSE]: Whose;
 
   constructor(token: number, target: string, label: string) {
-    this.#token = token;
-    this.#target = target;
-    this.#label = label;
+    this[WHOSE] = { token, target, label, stamp: '', view: undefined };
   }
 
   get state(): unknown {
-    const known = views.get(this.#token)?.get(this.#target);
-    const answer = native.sync('read', this.#token, JSON.stringify([this.#target, known?.stamp ?? '']));
-    if (answer === undefined) return known?.view ?? {};
+    const whose = this[WHOSE];
+    const answer = native.sync('read', whose.token, JSON.stringify([whose.target, whose.stamp]));
+    if (answer === undefined) return whose.view ?? {};
     const cut = answer.indexOf('\n');
-    const view = readOnly(JSON.parse(answer.slice(cut + 1)) as object, this.#label);
-    if (!views.has(this.#token)) views.set(this.#token, new Map());
-    views.get(this.#token)?.set(this.#target, { stamp: answer.slice(0, cut), view });
+    whose.stamp = answer.slice(0, cut);
+    const view = readOnly(JSON.parse(answer.slice(cut + 1)) as object, whose.label);
+    whose.view = view;
     return view;
-  }
-
-  /** `fields` makes the rest of the operation's JSON; what is wrong with its arguments rejects. */
-  #apply(op: string, fields: () => string): Promise<boolean> {
-    try {
-      return askChange(this.#token, `{"target":${JSON.stringify(this.#target)},"op":"${op}",${fields()}}`, isChanged);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  }
-
-  #json(operation: string, value: unknown): string {
-    return toJson(value, `${this.#label}.${operation}`) ?? 'null';
-  }
-
-  #fields(operation: string, value: unknown): string {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw new TypeError(`${this.#label}.${operation} needs an object, got ${describeValue(value)}`);
-    }
-    return this.#json(operation, value);
-  }
-
-  #name(operation: string, field: unknown): string {
-    return JSON.stringify(needName(field, `${this.#label}.${operation}`, 'field'));
-  }
-
-  #key(operation: string, key: unknown): string {
-    return JSON.stringify(needName(key, `${this.#label}.${operation}`, 'key'));
   }
 
   patchState(first: unknown, updater?: unknown): Promise<boolean> {
     if (typeof first === 'string') {
       if (typeof updater !== 'function') return Promise.resolve(false);
-      return this.#apply('update', () => `"field":${JSON.stringify(first)},"updater":${functionId(updater)}`);
+      return apply(this, 'update', () => `"field":${JSON.stringify(first)},"updater":${functionId(updater)}`);
     }
-    return this.#apply('patch', () => `"fields":${this.#fields('patchState', first)}`);
+    return apply(this, 'patch', () => `"fields":${fieldsOf(this, 'patchState', first)}`);
   }
 
   setState(next: unknown): Promise<boolean> {
-    return this.#apply('set', () => `"state":${this.#fields('setState', next)}`);
+    return apply(this, 'set', () => `"state":${fieldsOf(this, 'setState', next)}`);
   }
 
   incState(by: unknown): Promise<boolean> {
-    return this.#apply('increment', () => {
-      const fields = this.#fields('incState', by);
-      for (const [field, amount] of Object.entries(JSON.parse(fields) as Json)) {
-        if (typeof amount !== 'number') throw new TypeError(`${this.#label}.incState: "${field}" needs a number, got ${describeValue(amount)}`);
+    return apply(this, 'increment', () => {
+      const fields = fieldsOf(this, 'incState', by);
+      // What JSON makes of a value counts; of a number it makes a number.
+      if (!Object.values(by as Json).every(isNumber)) {
+        for (const [field, amount] of Object.entries(JSON.parse(fields) as Json)) {
+          if (typeof amount !== 'number') throw new TypeError(`${this[WHOSE].label}.incState: "${field}" needs a number, got ${describeValue(amount)}`);
+        }
       }
       return `"by":${fields}`;
     });
   }
 
   pushState(field: string, value: unknown): Promise<boolean> {
-    return this.#apply('push', () => `"field":${this.#name('pushState', field)},"value":${this.#json('pushState', value)}`);
+    return apply(this, 'push', () => `"field":${nameOf(this, 'pushState', field)},"value":${jsonOf(this, 'pushState', value)}`);
   }
 
   setStateRecord(field: string, key: string, value: unknown): Promise<boolean> {
-    return this.#apply('set_record', () => {
-      const json = this.#json('setStateRecord', value);
-      const name = this.#name('setStateRecord', field);
-      return `"field":${name},"key":${this.#key('setStateRecord', key)},"value":${json}`;
+    return apply(this, 'set_record', () => {
+      const json = jsonOf(this, 'setStateRecord', value);
+      const name = nameOf(this, 'setStateRecord', field);
+      return `"field":${name},"key":${keyOf(this, 'setStateRecord', key)},"value":${json}`;
     });
   }
 
   deleteStateRecord(field: string, key: string): Promise<boolean> {
-    return this.#apply('delete_record', () => `"field":${this.#name('deleteStateRecord', field)},"key":${this.#key('deleteStateRecord', key)}`);
+    return apply(this, 'delete_record', () => `"field":${nameOf(this, 'deleteStateRecord', field)},"key":${keyOf(this, 'deleteStateRecord', key)}`);
   }
 
   atomicState(mutator: unknown): Promise<boolean> {
-    return this.#apply('atomic', () => {
-      if (typeof mutator !== 'function') throw new TypeError(`${this.#label}.atomicState needs a function, got ${describeValue(mutator)}`);
+    return apply(this, 'atomic', () => {
+      if (typeof mutator !== 'function') throw new TypeError(`${this[WHOSE].label}.atomicState needs a function, got ${describeValue(mutator)}`);
       return `"mutator":${functionId(mutator)}`;
     });
   }

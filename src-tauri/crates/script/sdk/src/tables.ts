@@ -3,7 +3,8 @@
 // Must not: import what builds blocks, which needs these numbers while it loads.
 
 import type { Config, Fn } from './blocks';
-import { fieldsOf, isOpen, isSchema, type AnySchema } from './schema';
+import { plainOf } from './plain';
+import { fieldsOf, isOpen, isSchema, shapeOf, type AnySchema } from './schema';
 
 export const functions: Fn[] = [];
 export const schemas: AnySchema[] = [];
@@ -32,7 +33,10 @@ export function schemaId(schema: unknown): number | undefined {
 
 export function stateSchema(schema: unknown): Config | undefined {
   const id = schemaId(schema);
-  return id === undefined ? undefined : { id, fields: fieldsOf(schema as AnySchema), open: isOpen(schema as AnySchema) };
+  if (id === undefined) return undefined;
+  const shape = shapeOf(schema as AnySchema);
+  const fields = fieldsOf(schema as AnySchema)?.map((field) => ({ ...field, plain: plainOf(shape?.[field.name]) }));
+  return { id, fields, open: isOpen(schema as AnySchema) };
 }
 
 /** A text, or a function that makes one. */

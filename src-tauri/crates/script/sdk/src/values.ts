@@ -13,8 +13,21 @@ export function toJson(value: unknown, what: string): string | undefined {
   if (value === undefined) return undefined;
   const top = typeof value;
   if (top === 'string' || top === 'boolean' || value === null) return wire(value);
+  if (isFlat(value)) return wire(value);
   check(value, what, '', []);
   return wire(value);
+}
+
+/** Whether nothing in a value needs a closer look: a number, or a plain object of texts, numbers and truths. */
+function isFlat(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (Object.getPrototypeOf(value) !== Object.prototype) return false;
+  for (const key in value as object) {
+    const item = (value as Record<string, unknown>)[key];
+    const kind = typeof item;
+    if (kind === 'number' ? !Number.isFinite(item) : kind !== 'string' && kind !== 'boolean') return false;
+  }
+  return true;
 }
 
 function check(value: unknown, what: string, path: string, around: object[]): void {

@@ -236,6 +236,11 @@ struct Keyframe {
     stands_in: bool,
 }
 
+/// A scope's newest version and the event that made it, as readers take them.
+const NEWEST: &str = "CASE WHEN request IS NULL THEN version ELSE
+         coalesce((SELECT version FROM change WHERE scope = n ORDER BY event DESC LIMIT 1), 0) END,
+     CASE WHEN request IS NULL THEN last ELSE coalesce((SELECT max(event) FROM change WHERE scope = n), 0) END";
+
 impl Rows {
     fn read(
         connection: &Connection,
@@ -243,8 +248,8 @@ impl Rows {
         key: &ScopeKey,
         request: Option<i64>,
     ) -> Result<Option<Rows>, Error> {
-        let mut statement =
-            connection.prepare_cached("SELECT n, request, version, last FROM scope WHERE kind = ?1 AND id = ?2")?;
+        let mut statement = connection
+            .prepare_cached(&format!("SELECT n, request, {NEWEST} FROM scope WHERE kind = ?1 AND id = ?2"))?;
         let mut rows = statement.query((key.kind.as_str(), &*key.id))?;
         let Some(row) = rows.next()? else {
             found.add(None, None, format!("{key} was written, and has no row"));

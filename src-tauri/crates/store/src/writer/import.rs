@@ -11,7 +11,7 @@ use engine::log::{Durability, Record};
 use engine::scope::ScopeKey;
 use engine::state::State;
 
-use super::Desk;
+use super::desk::Desk;
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::parcel::{self, ImportError, Piece};
@@ -31,6 +31,7 @@ impl Desk {
     /// Takes a parcel in: all of it, or nothing.
     pub(super) fn import(&mut self, pieces: Vec<Piece>) -> Result<(), ImportError> {
         let result = self.try_import(pieces);
+        self.changes += 1;
         match &result {
             Ok(news) => {
                 let listeners = crate::lock(&self.listeners).all();

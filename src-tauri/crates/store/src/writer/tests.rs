@@ -6,12 +6,18 @@ use std::sync::mpsc::channel;
 use engine::event::{EventKind, Recorded, RequestStatus};
 use engine::log::{AppendError, Log};
 
-use super::*;
-use crate::{EventQuery, Store};
+use super::Message;
+use crate::{EventQuery, Options, Store};
+use engine::event::Event;
+use engine::log::Durability;
 
 fn store() -> (tempfile::TempDir, Store) {
+    store_with(crate::Durability::Process)
+}
+
+fn store_with(durability: crate::Durability) -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { create: true, ..Options::default() };
+    let options = Options { create: true, durability, ..Options::default() };
     let store = Store::open(&folder.path().join("log.db"), options).unwrap();
     (folder, store)
 }
@@ -94,14 +100,15 @@ fn a_full_disk_refuses_the_step_and_the_next_one_works_when_there_is_room() {
 
 #[test]
 fn a_unit_that_does_not_fit_takes_no_other_with_it() {
-    let (_folder, store) = store();
+    // Where the disk is waited for, the store's own thread writes.
+    let (_folder, store) = store_with(crate::Durability::Power);
     for request in ["big", "small"] {
         append(&store, request, vec![started()], Durability::Committed).unwrap();
     }
     limit_pages(&store, Some(8));
     // Both are queued while the thread is held, so they share a transaction.
     let (hold, held) = channel::<()>();
-    store.writer.post(move |_| held.recv().unwrap());
+    store.writer.post(Message::Run(Box::new(move |_| held.recv().unwrap())));
     let big = store.append("big", vec![note(2, &noise(200_000, 3))], Durability::Committed);
     let small = store.append("small", vec![note(2, "fits")], Durability::Committed);
     hold.send(()).unwrap();
@@ -128,9 +135,10 @@ fn evidence_that_was_lost_is_told_to_the_next_step_boundary() {
 
 #[test]
 fn units_that_queue_up_share_a_transaction() {
-    let (_folder, store) = store();
+    // Where the disk is waited for, the store's own thread writes.
+    let (_folder, store) = store_with(crate::Durability::Power);
     let (hold, held) = channel::<()>();
-    store.writer.post(move |_| held.recv().unwrap());
+    store.writer.post(Message::Run(Box::new(move |_| held.recv().unwrap())));
     let answers: Vec<_> = (0..50)
         .map(|n| {
             let status = event(2, EventKind::RequestStatus { status: RequestStatus::InProgress });
@@ -139,8 +147,9 @@ fn units_that_queue_up_share_a_transaction() {
         .collect();
     let (sender, versions) = channel();
     let reader = crate::open::reader(store.path()).unwrap();
-    let version =
-        |connection: &Connection| -> i64 { connection.query_row("PRAGMA data_version", (), |row| row.get(0)).unwrap() };
+    let version = |connection: &rusqlite::Connection| -> i64 {
+        connection.query_row("PRAGMA data_version", (), |row| row.get(0)).unwrap()
+    };
     let before = version(&reader);
     hold.send(()).unwrap();
     for answer in answers {
@@ -158,4 +167,37 @@ fn a_listener_that_panics_does_not_stop_the_log() {
     store.listen(|_| panic!("a listener of the test"));
     append(&store, "r", vec![started()], Durability::Committed).unwrap();
     append(&store, "r", vec![note(2, "on")], Durability::Committed).unwrap();
+}
+
+#[test]
+fn a_step_of_a_process_that_may_be_killed_is_written_when_append_returns() {
+    let (_folder, store) = store();
+    let mut answer = store.append("r", vec![started()], Durability::Committed);
+    assert!(matches!(answer.try_recv(), Ok(Some(Ok(())))), "nobody was waited for");
+    // Evidence before it is taken along, and not written twice.
+    let evidence = store.append("r", vec![note(2, "evidence")], Durability::Soon);
+    append(&store, "r", vec![note(3, "step")], Durability::Committed).unwrap();
+    wait(evidence).unwrap();
+    assert_eq!(seqs(&store, "r"), [1, 2, 3]);
+}
+
+#[test]
+fn threads_that_write_at_once_lose_nothing() {
+    let (_folder, store) = store();
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let store = &store;
+            scope.spawn(move || {
+                let request = format!("r{n}");
+                append(store, &request, vec![started()], Durability::Committed).unwrap();
+                for seq in 1..100 {
+                    drop(store.append(&request, vec![note(seq * 2, "evidence")], Durability::Soon));
+                    append(store, &request, vec![note(seq * 2 + 1, "step")], Durability::Committed).unwrap();
+                }
+            });
+        }
+    });
+    for n in 0..8 {
+        assert_eq!(seqs(&store, &format!("r{n}")), (1..200).collect::<Vec<u64>>());
+    }
 }

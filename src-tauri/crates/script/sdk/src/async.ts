@@ -1,0 +1,11 @@
+// What `async` functions of flows, packages and this SDK become: the bundler lowers them to generators.
+//
+// Takes the place of the bundler's own helper, which would pay for the token at every `await`.
+
+import { drive } from './host';
+
+export default function asyncToGenerator(body: (...args: never[]) => Generator): (...args: never[]) => Promise<unknown> {
+  return function (this: unknown, ...args: never[]) {
+    return drive(body.apply(this, args));
+  };
+}

@@ -1,0 +1,97 @@
+//! Shapes of values that a schema is known to let through, so that it need not be asked.
+//!
+//! It must never let through what the schema would refuse; what does not fit here is the schema's to judge.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A shape, as the SDK's `plain.ts` describes a schema that is nothing else.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Plain {
+    Any,
+    Null,
+    Number,
+    String,
+    Boolean,
+    /// One of these.
+    One(Vec<Value>),
+    /// A list of such values.
+    List(Box<Plain>),
+    /// Any names with such values.
+    Record(Box<Plain>),
+    Or(Vec<Plain>),
+    #[serde(untagged)]
+    Object {
+        fields: HashMap<String, Plain>,
+        /// Fields that may be missing.
+        optional: Vec<String>,
+    },
+}
+
+impl Plain {
+    /// Whether a value fits.
+    pub(crate) fn fits(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Plain::Any, _)
+            | (Plain::Null, Value::Null)
+            | (Plain::Number, Value::Number(_))
+            | (Plain::String, Value::String(_))
+            | (Plain::Boolean, Value::Bool(_)) => true,
+            (Plain::One(values), value) => values.contains(value),
+            (Plain::List(element), Value::Array(items)) => items.iter().all(|item| element.fits(item)),
+            // What a prototype holds is nobody's field, and every schema treats it in its own way.
+            (Plain::Record(element), Value::Object(fields)) => {
+                fields.iter().all(|(name, field)| name != "__proto__" && element.fits(field))
+            }
+            (Plain::Or(options), value) => options.iter().any(|option| option.fits(value)),
+            (Plain::Object { fields, optional }, Value::Object(given)) => fields.iter().all(|(name, plain)| {
+                given.get(name).map_or_else(|| optional.contains(name), |field| plain.fits(field))
+            }),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Which of the values fit a shape.
+    #[track_caller]
+    fn check(shape: Value, fit: &[Value], unfit: &[Value]) {
+        let plain: Plain = serde_json::from_value(shape.clone()).expect("a shape");
+        for value in fit {
+            assert!(plain.fits(value), "{value} fits {shape}");
+        }
+        for value in unfit {
+            assert!(!plain.fits(value), "{value} does not fit {shape}");
+        }
+    }
+
+    #[test]
+    fn simple_shapes_take_their_own_kind_only() {
+        check(json!("any"), &[json!(null), json!([1])], &[]);
+        check(json!("number"), &[json!(1), json!(-0.5)], &[json!("1"), json!(null)]);
+        check(json!("string"), &[json!("")], &[json!(1)]);
+        check(json!({"one": ["a", 1, null]}), &[json!("a"), json!(1), json!(null)], &[json!("b"), json!(1.5)]);
+        check(json!({"or": ["null", "boolean"]}), &[json!(null), json!(false)], &[json!(0)]);
+    }
+
+    #[test]
+    fn shapes_of_many_values_look_at_each() {
+        check(json!({"list": "number"}), &[json!([]), json!([1, 2])], &[json!([1, "2"]), json!({})]);
+        check(
+            json!({"record": "string"}),
+            &[json!({}), json!({"a": "b"})],
+            &[json!({"a": 1}), json!({"__proto__": "b"})],
+        );
+        let shape = json!({"fields": {"a": "number", "b": {"list": "string"}}, "optional": ["b"]});
+        let fit = [json!({"a": 1}), json!({"a": 1, "b": [], "more": 1})];
+        check(shape, &fit, &[json!({}), json!({"a": 1, "b": [1]}), json!({"a": 1, "b": null}), json!([])]);
+    }
+}

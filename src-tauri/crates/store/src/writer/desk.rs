@@ -1,0 +1,236 @@
+//! Transactions: units together where that works, each alone where it does not; then answers, then listeners.
+//!
+//! Whoever holds the desk is the only writer of this process.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use engine::event::Event;
+use engine::log::{AppendError, Durability};
+use rusqlite::Connection;
+
+use super::{MUCH, Message, Office, Stamp};
+use crate::batch::Batch;
+use crate::error::{Error, OpenError};
+use crate::identity::Identity;
+use crate::live::Memory;
+use crate::open::{self, Options};
+use crate::unit::Unit;
+use crate::{Committed, Listeners};
+
+/// What a writer needs.
+pub(super) struct Desk {
+    path: PathBuf,
+    pub(super) options: Options,
+    pub(super) connection: Connection,
+    /// The file as it was opened.
+    identity: Identity,
+    pub(super) memory: Memory,
+    pub(super) listeners: Arc<Mutex<Listeners>>,
+    /// Evidence that could not be kept, until its request's next step boundary hears of it.
+    failed: HashMap<Arc<str>, AppendError>,
+    /// What the disk said when a request last lost something: the gap in its numbers comes of that.
+    reasons: HashMap<Arc<str>, AppendError>,
+    /// SQLite's number for "nobody else has written", as memory and the last asker know it.
+    seen: Option<i64>,
+    told: Option<i64>,
+    /// Counts whatever this process did to records that outlive requests.
+    pub(super) changes: u64,
+}
+
+impl Desk {
+    /// Opens the writing connection.
+    pub(super) fn open(path: PathBuf, options: Options, listeners: Arc<Mutex<Listeners>>) -> Result<Desk, OpenError> {
+        let connection = open::open(&path, &options)?;
+        let identity = Identity::of(&path);
+        let mut desk = Desk {
+            path,
+            options,
+            connection,
+            memory: Memory::default(),
+            listeners,
+            identity,
+            failed: HashMap::new(),
+            reasons: HashMap::new(),
+            seen: None,
+            told: None,
+            changes: 0,
+        };
+        desk.told = desk.data_version().ok();
+        Ok(desk)
+    }
+
+    /// What stays as it is while nobody, in whatever process, writes a record that outlives requests.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        Some(Stamp { own: self.changes, others: self.data_version().ok()? })
+    }
+
+    /// Does everything that waits, in its order: appends in a row share transactions.
+    pub(super) fn clear(&mut self, office: &Office) {
+        loop {
+            let mut units = Vec::new();
+            let mut bytes = 0;
+            let next = loop {
+                match office.next() {
+                    Some(Message::Append(unit)) => {
+                        bytes += unit.bytes();
+                        units.push(unit);
+                        if bytes >= MUCH {
+                            break None;
+                        }
+                    }
+                    other => break other,
+                }
+            };
+            let is_over = units.is_empty() && next.is_none();
+            if !units.is_empty() {
+                self.commit(units);
+            }
+            match next {
+                Some(message) => self.take(message),
+                None if is_over => return,
+                None => {}
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Append(unit) => self.commit(vec![unit]),
+            Message::Import(pieces, answer) => {
+                // An asker that gave up hears nothing.
+                let _ = answer.send(self.import(pieces));
+            }
+            Message::LimitPages(pages) => {
+                // A file that is larger already keeps its size.
+                let pages = pages.unwrap_or(u32::MAX - 1);
+                let _ = self.connection.pragma_update(None, "max_page_count", pages);
+            }
+            Message::ChangedElsewhere(answer) => {
+                let now = self.data_version().ok();
+                // An asker that gave up hears nothing.
+                let _ = answer.send(now != self.told);
+                self.told = now;
+            }
+            Message::Run(run) => {
+                run(&self.connection);
+                self.memory.clear();
+                self.changes += 1;
+            }
+        }
+    }
+
+    /// Commits units together; if that fails, each alone, so that one cannot fail another.
+    fn commit(&mut self, mut units: Vec<Unit>) {
+        match self.write(&mut units) {
+            Ok(results) => self.deliver(units, results),
+            Err(error) if units.len() > 1 && !error.is_busy() => {
+                for unit in units {
+                    self.commit(vec![unit]);
+                }
+            }
+            Err(error) => {
+                let error = AppendError::from(error);
+                let results = units.iter().map(|_| Err(error.clone())).collect();
+                self.deliver(units, results);
+            }
+        }
+    }
+
+    /// One transaction. Answers, for each unit, whether it was kept.
+    fn write(&mut self, units: &mut [Unit]) -> Result<Vec<Result<(), AppendError>>, Error> {
+        let result = self.try_write(units);
+        if result.is_err() {
+            self.recover();
+        }
+        result
+    }
+
+    fn try_write(&mut self, units: &mut [Unit]) -> Result<Vec<Result<(), AppendError>>, Error> {
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute(())?;
+        let version = self.data_version()?;
+        if self.seen.replace(version) != Some(version) {
+            self.memory.clear();
+        }
+        self.memory.trim();
+        let mut batch = Batch::new(&self.connection, &mut self.memory, &self.options.owners);
+        let mut results = Vec::with_capacity(units.len());
+        for unit in units {
+            results.push(match self.failed.get(&unit.request) {
+                Some(failure) => Err(failure.clone()),
+                None => batch.add(unit)?,
+            });
+        }
+        let has_records = batch.close()?;
+        if Identity::of(&self.path) != self.identity {
+            return Err(Error::Gone(self.path.clone()));
+        }
+        self.connection.prepare_cached("COMMIT")?.execute(())?;
+        self.changes += u64::from(has_records);
+        Ok(results)
+    }
+
+    /// Leaves a spoilt transaction behind, with a new connection where the old one cannot.
+    pub(super) fn recover(&mut self) {
+        self.changes += 1;
+        self.memory.clear();
+        self.seen = None;
+        // After some errors SQLite has rolled back already; the check below tells.
+        let _ = self.connection.execute_batch("ROLLBACK");
+        if !self.connection.is_autocommit()
+            && let Ok(fresh) = open::open(&self.path, &Options { create: false, ..self.options.clone() })
+        {
+            self.connection = fresh;
+            self.told = None;
+        }
+    }
+
+    fn deliver(&mut self, units: Vec<Unit>, results: Vec<Result<(), AppendError>>) {
+        // Before the answers: who listens from now on has not asked for these commits.
+        let listeners = crate::lock(&self.listeners).all();
+        let mut news = Vec::with_capacity(units.len());
+        for (mut unit, result) in units.into_iter().zip(results) {
+            let is_kept = result.is_ok();
+            let result = self.explain(&unit.request, result);
+            let result = match (result, unit.durability) {
+                (Ok(()), _) => unit.conflict.take().map_or(Ok(()), |scopes| Err(AppendError::Conflict(scopes))),
+                (Err(error), Durability::Soon) => {
+                    self.failed.entry(unit.request.clone()).or_insert_with(|| error.clone());
+                    Err(error)
+                }
+                // What failed first says more than the gap it left.
+                (Err(error), Durability::Committed) => Err(self.failed.remove(&unit.request).unwrap_or(error)),
+            };
+            unit.answer(result);
+            if is_kept && !unit.drafts.is_empty() {
+                let events: Arc<[Event]> = unit.drafts.into_iter().map(|draft| draft.event).collect();
+                news.push(Committed { request: unit.request, events });
+            }
+        }
+        for committed in &news {
+            for listener in &listeners {
+                // A listener's panic has been reported, and must not stop the log.
+                let _ = catch_unwind(AssertUnwindSafe(|| listener(committed)));
+            }
+        }
+    }
+
+    /// A gap in the numbers of a request that lost something is told as what it was lost by.
+    fn explain(&mut self, request: &Arc<str>, result: Result<(), AppendError>) -> Result<(), AppendError> {
+        match &result {
+            Ok(()) => drop(self.reasons.remove(request)),
+            Err(reason @ AppendError::Storage(_)) => drop(self.reasons.insert(request.clone(), reason.clone())),
+            Err(AppendError::OutOfOrder { .. }) => {
+                return self.reasons.get(request).map_or(result, |reason| Err(reason.clone()));
+            }
+            Err(_) => {}
+        }
+        result
+    }
+
+    pub(super) fn data_version(&self) -> Result<i64, Error> {
+        Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row((), |row| row.get(0))?)
+    }
+}
