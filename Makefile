@@ -87,11 +87,15 @@ test-rust: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist
 	@echo "Testing the crates, the command line and the window"
 	env -u DISPLAY -u WAYLAND_DISPLAY cargo test --workspace
 
-# Whole processes and parts of them, held against a bare commit or a target; BENCH="steps --json file" for a part.
+# Whole processes held against a bare commit or a target, in one table; then parts by themselves. BENCH="steps --json file"
+# measures one section, and writes it.
 bench: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html
 	@echo "Compiling for release"
 	cargo build --release --workspace --bins --examples
 	env -u DISPLAY -u WAYLAND_DISPLAY cargo bench --quiet --workspace --bench table -- $(BENCH)
+ifeq ($(BENCH),)
+	cargo bench --quiet --package store --bench parts -- --noplot
+endif
 
 clean:
 	cargo clean

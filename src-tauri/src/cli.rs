@@ -132,6 +132,7 @@ fn options(global: &Global) -> OpenOptions {
         existing: false,
         durability: global.durability,
         trust: global.trust,
+        keep_ready: false,
     }
 }
 

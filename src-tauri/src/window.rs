@@ -50,7 +50,7 @@ fn open_watched(
     options: OpenOptions,
     watchers: &Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>>,
 ) -> Result<Arc<Workspace>, Fault> {
-    let workspace = Workspace::open(options)?;
+    let workspace = Workspace::open(OpenOptions { keep_ready: true, ..options })?;
     workspace.watch_files()?;
     workspace.keep_time()?;
     let (sender, notices) = std::sync::mpsc::channel();

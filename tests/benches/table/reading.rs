@@ -33,9 +33,10 @@ fn synthetic(events: u64, requests: u32, shape: Shape) -> (Place, Arc<Workspace>
 fn instants(table: &mut Table) {
     for shape in [Shape::State, Shape::Mixed] {
         let (_place, workspace, requests) = synthetic(LONG, 1, shape);
+        let last = workspace.stats().unwrap_or_else(|fault| panic!("{fault}")).events;
         let mut seq = 1;
         let time = median_ms(GOES * 3, |_| {
-            seq = seq * 48_271 % LONG;
+            seq = seq * 48_271 % last;
             let state = workspace.request_state(&requests[0], Some(&At::Seq(seq.max(3))));
             state.unwrap_or_else(|fault| panic!("{fault}"));
         });

@@ -51,6 +51,11 @@ impl State {
         self.fields.is_empty()
     }
 
+    /// A JSON object of all fields; those that nobody else holds are not copied.
+    pub fn into_json(self) -> Value {
+        Value::Object(self.fields.into_iter().map(|(k, v)| (k.to_string(), Arc::unwrap_or_clone(v))).collect())
+    }
+
     /// A JSON object with copies of all fields.
     pub fn to_json(&self) -> Value {
         Value::Object(self.fields.iter().map(|(k, v)| (k.to_string(), (**v).clone())).collect())

@@ -325,7 +325,8 @@ impl Transaction {
 
     /// Forgets everything: committed, or dropped.
     pub fn clear(&self) {
-        self.views.borrow_mut().clear();
+        // A block that has ended is kept for its siblings, and needs no room for views.
+        *self.views.borrow_mut() = Vec::new();
     }
 }
 

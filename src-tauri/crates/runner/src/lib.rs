@@ -15,6 +15,7 @@ mod models;
 mod notice;
 mod owner;
 mod progress;
+mod ready;
 mod replay;
 mod run;
 mod synthetic;

@@ -28,7 +28,7 @@ use crate::catalogue::{Good, STACK};
 use crate::config::Config;
 use crate::fault::Fault;
 use crate::progress::{Awaited, run_to_end};
-use crate::run::{Before, prepare, with_script};
+use crate::run::{Before, load, prepare, with_script};
 use crate::views::{Divergence, Json, Replay};
 
 /// What a replay needs.
@@ -55,7 +55,8 @@ pub(crate) fn replay(workspace: &Path, rehearsal: Rehearsal) -> Result<Replay, F
 fn carry_out(workspace: &Path, rehearsal: Rehearsal) -> Result<Replay, Fault> {
     let Rehearsal { good, config, mut asked, events, records, seen, store } = rehearsal;
     let is_known = Before { events: events.clone(), ..Before::default() };
-    let (loaded, flow) = prepare(workspace, &good, config.script_limits(), &mut asked, &is_known)?;
+    let loaded = load(workspace, &good, config.script_limits())?;
+    let flow = prepare(&loaded, &mut asked, &is_known)?;
     let began = events.first().map_or(0, |event| event.at);
     let stage = Arc::new(Stage { memory: MemoryLog::default(), store, began });
     for (scope, record) in records {

@@ -29,6 +29,7 @@ use crate::fault::{Detail, Fault};
 use crate::mock::{MockModels, MockScript};
 use crate::owner::Wish;
 use crate::progress::run_to_end;
+use crate::ready::Ready;
 use crate::world::World;
 
 /// How long evidence may wait for a step boundary before it is flushed (decision 13).
@@ -112,25 +113,36 @@ pub(crate) struct Job {
     pub(crate) gone: Box<dyn FnOnce() + Send>,
 }
 
-/// Starts a request. Fails, with nothing written, when the flow does not load or the input breaks
-/// its schema.
-pub(crate) fn start(job: Job) -> Result<Running, Fault> {
+/// A request on its way to the thread that runs it.
+pub(crate) struct Work {
+    pub(crate) job: Job,
+    accepted: mpsc::Sender<Result<(), Fault>>,
+    finished: mpsc::Sender<Ended>,
+}
+
+/// Starts a request, on a thread that has its flow ready or on one of its own. Fails, with nothing written,
+/// when the flow does not load or the input breaks its schema.
+pub(crate) fn start(job: Job, ready: &Ready) -> Result<Running, Fault> {
     let (accepted, verdict) = mpsc::channel();
     let (finished, ended) = mpsc::channel();
     let request_id = job.asked.request.to_string();
     let session_id = job.asked.session.to_string();
-    std::thread::Builder::new()
-        .name(format!("run {request_id}"))
-        .stack_size(STACK)
-        .spawn(move || run(job, accepted, finished))?;
+    if let Some(work) = ready.give(Work { job, accepted, finished }) {
+        std::thread::Builder::new()
+            .name(format!("run {request_id}"))
+            .stack_size(STACK)
+            .spawn(move || run(work, None))?;
+    }
     verdict.recv().map_err(|_| Fault::internal("the request's thread ended before it began"))??;
     Ok(Running { request_id, session_id, ended })
 }
 
-fn run(mut job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::Sender<Ended>) {
+/// Runs a request; `loaded` is its flow, where that was evaluated beforehand.
+pub(crate) fn run(work: Work, loaded: Option<Loaded>) {
+    let Work { mut job, accepted, finished } = work;
     let gone = std::mem::replace(&mut job.gone, Box::new(|| ()));
     // Whoever hears of the end may close the database at once: nothing here holds it open any more.
-    let result = carry_out(job, &accepted);
+    let result = carry_out(job, loaded, &accepted);
     gone();
     // Who is gone, or started the request without waiting for it, does not hear.
     match result {
@@ -140,9 +152,13 @@ fn run(mut job: Job, accepted: mpsc::Sender<Result<(), Fault>>, finished: mpsc::
 }
 
 /// Runs a request to its end. A fault means that it was not accepted.
-fn carry_out(job: Job, accepted: &mpsc::Sender<Result<(), Fault>>) -> Result<Ended, Fault> {
+fn carry_out(job: Job, loaded: Option<Loaded>, accepted: &mpsc::Sender<Result<(), Fault>>) -> Result<Ended, Fault> {
     let Job { workspace, good, mut asked, mock, config, trust, mut before, log, mut abort, wish, gone: _ } = job;
-    let (loaded, flow) = prepare(&workspace, &good, config.script_limits(), &mut asked, &before)?;
+    let loaded = match loaded {
+        Some(loaded) => loaded,
+        None => load(&workspace, &good, config.script_limits())?,
+    };
+    let flow = prepare(&loaded, &mut asked, &before)?;
     if let Some(opening) = before.opening.take() {
         before.events = opening(&asked, &flow)?;
     }
@@ -187,15 +203,13 @@ fn carry_out(job: Job, accepted: &mpsc::Sender<Result<(), Fault>>) -> Result<End
     }
 }
 
-pub(crate) fn prepare(
-    workspace: &std::path::Path,
-    good: &Good,
-    limits: Limits,
-    asked: &mut Asked,
-    before: &Before,
-) -> Result<(Loaded, Rc<engine::flow::Flow>), Fault> {
-    let loaded = Loaded::load(&good.bundle, workspace, limits)
-        .map_err(|error| Fault::NotLoaded { message: error.to_string() })?;
+/// Evaluates a flow.
+pub(crate) fn load(workspace: &std::path::Path, good: &Good, limits: Limits) -> Result<Loaded, Fault> {
+    Loaded::load(&good.bundle, workspace, limits).map_err(|error| Fault::NotLoaded { message: error.to_string() })
+}
+
+/// Checks what is asked of a flow, and parses the input of a new request.
+pub(crate) fn prepare(loaded: &Loaded, asked: &mut Asked, before: &Before) -> Result<Rc<Flow>, Fault> {
     let flow = loaded.flow.clone().ok_or_else(|| Fault::internal("the file defines no flow"))?;
     let action = flow
         .actions
@@ -215,7 +229,7 @@ pub(crate) fn prepare(
         asked.input =
             schema.parse(&asked.input).map_err(|issues| refused_input(&flow.kind, &asked.action, issues, given))?;
     }
-    Ok((loaded, flow))
+    Ok(flow)
 }
 
 fn caller<'a>(flow: &'a str, asked: &'a Asked) -> Caller<'a> {

@@ -40,6 +40,7 @@ use crate::fault::Fault;
 use crate::mock::MockScript;
 use crate::notice::{Notice, Notices};
 use crate::owner::{self, Owner};
+use crate::ready::Ready;
 use crate::run::{Before, Job, Running, start};
 use crate::views::*;
 use crate::watch::{Watch, watch};
@@ -61,6 +62,8 @@ pub struct OpenOptions {
     pub durability: Option<Durability>,
     /// Whether keys may go to the addresses that `flowglass.json` names (decision 20).
     pub trust: bool,
+    /// Whether flows that ran are kept ready for their next request, as whoever serves many of them wants.
+    pub keep_ready: bool,
 }
 
 /// What to run.
@@ -123,6 +126,8 @@ pub struct Workspace {
     data: PathBuf,
     config: Config,
     trust: bool,
+    keep_ready: bool,
+    ready: Ready,
     store: Arc<Store>,
     owner: Owner,
     catalogue: Mutex<Option<Catalogue>>,
@@ -159,6 +164,8 @@ impl Workspace {
             data,
             config,
             trust: options.trust,
+            keep_ready: options.keep_ready,
+            ready: Ready::default(),
             store: Arc::new(store),
             owner,
             catalogue: Mutex::default(),
@@ -318,9 +325,9 @@ impl Workspace {
         lock(&self.running).insert(token, Stop { request: id, sender: stop });
         let running = self.running.clone();
         let gone = move || drop(lock(&running).remove(&token));
-        start(Job {
+        let job = Job {
             workspace: self.dir.clone(),
-            good,
+            good: good.clone(),
             asked,
             mock,
             before,
@@ -330,7 +337,12 @@ impl Workspace {
             abort,
             wish,
             gone: Box::new(gone),
-        })
+        };
+        let running = start(job, &self.ready)?;
+        if self.keep_ready {
+            self.ready.prepare(&self.dir, &good, self.config.script_limits());
+        }
+        Ok(running)
     }
 
     fn mock_of(&self, mock: &Mock, flow: &str) -> Result<(Option<MockScript>, Option<String>), Fault> {
@@ -454,6 +466,6 @@ fn open_fault(error: store::OpenError) -> Fault {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

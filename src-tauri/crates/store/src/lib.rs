@@ -74,7 +74,7 @@ pub use requests::{RequestQuery, RequestRow};
 pub use search::{Hit, SearchQuery};
 pub use sessions::{Note, SessionQuery, SessionRow};
 pub use stats::Stats;
-pub use writes::Write;
+pub use writes::{LastWrite, Write};
 
 use records::Records;
 use unit::Unit;

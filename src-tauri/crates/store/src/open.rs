@@ -216,7 +216,7 @@ fn configure(connection: &Connection, options: &Options) -> rusqlite::Result<()>
     };
     use_log(connection)?;
     connection.pragma_update(None, "synchronous", synchronous)?;
-    connection.pragma_update(None, "cache_size", -32_000)?;
+    connection.pragma_update(None, "cache_size", -16_000)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     // A burst must not leave its log behind for good.
     connection.pragma_update(None, "journal_size_limit", 64 << 20)?;

@@ -11,7 +11,7 @@ use engine::scope::ScopeKey;
 use engine::state::State;
 use engine::transaction::fill;
 use engine::views::place::Place;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -31,6 +31,17 @@ pub struct Write {
     pub new: Option<Value>,
 }
 
+/// Who changed a place last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LastWrite {
+    /// The `state_changed` event.
+    pub seq: Seq,
+    /// The block.
+    pub path: Option<Arc<str>>,
+    /// The event that put it in force.
+    pub committed: Seq,
+}
+
 impl Store {
     /// The operations of a request that changed a place of a scope, in the order they came into force.
     pub fn writes(&self, scope: &ScopeKey, request: &str, place: &Place) -> Result<Vec<Write>, Error> {
@@ -47,26 +58,64 @@ impl Store {
         Ok(writes)
     }
 
-    /// For each of several places of a scope the operation of a request that changed it last, up to an
-    /// instant of the request, and the event that put it in force; `None` where nobody did, or somebody
-    /// else after it.
-    pub fn last_writes(
+    /// For each of several places of a scope that differ between two instants of a request: who of it wrote
+    /// there last, up to the second; `None` where nobody of it did, or somebody else after.
+    pub fn last_writers(
         &self,
         scope: &ScopeKey,
         request: &str,
         places: &[Place],
-        to: Seq,
-    ) -> Result<Vec<Option<(Event, Seq)>>, Error> {
+        (from, to): (Seq, Seq),
+    ) -> Result<Vec<Option<LastWrite>>, Error> {
         let mut last = vec![None; places.len()];
         self.read(|connection| {
+            if let Some(only) = only_writer(connection, scope, request, (from, to))? {
+                last.fill(Some(only));
+                return Ok(());
+            }
             walk(connection, scope, request, to, |state, event, is_own, committed| {
                 for at in changed(state, &event.kind, places) {
-                    last[at] = is_own.then(|| (event.clone(), committed));
+                    let writer = || LastWrite { seq: event.seq, path: event.path.clone(), committed };
+                    last[at] = is_own.then(writer);
                 }
             })
         })?;
         Ok(last)
     }
+}
+
+/// The one operation between two instants, if there is just one and it is the request's own: whatever
+/// differs, it made so, and no value has to be looked at.
+fn only_writer(
+    connection: &Connection,
+    scope: &ScopeKey,
+    request: &str,
+    (from, to): (Seq, Seq),
+) -> Result<Option<LastWrite>, Error> {
+    let instants = (states::instant(connection, request, from)?, states::instant(connection, request, to)?);
+    let (Some(scope), (Some(from), Some(to))) = (states::find(connection, scope)?, instants) else {
+        return Ok(None);
+    };
+    if !states::jumps(connection, scope, from, to)?.is_empty() {
+        return Ok(None);
+    }
+    let mut steps = connection.prepare_cached(
+        "SELECT c.operations, e.request, e.seq FROM change c JOIN event e ON e.id = c.event
+         WHERE c.scope = ?1 AND c.event > ?2 AND c.event <= ?3 LIMIT 2",
+    )?;
+    let mut rows = steps.query((scope, from, to))?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let (operations, by, committed): (Option<String>, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let back = states::read_operations(operations.as_deref().unwrap_or("0")).collect::<Result<Vec<i64>, _>>()?;
+    let (&[back], None) = (back.as_slice(), rows.next()?) else { return Ok(None) };
+    let writer: Option<(i64, Option<Arc<str>>)> = connection
+        .prepare_cached(
+            "SELECT e.seq, p.text FROM event e JOIN request r ON r.n = e.request LEFT JOIN path p ON p.n = e.path
+             WHERE e.request = ?1 AND e.seq = ?2 AND e.kind = 'state_changed' AND r.id = ?3",
+        )?
+        .query_row((by, committed - back, request), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(writer.map(|(seq, path)| LastWrite { seq: seq.unsigned_abs(), path, committed: committed.unsigned_abs() }))
 }
 
 /// Goes through the operations that came into force on a scope during a request, up to an instant of it:

@@ -52,7 +52,7 @@ impl Workspace {
     ) -> Result<Vec<Change>, Fault> {
         let old = self.record_at(scope, request, from)?;
         let new = self.record_at(&self.counterpart(scope, request, other)?, other, to)?;
-        let (old, new) = (shown(scope, &old), shown(scope, &new));
+        let (old, new) = (shown(scope, old), shown(scope, new));
         Ok(diff::diff(old.as_ref(), new.as_ref())
             .into_iter()
             .map(|difference| Change::new(scope.kind.as_str(), instance_of(scope), difference))
@@ -84,11 +84,11 @@ impl Workspace {
         let (mut request, mut scope, mut to) = (request.to_owned(), scope, to);
         while changes.iter().any(|change| change.by.is_none()) && from < to {
             (request, scope, to) = self.original(&request, scope, to)?;
-            let last = self.store.last_writes(&scope, &request, &places, to).map_err(Fault::internal)?;
-            for (change, write) in changes.iter_mut().zip(last).filter(|(change, _)| change.by.is_none()) {
-                let Some((event, _)) = write.filter(|(_, committed)| *committed > from) else { continue };
-                change.seq = Some(event.seq);
-                change.by = event.path.as_ref().map(ToString::to_string);
+            let last = self.store.last_writers(&scope, &request, &places, (from, to)).map_err(Fault::internal)?;
+            for (change, writer) in changes.iter_mut().zip(last).filter(|(change, _)| change.by.is_none()) {
+                let Some(writer) = writer.filter(|writer| writer.committed > from) else { continue };
+                change.seq = Some(writer.seq);
+                change.by = writer.path.as_ref().map(ToString::to_string);
             }
             let Some(before) = self.request(&request)?.forked_from else { break };
             scope = self.counterpart(&scope, &request, &before.request_id)?;

@@ -179,7 +179,7 @@ impl Workspace {
         view.versions.insert(ScopeKind::Request.as_str().to_owned(), 0);
         for scope in self.scopes_of(request)? {
             let record = self.record_at(&scope, request, seq)?;
-            put_record(&mut view, &scope, &record);
+            put_record(&mut view, &scope, record);
         }
         Ok(view)
     }
@@ -196,10 +196,10 @@ impl Workspace {
     pub(super) fn records_of(&self, scope: ScopeKey) -> Result<StateView, Fault> {
         let record = engine::log::Log::record(&*self.store, &scope).map_err(Fault::internal)?;
         let mut view = StateView::default();
-        put_record(&mut view, &scope, &record);
+        put_record(&mut view, &scope, record);
         for resource in self.store.resources_of(&scope).map_err(Fault::internal)? {
             let record = engine::log::Log::record(&*self.store, &resource).map_err(Fault::internal)?;
-            put_record(&mut view, &resource, &record);
+            put_record(&mut view, &resource, record);
         }
         Ok(view)
     }

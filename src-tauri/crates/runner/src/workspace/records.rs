@@ -1,5 +1,7 @@
 //! How a scope's record is shown: state of its own kind under its own name.
 
+use std::sync::Arc;
+
 use engine::log::Record;
 use engine::resource::record::{self, Address};
 use engine::scope::{ScopeKey, ScopeKind};
@@ -8,39 +10,43 @@ use serde_json::Value;
 use crate::views::{Json, StateView};
 
 /// Puts a record where a view has its scope. A resource that is not there is left out.
-pub(super) fn put_record(view: &mut StateView, scope: &ScopeKey, record: &Record) {
-    let Some(state) = shown(scope, record).map(Json) else { return };
+pub(super) fn put_record(view: &mut StateView, scope: &ScopeKey, record: Record) {
+    let version = record.version;
     let mut name = scope.kind.as_str().to_owned();
-    match scope.kind {
-        ScopeKind::Request => view.request = Some(state),
-        ScopeKind::Session => view.session = Some(state),
-        ScopeKind::User => view.user = Some(state),
-        ScopeKind::Project => view.project = Some(state),
-        ScopeKind::Sequencer | ScopeKind::Block => {
-            name = scope.id.to_string();
-            view.sequencers.insert(name.clone(), state);
+    if scope.kind == ScopeKind::Resource {
+        if record::shown(&record.state).is_none() {
+            return;
         }
-        ScopeKind::Resource => {
-            name = instance_of(scope).unwrap_or_default();
-            // Two collections may have a path in common.
-            if view.resources.contains_key(&name) {
+        name = instance_of(scope).unwrap_or_default();
+        // Two collections may have a path in common.
+        if view.resources.contains_key(&name) {
+            name = scope.id.to_string();
+        }
+        view.resources.insert(name.clone(), Json(record::fields(&record.state).to_json()));
+        if let Some(text) = record::content(&record.state) {
+            view.contents.insert(name.clone(), text.to_owned());
+        }
+    } else {
+        let state = Json(Arc::unwrap_or_clone(record.state).into_json());
+        match scope.kind {
+            ScopeKind::Request => view.request = Some(state),
+            ScopeKind::Session => view.session = Some(state),
+            ScopeKind::User => view.user = Some(state),
+            ScopeKind::Project => view.project = Some(state),
+            _ => {
                 name = scope.id.to_string();
-            }
-            let fields = record::fields(&record.state);
-            view.resources.insert(name.clone(), Json(fields.to_json()));
-            if let Some(text) = record::content(&record.state) {
-                view.contents.insert(name.clone(), text.to_owned());
+                view.sequencers.insert(name.clone(), state);
             }
         }
     }
-    view.versions.insert(name, record.version);
+    view.versions.insert(name, version);
 }
 
 /// A record's state as differences are read from it; a resource's text is under `$content`.
-pub(super) fn shown(scope: &ScopeKey, record: &Record) -> Option<Value> {
+pub(super) fn shown(scope: &ScopeKey, record: Record) -> Option<Value> {
     match scope.kind {
         ScopeKind::Resource => record::shown(&record.state),
-        _ => Some(record.state.to_json()),
+        _ => Some(Arc::unwrap_or_clone(record.state).into_json()),
     }
 }
 

@@ -173,16 +173,20 @@ export function drive(parts: Generator): Promise<unknown> {
       const before = enter(token);
       try {
         const part = parts[method](value);
-        if (part.done) resolve(part.value);
-        else void nativeThen.call(Promise.resolve(part.value), next, fail);
+        if (!part.done) return void nativeThen.call(Promise.resolve(part.value), next, fail);
+        resolve(part.value);
       } catch (error) {
         reject(error);
       } finally {
         current = before;
       }
+      // These refer to each other, and only the collector would find that nobody needs them any more.
+      next = fail = undefined;
     };
-    const next = (value: unknown): void => go('next', value);
-    const fail = (error: unknown): void => go('throw', error);
+    let next: Continuation | undefined = (value) => go('next', value);
+    let fail: Continuation | undefined = (error) => go('throw', error);
     go('next', undefined);
   });
 }
+
+type Continuation = (value: unknown) => void;

@@ -1,0 +1,64 @@
+//! Evaluated flows that wait for their next request (decision 18).
+//!
+//! Evaluating a flow's file costs more than all else that a request needs to begin. Where a process will
+//! serve more than one, a thread does it beforehand for each flow that ran lately, and then waits. Every
+//! runtime still serves one request only.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use script::{Limits, Loaded};
+
+use crate::catalogue::{Good, STACK};
+use crate::run::{Work, run};
+
+/// How many flows are kept ready: each takes the memory of a runtime.
+const MANY: usize = 4;
+
+/// The flows that are ready, the one that ran last at the end.
+#[derive(Default)]
+pub(crate) struct Ready(Mutex<Vec<Spare>>);
+
+/// A thread that waits with an evaluated version of a file.
+struct Spare {
+    file: String,
+    hash: String,
+    work: Sender<Work>,
+}
+
+impl Ready {
+    /// Gives a request to a thread that has its flow evaluated; gives it back where there is none.
+    pub(crate) fn give(&self, work: Work) -> Option<Work> {
+        let bundle = &work.job.good.bundle;
+        let mut spares = crate::workspace::lock(&self.0);
+        let Some(at) = spares.iter().position(|spare| spare.file == bundle.file && spare.hash == bundle.hash) else {
+            return Some(work);
+        };
+        // A thread that could not evaluate it is gone.
+        spares.remove(at).work.send(work).err().map(|unsent| unsent.0)
+    }
+
+    /// Lets a thread evaluate a flow that was just begun, for the next request.
+    pub(crate) fn prepare(&self, workspace: &Path, good: &Arc<Good>, limits: Limits) {
+        let (work, wanted) = channel::<Work>();
+        let (workspace, version): (PathBuf, _) = (workspace.to_owned(), good.clone());
+        let spawned = std::thread::Builder::new().name("ready".to_owned()).stack_size(STACK).spawn(move || {
+            // What does not load is told by the request that wants it.
+            let Ok(loaded) = Loaded::load(&version.bundle, &workspace, limits) else { return };
+            if let Ok(work) = wanted.recv() {
+                run(work, Some(loaded));
+            }
+        });
+        // Without a thread the next request begins as the first one did.
+        if spawned.is_err() {
+            return;
+        }
+        let mut spares = crate::workspace::lock(&self.0);
+        spares.retain(|spare| spare.file != good.bundle.file);
+        if spares.len() >= MANY {
+            spares.remove(0);
+        }
+        spares.push(Spare { file: good.bundle.file.clone(), hash: good.bundle.hash.clone(), work });
+    }
+}
