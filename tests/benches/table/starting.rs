@@ -39,6 +39,8 @@ fn window(table: &mut Table, place: &Place) {
 /// The most memory of a process that runs a chain of 10,000 steps.
 fn memory(table: &mut Table) {
     let place = Place::with_flow(&chain(10_000));
+    // Bundled before, as a flow is that somebody has looked at.
+    place.get("flows");
     let mut child = Command::new(program())
         .args(["run", "main", "go", "--user", "bench", "--input", "0", "--json"])
         .current_dir(place.dir())

@@ -1,13 +1,15 @@
 //! Who writes, and when: whoever appends a step writes it down, with all that waits; evidence waits for it.
 //!
-//! There is one desk, and whoever sits at it commits everything that lies in the inbox. With
-//! [`Durability::Process`](crate::Durability) a step's own thread does that at once: handing it to another
-//! thread and being woken by it would cost more than the commit. Where several requests are at it, or the
-//! disk is waited for, a thread of the store's does it: what is written stays in one processor's cache, a
-//! request's other blocks go on, and steps that come meanwhile share the next transaction. That thread also writes evidence that nobody took along for 16 ms, or beyond 256 KiB.
+//! There is one desk, and whoever sits at it commits everything that lies in the inbox. A step's own thread
+//! does that at once where it takes little time: handing it to another thread and being woken by it would
+//! cost more. Where several requests are at it, or the disk is waited for, a thread of the store's does it:
+//! what is written stays in one processor's cache, a request's other blocks go on, and steps that come
+//! meanwhile share the next transaction. That thread also writes evidence that nobody took along for 16 ms,
+//! or beyond 256 KiB.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
 use std::thread::JoinHandle;
@@ -25,6 +27,8 @@ use desk::Desk;
 
 /// How long evidence may wait.
 const PATIENCE: Duration = Duration::from_millis(16);
+/// A transaction that takes no longer is not worth to be handed over: being woken takes a third of that.
+const QUICK: Duration = Duration::from_micros(250);
 /// Requests that append within this time of each other are at it together.
 const TOGETHER: Duration = Duration::from_millis(2);
 /// How many bytes of evidence may wait, and about how many one transaction takes.
@@ -119,8 +123,8 @@ struct Office {
     inbox: Mutex<Inbox>,
     bell: Condvar,
     desk: Mutex<Desk>,
-    /// Whether a step is written down by the thread that appends it.
-    is_direct: bool,
+    /// Whether the last transaction took less time than to hand one over.
+    is_quick: AtomicBool,
 }
 
 impl Office {
@@ -140,7 +144,7 @@ impl Office {
         let is_first = inbox.due.is_none();
         inbox.due.get_or_insert_with(|| Instant::now() + PATIENCE);
         inbox.messages.push_back(message);
-        match is_step && self.is_direct && !inbox.company.is_there() {
+        match is_step && self.is_quick.load(Ordering::Relaxed) && !inbox.company.is_there() {
             true => Next::Write,
             false if is_first || inbox.is_ready() => Next::Ring,
             false => Next::Wait,
@@ -193,9 +197,10 @@ impl Writer {
         options: Options,
         listeners: Arc<Mutex<Listeners>>,
     ) -> Result<Writer, OpenError> {
-        let is_direct = options.durability == crate::Durability::Process;
+        // What the disk takes to be waited for is known after the first time.
+        let is_quick = AtomicBool::new(options.durability == crate::Durability::Process);
         let desk = Mutex::new(Desk::open(path.clone(), options, listeners)?);
-        let office = Arc::new(Office { inbox: Mutex::default(), bell: Condvar::new(), desk, is_direct });
+        let office = Arc::new(Office { inbox: Mutex::default(), bell: Condvar::new(), desk, is_quick });
         let there = office.clone();
         let thread = std::thread::Builder::new()
             .name("store writer".to_owned())

@@ -5,13 +5,15 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use engine::event::Event;
 use engine::log::{AppendError, Durability};
 use rusqlite::Connection;
 
-use super::{MUCH, Message, Office, Stamp};
+use super::{MUCH, Message, Office, QUICK, Stamp};
 use crate::batch::Batch;
 use crate::error::{Error, OpenError};
 use crate::identity::Identity;
@@ -86,7 +88,9 @@ impl Desk {
             };
             let is_over = units.is_empty() && next.is_none();
             if !units.is_empty() {
+                let begin = Instant::now();
                 self.commit(units);
+                office.is_quick.store(begin.elapsed() < QUICK, Ordering::Relaxed);
             }
             match next {
                 Some(message) => self.take(message),
