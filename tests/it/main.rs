@@ -18,6 +18,7 @@ mod forks;
 mod limits;
 mod moving;
 mod policies;
+mod promises;
 mod providers;
 mod replays;
 mod resource_declarations;

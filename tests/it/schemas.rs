@@ -104,6 +104,7 @@ const SHAPES: &str = "[
   z.object({ a: z.number() }), z.object({ a: z.number().optional() }), z.object({ a: z.number() }).strict(),
   z.object({ a: z.number() }).passthrough(), z.object({ a: z.any() }), z.object({ a: z.string().default('x') }),
   z.number().refine((n) => n % 2 === 0), z.object({ a: z.number() }).refine((o) => o.a > 1), z.string().transform((s) => s.length),
+  z.custom((value) => value === 1), z.instanceof(Array),
   z.number().readonly(), z.number().brand(), z.lazy(() => z.number()), z.tuple([z.number(), z.string()]), z.date(), z.bigint(),
   z.nativeEnum({ One: 1, Two: 2, 1: 'One', 2: 'Two' }), z.nativeEnum({ A: 'a', B: 'b' }), z.number().nullable().optional(),
   z.discriminatedUnion('k', [z.object({ k: z.literal('a') }), z.object({ k: z.literal('b'), n: z.number() })]),
@@ -116,7 +117,7 @@ fn writes_are_let_through_as_schemas_say(module: &str) {
         "import {{ defineFlow, handler }} from '@flow-state-dev/core';\nimport {{ z }} from '{module}';
 const shapes: any[] = {SHAPES};
 const values: any[] = [null, 0, 1, 2, -1.5, 1e21, '', 'a', 'b', 'One', 'long text', 'x@y.example', true, [], [1], [1, 'x'], ['s'], [null],
-  {{}}, {{ a: 1 }}, {{ a: 'x' }}, {{ a: null }}, {{ a: 2, more: 1 }}, {{ a: ['s'] }}, {{ k: 'a' }}, {{ k: 'b', n: 1 }}, {{ k: 'b' }}, [{{ a: 1 }}], [{{ a: 'x' }}, 1]];
+  {{}}, {{ a: 1 }}, {{ a: 'x' }}, {{ a: null }}, {{ a: 2, more: 1 }}, {{ a: ['s'] }}, {{ k: 'a' }}, {{ k: 'b', n: 1 }}, {{ k: 'b' }}, [{{ a: 1 }}], [{{ a: 'x' }}, 1], {{ constructor: 1 }}];
 const compare = handler({{ name: 'compare', execute: async (_input, ctx: any) => {{
   const wrong: string[] = [];
   for (const [at, shape] of shapes.entries()) for (const value of values) {{

@@ -22,8 +22,7 @@ pub(crate) struct Ready(Mutex<Vec<Spare>>);
 
 /// A thread that waits with an evaluated version of a file.
 struct Spare {
-    file: String,
-    hash: String,
+    good: Arc<Good>,
     work: Sender<Work>,
 }
 
@@ -31,11 +30,14 @@ impl Ready {
     /// Gives a request to a thread that has its flow evaluated; gives it back where there is none.
     pub(crate) fn give(&self, work: Work) -> Option<Work> {
         let bundle = &work.job.good.bundle;
-        let mut spares = crate::workspace::lock(&self.0);
-        let Some(at) = spares.iter().position(|spare| spare.file == bundle.file && spare.hash == bundle.hash) else {
-            return Some(work);
+        // The same code may have come from other lines.
+        let is_same = |spare: &Spare| {
+            let ready = &spare.good.bundle;
+            ready.file == bundle.file && ready.hash == bundle.hash && ready.map == bundle.map
         };
-        // A thread that could not evaluate it is gone.
+        let mut spares = crate::workspace::lock(&self.0);
+        let Some(at) = spares.iter().position(is_same) else { return Some(work) };
+        // A thread that is gone gives it back.
         spares.remove(at).work.send(work).err().map(|unsent| unsent.0)
     }
 
@@ -45,9 +47,9 @@ impl Ready {
         let (workspace, version): (PathBuf, _) = (workspace.to_owned(), good.clone());
         let spawned = std::thread::Builder::new().name("ready".to_owned()).stack_size(STACK).spawn(move || {
             // What does not load is told by the request that wants it.
-            let Ok(loaded) = Loaded::load(&version.bundle, &workspace, limits) else { return };
+            let loaded = Loaded::load(&version.bundle, &workspace, limits).ok();
             if let Ok(work) = wanted.recv() {
-                run(work, Some(loaded));
+                run(work, loaded);
             }
         });
         // Without a thread the next request begins as the first one did.
@@ -55,10 +57,10 @@ impl Ready {
             return;
         }
         let mut spares = crate::workspace::lock(&self.0);
-        spares.retain(|spare| spare.file != good.bundle.file);
+        spares.retain(|spare| spare.good.bundle.file != good.bundle.file);
         if spares.len() >= MANY {
             spares.remove(0);
         }
-        spares.push(Spare { file: good.bundle.file.clone(), hash: good.bundle.hash.clone(), work });
+        spares.push(Spare { good: good.clone(), work });
     }
 }

@@ -42,10 +42,10 @@ impl Plain {
             | (Plain::Boolean, Value::Bool(_)) => true,
             (Plain::One(values), value) => values.contains(value),
             (Plain::List(element), Value::Array(items)) => items.iter().all(|item| element.fits(item)),
-            // What a prototype holds is nobody's field, and every schema treats it in its own way.
-            (Plain::Record(element), Value::Object(fields)) => {
-                fields.iter().all(|(name, field)| name != "__proto__" && element.fits(field))
-            }
+            // Names by which objects are told apart: every schema treats them in its own way.
+            (Plain::Record(element), Value::Object(fields)) => fields
+                .iter()
+                .all(|(name, field)| !matches!(name.as_str(), "__proto__" | "constructor") && element.fits(field)),
             (Plain::Or(options), value) => options.iter().any(|option| option.fits(value)),
             (Plain::Object { fields, optional }, Value::Object(given)) => fields.iter().all(|(name, plain)| {
                 given.get(name).map_or_else(|| optional.contains(name), |field| plain.fits(field))
@@ -88,7 +88,7 @@ mod tests {
         check(
             json!({"record": "string"}),
             &[json!({}), json!({"a": "b"})],
-            &[json!({"a": 1}), json!({"__proto__": "b"})],
+            &[json!({"a": 1}), json!({"__proto__": "b"}), json!({"constructor": "b"})],
         );
         let shape = json!({"fields": {"a": "number", "b": {"list": "string"}}, "optional": ["b"]});
         let fit = [json!({"a": 1}), json!({"a": 1, "b": [], "more": 1})];

@@ -8,6 +8,7 @@
 //! or beyond 256 KiB.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -151,10 +152,10 @@ impl Office {
         }
     }
 
-    /// The oldest message.
-    fn next(&self) -> Option<Message> {
+    /// The oldest message, if it is one of these.
+    fn next(&self, is_wanted: impl Fn(&Message) -> bool) -> Option<Message> {
         let mut inbox = lock(&self.inbox);
-        let message = inbox.messages.pop_front();
+        let message = inbox.messages.pop_front_if(|message| is_wanted(message));
         if inbox.messages.is_empty() {
             (inbox.bytes, inbox.is_urgent, inbox.due) = (0, false, None);
         }
@@ -177,7 +178,12 @@ impl Office {
             }
             let is_closed = inbox.is_closed;
             drop(inbox);
-            lock(&self.desk).clear(self);
+            let mut desk = lock(&self.desk);
+            // Who waits for what a panic swallowed hears that nobody answers; the log goes on.
+            if catch_unwind(AssertUnwindSafe(|| while desk.serve(self) {})).is_err() {
+                desk.recover();
+            }
+            drop(desk);
             if is_closed {
                 return;
             }
@@ -213,10 +219,15 @@ impl Writer {
     /// Writes a unit down, or lets it wait for one that will be.
     pub(crate) fn append(&self, unit: Unit) {
         match self.office.put(Message::Append(unit)) {
-            Next::Write => match free(&self.office.desk) {
-                Some(mut desk) => desk.clear(&self.office),
-                None => self.office.bell.notify_one(),
-            },
+            Next::Write => {
+                if let Some(mut desk) = free(&self.office.desk) {
+                    desk.write_down(&self.office);
+                }
+                // What came meanwhile, or was not reached, is not for this thread to do.
+                if !lock(&self.office.inbox).messages.is_empty() {
+                    self.office.bell.notify_one();
+                }
+            }
             Next::Ring => self.office.bell.notify_one(),
             Next::Wait => {}
         }

@@ -6,6 +6,7 @@ import { drive } from './host';
 
 export default function asyncToGenerator(body: (...args: never[]) => Generator): (...args: never[]) => Promise<unknown> {
   return function (this: unknown, ...args: never[]) {
-    return drive(body.apply(this, args));
+    // Within the promise: a parameter that cannot be taken apart rejects it.
+    return drive(() => body.apply(this, args));
   };
 }

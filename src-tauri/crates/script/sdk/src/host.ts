@@ -72,7 +72,9 @@ export function tellAs(token: number, promise: unknown, kept: (value: unknown) =
       current = before;
     }
   };
-  void nativeThen.call(Promise.resolve(promise), told, failed);
+  // What only looks like a promise is asked at once, while its block runs.
+  const asked = promise instanceof Promise ? promise : new Promise((keep, fail) => (promise as PromiseLike<unknown>).then(keep, fail));
+  void nativeThen.call(Promise.resolve(asked), told, failed);
 }
 
 /** On a promise: the token of the code that made it, where that is known. */
@@ -166,9 +168,10 @@ Promise.prototype.then = function (this: Promise<unknown>, onFulfilled?: unknown
  * Runs what an `async` function was lowered to, as the block that called it. It asks promises by the
  * runtime's own `then`: nothing but its next part hears of them.
  */
-export function drive(parts: Generator): Promise<unknown> {
+export function drive(begin: () => Generator): Promise<unknown> {
   const token = current;
   return new Promise((resolve, reject) => {
+    const parts = begin();
     const go = (method: 'next' | 'throw', value: unknown): void => {
       const before = enter(token);
       try {

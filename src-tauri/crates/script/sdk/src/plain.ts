@@ -30,7 +30,7 @@ export function plainOf(schema: AnySchema | undefined, depth = 0): Plain | undef
   switch (typeOf(schema)) {
     case 'any':
     case 'unknown':
-      return 'any';
+      return isAnything(schema) ? 'any' : undefined;
     case 'null':
     case 'number':
     case 'string':
@@ -70,6 +70,12 @@ export function plainOf(schema: AnySchema | undefined, depth = 0): Plain | undef
   }
 }
 
+/** Whether a schema says that anything passes; one that nobody can read is not one of those. */
+function isAnything(schema: AnySchema): boolean {
+  const { typeName, type } = definition(schema);
+  return typeName === 'ZodAny' || typeName === 'ZodUnknown' || type === 'any' || type === 'unknown';
+}
+
 function one(values: unknown[], only?: string): Plain | undefined {
   const isPlain = (value: unknown) =>
     only ? typeof value === only : value === null || ['string', 'number', 'boolean'].includes(typeof value);
@@ -78,7 +84,7 @@ function one(values: unknown[], only?: string): Plain | undefined {
 
 function fields(def: Record<string, unknown>, within: (inner: unknown) => Plain | undefined): Plain | undefined {
   const { unknownKeys, catchall, shape } = def as { unknownKeys?: unknown; catchall?: AnySchema; shape: unknown };
-  if (unknownKeys === 'strict' || (catchall && !(typeOf(catchall) === 'unknown' || (unknownKeys && typeOf(catchall) === 'never')))) return undefined;
+  if (unknownKeys === 'strict' || (catchall && !isAnything(catchall) && !(unknownKeys && typeOf(catchall) === 'never'))) return undefined;
   const inside = (typeof shape === 'function' ? (shape as () => unknown)() : shape) as Record<string, AnySchema>;
   const known: Record<string, Plain> = {};
   for (const [name, schema] of Object.entries(inside)) {

@@ -69,35 +69,35 @@ impl Desk {
         Some(Stamp { own: self.changes, others: self.data_version().ok()? })
     }
 
-    /// Does everything that waits, in its order: appends in a row share transactions.
-    pub(super) fn clear(&mut self, office: &Office) {
-        loop {
-            let mut units = Vec::new();
-            let mut bytes = 0;
-            let next = loop {
-                match office.next() {
-                    Some(Message::Append(unit)) => {
-                        bytes += unit.bytes();
-                        units.push(unit);
-                        if bytes >= MUCH {
-                            break None;
-                        }
-                    }
-                    other => break other,
-                }
-            };
-            let is_over = units.is_empty() && next.is_none();
-            if !units.is_empty() {
-                let begin = Instant::now();
-                self.commit(units);
-                office.is_quick.store(begin.elapsed() < QUICK, Ordering::Relaxed);
-            }
-            match next {
-                Some(message) => self.take(message),
-                None if is_over => return,
-                None => {}
-            }
+    /// Does what has waited longest: appends in a row, in one transaction, or one other message. Answers
+    /// whether there was anything.
+    pub(super) fn serve(&mut self, office: &Office) -> bool {
+        if self.write_down(office) {
+            return true;
         }
+        let other = office.next(|_| true);
+        let is_any = other.is_some();
+        other.into_iter().for_each(|message| self.take(message));
+        is_any
+    }
+
+    /// Writes down the appends that have waited longest, in one transaction. Answers whether there were any.
+    pub(super) fn write_down(&mut self, office: &Office) -> bool {
+        let mut units = Vec::new();
+        let mut bytes = 0;
+        while bytes < MUCH
+            && let Some(Message::Append(unit)) = office.next(|message| matches!(message, Message::Append(_)))
+        {
+            bytes += unit.bytes();
+            units.push(unit);
+        }
+        if units.is_empty() {
+            return false;
+        }
+        let begin = Instant::now();
+        self.commit(units);
+        office.is_quick.store(begin.elapsed() < QUICK, Ordering::Relaxed);
+        true
     }
 
     fn take(&mut self, message: Message) {
