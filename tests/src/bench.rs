@@ -141,6 +141,27 @@ impl Place {
     }
 }
 
+/// A flow of one chain of so many handlers, each of which changes a sequencer's state of about 1 KB: what a
+/// durable step is measured by. `first` is what a handler does before that.
+pub fn chain(steps: usize, first: &str) -> String {
+    format!(
+        "const notes = \"n\".repeat(1_000);
+const add = (n) => handler({{ name: `add ${{n}}`, execute: async (input, ctx) => {{
+  {first}
+  await ctx.sequencer.incState({{ done: 1 }});
+  return input + 1;
+}} }});
+let chain = sequencer({{
+  name: \"chain\",
+  inputSchema: z.any(),
+  stateSchema: z.object({{ done: z.number().default(0), notes: z.string().default(notes) }}),
+}});
+for (let n = 0; n < {steps}; n++) chain = chain.step(add(n));
+export default defineFlow({{ kind: \"main\", actions: {{ go: {{ block: chain }} }} }});
+"
+    )
+}
+
 /// How the program ended.
 #[derive(Clone, Debug)]
 pub struct Answer {

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use runner::{Durability, Given, Mock, Notice, OpenOptions, Workspace};
 use serde_json::json;
-use tests::bench::Place;
+use tests::bench::{Place, chain};
 
 use super::figure::{Figure, Table};
-use super::trial::{chain, events, median, ms, now_ms, open, wanted};
+use super::trial::{events, median, ms, now_ms, open, wanted};
 
 /// The last step holds until somebody kills the process.
 const HELD: &str = "
@@ -20,7 +20,7 @@ export default defineFlow({ kind: \"main\", actions: { go: { block: sequencer({ 
 ";
 
 pub(crate) fn measure(table: &mut Table) {
-    after_crash(table, "a chain of 400 steps", &chain(400), 1_200, 100.0);
+    after_crash(table, "a chain of 400 steps", &chain(400, ""), 1_200, 100.0);
     let long = "
 const add = handler({ name: \"add\", execute: async (n, ctx) => { await ctx.sequencer.incState({ done: 1 }); return n + 1; } });
 let part = sequencer({ name: \"part\", inputSchema: z.any(), stateSchema: z.object({ done: z.number().default(0) }) });
@@ -74,7 +74,7 @@ fn after_crash(table: &mut Table, what: &str, source: &str, least: usize, target
 
 /// From the order until the first handler runs, where requests are served one after another: as in the window.
 fn begin(table: &mut Table) {
-    let place = Place::with_flow(&chain(5));
+    let place = Place::with_flow(&chain(5, ""));
     let options = OpenOptions { dir: place.dir().to_owned(), keep_ready: true, ..OpenOptions::default() };
     let workspace = Workspace::open(options).expect("the workspace opens");
     let mut times = Vec::new();

@@ -2,10 +2,10 @@
 
 use runner::{Durability, Shape, Synthetic};
 use serde_json::{Value, json};
-use tests::bench::Place;
+use tests::bench::{Place, chain};
 
 use super::figure::{Figure, Limit, Table};
-use super::trial::{bytes_on_disk, chain, median, open, run, step_us};
+use super::trial::{bytes_on_disk, median, open, run, step_us};
 
 /// Bytes of database that a step may cost beyond what is new in it.
 const BEYOND: f64 = 2_048.0;
@@ -20,7 +20,7 @@ pub(crate) fn measure(table: &mut Table) {
 }
 
 fn long_chain(table: &mut Table) {
-    let (short, long) = (Place::with_flow(&chain(1_000)), Place::with_flow(&chain(10_000)));
+    let (short, long) = (Place::with_flow(&chain(1_000, "")), Place::with_flow(&chain(10_000, "")));
     let (few, many) = (open(&short, Durability::Process), open(&long, Durability::Process));
     let (mut of_few, mut of_many) = (Vec::new(), Vec::new());
     for round in 0..5 {

@@ -3,11 +3,11 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use tests::bench::{Place, program};
+use tests::bench::{Place, chain, program};
 use tests::webdriver::Window;
 
 use super::figure::{Figure, Table};
-use super::trial::{chain, median, median_ms, ms};
+use super::trial::{median, median_ms, ms};
 
 const MEGABYTE: f64 = 1_048_576.0;
 
@@ -38,7 +38,7 @@ fn window(table: &mut Table, place: &Place) {
 
 /// The most memory of a process that runs a chain of 10,000 steps.
 fn memory(table: &mut Table) {
-    let place = Place::with_flow(&chain(10_000));
+    let place = Place::with_flow(&chain(10_000, ""));
     // Bundled before, as a flow is that somebody has looked at.
     place.get("flows");
     let mut child = Command::new(program())

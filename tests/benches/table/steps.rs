@@ -2,10 +2,10 @@
 
 use runner::Durability;
 use serde_json::json;
-use tests::bench::Place;
+use tests::bench::{Place, chain};
 
 use super::figure::{Figure, Limit, Table};
-use super::trial::{chain, events, line_us, median, now_ms, open, run, step_bytes, step_us, wanted};
+use super::trial::{events, line_us, median, now_ms, open, run, step_bytes, step_us, wanted};
 
 const STEPS: usize = 1_000;
 const ROUNDS: usize = 7;
@@ -16,7 +16,7 @@ pub(crate) fn measure(table: &mut Table) {
     for (name, durability, most, rate) in
         [("process", Durability::Process, 3.0, 12_000.0), ("power", Durability::Power, 1.5, 2_000.0)]
     {
-        let place = Place::with_flow(&chain(STEPS));
+        let place = Place::with_flow(&chain(STEPS, ""));
         let workspace = open(&place, durability);
         run(&workspace, "warm", json!(0));
         let bytes = step_bytes(&workspace, "warm", STEPS);
@@ -39,7 +39,7 @@ pub(crate) fn measure(table: &mut Table) {
 
 /// Steps a second of many sessions. Each waits for the same moment, so that loading does not count.
 fn together(durability: Durability) -> f64 {
-    let source = chain(STEPS_OF_A_SESSION)
+    let source = chain(STEPS_OF_A_SESSION, "")
         .replace(
             "let chain =",
             "const gate = handler({ name: \"gate\", execute: async (at) => {

@@ -32,25 +32,6 @@ pub(crate) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
 }
 
-/// A chain of so many handlers, each of which changes a sequencer's state of about 1 KB.
-pub(crate) fn chain(steps: usize) -> String {
-    format!(
-        "const notes = \"n\".repeat(1_000);
-const add = (n) => handler({{ name: `add ${{n}}`, execute: async (input, ctx) => {{
-  await ctx.sequencer.incState({{ done: 1 }});
-  return input + 1;
-}} }});
-let chain = sequencer({{
-  name: \"chain\",
-  inputSchema: z.any(),
-  stateSchema: z.object({{ done: z.number().default(0), notes: z.string().default(notes) }}),
-}});
-for (let n = 0; n < {steps}; n++) chain = chain.step(add(n));
-export default defineFlow({{ kind: \"main\", actions: {{ go: {{ block: chain }} }} }});
-"
-    )
-}
-
 /// Opens a place in this process.
 pub(crate) fn open(place: &Place, durability: Durability) -> Arc<Workspace> {
     let options = OpenOptions { dir: place.dir().to_owned(), durability: Some(durability), ..OpenOptions::default() };

@@ -7,6 +7,7 @@
 
 mod pace;
 mod plan;
+mod settled;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -133,7 +134,8 @@ fn write(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic, nth: u32, id: &str
     let length = wanted.events as i64 * pace::USUAL_MS;
     let began = now_ms() - length - i64::from(wanted.requests - 1 - nth) * (length + 60_000);
     let world = Rc::new(Pace::new(began, chance));
-    let run = Run::new(Rc::new(flow("synthetic", &root)), asked, log.clone(), world, Abort::default());
+    let log = Arc::new(settled::Settled(log.clone()));
+    let run = Run::new(Rc::new(flow("synthetic", &root)), asked, log, world, Abort::default());
     let ended = futures_executor::block_on(async {
         let input = run.begin().await?;
         Ok(run.execute(input).await)

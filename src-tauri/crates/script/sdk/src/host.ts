@@ -56,25 +56,17 @@ export function leave(before: number): void {
 
 /** Tells how a promise ended, as the block behind `token`. */
 export function tellAs(token: number, promise: unknown, kept: (value: unknown) => void, broken: (error: unknown) => void): void {
-  const told = (value: unknown): void => {
+  const as = (tell: (told: unknown) => void) => (told: unknown): void => {
     const before = enter(token);
     try {
-      kept(value);
-    } finally {
-      current = before;
-    }
-  };
-  const failed = (error: unknown): void => {
-    const before = enter(token);
-    try {
-      broken(error);
+      tell(told);
     } finally {
       current = before;
     }
   };
   // What only looks like a promise is asked at once, while its block runs.
   const asked = promise instanceof Promise ? promise : new Promise((keep, fail) => (promise as PromiseLike<unknown>).then(keep, fail));
-  void nativeThen.call(Promise.resolve(asked), told, failed);
+  void nativeThen.call(Promise.resolve(asked), as(kept), as(broken));
 }
 
 /** On a promise: the token of the code that made it, where that is known. */
