@@ -5,6 +5,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::delete::{Cleared, busy};
 use crate::error::Error;
 use crate::references::References;
+use crate::writer::empty;
 use crate::{Store, stats};
 
 /// The size of a database before and after.
@@ -31,7 +32,7 @@ impl Store {
             transaction.commit()?;
             // SQLite writes a new database beside and copies it back in one transaction.
             connection.execute_batch("VACUUM")?;
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
+            empty(connection)?;
             Ok(Cleared::Done(Compacted { before, after: stats::bytes(connection)? }))
         })
     }

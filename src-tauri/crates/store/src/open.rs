@@ -21,8 +21,6 @@ pub(crate) const APPLICATION_ID: u32 = 0x4647_4C53;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How often is tried what SQLite does not wait for itself.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The write-ahead log is folded back into the file at about this many pages of 4 KiB.
-const CHECKPOINT_PAGES: u32 = 4_000;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// SQLite's fixed header; numbers in it are big-endian.
 const HEADER: usize = 100;
@@ -217,7 +215,6 @@ fn configure(connection: &Connection, options: &Options) -> rusqlite::Result<()>
     use_log(connection)?;
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "cache_size", -16_000)?;
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     // A burst must not leave its log behind for good.
     connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
     settle(connection)

@@ -24,7 +24,9 @@ use crate::parcel::{ImportError, Piece};
 use crate::unit::Unit;
 use crate::{Listeners, lock};
 
-use desk::Desk;
+use desk::{Desk, Moment};
+use fold::Folder;
+pub(crate) use fold::empty;
 
 /// How long evidence may wait.
 const PATIENCE: Duration = Duration::from_millis(16);
@@ -124,6 +126,7 @@ struct Office {
     inbox: Mutex<Inbox>,
     bell: Condvar,
     desk: Mutex<Desk>,
+    moment: Arc<Moment>,
     /// Whether the last transaction took less time than to hand one over.
     is_quick: AtomicBool,
 }
@@ -195,6 +198,7 @@ impl Office {
 pub(crate) struct Writer {
     office: Arc<Office>,
     thread: Option<JoinHandle<()>>,
+    folder: Option<Folder>,
 }
 
 impl Writer {
@@ -205,15 +209,18 @@ impl Writer {
     ) -> Result<Writer, OpenError> {
         // What the disk takes to be waited for is known after the first time.
         let is_quick = AtomicBool::new(options.durability == crate::Durability::Process);
-        let desk = Mutex::new(Desk::open(path.clone(), options, listeners)?);
-        let office = Arc::new(Office { inbox: Mutex::default(), bell: Condvar::new(), desk, is_quick });
+        let desk = Desk::open(path.clone(), options, listeners)?;
+        let (moment, length) = (desk.moment.clone(), desk.length.clone());
+        let (inbox, bell, desk) = (Mutex::default(), Condvar::new(), Mutex::new(desk));
+        let office = Arc::new(Office { inbox, bell, desk, moment, is_quick });
+        let folder = Some(Folder::start(&path, length, office.clone())?);
         let there = office.clone();
         let thread = std::thread::Builder::new()
             .name("store writer".to_owned())
             .stack_size(STACK)
             .spawn(move || there.attend())
             .map_err(|error| OpenError::io(&path, error))?;
-        Ok(Writer { office, thread: Some(thread) })
+        Ok(Writer { office, thread: Some(thread), folder })
     }
 
     /// Writes a unit down, or lets it wait for one that will be.
@@ -233,9 +240,12 @@ impl Writer {
         }
     }
 
-    /// The moment; nothing while somebody writes.
+    /// The moment, where it can be told without waiting.
     pub(crate) fn stamp(&self) -> Option<Stamp> {
-        free(&self.office.desk)?.stamp()
+        match free(&self.office.desk) {
+            Some(desk) => desk.stamp(),
+            None => self.office.moment.during(),
+        }
     }
 
     fn post(&self, message: Message) {
@@ -283,6 +293,7 @@ fn free(desk: &Mutex<Desk>) -> Option<MutexGuard<'_, Desk>> {
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        self.folder = None;
         lock(&self.office.inbox).is_closed = true;
         self.office.bell.notify_one();
         if let Some(thread) = self.thread.take() {
@@ -293,6 +304,7 @@ impl Drop for Writer {
 }
 
 mod desk;
+mod fold;
 mod import;
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -13,6 +13,7 @@ use engine::event::Event;
 use engine::log::{AppendError, Durability};
 use rusqlite::Connection;
 
+use super::fold::Length;
 use super::{MUCH, Message, Office, QUICK, Stamp};
 use crate::batch::Batch;
 use crate::error::{Error, OpenError};
@@ -38,14 +39,45 @@ pub(super) struct Desk {
     /// SQLite's number for "nobody else has written", as memory and the last asker know it.
     seen: Option<i64>,
     told: Option<i64>,
+    pub(super) moment: Arc<Moment>,
+    pub(super) length: Arc<Length>,
+}
+
+/// What may be known of the desk while somebody sits at it.
+#[derive(Debug)]
+pub(super) struct Moment {
     /// Counts whatever this process did to records that outlive requests.
-    pub(super) changes: u64,
+    changes: AtomicU64,
+    /// SQLite's number for what others did, while a transaction keeps them from doing more.
+    kept: AtomicI64,
+}
+
+/// No transaction is open.
+const FREE: i64 = i64::MIN;
+
+impl Moment {
+    fn new() -> Moment {
+        Moment { changes: AtomicU64::new(0), kept: AtomicI64::new(FREE) }
+    }
+
+    /// Something was done to records that outlive requests.
+    pub(super) fn pass(&self) {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The moment in which a transaction is open; its own writes come after it.
+    pub(super) fn during(&self) -> Option<Stamp> {
+        let own = self.changes.load(Ordering::SeqCst);
+        let others = self.kept.load(Ordering::SeqCst);
+        (others != FREE).then_some(Stamp { own, others })
+    }
 }
 
 impl Desk {
     /// Opens the writing connection.
     pub(super) fn open(path: PathBuf, options: Options, listeners: Arc<Mutex<Listeners>>) -> Result<Desk, OpenError> {
-        let connection = open::open(&path, &options)?;
+        let length = Arc::new(Length::new());
+        let connection = connect(&path, &options, &length)?;
         let identity = Identity::of(&path);
         let mut desk = Desk {
             path,
@@ -58,7 +90,8 @@ impl Desk {
             reasons: HashMap::new(),
             seen: None,
             told: None,
-            changes: 0,
+            moment: Arc::new(Moment::new()),
+            length,
         };
         desk.told = desk.data_version().ok();
         Ok(desk)
@@ -66,7 +99,7 @@ impl Desk {
 
     /// What stays as it is while nobody, in whatever process, writes a record that outlives requests.
     pub(super) fn stamp(&self) -> Option<Stamp> {
-        Some(Stamp { own: self.changes, others: self.data_version().ok()? })
+        Some(Stamp { own: self.moment.changes.load(Ordering::SeqCst), others: self.data_version().ok()? })
     }
 
     /// Does what has waited longest: appends in a row, in one transaction, or one other message. Answers
@@ -85,6 +118,7 @@ impl Desk {
     pub(super) fn write_down(&mut self, office: &Office) -> bool {
         let mut units = Vec::new();
         let mut bytes = 0;
+
         while bytes < MUCH
             && let Some(Message::Append(unit)) = office.next(|message| matches!(message, Message::Append(_)))
         {
@@ -97,6 +131,7 @@ impl Desk {
         let begin = Instant::now();
         self.commit(units);
         office.is_quick.store(begin.elapsed() < QUICK, Ordering::Relaxed);
+        self.length.look();
         true
     }
 
@@ -121,7 +156,7 @@ impl Desk {
             Message::Run(run) => {
                 run(&self.connection);
                 self.memory.clear();
-                self.changes += 1;
+                self.moment.pass();
             }
         }
     }
@@ -146,6 +181,7 @@ impl Desk {
     /// One transaction. Answers, for each unit, whether it was kept.
     fn write(&mut self, units: &mut [Unit]) -> Result<Vec<Result<(), AppendError>>, Error> {
         let result = self.try_write(units);
+        self.moment.kept.store(FREE, Ordering::SeqCst);
         if result.is_err() {
             self.recover();
         }
@@ -158,6 +194,7 @@ impl Desk {
         if self.seen.replace(version) != Some(version) {
             self.memory.clear();
         }
+        self.moment.kept.store(version, Ordering::SeqCst);
         self.memory.trim();
         let mut batch = Batch::new(&self.connection, &mut self.memory, &self.options.owners);
         let mut results = Vec::with_capacity(units.len());
@@ -172,19 +209,22 @@ impl Desk {
             return Err(Error::Gone(self.path.clone()));
         }
         self.connection.prepare_cached("COMMIT")?.execute(())?;
-        self.changes += u64::from(has_records);
+        if has_records {
+            self.moment.pass();
+        }
         Ok(results)
     }
 
     /// Leaves a spoilt transaction behind, with a new connection where the old one cannot.
     pub(super) fn recover(&mut self) {
-        self.changes += 1;
+        self.moment.kept.store(FREE, Ordering::SeqCst);
+        self.moment.pass();
         self.memory.clear();
         self.seen = None;
         // After some errors SQLite has rolled back already; the check below tells.
         let _ = self.connection.execute_batch("ROLLBACK");
         if !self.connection.is_autocommit()
-            && let Ok(fresh) = open::open(&self.path, &Options { create: false, ..self.options.clone() })
+            && let Ok(fresh) = connect(&self.path, &Options { create: false, ..self.options.clone() }, &self.length)
         {
             self.connection = fresh;
             self.told = None;
@@ -237,4 +277,11 @@ impl Desk {
     pub(super) fn data_version(&self) -> Result<i64, Error> {
         Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row((), |row| row.get(0))?)
     }
+}
+
+/// The writing connection, which tells how long the log is and leaves it to others to fold it.
+fn connect(path: &Path, options: &Options, length: &Arc<Length>) -> Result<Connection, OpenError> {
+    let mut connection = open::open(path, options)?;
+    length.follow(&mut connection).map_err(|error| OpenError::from_sqlite(path, &error))?;
+    Ok(connection)
 }

@@ -31,7 +31,7 @@ impl Desk {
     /// Takes a parcel in: all of it, or nothing.
     pub(super) fn import(&mut self, pieces: Vec<Piece>) -> Result<(), ImportError> {
         let result = self.try_import(pieces);
-        self.changes += 1;
+        self.moment.pass();
         match &result {
             Ok(news) => {
                 let listeners = crate::lock(&self.listeners).all();

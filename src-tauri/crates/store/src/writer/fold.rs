@@ -1,0 +1,167 @@
+//! The write-ahead log is folded into the file beside whoever writes.
+//!
+//! SQLite would let the commit that makes the log long wait until all of it is on the disk. A thread of its
+//! own does that with a connection of its own, while commits go on behind it; only for the rest, which
+//! came meanwhile, it sits down at the desk: once everything is in the file, the log begins anew.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rusqlite::hooks::Wal;
+use rusqlite::{Connection, OpenFlags};
+
+use super::Office;
+use crate::error::OpenError;
+use crate::lock;
+
+/// At about this many pages of 4 KiB the log is folded.
+const LONG: u32 = 2_000;
+/// So many take no time worth mentioning.
+const FEW: u32 = 200;
+/// Each round leaves what came during the one before it, which is less and less.
+const ROUNDS: usize = 4;
+/// How long another fold may take that is under way.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// How long the log is, and whether it has to be folded.
+#[derive(Debug)]
+pub(super) struct Length {
+    /// In pages, as the last commit left it.
+    now: AtomicU32,
+    /// From where on it is too long.
+    most: AtomicU32,
+    wish: Mutex<Wish>,
+    bell: Condvar,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Wish {
+    None,
+    Fold,
+    End,
+}
+
+impl Length {
+    pub(super) fn new() -> Length {
+        let (now, most) = (AtomicU32::new(0), AtomicU32::new(LONG));
+        Length { now, most, wish: Mutex::new(Wish::None), bell: Condvar::new() }
+    }
+
+    /// Has it told by a connection, which from then on folds nothing by itself.
+    pub(super) fn follow(self: &Arc<Length>, connection: &mut Connection) -> rusqlite::Result<()> {
+        let length = self.clone();
+        connection.wal_hook(Some(move |_: &mut Wal, pages: i32| {
+            length.now.store(pages.try_into().unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        }))
+    }
+
+    /// Asks for a fold where the log is too long.
+    pub(super) fn look(&self) {
+        if self.now.load(Ordering::Relaxed) >= self.most.load(Ordering::Relaxed) {
+            self.ask(Wish::Fold);
+        }
+    }
+
+    fn ask(&self, wish: Wish) {
+        let mut asked = lock(&self.wish);
+        if *asked == Wish::None || wish == Wish::End {
+            *asked = wish;
+            self.bell.notify_one();
+        }
+    }
+
+    /// Whether to fold now; returns when there is something to do.
+    fn is_wanted(&self) -> bool {
+        let mut asked = lock(&self.wish);
+        loop {
+            match *asked {
+                Wish::None => asked = self.bell.wait(asked).unwrap_or_else(|poisoned| poisoned.into_inner()),
+                Wish::Fold => {
+                    *asked = Wish::None;
+                    return true;
+                }
+                Wish::End => return false,
+            }
+        }
+    }
+
+    /// What a fold left. Where somebody reads what is old, it is not tried again with every commit.
+    fn folded(&self, rest: u32) {
+        let now = if rest == 0 { 0 } else { self.now.load(Ordering::Relaxed) };
+        self.now.store(now, Ordering::Relaxed);
+        self.most.store(now + LONG, Ordering::Relaxed);
+    }
+}
+
+/// The handle of the thread; dropping it waits for the fold that is under way.
+pub(super) struct Folder {
+    length: Arc<Length>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Folder {
+    pub(super) fn start(path: &Path, length: Arc<Length>, office: Arc<Office>) -> Result<Folder, OpenError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(path, flags).map_err(|error| OpenError::from_sqlite(path, &error))?;
+        let asked = length.clone();
+        let thread = std::thread::Builder::new()
+            .name("store folder".to_owned())
+            .spawn(move || {
+                while asked.is_wanted() {
+                    asked.folded(fold(&connection, &office));
+                }
+            })
+            .map_err(|error| OpenError::io(path, error))?;
+        Ok(Folder { length, thread: Some(thread) })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        self.length.ask(Wish::End);
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, that was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Folds what is in the log, and has it begin anew. Answers how many pages are left: those that somebody
+/// still reads, or all where it fails, which is tried again later: until then they are safe in the log.
+fn fold(connection: &Connection, office: &Office) -> u32 {
+    for _ in 0..ROUNDS {
+        match passively(connection) {
+            Ok(rest) if rest > FEW => {}
+            Ok(_) => break,
+            Err(_) => return LONG,
+        }
+    }
+    passively(&lock(&office.desk).connection).unwrap_or(LONG)
+}
+
+/// Folds what nobody is in the way of, and answers how many pages that leaves.
+fn passively(connection: &Connection) -> rusqlite::Result<u32> {
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| {
+        let (busy, length, folded): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        // Whoever else is at it will do it.
+        Ok(if busy != 0 { LONG } else { u32::try_from(length - folded).unwrap_or(0) })
+    })
+}
+
+/// Folds the whole log and empties its file; waits for whoever else folds.
+pub(crate) fn empty(connection: &Connection) -> rusqlite::Result<()> {
+    let asked = Instant::now();
+    loop {
+        let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
+        if busy == 0 || asked.elapsed() > PATIENCE {
+            return Ok(());
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
