@@ -13,6 +13,7 @@ mod descriptor;
 mod embedded;
 mod error;
 mod fetch;
+mod fields;
 mod glance;
 mod plain;
 mod policies;

@@ -33,6 +33,9 @@ impl Default for Limits {
     }
 }
 
+/// What waits by the runtime's own `await`.
+const WAITING: &str = include_str!("../sdk/src/waiting.js");
+
 /// How deep JavaScript may recurse, in bytes of native stack; threads that run flows have more.
 const STACK_BYTES: usize = 12 << 20;
 
@@ -343,5 +346,7 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
             let _ = waiting.answer.send(answer);
         })?,
     )?;
+    crate::fields::install(ctx, &native, shared)?;
+    native.set("waiting", ctx.eval::<Function, _>(WAITING)?)?;
     ctx.globals().set("__flowglass", native)
 }

@@ -5,8 +5,7 @@
 import { drive } from './host';
 
 export default function asyncToGenerator(body: (...args: never[]) => Generator): (...args: never[]) => Promise<unknown> {
-  return function (this: unknown, ...args: never[]) {
-    // Within the promise: a parameter that cannot be taken apart rejects it.
-    return drive(() => body.apply(this, args));
+  return function (this: unknown) {
+    return drive(body, this, arguments);
   };
 }

@@ -39,6 +39,7 @@ function argument(wire: Argument): unknown {
 
 /** `from` is the function that returned the value. */
 function finish(call: number, value: unknown, from?: object): void {
+  if (typeof value === 'number' && Number.isFinite(value)) return native.done(call, 'value', JSON.stringify(value));
   if (typeof value !== 'object' || value === null) return plain(call, value, from);
   const block = value instanceof Boxed ? value.block : isBlock(value) ? (value as Block) : undefined;
   if (block) return native.done(call, 'block', describeLate(block));
@@ -71,6 +72,15 @@ function parsed(result: Answer): string {
   return data === undefined ? '{}' : `{"data":${data}}`;
 }
 
+/** A call of a function, and what it called. */
+interface Returning {
+  call: number;
+  from: object;
+}
+
+const returned = ({ call, from }: Returning, value: unknown): void => finish(call, value, from);
+const failed = ({ call }: Returning, error: unknown): void => native.done(call, 'error', encodeError(error));
+
 const host = {
   flows: (): string => JSON.stringify(flows.map((flow) => flow.kind)),
 
@@ -90,12 +100,7 @@ const host = {
       if (typeof result !== 'object' || result === null || isBlock(result) || typeof (result as Promise<unknown>).then !== 'function') {
         return finish(call, result, called);
       }
-      tellAs(
-        token,
-        result,
-        (value) => finish(call, value, called),
-        (error) => native.done(call, 'error', encodeError(error)),
-      );
+      tellAs(token, result, { call, from: called }, returned, failed);
     } catch (error) {
       native.done(call, 'error', encodeError(error));
     } finally {

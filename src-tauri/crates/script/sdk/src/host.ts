@@ -9,6 +9,14 @@ interface Native {
   sync(op: string, token: number, payload: string): string | undefined;
   start(id: number, op: string, token: number, payload: string): void;
   done(call: number, tag: string, payload: string): void;
+  /** A change of state by fields that are texts, finite numbers and truths; nothing where it has to be asked for. */
+  patch(token: number, target: string, fields: object): boolean | undefined;
+  increment(token: number, target: string, fields: object): boolean | undefined;
+  /** `waiting.js` */
+  waiting(host: object): {
+    drive(body: (...args: never[]) => Generator, self: unknown, args: IArguments): Promise<unknown>;
+    tell(token: number, promise: unknown, of: unknown, kept: never, broken: never): Promise<void>;
+  };
 }
 
 declare const __flowglass: Native;
@@ -54,19 +62,14 @@ export function leave(before: number): void {
   current = before;
 }
 
-/** Tells how a promise ended, as the block behind `token`. */
-export function tellAs(token: number, promise: unknown, kept: (value: unknown) => void, broken: (error: unknown) => void): void {
-  const as = (tell: (told: unknown) => void) => (told: unknown): void => {
-    const before = enter(token);
-    try {
-      tell(told);
-    } finally {
-      current = before;
-    }
-  };
+/** What waits by the runtime's own `await`. */
+const waits = native.waiting({ currentToken, enter, leave });
+
+/** Tells how a promise ended, as the block behind `token`; `of` says of what. */
+export function tellAs<T>(token: number, promise: unknown, of: T, kept: (of: T, value: unknown) => void, broken: (of: T, error: unknown) => void): void {
   // What only looks like a promise is asked at once, while its block runs.
   const asked = promise instanceof Promise ? promise : new Promise((keep, fail) => (promise as PromiseLike<unknown>).then(keep, fail));
-  void nativeThen.call(Promise.resolve(asked), as(kept), as(broken));
+  void waits.tell(token, asked, of, kept as never, broken as never);
 }
 
 /** On a promise: the token of the code that made it, where that is known. */
@@ -156,32 +159,10 @@ Promise.prototype.then = function (this: Promise<unknown>, onFulfilled?: unknown
   return made;
 } as typeof Promise.prototype.then;
 
-/**
- * Runs what an `async` function was lowered to, as the block that called it. It asks promises by the
- * runtime's own `then`: nothing but its next part hears of them.
- */
-export function drive(begin: () => Generator): Promise<unknown> {
-  const token = current;
-  return new Promise((resolve, reject) => {
-    const parts = begin();
-    const go = (method: 'next' | 'throw', value: unknown): void => {
-      const before = enter(token);
-      try {
-        const part = parts[method](value);
-        if (!part.done) return void nativeThen.call(Promise.resolve(part.value), next, fail);
-        resolve(part.value);
-      } catch (error) {
-        reject(error);
-      } finally {
-        current = before;
-      }
-      // These refer to each other, and only the collector would find that nobody needs them any more.
-      next = fail = undefined;
-    };
-    let next: Continuation | undefined = (value) => go('next', value);
-    let fail: Continuation | undefined = (error) => go('throw', error);
-    go('next', undefined);
-  });
+/** Runs what an `async` function was lowered to, as the block that called it. */
+export function drive(body: (...args: never[]) => Generator, self: unknown, args: IArguments): Promise<unknown> {
+  const made = waits.drive(body, self, args);
+  // Where it fails for nobody, that is told of its block.
+  (made as { [owner]?: number })[owner] = current;
+  return made;
 }
-
-type Continuation = (value: unknown) => void;

@@ -3,9 +3,12 @@
 // Facts are asked for when they are looked at: a handle is made for every call that writes a state.
 
 import { native } from './host';
-import { StateHandle } from './state';
+import { StateHandle, WHOSE } from './state';
 
 export type Relation = 'sequencer' | 'self' | 'parent';
+
+/** What errors call them. */
+const LABELS: Record<Relation, string> = { sequencer: 'ctx.sequencer', self: 'ctx.self', parent: 'ctx.parent' };
 
 interface Facts {
   name: string;
@@ -14,13 +17,11 @@ interface Facts {
 }
 
 /** Of which call, and which of its relatives. */
-const WHICH = Symbol('which');
-
-type Asked = { [WHICH]: { token: number; relation: Relation; facts?: Facts } };
+type Asked = { [WHOSE]: { token: number; target: string; facts?: Facts } };
 
 function factsOf(of: Asked): Facts {
-  const which = of[WHICH];
-  return (which.facts ??= JSON.parse(native.sync('relative.facts', which.token, which.relation) as string) as Facts);
+  const whose = of[WHOSE];
+  return (whose.facts ??= JSON.parse(native.sync('relative.facts', whose.token, whose.target) as string) as Facts);
 }
 
 const FACTS: PropertyDescriptorMap & ThisType<Asked> = {
@@ -30,8 +31,8 @@ const FACTS: PropertyDescriptorMap & ThisType<Asked> = {
   /** What it was called with; it may be large. */
   input: {
     get() {
-      const { token, relation } = this[WHICH];
-      const input = native.sync('relative.input', token, relation);
+      const { token, target } = this[WHOSE];
+      const input = native.sync('relative.input', token, target);
       return input === undefined ? undefined : (JSON.parse(input) as unknown);
     },
   },
@@ -40,19 +41,16 @@ const FACTS: PropertyDescriptorMap & ThisType<Asked> = {
 };
 
 export class Relative {
-  declare readonly [WHICH]: Asked[typeof WHICH];
+  declare readonly [WHOSE]: Asked[typeof WHOSE];
 
   constructor(token: number, relation: Relation) {
-    this[WHICH] = { token, relation };
+    this[WHOSE] = { token, target: relation };
   }
 }
 
 export class StatefulRelative extends StateHandle {
-  declare readonly [WHICH]: Asked[typeof WHICH];
-
   constructor(token: number, relation: Relation) {
-    super(token, relation, `ctx.${relation}`);
-    this[WHICH] = { token, relation };
+    super(token, relation, LABELS[relation]);
   }
 }
 

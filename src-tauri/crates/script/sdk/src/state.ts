@@ -57,6 +57,14 @@ function apply(handle: StateHandle, op: string, fields: () => string): Promise<b
   }
 }
 
+/** Makes a change right away, if its fields are so plain that nothing about them needs a closer look. */
+function atOnce(handle: StateHandle, op: 'patch' | 'increment', fields: unknown): Promise<boolean> | undefined {
+  if (typeof fields !== 'object' || fields === null || Object.getPrototypeOf(fields) !== Object.prototype) return undefined;
+  const { token, target } = handle[WHOSE];
+  const isChanged = native[op](token, target, fields);
+  return isChanged === undefined ? undefined : Promise.resolve(isChanged);
+}
+
 function jsonOf(handle: StateHandle, operation: string, value: unknown): string {
   return toJson(value, `${handle[WHOSE].label}.${operation}`) ?? 'null';
 }
@@ -76,12 +84,8 @@ function keyOf(handle: StateHandle, operation: string, key: unknown): string {
   return JSON.stringify(needName(key, `${handle[WHOSE].label}.${operation}`, 'key'));
 }
 
-function isNumber(value: unknown): boolean {
-  return typeof value === 'number';
-}
-
 /** Whose state a handle is. Not private fields: those are lowered to maps, and a handle is made for every call. */
-const WHOSE = Symbol('whose');
+export const WHOSE = Symbol('whose');
 
 interface Whose {
   token: number;
@@ -116,7 +120,7 @@ export class StateHandle {
       if (typeof updater !== 'function') return Promise.resolve(false);
       return apply(this, 'update', () => `"field":${JSON.stringify(first)},"updater":${functionId(updater)}`);
     }
-    return apply(this, 'patch', () => `"fields":${fieldsOf(this, 'patchState', first)}`);
+    return atOnce(this, 'patch', first) ?? apply(this, 'patch', () => `"fields":${fieldsOf(this, 'patchState', first)}`);
   }
 
   setState(next: unknown): Promise<boolean> {
@@ -124,13 +128,11 @@ export class StateHandle {
   }
 
   incState(by: unknown): Promise<boolean> {
-    return apply(this, 'increment', () => {
+    return atOnce(this, 'increment', by) ?? apply(this, 'increment', () => {
       const fields = fieldsOf(this, 'incState', by);
       // What JSON makes of a value counts; of a number it makes a number.
-      if (!Object.values(by as Json).every(isNumber)) {
-        for (const [field, amount] of Object.entries(JSON.parse(fields) as Json)) {
-          if (typeof amount !== 'number') throw new TypeError(`${this[WHOSE].label}.incState: "${field}" needs a number, got ${describeValue(amount)}`);
-        }
+      for (const [field, amount] of Object.entries(JSON.parse(fields) as Json)) {
+        if (typeof amount !== 'number') throw new TypeError(`${this[WHOSE].label}.incState: "${field}" needs a number, got ${describeValue(amount)}`);
       }
       return `"by":${fields}`;
     });
