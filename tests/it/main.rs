@@ -29,6 +29,7 @@ mod soundness;
 mod state;
 mod storage;
 mod synthetic;
+mod together;
 mod window;
 mod wording;
 mod writers;

@@ -14,6 +14,7 @@ mod mock;
 mod models;
 mod notice;
 mod owner;
+mod pool;
 mod progress;
 mod ready;
 mod replay;

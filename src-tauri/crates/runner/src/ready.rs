@@ -45,11 +45,13 @@ impl Ready {
     pub(crate) fn prepare(&self, workspace: &Path, good: &Arc<Good>, limits: Limits) {
         let (work, wanted) = channel::<Work>();
         let (workspace, version): (PathBuf, _) = (workspace.to_owned(), good.clone());
+        // Without what it needs the next request begins as the first one did.
+        let Ok(runtime) = crate::pool::runtime() else { return };
         let spawned = std::thread::Builder::new().name("ready".to_owned()).stack_size(STACK).spawn(move || {
             // What does not load is told by the request that wants it.
             let loaded = Loaded::load(&version.bundle, &workspace, limits).ok();
             if let Ok(work) = wanted.recv() {
-                run(work, loaded);
+                runtime.block_on(run(work, loaded));
             }
         });
         // Without a thread the next request begins as the first one did.

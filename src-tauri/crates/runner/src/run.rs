@@ -1,6 +1,6 @@
-//! A request on its thread: the script, the engine and the outside joined together.
+//! A request on its way: the script, the engine and the outside joined together.
 //!
-//! One thread and one QuickJS runtime per request; nothing leaks from one request to the next.
+//! One QuickJS runtime per request, which never leaves its thread; nothing leaks from one request to the next.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -23,11 +23,12 @@ use futures_util::{FutureExt, select_biased};
 use script::{Limits, Loaded};
 use tokio::sync::watch;
 
-use crate::catalogue::{Good, STACK};
+use crate::catalogue::Good;
 use crate::config::Config;
 use crate::fault::{Detail, Fault};
 use crate::mock::{MockModels, MockScript};
 use crate::owner::Wish;
+use crate::pool::Pool;
 use crate::progress::run_to_end;
 use crate::ready::Ready;
 use crate::world::World;
@@ -120,29 +121,26 @@ pub(crate) struct Work {
     finished: mpsc::Sender<Ended>,
 }
 
-/// Starts a request, on a thread that has its flow ready or on one of its own. Fails, with nothing written,
+/// Starts a request, on the thread that has its flow ready or on one of the pool. Fails, with nothing written,
 /// when the flow does not load or the input breaks its schema.
-pub(crate) fn start(job: Job, ready: &Ready) -> Result<Running, Fault> {
+pub(crate) fn start(job: Job, ready: &Ready, pool: &Pool) -> Result<Running, Fault> {
     let (accepted, verdict) = mpsc::channel();
     let (finished, ended) = mpsc::channel();
     let request_id = job.asked.request.to_string();
     let session_id = job.asked.session.to_string();
     if let Some(work) = ready.give(Work { job, accepted, finished }) {
-        std::thread::Builder::new()
-            .name(format!("run {request_id}"))
-            .stack_size(STACK)
-            .spawn(move || run(work, None))?;
+        pool.give(work)?;
     }
     verdict.recv().map_err(|_| Fault::internal("the request's thread ended before it began"))??;
     Ok(Running { request_id, session_id, ended })
 }
 
 /// Runs a request; `loaded` is its flow, where that was evaluated beforehand.
-pub(crate) fn run(work: Work, loaded: Option<Loaded>) {
+pub(crate) async fn run(work: Work, loaded: Option<Loaded>) {
     let Work { mut job, accepted, finished } = work;
     let gone = std::mem::replace(&mut job.gone, Box::new(|| ()));
     // Whoever hears of the end may close the database at once: nothing here holds it open any more.
-    let result = carry_out(job, loaded, &accepted);
+    let result = carry_out(job, loaded, &accepted).await;
     gone();
     // Who is gone, or started the request without waiting for it, does not hear.
     match result {
@@ -152,7 +150,11 @@ pub(crate) fn run(work: Work, loaded: Option<Loaded>) {
 }
 
 /// Runs a request to its end. A fault means that it was not accepted.
-fn carry_out(job: Job, loaded: Option<Loaded>, accepted: &mpsc::Sender<Result<(), Fault>>) -> Result<Ended, Fault> {
+async fn carry_out(
+    job: Job,
+    loaded: Option<Loaded>,
+    accepted: &mpsc::Sender<Result<(), Fault>>,
+) -> Result<Ended, Fault> {
     let Job { workspace, good, mut asked, mock, config, trust, mut before, log, mut abort, wish, gone: _ } = job;
     let loaded = match loaded {
         Some(loaded) => loaded,
@@ -162,7 +164,6 @@ fn carry_out(job: Job, loaded: Option<Loaded>, accepted: &mpsc::Sender<Result<()
     if let Some(opening) = before.opening.take() {
         before.events = opening(&asked, &flow)?;
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mock = mock.map(MockModels::new);
     if let Some(mock) = &mock {
         mock.skip(&recorded_calls(&before.events));
@@ -172,7 +173,7 @@ fn carry_out(job: Job, loaded: Option<Loaded>, accepted: &mpsc::Sender<Result<()
     let stop = Abort::default();
     let earlier = Earlier { events: &before.events, stood: before.stood, answers: &before.answers };
     let run = Run::after(earlier, flow, asked, log, effects, stop.clone());
-    let result = runtime.block_on(async {
+    let result = async {
         let input = match before.events.is_empty() {
             true => run.begin().await?,
             false => run.take_up(before.answers.clone()).await?,
@@ -191,7 +192,8 @@ fn carry_out(job: Job, loaded: Option<Loaded>, accepted: &mpsc::Sender<Result<()
                 () = watching => {}
             }
         }
-    });
+    }
+    .await;
     match result {
         Ok(ended) => Ok(Ended { status: ended.status, output: ended.output, error: ended.error }),
         Err(AppendError::Exists) => Err(Fault::refused(format!("request id \"{}\" is already in use", run.request))),

@@ -40,6 +40,7 @@ use crate::fault::Fault;
 use crate::mock::MockScript;
 use crate::notice::{Notice, Notices};
 use crate::owner::{self, Owner};
+use crate::pool::Pool;
 use crate::ready::Ready;
 use crate::run::{Before, Job, Running, start};
 use crate::views::*;
@@ -128,6 +129,7 @@ pub struct Workspace {
     trust: bool,
     keep_ready: bool,
     ready: Ready,
+    pool: Pool,
     store: Arc<Store>,
     owner: Owner,
     catalogue: Mutex<Option<Catalogue>>,
@@ -166,6 +168,7 @@ impl Workspace {
             trust: options.trust,
             keep_ready: options.keep_ready,
             ready: Ready::default(),
+            pool: Pool::new(),
             store: Arc::new(store),
             owner,
             catalogue: Mutex::default(),
@@ -338,7 +341,7 @@ impl Workspace {
             wish,
             gone: Box::new(gone),
         };
-        let running = start(job, &self.ready)?;
+        let running = start(job, &self.ready, &self.pool)?;
         if self.keep_ready {
             self.ready.prepare(&self.dir, &good, self.config.script_limits());
         }

@@ -1,0 +1,165 @@
+//! The threads that carry requests out: a few, each with many requests by turns.
+//!
+//! A request and its runtime never leave their thread. A thread of its own for each would cost two changes
+//! of thread a step where many run, and one request after another would push the others out of the
+//! processor's caches. A flow that does not yield holds up those it shares a thread with, so the first
+//! requests share none, and nothing new is given to a thread that is held up.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use futures_util::future::{FutureExt, LocalBoxFuture};
+use futures_util::select_biased;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::catalogue::STACK;
+use crate::fault::Fault;
+use crate::run::{Work, run};
+
+/// How many threads there are before two requests share one.
+const MANY: usize = 8;
+/// How many there may be when all are held up.
+const MOST: usize = 64;
+/// A thread whose turn takes longer is held up.
+const LONG: Duration = Duration::from_millis(100);
+/// How long a thread waits for another request.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The threads of a workspace.
+pub(crate) struct Pool {
+    threads: Mutex<Vec<Thread>>,
+    /// What the threads tell times from.
+    began: Instant,
+}
+
+struct Thread {
+    work: UnboundedSender<Work>,
+    load: Arc<Load>,
+}
+
+/// How much a thread has to do.
+#[derive(Default)]
+struct Load {
+    requests: AtomicUsize,
+    /// When its turn began, in milliseconds; 0 while it waits.
+    turn: AtomicU64,
+}
+
+impl Pool {
+    pub(crate) fn new() -> Pool {
+        Pool { threads: Mutex::default(), began: Instant::now() }
+    }
+
+    /// Gives a request to the thread that has least to do.
+    pub(crate) fn give(&self, work: Work) -> Result<(), Fault> {
+        let mut threads = crate::workspace::lock(&self.threads);
+        let mut work = work;
+        loop {
+            let at = self.choose(&mut threads)?;
+            let Some(thread) = threads.get(at) else { return Err(Fault::internal("no thread")) };
+            thread.load.requests.fetch_add(1, Ordering::SeqCst);
+            match thread.work.send(work) {
+                Ok(()) => return Ok(()),
+                // It has waited long enough and is gone.
+                Err(unsent) => work = unsent.0,
+            }
+            threads.remove(at);
+        }
+    }
+
+    fn choose(&self, threads: &mut Vec<Thread>) -> Result<usize, Fault> {
+        let now = self.now();
+        let is_free = |thread: &&(usize, &Thread)| {
+            let turn = thread.1.load.turn.load(Ordering::SeqCst);
+            turn == 0 || now.saturating_sub(turn) < LONG.as_millis() as u64
+        };
+        let has = |thread: &(usize, &Thread)| thread.1.load.requests.load(Ordering::SeqCst);
+        let all: Vec<(usize, &Thread)> = threads.iter().enumerate().collect();
+        let least = all.iter().filter(is_free).min_by_key(|thread| has(thread));
+        let may_grow = match least {
+            Some(thread) => has(thread) > 0 && threads.len() < MANY,
+            None => threads.len() < MOST,
+        };
+        match least.or_else(|| all.iter().min_by_key(|thread| has(thread))) {
+            Some((at, _)) if !may_grow => Ok(*at),
+            _ => {
+                threads.push(self.start()?);
+                Ok(threads.len() - 1)
+            }
+        }
+    }
+
+    /// Milliseconds, never 0.
+    fn now(&self) -> u64 {
+        self.began.elapsed().as_millis() as u64 + 1
+    }
+
+    fn start(&self) -> Result<Thread, Fault> {
+        let (work, wanted) = unbounded_channel();
+        let load = Arc::new(Load::default());
+        let (told, began) = (load.clone(), self.began);
+        let runtime = runtime()?;
+        std::thread::Builder::new().name("requests".to_owned()).stack_size(STACK).spawn(move || {
+            let mut working = pin!(attend(wanted, &told));
+            // Requests that share a thread share no allowance of turns.
+            runtime.block_on(tokio::task::unconstrained(std::future::poll_fn(|cx| {
+                told.turn.store(began.elapsed().as_millis() as u64 + 1, Ordering::SeqCst);
+                let polled = working.poll_unpin(cx);
+                told.turn.store(0, Ordering::SeqCst);
+                polled
+            })));
+        })?;
+        Ok(Thread { work, load })
+    }
+}
+
+/// Carries out what comes, until nothing has come for long.
+async fn attend(mut wanted: UnboundedReceiver<Work>, load: &Load) {
+    let mut running = FuturesUnordered::new();
+    let mut is_open = true;
+    loop {
+        if running.is_empty() {
+            let Some(work) = next(&mut wanted).await else { return };
+            running.push(carried(work));
+        }
+        if !is_open {
+            running.next().await;
+            load.requests.fetch_sub(1, Ordering::SeqCst);
+            continue;
+        }
+        select_biased! {
+            work = Box::pin(wanted.recv().fuse()) => match work {
+                Some(work) => running.push(carried(work)),
+                None => is_open = false,
+            },
+            _ = running.next() => drop(load.requests.fetch_sub(1, Ordering::SeqCst)),
+        }
+    }
+}
+
+/// The next request; none where none came for long, and then none can come any more.
+async fn next(wanted: &mut UnboundedReceiver<Work>) -> Option<Work> {
+    match tokio::time::timeout(PATIENCE, wanted.recv()).await {
+        Ok(work) => work,
+        Err(_) => {
+            wanted.close();
+            // One may have been on its way.
+            wanted.recv().await
+        }
+    }
+}
+
+/// A request whose panic, which has been reported, is no other's end.
+fn carried(work: Work) -> LocalBoxFuture<'static, ()> {
+    AssertUnwindSafe(run(work, None)).catch_unwind().map(|_| ()).boxed_local()
+}
+
+/// What a thread that carries out requests waits by.
+pub(crate) fn runtime() -> std::io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
