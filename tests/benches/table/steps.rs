@@ -35,6 +35,29 @@ pub(crate) fn measure(table: &mut Table) {
         let what = format!("steps of {SESSIONS} sessions at once, {name}");
         table.push(Figure::line(&what, together, "/s", "one chain", 1e6 / ours, Limit::AtLeast(2.0)));
     }
+    processes(table);
+}
+
+/// What the machine gives to two who share nothing: two processes with a database each, beside one alone.
+fn processes(table: &mut Table) {
+    const STEPS: usize = 4_000;
+    let places = [(); 2].map(|()| Place::with_flow(&chain(STEPS, "")));
+    let go = |place: &Place, round: &str| place.start(&format!("run main go --user bench --request {round} --input 0"));
+    let rate = |place: &Place, round: &str| 1e6 / step_us(&open(place, Durability::Process), round, STEPS);
+    let (mut alone, mut both) = (Vec::new(), Vec::new());
+    for place in &places {
+        place.get("flows");
+    }
+    for round in 0..ROUNDS {
+        let (one, two) = (format!("one-{round}"), format!("two-{round}"));
+        go(&places[0], &one).ended();
+        alone.push(rate(&places[0], &one));
+        let running = places.each_ref().map(|place| go(place, &two));
+        running.into_iter().for_each(|one| assert_eq!(one.ended().code, Some(0)));
+        both.push(places.iter().map(|place| rate(place, &two)).sum());
+    }
+    let what = "steps of two processes at once, a database each";
+    table.push(Figure::line(what, median(both), "/s", "one process", median(alone), Limit::Told));
 }
 
 /// Steps a second of many sessions. Each waits for the same moment, so that loading does not count.

@@ -15,10 +15,12 @@ use crate::vm::Shared;
 /// Whole numbers up to here are the same as a number of JavaScript and as an integer.
 const WHOLE: f64 = 9_007_199_254_740_991.0;
 
+type Make = fn(Map<String, Value>) -> Operation;
+
 /// Makes `native.patch` and `native.increment`: they answer whether the state changed, or nothing where the
 /// change has to go the other way.
 pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Shared>) -> rquickjs::Result<()> {
-    let operations: [(&str, fn(Map<String, Value>) -> Operation); 2] =
+    let operations: [(&str, Make); 2] =
         [("patch", |fields| Operation::Patch { fields }), ("increment", |by| Operation::Increment { by })];
     for (name, operation) in operations {
         let seen = shared.clone();

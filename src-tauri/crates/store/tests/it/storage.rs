@@ -5,6 +5,7 @@ use engine::item::{ItemStatus, NewItem};
 use engine::log::Durability;
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
+use rusqlite::Connection;
 use serde_json::json;
 use store::Stats;
 
@@ -142,4 +143,35 @@ fn a_list_that_grows_by_pushes_costs_what_was_pushed() {
     let stats = bed.stats().unwrap();
     println!("pushes: {} bytes an event besides payload", overhead(&stats, empty));
     assert!(overhead(&stats, empty) < 400, "{stats:?}");
+}
+
+/// The log beside the file is folded while steps go on, and begins anew; where somebody still reads what is
+/// old, it waits for them.
+#[test]
+fn the_log_beside_the_file_stays_short() {
+    let bed = bed();
+    let log = bed.folder.path().join("log.db-wal");
+    let pages = || std::fs::metadata(&log).unwrap().len() / 4_096;
+    let mut request = Request::begin(&bed.store, "r");
+    let mut write = |times: usize| {
+        for n in 0..times {
+            request.commit(note(format!("step {n}"))).unwrap();
+        }
+    };
+    // Each writes three pages and more.
+    write(8_000);
+    assert!(pages() < 12_000, "{} pages", pages());
+    let reader = Connection::open(bed.folder.path().join("log.db")).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    let count =
+        |reader: &Connection| -> i64 { reader.query_row("SELECT count(*) FROM event", (), |row| row.get(0)).unwrap() };
+    let seen = count(&reader);
+    write(8_000);
+    assert!(pages() > 16_000, "{} pages", pages());
+    assert_eq!(count(&reader), seen, "a reader sees one moment");
+    reader.execute_batch("COMMIT").unwrap();
+    write(8_000);
+    // What a burst made longer is given back.
+    assert!(pages() <= 16_384, "{} pages", pages());
+    assert_eq!(count(&reader), seen + 16_000);
 }
