@@ -74,3 +74,21 @@ export default defineFlow({ kind: \"main\", session: { stateSchema: z.object({ l
     }
     assert_eq!(logged.as_array().map(Vec::len), Some(6));
 }
+
+/// A runtime looks up `then` of what is awaited or returned. Where that runs code of the flow, a block does
+/// it, whether it has waited before or not.
+#[test]
+fn what_a_look_at_then_runs_belongs_to_the_block_that_waits() {
+    let body = "const seen = [];
+      const getter = () => ({ get then() { seen.push(Date.now() > 0); return undefined; } });
+      const proxy = () => new Proxy({}, { get: (_target, name) => { if (name === \"then\") seen.push(Date.now() > 0); } });
+      class Inherits { get then() { seen.push(Date.now() > 0); return (keep) => keep(Date.now() > 0); } }
+      const makes = [getter, proxy, () => new Inherits()];
+      for (const make of makes) {
+        await (async () => { await pause(1); await make(); })();
+        await (async () => { await pause(1); return make(); })();
+        await (async () => make())();
+      }
+      return [seen.length >= 9, seen.every((one) => one)];";
+    assert_eq!(output(body), json!([true, true]));
+}

@@ -87,10 +87,15 @@ impl Pool {
         };
         match least.or_else(|| all.iter().min_by_key(|thread| has(thread))) {
             Some((at, _)) if !may_grow => Ok(*at),
-            _ => {
-                threads.push(self.start()?);
-                Ok(threads.len() - 1)
-            }
+            least => match (self.start(), least.map(|(at, _)| *at)) {
+                (Ok(thread), _) => {
+                    threads.push(thread);
+                    Ok(threads.len() - 1)
+                }
+                // Where there are no more threads to be had, those that are there will do.
+                (Err(_), Some(at)) => Ok(at),
+                (Err(fault), None) => Err(fault),
+            },
         }
     }
 

@@ -110,8 +110,25 @@ pub(crate) struct Job {
     pub(crate) abort: watch::Receiver<bool>,
     /// Where another process asks to abort it.
     pub(crate) wish: Wish,
-    /// Called when the thread is done with the request.
-    pub(crate) gone: Box<dyn FnOnce() + Send>,
+    /// Told when nothing runs the request any more.
+    pub(crate) gone: Gone,
+}
+
+/// Calls back when nothing runs a request any more, however that came: by its end, by a panic, or because
+/// there was no thread for it.
+#[derive(Default)]
+pub(crate) struct Gone(Option<Box<dyn FnOnce() + Send>>);
+
+impl Gone {
+    pub(crate) fn new(tell: impl FnOnce() + Send + 'static) -> Gone {
+        Gone(Some(Box::new(tell)))
+    }
+}
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(|tell| tell());
+    }
 }
 
 /// A request on its way to the thread that runs it.
@@ -138,10 +155,10 @@ pub(crate) fn start(job: Job, ready: &Ready, pool: &Pool) -> Result<Running, Fau
 /// Runs a request; `loaded` is its flow, where that was evaluated beforehand.
 pub(crate) async fn run(work: Work, loaded: Option<Loaded>) {
     let Work { mut job, accepted, finished } = work;
-    let gone = std::mem::replace(&mut job.gone, Box::new(|| ()));
+    let gone = std::mem::take(&mut job.gone);
     // Whoever hears of the end may close the database at once: nothing here holds it open any more.
     let result = carry_out(job, loaded, &accepted).await;
-    gone();
+    drop(gone);
     // Who is gone, or started the request without waiting for it, does not hear.
     match result {
         Ok(ended) => drop(finished.send(ended)),

@@ -42,7 +42,7 @@ use crate::notice::{Notice, Notices};
 use crate::owner::{self, Owner};
 use crate::pool::Pool;
 use crate::ready::Ready;
-use crate::run::{Before, Job, Running, start};
+use crate::run::{Before, Gone, Job, Running, start};
 use crate::views::*;
 use crate::watch::{Watch, watch};
 use crate::world::now_ms;
@@ -327,7 +327,7 @@ impl Workspace {
         let token = self.tokens.fetch_add(1, Ordering::Relaxed);
         lock(&self.running).insert(token, Stop { request: id, sender: stop });
         let running = self.running.clone();
-        let gone = move || drop(lock(&running).remove(&token));
+        let gone = Gone::new(move || drop(lock(&running).remove(&token)));
         let job = Job {
             workspace: self.dir.clone(),
             good: good.clone(),
@@ -339,7 +339,7 @@ impl Workspace {
             log: self.store.clone(),
             abort,
             wish,
-            gone: Box::new(gone),
+            gone,
         };
         let running = start(job, &self.ready, &self.pool)?;
         if self.keep_ready {

@@ -42,7 +42,11 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Sha
 fn fields_of(object: &Object<'_>, only_numbers: bool) -> Option<Map<String, Value>> {
     let mut fields = Map::new();
     for field in object.own_props::<String, Js<'_>>(Filter::new().string().enum_only()) {
-        let (name, value) = field.ok()?;
+        let Ok((name, value)) = field else {
+            // What a getter threw is thrown again on the other way.
+            object.ctx().catch();
+            return None;
+        };
         let value = match value.type_of() {
             Type::Int => Value::Number(value.as_int()?.into()),
             Type::Float => Value::Number(number(value.as_float()?)?),

@@ -69,7 +69,7 @@ impl Trace {
     }
 }
 
-/// `    at name (file:line:column)` as QuickJS writes it.
+/// `    at name (file:line:column)` as QuickJS writes it, of a place in the bundle.
 pub(crate) fn frame(line: &str) -> Option<(&str, (u32, u32))> {
     let rest = line.trim().strip_prefix("at ")?;
     let (name, place) = match rest.split_once(" (") {
@@ -79,5 +79,6 @@ pub(crate) fn frame(line: &str) -> Option<(&str, (u32, u32))> {
     let mut parts = place.rsplitn(3, ':');
     let column = parts.next()?.parse().ok()?;
     let line = parts.next()?.parse().ok()?;
-    Some((name, (line, column)))
+    // What else runs in the runtime has no source map.
+    (parts.next()? == BUNDLE).then_some((name, (line, column)))
 }

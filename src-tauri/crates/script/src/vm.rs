@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use engine::context::Context as Cx;
 use engine::error::FlowError;
 use futures_channel::{mpsc, oneshot};
+use rquickjs::context::EvalOptions;
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Module, Object, Runtime};
 
 use crate::bundle::Bundle;
@@ -347,6 +348,9 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
         })?,
     )?;
     crate::fields::install(ctx, &native, shared)?;
-    native.set("waiting", ctx.eval::<Function, _>(WAITING)?)?;
+    native.set("isProxy", Function::new(ctx.clone(), |value: rquickjs::Value<'_>| value.is_proxy())?)?;
+    let mut options = EvalOptions::default();
+    options.filename = Some("waiting.js".to_owned());
+    native.set("waiting", ctx.eval_with_options::<Function, _>(WAITING, options)?)?;
     ctx.globals().set("__flowglass", native)
 }

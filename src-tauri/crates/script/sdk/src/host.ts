@@ -12,6 +12,7 @@ interface Native {
   /** A change of state by fields that are texts, finite numbers and truths; nothing where it has to be asked for. */
   patch(token: number, target: string, fields: object): boolean | undefined;
   increment(token: number, target: string, fields: object): boolean | undefined;
+  isProxy(value: unknown): boolean;
   /** `waiting.js` */
   waiting(host: object): {
     drive(body: (...args: never[]) => Generator, self: unknown, args: IArguments): Promise<unknown>;
@@ -63,7 +64,7 @@ export function leave(before: number): void {
 }
 
 /** What waits by the runtime's own `await`. */
-const waits = native.waiting({ currentToken, enter, leave });
+const waits = native.waiting({ currentToken, enter, leave, own, isProxy: native.isProxy });
 
 /** Tells how a promise ended, as the block behind `token`; `of` says of what. */
 export function tellAs<T>(token: number, promise: unknown, of: T, kept: (of: T, value: unknown) => void, broken: (of: T, error: unknown) => void): void {
@@ -74,6 +75,11 @@ export function tellAs<T>(token: number, promise: unknown, of: T, kept: (of: T, 
 
 /** On a promise: the token of the code that made it, where that is known. */
 const owner = Symbol('owner');
+
+function own<T>(promise: Promise<T>, token: number): Promise<T> {
+  (promise as { [owner]?: number })[owner] = token;
+  return promise;
+}
 
 /** `asked` is where an author's code asked: a refusal that comes later, and from elsewhere, points there. */
 type Settle = { resolve(payload: string): void; reject(error: unknown): void; asked?: Error };
@@ -118,8 +124,7 @@ export function askChange<T>(token: number, json: string, read: (payload: string
     waiting.set(id, { resolve: (payload) => resolve(read(payload)), reject, asked });
     native.start(id, 'apply', token, json);
   });
-  (made as { [owner]?: number })[owner] = token;
-  return made;
+  return own(made, token);
 }
 
 /** Called by Rust when such a question is answered. */
@@ -155,14 +160,11 @@ Promise.prototype.then = function (this: Promise<unknown>, onFulfilled?: unknown
     carrying(onFulfilled, token) as never,
     carrying(onRejected, token) as never,
   );
-  (made as { [owner]?: number })[owner] = token;
-  return made;
+  return own(made, token);
 } as typeof Promise.prototype.then;
 
 /** Runs what an `async` function was lowered to, as the block that called it. */
 export function drive(body: (...args: never[]) => Generator, self: unknown, args: IArguments): Promise<unknown> {
-  const made = waits.drive(body, self, args);
   // Where it fails for nobody, that is told of its block.
-  (made as { [owner]?: number })[owner] = current;
-  return made;
+  return own(waits.drive(body, self, args), current);
 }

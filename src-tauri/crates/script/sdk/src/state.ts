@@ -59,7 +59,7 @@ function apply(handle: StateHandle, op: string, fields: () => string): Promise<b
 
 /** Makes a change right away, if its fields are so plain that nothing about them needs a closer look. */
 function atOnce(handle: StateHandle, op: 'patch' | 'increment', fields: unknown): Promise<boolean> | undefined {
-  if (typeof fields !== 'object' || fields === null || Object.getPrototypeOf(fields) !== Object.prototype) return undefined;
+  if (typeof fields !== 'object' || fields === null || native.isProxy(fields) || Object.getPrototypeOf(fields) !== Object.prototype) return undefined;
   const { token, target } = handle[WHOSE];
   const isChanged = native[op](token, target, fields);
   return isChanged === undefined ? undefined : Promise.resolve(isChanged);

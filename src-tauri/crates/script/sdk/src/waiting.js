@@ -3,46 +3,76 @@
 // Evaluated by itself before any bundle, because bundles are lowered to no native async functions. Must not:
 // run a line of a flow without having said as which block.
 
-({ currentToken, enter, leave }) => ({
-  /** Runs what an `async` function was lowered to, as the block that called it. */
-  async drive(body, self, args) {
-    const token = currentToken();
-    const parts = body.apply(self, args);
-    let part = parts.next();
-    while (!part.done) {
+({ currentToken, enter, leave, own, isProxy }) => {
+  const asPromise = Promise.resolve.bind(Promise);
+  const { getPrototypeOf, getOwnPropertyDescriptor, hasOwn } = Object;
+  const PLAIN = [Object.prototype, Array.prototype, Promise.prototype];
+
+  const isObject = (value) => (typeof value === 'object' && value !== null) || typeof value === 'function';
+
+  /** Whether looking for a value's `then`, as the runtime does, runs code of a flow. */
+  function hidesCode(value) {
+    if (!isProxy(value) && PLAIN.includes(getPrototypeOf(value)) && !hasOwn(value, 'then')) return false;
+    for (let at = value; at !== null; at = getPrototypeOf(at)) {
+      if (isProxy(at)) return true;
+      const found = getOwnPropertyDescriptor(at, 'then');
+      if (found) return found.get !== undefined;
+    }
+    return false;
+  }
+
+  /** The next part of a lowered function, with all that is looked up of what it waits for or returns. */
+  function step(parts, isKept, told) {
+    const part = isKept ? parts.next(told) : parts.throw(told);
+    const { value } = part;
+    if (!isObject(value)) return part;
+    if (!part.done) part.value = asPromise(value);
+    // Whoever takes this promise's answer over looks at it once more, and does so as its owner.
+    else if (hidesCode(value)) part.value = own(asPromise(value), currentToken());
+    return part;
+  }
+
+  return {
+    /** Runs what an `async` function was lowered to, as the block that called it. */
+    async drive(body, self, args) {
+      const token = currentToken();
+      const parts = body.apply(self, args);
+      let part = step(parts, true, undefined);
+      while (!part.done) {
+        let told;
+        let isKept = true;
+        try {
+          told = await part.value;
+        } catch (error) {
+          told = error;
+          isKept = false;
+        }
+        const before = enter(token);
+        try {
+          part = step(parts, isKept, told);
+        } finally {
+          leave(before);
+        }
+      }
+      return part.value;
+    },
+
+    /** Tells how a promise ended, as the block behind `token`; `of` says of what. */
+    async tell(token, promise, of, kept, broken) {
       let told;
       let isKept = true;
       try {
-        told = await part.value;
+        told = await promise;
       } catch (error) {
         told = error;
         isKept = false;
       }
       const before = enter(token);
       try {
-        part = isKept ? parts.next(told) : parts.throw(told);
+        (isKept ? kept : broken)(of, told);
       } finally {
         leave(before);
       }
-    }
-    return part.value;
-  },
-
-  /** Tells how a promise ended, as the block behind `token`; `of` says of what, and comes back first. */
-  async tell(token, promise, of, kept, broken) {
-    let told;
-    let isKept = true;
-    try {
-      told = await promise;
-    } catch (error) {
-      told = error;
-      isKept = false;
-    }
-    const before = enter(token);
-    try {
-      (isKept ? kept : broken)(of, told);
-    } finally {
-      leave(before);
-    }
-  },
-})
+    },
+  };
+}

@@ -111,6 +111,7 @@ impl Desk {
         let other = office.next(|_| true);
         let is_any = other.is_some();
         other.into_iter().for_each(|message| self.take(message));
+        self.length.look();
         is_any
     }
 
@@ -208,6 +209,8 @@ impl Desk {
         if Identity::of(&self.path) != self.identity {
             return Err(Error::Gone(self.path.clone()));
         }
+        // From the commit on others may write, and nothing vouches any more for what they have not.
+        self.moment.kept.store(FREE, Ordering::SeqCst);
         self.connection.prepare_cached("COMMIT")?.execute(())?;
         if has_records {
             self.moment.pass();

@@ -19,6 +19,10 @@ use crate::lock;
 
 /// At about this many pages of 4 KiB the log is folded.
 const LONG: u32 = 2_000;
+/// At so many everybody who writes has to wait until it is.
+const TOO_LONG: u32 = 4 * LONG;
+/// How long they wait for those who still read what is old.
+const GRACE: Duration = Duration::from_millis(50);
 /// So many take no time worth mentioning.
 const FEW: u32 = 200;
 /// Each round leaves what came during the one before it, which is less and less.
@@ -90,11 +94,17 @@ impl Length {
         }
     }
 
-    /// What a fold left. Where somebody reads what is old, it is not tried again with every commit.
-    fn folded(&self, rest: u32) {
-        let now = if rest == 0 { 0 } else { self.now.load(Ordering::Relaxed) };
+    fn is_too_long(&self) -> bool {
+        self.now.load(Ordering::Relaxed) >= TOO_LONG
+    }
+
+    /// What a fold left. Where somebody reads what is old, it is not tried again with every commit, and
+    /// writers that had to wait for nothing are left alone until the log is twice as long.
+    fn folded(&self, is_whole: bool) {
+        let now = if is_whole { 0 } else { self.now.load(Ordering::Relaxed) };
+        let more = if now >= TOO_LONG { now } else { LONG };
         self.now.store(now, Ordering::Relaxed);
-        self.most.store(now + LONG, Ordering::Relaxed);
+        self.most.store(now.saturating_add(more), Ordering::Relaxed);
     }
 }
 
@@ -114,7 +124,7 @@ impl Folder {
             .name("store folder".to_owned())
             .spawn(move || {
                 while asked.is_wanted() {
-                    asked.folded(fold(&connection, &office));
+                    asked.folded(fold(&connection, &office, &asked).unwrap_or(false));
                 }
             })
             .map_err(|error| OpenError::io(path, error))?;
@@ -132,17 +142,26 @@ impl Drop for Folder {
     }
 }
 
-/// Folds what is in the log, and has it begin anew. Answers how many pages are left: those that somebody
-/// still reads, or all where it fails, which is tried again later: until then they are safe in the log.
-fn fold(connection: &Connection, office: &Office) -> u32 {
+/// Folds what is in the log, and has it begin anew. Answers whether all of it is in the file; what is not is
+/// safe where it is, and tried again later.
+fn fold(connection: &Connection, office: &Office, length: &Length) -> rusqlite::Result<bool> {
     for _ in 0..ROUNDS {
-        match passively(connection) {
-            Ok(rest) if rest > FEW => {}
-            Ok(_) => break,
-            Err(_) => return LONG,
+        if passively(connection)? <= FEW {
+            break;
         }
     }
-    passively(&lock(&office.desk).connection).unwrap_or(LONG)
+    let desk = lock(&office.desk);
+    // The log of several processes that write without a pause is never whole by itself.
+    match length.is_too_long() {
+        true => restart(connection),
+        false => passively(&desk.connection).map(|rest| rest == 0),
+    }
+}
+
+/// Folds the whole log while nobody writes, and lets the next who does begin it anew.
+fn restart(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.busy_timeout(GRACE)?;
+    connection.query_row("PRAGMA wal_checkpoint(RESTART)", (), |row| Ok(row.get::<_, i64>(0)? == 0))
 }
 
 /// Folds what nobody is in the way of, and answers how many pages that leaves.

@@ -175,3 +175,26 @@ fn the_log_beside_the_file_stays_short() {
     assert!(pages() <= 16_384, "{} pages", pages());
     assert_eq!(count(&reader), seen + 16_000);
 }
+
+/// Nobody's log is whole while others write to it without a pause; then all of them wait for once.
+#[test]
+fn the_log_of_two_who_never_pause_stays_short() {
+    let bed = bed();
+    let log = bed.folder.path().join("log.db-wal");
+    let longest = std::thread::scope(|scope| {
+        let write = |id: &'static str| {
+            let store = open_in(&bed.folder);
+            let mut request = Request::begin_in(&store, id, id);
+            let mut noise = Chance(id.len() as u64);
+            let mut longest = 0;
+            for _ in 0..5_000 {
+                request.commit(note(noise.noise(8_000))).unwrap();
+                longest = longest.max(std::fs::metadata(&log).unwrap().len() / 4_096);
+            }
+            longest
+        };
+        let others = ["a", "bb"].map(|id| scope.spawn(move || write(id)));
+        others.map(|other| other.join().unwrap()).into_iter().max().unwrap()
+    });
+    assert!(longest < 30_000, "{longest} pages");
+}
