@@ -1,14 +1,14 @@
 //! The SQLite event log and everything read from it.
 //!
-//! One thread writes, with group commit; readers have connections of their own and never wait for
-//! it. With [`Durability::Process`] a killed process loses nothing that was answered; with
+//! One at a time writes, whoever waits for it longest or the store's own thread, with group commit;
+//! readers have connections of their own and never wait. With [`Durability::Process`] a killed process loses nothing that was answered; with
 //! [`Durability::Power`] a lost power supply does not either.
 //!
 //! | a file of this crate | holds |
 //! |---|---|
 //! | `schema.sql` `open` `migrate` | whose file it is, its tables, its format |
 //! | `unit` `body` `payload` `measure` | an append, written out on the thread that makes it |
-//! | `writer` `batch` `live` `identity` `rows` | the thread, its transactions, what it remembers between them |
+//! | `writer` and its folder, `batch` `live` `identity` `rows` | who writes, the transactions, what is remembered between them, the log folded into the file |
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
 //! | `parcel` | requests on their way to another database, and their arrival |
 //! | `grams` `digest` `search` | where a text cannot be, and where it is |

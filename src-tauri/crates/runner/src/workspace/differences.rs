@@ -3,12 +3,17 @@
 use engine::scope::ScopeKey;
 use engine::views::diff;
 use engine::views::place::Place;
+use serde_json::Value;
 use store::EventQuery;
 
 use super::records::{instance_of, shown};
 use super::{At, Workspace};
+use crate::catalogue::STACK;
 use crate::fault::Fault;
 use crate::views::Change;
+
+/// What is seen of a scope, if it is there.
+type Shown = Option<Value>;
 
 impl Workspace {
     /// The differences of every scope between two instants, of one request or of two.
@@ -32,8 +37,9 @@ impl Workspace {
         if with.is_some() {
             scopes.retain(|scope| scope.kind.is_durable());
         }
-        for scope in scopes {
-            let mut found = self.scope_diff(&scope, request, from, other, to)?;
+        let sides = self.two_instants(&scopes, (request, from), (other, to))?;
+        for (scope, (old, new)) in scopes.into_iter().zip(sides) {
+            let mut found = changes_of(&scope, old, new);
             if with.is_none() {
                 self.name_writers(scope, request, from.min(to), from.max(to), &mut found)?;
             }
@@ -52,11 +58,28 @@ impl Workspace {
     ) -> Result<Vec<Change>, Fault> {
         let old = self.record_at(scope, request, from)?;
         let new = self.record_at(&self.counterpart(scope, request, other)?, other, to)?;
-        let (old, new) = (shown(scope, old), shown(scope, new));
-        Ok(diff::diff(old.as_ref(), new.as_ref())
-            .into_iter()
-            .map(|difference| Change::new(scope.kind.as_str(), instance_of(scope), difference))
-            .collect())
+        Ok(changes_of(scope, shown(scope, old), shown(scope, new)))
+    }
+
+    /// What scopes held at two instants, read side by side: reading is most of what a difference costs.
+    fn two_instants(
+        &self,
+        scopes: &[ScopeKey],
+        (request, from): (&str, u64),
+        (other, to): (&str, u64),
+    ) -> Result<Vec<(Shown, Shown)>, Fault> {
+        let old = |scope: &ScopeKey| Ok(shown(scope, self.record_at(scope, request, from)?));
+        let new = |scope: &ScopeKey| {
+            let theirs = self.counterpart(scope, request, other)?;
+            Ok(shown(scope, self.record_at(&theirs, other, to)?))
+        };
+        std::thread::scope(|side| {
+            let reading = std::thread::Builder::new().stack_size(STACK);
+            let olds = reading.spawn_scoped(side, || scopes.iter().map(old).collect::<Result<Vec<_>, Fault>>())?;
+            let news = scopes.iter().map(new).collect::<Result<Vec<_>, Fault>>();
+            let olds = olds.join().map_err(|_| Fault::internal("an instant could not be read"))??;
+            Ok(olds.into_iter().zip(news?).collect())
+        })
     }
 
     /// The instant when all scopes have their initial state and no block has begun.
@@ -96,4 +119,9 @@ impl Workspace {
         }
         Ok(())
     }
+}
+
+fn changes_of(scope: &ScopeKey, old: Shown, new: Shown) -> Vec<Change> {
+    let found = diff::diff(old.as_ref(), new.as_ref()).into_iter();
+    found.map(|difference| Change::new(scope.kind.as_str(), instance_of(scope), difference)).collect()
 }

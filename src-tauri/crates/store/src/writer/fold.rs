@@ -22,7 +22,9 @@ const LONG: u32 = 2_000;
 /// At so many everybody who writes has to wait until it is.
 const TOO_LONG: u32 = 4 * LONG;
 /// How long they wait for those who still read what is old.
-const GRACE: Duration = Duration::from_millis(50);
+const GRACE: Duration = Duration::from_millis(25);
+/// How long they are left alone when that was not enough.
+const REST: Duration = Duration::from_millis(250);
 /// So many take no time worth mentioning.
 const FEW: u32 = 200;
 /// Each round leaves what came during the one before it, which is less and less.
@@ -38,6 +40,8 @@ pub(super) struct Length {
     now: AtomicU32,
     /// From where on it is too long.
     most: AtomicU32,
+    /// When a fold last left some of it.
+    left: Mutex<Option<Instant>>,
     wish: Mutex<Wish>,
     bell: Condvar,
 }
@@ -52,7 +56,7 @@ enum Wish {
 impl Length {
     pub(super) fn new() -> Length {
         let (now, most) = (AtomicU32::new(0), AtomicU32::new(LONG));
-        Length { now, most, wish: Mutex::new(Wish::None), bell: Condvar::new() }
+        Length { now, most, left: Mutex::default(), wish: Mutex::new(Wish::None), bell: Condvar::new() }
     }
 
     /// Has it told by a connection, which from then on folds nothing by itself.
@@ -66,7 +70,8 @@ impl Length {
 
     /// Asks for a fold where the log is too long.
     pub(super) fn look(&self) {
-        if self.now.load(Ordering::Relaxed) >= self.most.load(Ordering::Relaxed) {
+        let is_again = || lock(&self.left).is_some_and(|left| left.elapsed() > REST);
+        if self.now.load(Ordering::Relaxed) >= self.most.load(Ordering::Relaxed) || self.is_too_long() && is_again() {
             self.ask(Wish::Fold);
         }
     }
@@ -98,13 +103,14 @@ impl Length {
         self.now.load(Ordering::Relaxed) >= TOO_LONG
     }
 
-    /// What a fold left. Where somebody reads what is old, it is not tried again with every commit, and
-    /// writers that had to wait for nothing are left alone until the log is twice as long.
+    /// What a fold left. Where somebody reads what is old, it is not tried again with every commit: only when
+    /// the log is longer by as much again, or, once everybody waits for it, after a while.
     fn folded(&self, is_whole: bool) {
         let now = if is_whole { 0 } else { self.now.load(Ordering::Relaxed) };
-        let more = if now >= TOO_LONG { now } else { LONG };
+        let most = if now >= TOO_LONG { u32::MAX } else { now + LONG };
+        *lock(&self.left) = (!is_whole).then(Instant::now);
         self.now.store(now, Ordering::Relaxed);
-        self.most.store(now.saturating_add(more), Ordering::Relaxed);
+        self.most.store(most, Ordering::Relaxed);
     }
 }
 
