@@ -3,12 +3,13 @@
 //! Most changes are such, and each is made while its flow waits. Whatever is not exactly that is left alone,
 //! and goes the way on which it is looked at, refused and explained. It must not decide what a change does.
 
+use std::rc::Rc;
+
 use engine::context::Target;
 use engine::operation::Operation;
 use rquickjs::object::Filter;
 use rquickjs::{Ctx, Function, Object, Type, Value as Js};
 use serde_json::{Map, Number, Value};
-use std::rc::Rc;
 
 use crate::vm::Shared;
 

@@ -48,16 +48,9 @@ impl Workspace {
         Ok(changes)
     }
 
-    pub(super) fn scope_diff(
-        &self,
-        scope: &ScopeKey,
-        request: &str,
-        from: u64,
-        other: &str,
-        to: u64,
-    ) -> Result<Vec<Change>, Fault> {
-        let old = self.record_at(scope, request, from)?;
-        let new = self.record_at(&self.counterpart(scope, request, other)?, other, to)?;
+    /// The differences of one scope between two instants of a request.
+    pub(super) fn scope_diff(&self, scope: &ScopeKey, request: &str, from: u64, to: u64) -> Result<Vec<Change>, Fault> {
+        let (old, new) = (self.record_at(scope, request, from)?, self.record_at(scope, request, to)?);
         Ok(changes_of(scope, shown(scope, old), shown(scope, new)))
     }
 

@@ -141,7 +141,7 @@ impl Workspace {
                 true => (block.seq_end.map_or(first, |end| end - 1), block.seq_end.unwrap_or(first)),
                 false => (first - 1, writes.last().copied().unwrap_or(first)),
             };
-            for mut change in self.scope_diff(&scope, request, from, request, to)? {
+            for mut change in self.scope_diff(&scope, request, from, to)? {
                 change.seq = writes.last().copied();
                 change.by = Some(block.path.to_string());
                 changes.push(change);

@@ -119,7 +119,6 @@ impl Desk {
     pub(super) fn write_down(&mut self, office: &Office) -> bool {
         let mut units = Vec::new();
         let mut bytes = 0;
-
         while bytes < MUCH
             && let Some(Message::Append(unit)) = office.next(|message| matches!(message, Message::Append(_)))
         {
