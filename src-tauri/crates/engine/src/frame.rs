@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -104,9 +104,10 @@ impl Frame {
     }
 
     /// Makes it known to its younger siblings.
-    pub(crate) fn register(self: &Rc<Self>) {
-        if let Some(parent) = &self.parent {
-            parent.children.borrow_mut().push(self.clone());
+    pub(crate) fn register(self: &Rc<Self>, roots: &Roots) {
+        match &self.parent {
+            Some(parent) => parent.children.borrow_mut().push(self.clone()),
+            None => roots.0.borrow_mut().push(Rc::downgrade(self)),
         }
     }
 
@@ -143,5 +144,21 @@ impl Frame {
     /// This frame and all around it, nearest first.
     pub fn chain(self: &Rc<Self>) -> impl Iterator<Item = Rc<Frame>> {
         std::iter::successors(Some(self.clone()), |frame| frame.parent.clone())
+    }
+}
+
+/// The frames of a request that no other is around.
+///
+/// A frame has its children, and they have it: without a cut they would keep each other, and with them
+/// their flow and its runtime, when nothing runs any more.
+#[derive(Default)]
+pub(crate) struct Roots(RefCell<Vec<Weak<Frame>>>);
+
+impl Drop for Roots {
+    fn drop(&mut self) {
+        let mut frames: Vec<Rc<Frame>> = self.0.take().iter().filter_map(Weak::upgrade).collect();
+        while let Some(frame) = frames.pop() {
+            frames.append(&mut frame.children.borrow_mut());
+        }
     }
 }

@@ -26,7 +26,7 @@ use crate::error::FlowError;
 use crate::event::{Event, EventKind, RequestStatus, ScopeCommit, Seq};
 use crate::flow::Flow;
 use crate::flowing::Flowing;
-use crate::frame::Frame;
+use crate::frame::{Frame, Roots};
 use crate::hooks;
 use crate::log::{Log, Record};
 use crate::memo::Memo;
@@ -116,6 +116,7 @@ pub struct Run {
     pub(crate) paused: Cell<i64>,
     versions: RefCell<HashMap<ScopeKey, u64>>,
     attempts: RefCell<HashMap<Arc<str>, u32>>,
+    roots: Roots,
 }
 
 impl Run {
@@ -201,6 +202,7 @@ impl Run {
             paused: Cell::default(),
             versions: RefCell::default(),
             attempts: RefCell::new(attempts),
+            roots: Roots::default(),
         })
     }
 
@@ -280,7 +282,7 @@ impl Run {
             Rc::new(Container::new(ScopeKey::new(kind, instance), schemas, state, self.next_stamp()))
         });
         let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
-        frame.register();
+        frame.register(&self.roots);
         frame
     }
 

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::{FutureExt, LocalBoxFuture};
 use futures_util::select_biased;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use script::Loaded;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -29,6 +30,9 @@ const MOST: usize = 64;
 const LONG: Duration = Duration::from_millis(100);
 /// How long a thread waits for another request.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the flow of a request that ended may lie before it is taken apart, and how many such.
+const LATER: Duration = Duration::from_millis(100);
+const LEFT: usize = 8;
 
 /// The threads of a workspace.
 pub(crate) struct Pool {
@@ -126,25 +130,37 @@ impl Pool {
 /// Carries out what comes, until nothing has come for long.
 async fn attend(mut wanted: UnboundedReceiver<Work>, load: &Load) {
     let mut running = FuturesUnordered::new();
+    let mut left = FuturesUnordered::new();
     let mut is_open = true;
     loop {
-        if running.is_empty() {
+        if running.is_empty() && left.is_empty() {
             let Some(work) = next(&mut wanted).await else { return };
             running.push(carried(work));
         }
-        if !is_open {
-            running.next().await;
-            load.requests.fetch_sub(1, Ordering::SeqCst);
-            continue;
-        }
+        let come = async {
+            match is_open {
+                true => wanted.recv().await,
+                false => std::future::pending().await,
+            }
+        };
         select_biased! {
-            work = Box::pin(wanted.recv().fuse()) => match work {
+            work = Box::pin(come.fuse()) => match work {
                 Some(work) => running.push(carried(work)),
                 None => is_open = false,
             },
-            _ = running.next() => drop(load.requests.fetch_sub(1, Ordering::SeqCst)),
+            flow = running.select_next_some() => {
+                load.requests.fetch_sub(1, Ordering::SeqCst);
+                left.extend(flow.filter(|_| left.len() < LEFT).map(lie));
+            }
+            () = left.select_next_some() => {}
         }
     }
+}
+
+/// Keeps the flow of a request that ended a little longer: to take it apart costs as much as many a request,
+/// and the others of its thread need not wait for that.
+async fn lie(_flow: Loaded) {
+    tokio::time::sleep(LATER).await;
 }
 
 /// The next request; none where none came for long, and then none can come any more.
@@ -159,9 +175,9 @@ async fn next(wanted: &mut UnboundedReceiver<Work>) -> Option<Work> {
     }
 }
 
-/// A request whose panic, which has been reported, is no other's end.
-fn carried(work: Work) -> LocalBoxFuture<'static, ()> {
-    AssertUnwindSafe(run(work, None)).catch_unwind().map(|_| ()).boxed_local()
+/// A request whose panic, which has been reported, is no other's end. Answers with its flow.
+fn carried(work: Work) -> LocalBoxFuture<'static, Option<Loaded>> {
+    AssertUnwindSafe(run(work, None)).catch_unwind().map(|flow| flow.ok().flatten()).boxed_local()
 }
 
 /// What a thread that carries out requests waits by.

@@ -51,7 +51,7 @@ impl Ready {
             // What does not load is told by the request that wants it.
             let loaded = Loaded::load(&version.bundle, &workspace, limits).ok();
             if let Ok(work) = wanted.recv() {
-                runtime.block_on(run(work, loaded));
+                drop(runtime.block_on(run(work, loaded)));
             }
         });
         // Without a thread the next request begins as the first one did.

@@ -152,32 +152,34 @@ pub(crate) fn start(job: Job, ready: &Ready, pool: &Pool) -> Result<Running, Fau
     Ok(Running { request_id, session_id, ended })
 }
 
-/// Runs a request; `loaded` is its flow, where that was evaluated beforehand.
-pub(crate) async fn run(work: Work, loaded: Option<Loaded>) {
+/// Runs a request; `loaded` is its flow, where that was evaluated beforehand. Gives the flow back, for whoever
+/// has the time to take it apart: nobody who waits for the request's end should wait for that.
+pub(crate) async fn run(work: Work, mut loaded: Option<Loaded>) -> Option<Loaded> {
     let Work { mut job, accepted, finished } = work;
     let gone = std::mem::take(&mut job.gone);
     // Whoever hears of the end may close the database at once: nothing here holds it open any more.
-    let result = carry_out(job, loaded, &accepted).await;
+    let result = carry_out(job, &mut loaded, &accepted).await;
     drop(gone);
     // Who is gone, or started the request without waiting for it, does not hear.
     match result {
         Ok(ended) => drop(finished.send(ended)),
         Err(fault) => drop(accepted.send(Err(fault))),
     }
+    loaded
 }
 
 /// Runs a request to its end. A fault means that it was not accepted.
 async fn carry_out(
     job: Job,
-    loaded: Option<Loaded>,
+    loaded: &mut Option<Loaded>,
     accepted: &mpsc::Sender<Result<(), Fault>>,
 ) -> Result<Ended, Fault> {
     let Job { workspace, good, mut asked, mock, config, trust, mut before, log, mut abort, wish, gone: _ } = job;
     let loaded = match loaded {
         Some(loaded) => loaded,
-        None => load(&workspace, &good, config.script_limits())?,
+        None => loaded.insert(load(&workspace, &good, config.script_limits())?),
     };
-    let flow = prepare(&loaded, &mut asked, &before)?;
+    let flow = prepare(loaded, &mut asked, &before)?;
     if let Some(opening) = before.opening.take() {
         before.events = opening(&asked, &flow)?;
     }
@@ -201,7 +203,7 @@ async fn carry_out(
         let is_committing = || run.recorder.is_committing();
         let mut work = Box::pin(run_to_end(work, awaited, is_committing, || loaded.give_up()).fuse());
         let mut tick = Box::pin(flush(run.clone()).fuse());
-        let mut watching = Box::pin(stop_when_told(&mut abort, &wish, &loaded, stop).fuse());
+        let mut watching = Box::pin(stop_when_told(&mut abort, &wish, loaded, stop).fuse());
         loop {
             select_biased! {
                 ended = work => return Ok(ended),

@@ -3,7 +3,7 @@
 //! Every member of `ctx` is one operation here. Answers cross as JSON text. It must not decide
 //! anything: rules live in the engine.
 
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use engine::callable::{Arg, Callable, Returned};
 use engine::context::{Change, Context as Cx, Target};
@@ -25,7 +25,8 @@ use crate::vm::{Answer, Call, LOAD, Question, Shared, Vm};
 /// A function of the bundle.
 pub(crate) struct ScriptFunction {
     pub(crate) vm: Rc<Vm>,
-    pub(crate) registry: Rc<Registry>,
+    /// Which keeps this function, so that neither may keep the other alive.
+    pub(crate) registry: Weak<Registry>,
     pub(crate) id: u32,
 }
 
@@ -37,7 +38,9 @@ impl Callable for ScriptFunction {
             let answer = answer(&vm, cx, |host, call, token| {
                 host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args))
             });
-            decode(&vm, &registry, answer.await?)
+            let answer = answer.await?;
+            let registry = registry.upgrade().ok_or_else(|| FlowError::plain("the script ended"))?;
+            decode(&vm, &registry, answer)
         }
         .boxed_local()
     }

@@ -56,7 +56,7 @@ impl Registry {
         let mut functions = self.functions.borrow_mut();
         functions
             .entry(id)
-            .or_insert_with(|| Rc::new(ScriptFunction { vm: vm.clone(), registry: self.clone(), id }))
+            .or_insert_with(|| Rc::new(ScriptFunction { vm: vm.clone(), registry: Rc::downgrade(self), id }))
             .clone()
     }
 
