@@ -97,11 +97,20 @@ pub(crate) fn bytes_on_disk(place: &Place) -> f64 {
 
 /// What the reference line says: microseconds of a bare commit of so many bytes.
 pub(crate) fn line_us(folder: &Path, durability: &str, steps: usize, bytes: usize) -> f64 {
+    reference_us(folder, &[durability, &steps.to_string(), &bytes.to_string()])
+}
+
+/// The same of the rows that a step leaves in the log.
+pub(crate) fn rows_us(folder: &Path, durability: &str, steps: usize, bytes: usize) -> f64 {
+    reference_us(folder, &[durability, &steps.to_string(), &bytes.to_string(), "rows"])
+}
+
+fn reference_us(folder: &Path, args: &[&str]) -> f64 {
     let program = tests::bench::program().with_file_name("examples").join("line");
     let file = tempfile::tempdir_in(folder).expect("the folder is writable");
     let output = Command::new(&program)
         .arg(file.path().join("line.db"))
-        .args([durability, &steps.to_string(), &bytes.to_string()])
+        .args(args)
         .output()
         .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
     let text = String::from_utf8_lossy(&output.stdout);

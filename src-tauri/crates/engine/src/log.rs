@@ -123,6 +123,11 @@ pub trait Log: Send + Sync {
     /// The newest committed state of a durable record.
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError>;
 
+    /// The same of each of several, in their order; none is older than the call, one may be newer than another.
+    fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
+        scopes.iter().map(|scope| self.record(scope)).collect()
+    }
+
     /// Whether a queued request could go on now, as far as one can tell without trying.
     fn is_turn_of(&self, request: &str) -> Result<bool, AppendError>;
 

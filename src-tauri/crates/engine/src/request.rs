@@ -23,12 +23,12 @@ use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::effects::Effects;
 use crate::error::FlowError;
-use crate::event::{Event, EventKind, RequestStatus, ScopeCommit, Seq};
+use crate::event::{Event, EventKind, RequestStatus, Seq};
 use crate::flow::Flow;
 use crate::flowing::Flowing;
 use crate::frame::{Frame, Roots};
 use crate::hooks;
-use crate::log::{Log, Record};
+use crate::log::Log;
 use crate::memo::Memo;
 use crate::note::{self, Note};
 use crate::path::ROOT;
@@ -114,7 +114,7 @@ pub struct Run {
     pub(crate) has_company: Cell<bool>,
     /// When a step boundary last let the rest of the thread go on, in milliseconds since the epoch.
     pub(crate) paused: Cell<i64>,
-    versions: RefCell<HashMap<ScopeKey, u64>>,
+    pub(crate) versions: RefCell<HashMap<ScopeKey, u64>>,
     attempts: RefCell<HashMap<Arc<str>, u32>>,
     roots: Roots,
 }
@@ -284,62 +284,6 @@ impl Run {
         let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
         frame.register(&self.roots);
         frame
-    }
-
-    /// Lets a frame see the newest committed records under its ancestors' waiting writes.
-    /// Returns the versions that differ from those recorded last (decision 8).
-    pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
-        if let Some(tape) = &self.tape {
-            for (scope, record) in tape.seen(&frame.path, frame.attempt, |scope| scope.kind != ScopeKind::Resource) {
-                self.log.put(scope, record);
-            }
-        }
-        // Resources are seen when they are looked at.
-        frame.transaction.forget_resources();
-        let mut news = Vec::new();
-        for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
-            let Some(key) = self.durable_key(kind) else { continue };
-            news.extend(self.see_record(frame, key, |record| self.missing(kind, &record.state))?);
-        }
-        Ok(news)
-    }
-
-    /// Lets a frame see one record; `missing` are the defaults it lacks. Returns its version where
-    /// that differs from the one recorded last.
-    pub(crate) fn see_record(
-        &self,
-        frame: &Rc<Frame>,
-        key: ScopeKey,
-        missing: impl FnOnce(&Record) -> Map<String, Value>,
-    ) -> Result<Option<(ScopeKey, u64)>, FlowError> {
-        if let Some(tape) = self.tape.as_ref().filter(|_| key.kind == ScopeKind::Resource) {
-            for (scope, record) in tape.seen(&frame.path, frame.attempt, |scope| *scope == key) {
-                self.log.put(scope, record);
-            }
-        }
-        let record = self.log.record(&key).map_err(|error| FlowError::storage(error.to_string()))?;
-        let mut above = Vec::new();
-        if let Some(parent) = &frame.parent {
-            let around: Vec<_> = parent.chain().collect();
-            for ancestor in around.iter().rev() {
-                above.extend(ancestor.transaction.pending(&key));
-            }
-        }
-        let version = record.version;
-        let is_news = self.versions.borrow_mut().insert(key.clone(), version) != Some(version);
-        let missing = missing(&record);
-        frame.transaction.see(key.clone(), record, missing, &above, self.next_stamp());
-        Ok(is_news.then_some((key, version)))
-    }
-
-    /// Lets the blocks around a frame see what it just committed.
-    pub fn refresh_ancestors(&self, frame: &Rc<Frame>, commits: &[ScopeCommit]) {
-        for commit in commits {
-            let Ok(record) = self.log.record(&commit.scope) else { continue };
-            for ancestor in frame.chain().skip(1) {
-                ancestor.transaction.refresh(&commit.scope, &record, self.next_stamp());
-            }
-        }
     }
 
     /// The key of a durable scope of this request; the project may be absent.

@@ -148,17 +148,17 @@ async fn attend(mut wanted: UnboundedReceiver<Work>, load: &Load) {
                 Some(work) => running.push(carried(work)),
                 None => is_open = false,
             },
+            () = left.select_next_some() => {}
             flow = running.select_next_some() => {
                 load.requests.fetch_sub(1, Ordering::SeqCst);
                 left.extend(flow.filter(|_| left.len() < LEFT).map(lie));
             }
-            () = left.select_next_some() => {}
         }
     }
 }
 
-/// Keeps the flow of a request that ended a little longer: to take it apart costs as much as many a request,
-/// and the others of its thread need not wait for that.
+/// Keeps the flow of a request that ended a little longer. To take it apart costs its thread as much as many a
+/// request, and more where it holds much: that is put off until what began together has ended together.
 async fn lie(_flow: Loaded) {
     tokio::time::sleep(LATER).await;
 }

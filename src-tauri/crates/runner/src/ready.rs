@@ -51,6 +51,7 @@ impl Ready {
             // What does not load is told by the request that wants it.
             let loaded = Loaded::load(&version.bundle, &workspace, limits).ok();
             if let Ok(work) = wanted.recv() {
+                // Nobody else is on this thread: the flow is taken apart at once.
                 drop(runtime.block_on(run(work, loaded)));
             }
         });

@@ -34,13 +34,12 @@ impl Callable for ScriptFunction {
     fn call(&self, args: Vec<Arg>, cx: Cx) -> LocalBoxFuture<'static, Result<Returned, FlowError>> {
         let (vm, registry, id) = (self.vm.clone(), self.registry.clone(), self.id);
         async move {
+            let registry = registry.upgrade().ok_or_else(|| FlowError::plain("the script ended"))?;
             let args = encode(&args);
             let answer = answer(&vm, cx, |host, call, token| {
                 host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args))
             });
-            let answer = answer.await?;
-            let registry = registry.upgrade().ok_or_else(|| FlowError::plain("the script ended"))?;
-            decode(&vm, &registry, answer)
+            decode(&vm, &registry, answer.await?)
         }
         .boxed_local()
     }

@@ -21,7 +21,7 @@ use crate::wire::WireFlow;
 
 /// A loaded flow file: at most one flow, ready to run once.
 pub struct Loaded {
-    /// The flow, if the file exports one.
+    /// The flow, if the file exports one. Its functions can be called for as long as this value lives.
     pub flow: Option<Rc<Flow>>,
     client: bool,
     vm: Rc<Vm>,

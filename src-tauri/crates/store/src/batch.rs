@@ -9,7 +9,7 @@ use std::sync::Arc;
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus, Seq};
 use engine::log::{AppendError, Record};
 use engine::scope::ScopeKey;
-use rusqlite::Connection;
+use rusqlite::{CachedStatement, Connection};
 
 use crate::attempts::{Turn, Withdrawn};
 use crate::digest::Tail;
@@ -26,6 +26,8 @@ const FORGOTTEN_BYTES: usize = 512;
 /// A transaction in progress.
 pub(crate) struct Batch<'a> {
     connection: &'a Connection,
+    /// Writes an event: looked up once for all of a transaction.
+    insert: CachedStatement<'a>,
     memory: &'a mut Memory,
     owners: &'a Owners,
     sessions: HashMap<i64, Touched>,
@@ -47,9 +49,14 @@ struct Touched {
 }
 
 impl<'a> Batch<'a> {
-    pub(crate) fn new(connection: &'a Connection, memory: &'a mut Memory, owners: &'a Owners) -> Self {
-        Batch {
+    pub(crate) fn new(connection: &'a Connection, memory: &'a mut Memory, owners: &'a Owners) -> Result<Self, Error> {
+        let insert = connection.prepare_cached(
+            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?;
+        Ok(Batch {
             connection,
+            insert,
             memory,
             owners,
             sessions: HashMap::new(),
@@ -59,7 +66,7 @@ impl<'a> Batch<'a> {
             items: 0,
             payload_bytes: 0,
             unique_bytes: 0,
-        }
+        })
     }
 
     /// Writes one unit, or answers why it may not be kept. A unit that lost the race for a record is
@@ -186,12 +193,16 @@ impl<'a> Batch<'a> {
         for payload in &draft.body.payloads {
             unique += payload::keep(self.connection, payload)?;
         }
-        self.connection
-            .prepare_cached(
-                "INSERT INTO event (id, request, seq, at, kind, path, attempt, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            )?
-            .execute((row, request.n, event.seq, event.at, event.kind.name(), path, event.attempt, &draft.body.text))?;
+        self.insert.execute((
+            row,
+            request.n,
+            event.seq,
+            event.at,
+            event.kind.name(),
+            path,
+            event.attempt,
+            &draft.body.text,
+        ))?;
         request.last = event.seq;
         self.events += 1;
         self.payload_bytes += draft.value_bytes as i64;

@@ -78,7 +78,7 @@ pub use writes::{LastWrite, Write};
 
 use records::Records;
 use unit::Unit;
-use writer::Writer;
+use writer::{Stamp, Writer};
 
 /// Idle connections beyond this many are closed.
 const READERS: usize = 8;
@@ -175,6 +175,18 @@ impl Store {
         result
     }
 
+    /// The newest of a record; `stamp` is of this moment, where it is known.
+    fn newest(&self, scope: &ScopeKey, stamp: Option<Stamp>) -> Result<Record, AppendError> {
+        if let Some(record) = stamp.and_then(|stamp| self.records.known(scope, stamp)) {
+            return Ok(record);
+        }
+        // One statement in the usual case: a snapshot of its own is enough, and cheaper.
+        let connection = self.reader()?;
+        let record = self.records.newest(&connection, scope, stamp);
+        self.give_back(connection);
+        Ok(record?)
+    }
+
     fn reader(&self) -> Result<Connection, Error> {
         match lock(&self.readers).pop() {
             Some(idle) => Ok(idle),
@@ -207,15 +219,12 @@ impl Log for Store {
     }
 
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
+        self.newest(scope, self.writer.stamp())
+    }
+
+    fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
         let stamp = self.writer.stamp();
-        if let Some(record) = stamp.and_then(|stamp| self.records.known(scope, stamp)) {
-            return Ok(record);
-        }
-        // One statement in the usual case: a snapshot of its own is enough, and cheaper.
-        let connection = self.reader()?;
-        let record = self.records.newest(&connection, scope, stamp);
-        self.give_back(connection);
-        Ok(record?)
+        scopes.iter().map(|scope| self.newest(scope, stamp)).collect()
     }
 
     fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {

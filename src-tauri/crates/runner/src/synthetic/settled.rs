@@ -41,6 +41,10 @@ impl Log for Settled {
         self.0.record(scope)
     }
 
+    fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
+        self.0.records(scopes)
+    }
+
     fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {
         self.0.is_turn_of(request)
     }

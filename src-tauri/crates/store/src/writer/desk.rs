@@ -196,7 +196,7 @@ impl Desk {
         }
         self.moment.kept.store(version, Ordering::SeqCst);
         self.memory.trim();
-        let mut batch = Batch::new(&self.connection, &mut self.memory, &self.options.owners);
+        let mut batch = Batch::new(&self.connection, &mut self.memory, &self.options.owners)?;
         let mut results = Vec::with_capacity(units.len());
         for unit in units {
             results.push(match self.failed.get(&unit.request) {

@@ -64,7 +64,7 @@ impl Desk {
         // What this database has of its own is not there in the other one's past.
         let hidden = own.iter().filter(|(scope, _)| !brought.contains(scope));
         let hidden = hidden.map(|(scope, _)| (scope.clone(), Record::default())).collect();
-        let mut batch = Batch::new(&self.connection, &mut self.memory, &self.options.owners);
+        let mut batch = Batch::new(&self.connection, &mut self.memory, &self.options.owners)?;
         let mut news = Vec::new();
         for stretch in stretches(pieces, hidden)? {
             let mut unit = match stretch {

@@ -1,0 +1,83 @@
+//! What a frame sees of durable records: the newest committed ones, under its ancestors' waiting writes.
+
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+
+use crate::error::FlowError;
+use crate::event::ScopeCommit;
+use crate::frame::Frame;
+use crate::log::Record;
+use crate::request::Run;
+use crate::scope::{ScopeKey, ScopeKind};
+
+impl Run {
+    /// Lets a frame see the newest committed records under its ancestors' waiting writes.
+    /// Returns the versions that differ from those recorded last (decision 8).
+    pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
+        if let Some(tape) = &self.tape {
+            for (scope, record) in tape.seen(&frame.path, frame.attempt, |scope| scope.kind != ScopeKind::Resource) {
+                self.log.put(scope, record);
+            }
+        }
+        // Resources are seen when they are looked at.
+        frame.transaction.forget_resources();
+        let kinds = [ScopeKind::Session, ScopeKind::User, ScopeKind::Project];
+        let keys: Vec<ScopeKey> = kinds.into_iter().filter_map(|kind| self.durable_key(kind)).collect();
+        let records = self.log.records(&keys).map_err(|error| FlowError::storage(error.to_string()))?;
+        let mut news = Vec::new();
+        for (key, record) in keys.into_iter().zip(records) {
+            let missing = self.missing(key.kind, &record.state);
+            news.extend(self.see(frame, key, record, missing));
+        }
+        Ok(news)
+    }
+
+    /// Lets a frame see one record; `missing` are the defaults it lacks. Returns its version where
+    /// that differs from the one recorded last.
+    pub(crate) fn see_record(
+        &self,
+        frame: &Rc<Frame>,
+        key: ScopeKey,
+        missing: impl FnOnce(&Record) -> Map<String, Value>,
+    ) -> Result<Option<(ScopeKey, u64)>, FlowError> {
+        if let Some(tape) = self.tape.as_ref().filter(|_| key.kind == ScopeKind::Resource) {
+            for (scope, record) in tape.seen(&frame.path, frame.attempt, |scope| *scope == key) {
+                self.log.put(scope, record);
+            }
+        }
+        let record = self.log.record(&key).map_err(|error| FlowError::storage(error.to_string()))?;
+        let missing = missing(&record);
+        Ok(self.see(frame, key, record, missing))
+    }
+
+    fn see(
+        &self,
+        frame: &Frame,
+        key: ScopeKey,
+        record: Record,
+        missing: Map<String, Value>,
+    ) -> Option<(ScopeKey, u64)> {
+        let mut above = Vec::new();
+        if let Some(parent) = &frame.parent {
+            let around: Vec<_> = parent.chain().collect();
+            for ancestor in around.iter().rev() {
+                above.extend(ancestor.transaction.pending(&key));
+            }
+        }
+        let version = record.version;
+        let is_news = self.versions.borrow_mut().insert(key.clone(), version) != Some(version);
+        frame.transaction.see(key.clone(), record, missing, &above, self.next_stamp());
+        is_news.then_some((key, version))
+    }
+
+    /// Lets the blocks around a frame see what it just committed.
+    pub fn refresh_ancestors(&self, frame: &Rc<Frame>, commits: &[ScopeCommit]) {
+        for commit in commits {
+            let Ok(record) = self.log.record(&commit.scope) else { continue };
+            for ancestor in frame.chain().skip(1) {
+                ancestor.transaction.refresh(&commit.scope, &record, self.next_stamp());
+            }
+        }
+    }
+}
