@@ -63,6 +63,24 @@ fn forty_requests_share_threads_and_nothing_else() {
     place.get("check --data");
 }
 
+/// A flow that is evaluated beforehand serves one request, and is left lying where its file was changed.
+#[test]
+fn what_is_kept_ready_is_as_fresh_as_what_is_not() {
+    let place = Place::with_flow(FLOW);
+    let options = OpenOptions { dir: place.dir().to_owned(), keep_ready: true, ..OpenOptions::default() };
+    let workspace = Workspace::open(options).expect("the workspace opens");
+    let ask = |request: &str| start(&workspace, "count", request, json!(1)).wait().expect("it ends").output.to_json();
+    for n in 0..4 {
+        assert_eq!(ask(&format!("r{n}")), json!({ "input": 1, "runs": 1 }));
+        // Every second one finds its flow evaluated, or nearly.
+        std::thread::sleep(Duration::from_millis(n % 2 * 200));
+    }
+    place.edit(&FLOW.replace("let runs = 0;", "let runs = 10;"));
+    for n in 0..6 {
+        assert_eq!(ask(&format!("new-{n}")), json!({ "input": 1, "runs": 11 }));
+    }
+}
+
 #[test]
 fn what_does_not_yield_holds_up_nobody_who_comes_later() {
     let place = Place::with_flow(FLOW);
