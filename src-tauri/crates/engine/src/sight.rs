@@ -1,4 +1,6 @@
 //! What a frame sees of durable records: the newest committed ones, under its ancestors' waiting writes.
+//!
+//! It must not change a record; in a replay it puts them where the recorded run saw them.
 
 use std::rc::Rc;
 
@@ -15,11 +17,7 @@ impl Run {
     /// Lets a frame see the newest committed records under its ancestors' waiting writes.
     /// Returns the versions that differ from those recorded last (decision 8).
     pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
-        if let Some(tape) = &self.tape {
-            for (scope, record) in tape.seen(&frame.path, frame.attempt, |scope| scope.kind != ScopeKind::Resource) {
-                self.log.put(scope, record);
-            }
-        }
+        self.play(frame, |scope| scope.kind != ScopeKind::Resource);
         // Resources are seen when they are looked at.
         frame.transaction.forget_resources();
         let kinds = [ScopeKind::Session, ScopeKind::User, ScopeKind::Project];
@@ -41,14 +39,20 @@ impl Run {
         key: ScopeKey,
         missing: impl FnOnce(&Record) -> Map<String, Value>,
     ) -> Result<Option<(ScopeKey, u64)>, FlowError> {
-        if let Some(tape) = self.tape.as_ref().filter(|_| key.kind == ScopeKind::Resource) {
-            for (scope, record) in tape.seen(&frame.path, frame.attempt, |scope| *scope == key) {
-                self.log.put(scope, record);
-            }
+        if key.kind == ScopeKind::Resource {
+            self.play(frame, |scope| *scope == key);
         }
         let record = self.log.record(&key).map_err(|error| FlowError::storage(error.to_string()))?;
         let missing = missing(&record);
         Ok(self.see(frame, key, record, missing))
+    }
+
+    /// In a replay: puts the records of these scopes where the frame saw them.
+    fn play(&self, frame: &Frame, is_wanted: impl Fn(&ScopeKey) -> bool) {
+        let seen = self.tape.iter().flat_map(|tape| tape.seen(&frame.path, frame.attempt, &is_wanted));
+        for (scope, record) in seen {
+            self.log.put(scope, record);
+        }
     }
 
     fn see(

@@ -30,8 +30,9 @@ const MOST: usize = 64;
 const LONG: Duration = Duration::from_millis(100);
 /// How long a thread waits for another request.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the flow of a request that ended may lie before it is taken apart, and how many such.
+/// How long the flow of a request that ended lingers before it is taken apart.
 const LATER: Duration = Duration::from_millis(100);
+/// How many such a thread keeps: each has the memory of a runtime.
 const LEFT: usize = 8;
 
 /// The threads of a workspace.
@@ -151,7 +152,7 @@ async fn attend(mut wanted: UnboundedReceiver<Work>, load: &Load) {
             () = left.select_next_some() => {}
             flow = running.select_next_some() => {
                 load.requests.fetch_sub(1, Ordering::SeqCst);
-                left.extend(flow.filter(|_| left.len() < LEFT).map(lie));
+                left.extend(flow.filter(|_| left.len() < LEFT).map(linger));
             }
         }
     }
@@ -159,7 +160,7 @@ async fn attend(mut wanted: UnboundedReceiver<Work>, load: &Load) {
 
 /// Keeps the flow of a request that ended a little longer. To take it apart costs its thread as much as many a
 /// request, and more where it holds much: that is put off until what began together has ended together.
-async fn lie(_flow: Loaded) {
+async fn linger(_flow: Loaded) {
     tokio::time::sleep(LATER).await;
 }
 

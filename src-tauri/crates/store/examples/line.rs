@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::time::Instant;
 
-use rusqlite::{CachedStatement, Connection};
+use rusqlite::Connection;
 
 /// Steps between two looks at the clock.
 const BATCH: usize = 100;
@@ -61,11 +61,10 @@ fn bare(connection: &Connection, steps: usize, bytes: usize) -> Result<u128, Box
 fn rows(connection: &Connection, steps: usize, bytes: usize) -> Result<u128, Box<dyn Error>> {
     connection.execute_batch(include_str!("../src/schema.sql"))?;
     let body = "x".repeat(bytes / 3);
-    let prepare = |sql| -> rusqlite::Result<CachedStatement<'_>> { connection.prepare_cached(sql) };
-    let mut begin = prepare("BEGIN IMMEDIATE")?;
-    let mut event = prepare("INSERT INTO event VALUES (?1, 1, ?1, 1700000000000, ?2, 1, 0, ?3)")?;
-    let mut change = prepare("INSERT INTO change VALUES (1, ?1, ?2, 30, NULL)")?;
-    let mut commit = prepare("COMMIT")?;
+    let mut begin = connection.prepare("BEGIN IMMEDIATE")?;
+    let mut event = connection.prepare("INSERT INTO event VALUES (?1, 1, ?1, 1700000000000, ?2, 1, 0, ?3)")?;
+    let mut change = connection.prepare("INSERT INTO change VALUES (1, ?1, ?2, 30, NULL)")?;
+    let mut commit = connection.prepare("COMMIT")?;
     median(steps, |n| {
         begin.execute(())?;
         for (nth, kind) in ["block_started", "state_changed", "block_finished"].into_iter().enumerate() {

@@ -1,8 +1,9 @@
 //! The SQLite event log and everything read from it.
 //!
-//! One at a time writes, whoever waits for it longest or the store's own thread, with group commit;
-//! readers have connections of their own and never wait. With [`Durability::Process`] a killed process loses nothing that was answered; with
-//! [`Durability::Power`] a lost power supply does not either.
+//! One at a time writes, whoever appends a step or the store's own thread, with group commit;
+//! readers have connections of their own and never wait. With [`Durability::Process`] a killed
+//! process loses nothing that was answered; with [`Durability::Power`] a lost power supply does not
+//! either.
 //!
 //! | a file of this crate | holds |
 //! |---|---|
