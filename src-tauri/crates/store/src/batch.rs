@@ -17,8 +17,9 @@ use crate::error::Error;
 use crate::live::{Memory, Request};
 use crate::open::Owners;
 use crate::scopes::Step;
+use crate::totals::{self, Sums};
 use crate::unit::{Draft, Unit};
-use crate::{events, measure, parcel, payload, rows, states, turns};
+use crate::{events, parcel, payload, rows, states, turns};
 
 /// What an operation that was written before a restart is taken to weigh.
 const FORGOTTEN_BYTES: usize = 512;
@@ -35,10 +36,10 @@ pub(crate) struct Batch<'a> {
     stepped: HashSet<ScopeKey>,
     /// Requests that write no more for now.
     left: Vec<Arc<str>>,
-    events: i64,
-    items: i64,
-    payload_bytes: i64,
-    unique_bytes: i64,
+    /// Events that filters cover from this transaction on.
+    covered: Sums,
+    /// Bytes of JSON that were stored for large values.
+    stored: i64,
 }
 
 /// What a session's row has to learn.
@@ -62,10 +63,8 @@ impl<'a> Batch<'a> {
             sessions: HashMap::new(),
             stepped: HashSet::new(),
             left: Vec::new(),
-            events: 0,
-            items: 0,
-            payload_bytes: 0,
-            unique_bytes: 0,
+            covered: Sums::default(),
+            stored: 0,
         })
     }
 
@@ -75,7 +74,11 @@ impl<'a> Batch<'a> {
         let Some(first) = unit.drafts.first() else {
             return Ok(Ok(()));
         };
-        let mut request = match (self.memory.take(self.connection, &unit.request)?, unit.starts()) {
+        let mut known = self.memory.take(self.connection, &unit.request)?;
+        if let Some(known) = &mut known {
+            self.covered += known.tail.take_covered();
+        }
+        let mut request = match (known, unit.starts()) {
             (Some(known), starts) => {
                 let refusal = if starts { Some(AppendError::Exists) } else { gap(known.last, &unit.drafts) };
                 if let Some(refusal) = refusal {
@@ -118,6 +121,7 @@ impl<'a> Batch<'a> {
         if ends {
             request.tail.end(self.connection, request.n, request.last)?;
         }
+        self.covered += request.tail.take_covered();
         if ends || unit.forked_from().is_some() {
             self.left.push(unit.request.clone());
         }
@@ -156,12 +160,7 @@ impl<'a> Batch<'a> {
         for request in &self.left {
             self.memory.leave(request);
         }
-        self.connection
-            .prepare_cached(
-                "UPDATE total SET events = events + ?1, items = items + ?2,
-                 payload_bytes = payload_bytes + ?3, unique_payload_bytes = unique_payload_bytes + ?4",
-            )?
-            .execute((self.events, self.items, self.payload_bytes, self.unique_bytes))?;
+        totals::add(self.connection, self.covered, self.stored)?;
         Ok(has_records)
     }
 
@@ -189,9 +188,8 @@ impl<'a> Batch<'a> {
             None => None,
         };
         let row = self.memory.next_event(self.connection)?;
-        let mut unique = draft.value_bytes.min(draft.body.text.len());
         for payload in &draft.body.payloads {
-            unique += payload::keep(self.connection, payload)?;
+            self.stored += payload::keep(self.connection, payload)? as i64;
         }
         self.insert.execute((
             row,
@@ -204,10 +202,8 @@ impl<'a> Batch<'a> {
             &draft.body.text,
         ))?;
         request.last = event.seq;
-        self.events += 1;
-        self.payload_bytes += draft.value_bytes as i64;
-        self.unique_bytes += unique as i64;
-        request.tail.follow(self.connection, request.n, event.seq, &event.kind, &draft.grams)?;
+        let sums = Sums::of(&event.kind, draft.value_bytes, draft.body.text.len());
+        request.tail.follow(self.connection, request.n, event, &draft.grams, sums)?;
         self.derive_rows(request, event, row)?;
         self.derive_state(request, draft, row)
     }
@@ -219,15 +215,11 @@ impl<'a> Batch<'a> {
             return Err(Error::Damaged(format!("request \"{}\" has no event {}", from.request_id, from.seq)));
         }
         request.last = from.seq;
+        self.covered += request.tail.take_covered();
         request.tail = Tail::load(self.connection, request.n, from.seq)?;
-        for (event, text_bytes) in events::measured(self.connection, request.n, from.seq)? {
-            let bytes = measure::value_bytes(&event);
-            self.payload_bytes += bytes as i64;
-            self.unique_bytes += bytes.min(text_bytes) as i64;
-            rows::follow_title(self.connection, request, &event)?;
+        for (event, _) in events::since(self.connection, request.n, 2)? {
+            rows::follow_title(self.connection, request, &event.kind)?;
         }
-        self.events += events;
-        self.items += items;
         self.sessions.entry(request.session).or_default().items += items;
         Ok(())
     }
@@ -239,7 +231,6 @@ impl<'a> Batch<'a> {
             touched.at = touched.at.max(event.at);
             touched.items += items;
         }
-        self.items += items;
         rows::follow(self.connection, request, event, row)
     }
 
@@ -277,7 +268,7 @@ impl<'a> Batch<'a> {
     /// Answers the scope's number.
     fn step(&mut self, scope: &ScopeKey, request: Option<i64>, step: &Step) -> Result<i64, Error> {
         let known = self.memory.scope_or_new(self.connection, scope, request)?;
-        self.unique_bytes += known.step(self.connection, step)? as i64;
+        self.stored += known.step(self.connection, step)? as i64;
         self.stepped.insert(scope.clone());
         Ok(known.n)
     }

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 
 use crate::error::Error;
 use crate::references::References;
-use crate::{Store, body, payload};
+use crate::{Store, body, payload, totals};
 
 /// More problems than anybody reads.
 const MOST: usize = 1_000;
@@ -152,21 +152,18 @@ fn values(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
 }
 
 fn totals(connection: &Connection, found: &mut Checked, sums: &Sums) -> Result<(), Error> {
-    let (events, items, payload_bytes, unique): (i64, i64, i64, i64) =
-        connection.query_row("SELECT events, items, payload_bytes, unique_payload_bytes FROM total", (), |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-        })?;
+    let told = totals::read(connection)?;
     let stored: i64 = connection.query_row("SELECT coalesce(sum(bytes), 0) FROM payload", (), |row| row.get(0))?;
     for (name, told, made) in [
-        ("events", events, sums.events),
-        ("items", items, sums.items),
-        ("bytes of values", payload_bytes, sums.payload_bytes),
+        ("events", told.events, sums.events),
+        ("items", told.items, sums.items),
+        ("bytes of values", told.payload_bytes, sums.payload_bytes),
     ] {
         if told != made {
             found.add(None, None, format!("the total of {name} is {told}; the events come to {made}"));
         }
     }
-    let made = sums.inline_bytes + stored;
+    let (unique, made) = (told.unique_payload_bytes, sums.inline_bytes + stored);
     // Older versions did not count values that a keyframe was the first to keep.
     if unique > made || (unique < made && unique + kept_by_keyframes(connection)? < made) {
         found.add(None, None, format!("the total of unique bytes of values is {unique}; the events come to {made}"));

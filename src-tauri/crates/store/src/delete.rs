@@ -11,7 +11,8 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use crate::error::Error;
 use crate::open::Owners;
 use crate::references::References;
-use crate::{Store, body, measure, payload, rows, states};
+use crate::totals::Sums;
+use crate::{Store, body, measure, payload, states};
 
 /// What became of a wish to delete or to compact.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +85,7 @@ fn session(connection: &Connection, owners: &Owners, id: &str) -> Result<Cleared
         going.scope(connection, scope)?;
     }
     for scope in shared_scopes(connection, n)? {
-        going.inline_bytes -= stand_in(connection, n, scope)? as i64;
+        going.kept += stand_in(connection, n, scope)? as i64;
     }
     let requests: u64 =
         connection.query_row("SELECT count(*) FROM request WHERE session = ?1", (n,), |row| row.get(0))?;
@@ -101,12 +102,13 @@ fn session(connection: &Connection, owners: &Owners, id: &str) -> Result<Cleared
         true => 0,
         false => going.payloads.drop_unnamed(connection)?,
     };
+    let Going { covered, kept, .. } = going;
     connection.execute(
         "UPDATE total SET events = events - ?1, items = items - ?2, payload_bytes = payload_bytes - ?3,
          unique_payload_bytes = unique_payload_bytes - ?4, floor = max(floor, ?5)",
-        (going.events, going.items, going.payload_bytes, going.inline_bytes + dropped, going.last),
+        (covered.events, covered.items, covered.payload_bytes, covered.inline_bytes + dropped - kept, going.last),
     )?;
-    Ok(Cleared::Done(Deleted { requests, events: going.events.unsigned_abs() }))
+    Ok(Cleared::Done(Deleted { requests, events: going.events }))
 }
 
 /// A session that was forked from one.
@@ -117,13 +119,14 @@ fn fork_of(connection: &Connection, session: i64) -> Result<Option<String>, Erro
     Ok(statement.query_row((session,), |row| row.get(0)).optional()?)
 }
 
-/// What goes, as the running totals count it.
+/// What goes.
 #[derive(Default)]
 struct Going {
-    events: i64,
-    items: i64,
-    payload_bytes: i64,
-    inline_bytes: i64,
+    events: u64,
+    /// As far as the running totals count it.
+    covered: Sums,
+    /// Bytes of JSON that stay after all, in keyframes.
+    kept: i64,
     last: i64,
     payloads: References,
 }
@@ -131,16 +134,18 @@ struct Going {
 impl Going {
     fn weigh(connection: &Connection, session: i64) -> Result<Going, Error> {
         let mut going = Going::default();
-        let mut statement = connection.prepare(&format!("SELECT id, kind, body FROM event WHERE request IN {GONE}"))?;
+        let mut statement = connection.prepare(
+            "SELECT e.id, e.kind, e.body, r.tail IS NULL OR e.seq < r.tail FROM event e JOIN request r ON r.n = e.request
+             WHERE r.session = ?1",
+        )?;
         let mut rows = statement.query((session,))?;
         while let Some(row) = rows.next()? {
             let text: String = row.get(2)?;
             let kind = body::event(connection, &row.get::<_, String>(1)?, &text)?;
-            let bytes = measure::value_bytes(&kind);
             going.events += 1;
-            going.items += rows::items(&kind);
-            going.payload_bytes += bytes as i64;
-            going.inline_bytes += bytes.min(text.len()) as i64;
+            if row.get(3)? {
+                going.covered += Sums::of(&kind, measure::value_bytes(&kind), text.len());
+            }
             going.last = going.last.max(row.get(0)?);
             going.payloads.add(connection, &text)?;
         }

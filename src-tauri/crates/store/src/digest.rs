@@ -5,16 +5,17 @@
 
 use std::collections::HashMap;
 
-use engine::event::{EventKind, Seq};
+use engine::event::{Event, EventKind, Seq};
 use engine::views::search::texts;
 use rusqlite::Connection;
 
 use crate::error::Error;
-use crate::events;
 use crate::grams::{Grams, each_gram};
+use crate::totals::Sums;
+use crate::{events, measure};
 
 /// Events that one filter covers, at the most: what a wrong guess costs.
-const RUN: u64 = 64;
+const RUN: i64 = 64;
 /// How much of an item's text is remembered, in letters, so that words which a model spoke in pieces are
 /// found whole.
 const SPOKEN: usize = 256;
@@ -36,8 +37,11 @@ pub(crate) fn of_event(kind: &EventKind) -> Vec<u16> {
 #[derive(Debug)]
 pub(crate) struct Tail {
     first: Seq,
-    events: u64,
     grams: Grams,
+    /// What its events come to.
+    sums: Sums,
+    /// The same of what was covered and is not in the running totals yet.
+    covered: Sums,
     /// The end of what was said of every item in progress.
     spoken: HashMap<Seq, String>,
     /// Whether the request's row tells of a tail.
@@ -51,7 +55,8 @@ impl Tail {
     }
 
     fn from(first: Seq, is_told: bool) -> Tail {
-        Tail { first, events: 0, grams: Grams::default(), spoken: HashMap::new(), is_told }
+        let (sums, covered) = (Sums::default(), Sums::default());
+        Tail { first, grams: Grams::default(), sums, covered, spoken: HashMap::new(), is_told }
     }
 
     /// Of a request whose last event is `last`, read again.
@@ -61,8 +66,9 @@ impl Tail {
             .query_row((request,), |row| row.get(0))?;
         let Some(first) = first else { return Ok(Tail::from(last + 1, false)) };
         let mut tail = Tail::from(first, true);
-        for event in events::since(connection, request, first)? {
-            tail.follow(connection, request, event.seq, &event.kind, &of_event(&event.kind))?;
+        for (event, line) in events::since(connection, request, first)? {
+            let sums = Sums::of(&event.kind, measure::value_bytes(&event.kind), line);
+            tail.follow(connection, request, &event, &of_event(&event.kind), sums)?;
         }
         Ok(tail)
     }
@@ -72,19 +78,19 @@ impl Tail {
         &mut self,
         connection: &Connection,
         request: i64,
-        seq: Seq,
-        kind: &EventKind,
+        event: &Event,
         grams: &[u16],
+        sums: Sums,
     ) -> Result<(), Error> {
         if !self.is_told {
             tell(connection, request, Some(self.first))?;
             self.is_told = true;
         }
-        self.events += 1;
+        self.sums += sums;
         grams.iter().for_each(|gram| self.grams.add(*gram));
-        self.hear(kind);
-        if self.events >= RUN || self.grams.is_full() {
-            self.cover(connection, request, seq)?;
+        self.hear(&event.kind);
+        if self.sums.events >= RUN || self.grams.is_full() {
+            self.cover(connection, request, event.seq)?;
             tell(connection, request, Some(self.first))?;
         }
         Ok(())
@@ -92,7 +98,7 @@ impl Tail {
 
     /// Covers what is left when a request writes no more for now.
     pub(crate) fn end(&mut self, connection: &Connection, request: i64, last: Seq) -> Result<(), Error> {
-        if self.events > 0 {
+        if self.sums.events > 0 {
             self.cover(connection, request, last)?;
         }
         self.is_told = false;
@@ -103,9 +109,15 @@ impl Tail {
         connection
             .prepare_cached("INSERT INTO digest (request, first, last, grams) VALUES (?1, ?2, ?3, ?4)")?
             .execute((request, self.first, last, self.grams.filter()))?;
-        let spoken = std::mem::take(&mut self.spoken);
-        *self = Tail { spoken, ..Tail::from(last + 1, true) };
+        self.covered += self.sums;
+        let (spoken, covered) = (std::mem::take(&mut self.spoken), self.covered);
+        *self = Tail { spoken, covered, ..Tail::from(last + 1, true) };
         Ok(())
+    }
+
+    /// What was covered since this was asked last.
+    pub(crate) fn take_covered(&mut self) -> Sums {
+        std::mem::take(&mut self.covered)
     }
 
     /// Joins a piece of an item's text with what was said before it.
@@ -123,6 +135,23 @@ impl Tail {
             _ => {}
         }
     }
+}
+
+/// Covers every tail there is, for the format in which totals leave tails out.
+pub(crate) fn cover_all(connection: &Connection) -> Result<(), Error> {
+    let mut requests = connection.prepare(
+        "SELECT n, (SELECT coalesce(max(seq), 0) FROM event WHERE request = n) FROM request WHERE tail IS NOT NULL",
+    )?;
+    let tails: Vec<(i64, Seq)> =
+        requests.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    for (request, last) in tails {
+        match Tail::load(connection, request, last).and_then(|mut tail| tail.end(connection, request, last)) {
+            // What cannot be read cannot be found; it is no reason to refuse the rest.
+            Err(Error::Damaged(_)) => tell(connection, request, None)?,
+            covered => covered?,
+        }
+    }
+    Ok(())
 }
 
 fn tell(connection: &Connection, request: i64, tail: Option<Seq>) -> Result<(), Error> {

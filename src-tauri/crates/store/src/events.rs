@@ -200,25 +200,17 @@ pub(crate) fn of_requests(connection: &Connection, names: &str) -> Result<Vec<(i
     Ok(found)
 }
 
-/// What a request's events up to one are, but for the first, and how long their lines are.
-pub(crate) fn measured(connection: &Connection, request: i64, last: Seq) -> Result<Vec<(EventKind, usize)>, Error> {
-    let mut statement =
-        connection.prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq BETWEEN 2 AND ?2")?;
-    let mut rows = statement.query((request, last))?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (kind, text): (String, String) = (row.get(0)?, row.get(1)?);
-        found.push((body::event(connection, &kind, &text)?, text.len()));
-    }
-    Ok(found)
-}
-
-/// The events of a request from one on.
-pub(crate) fn since(connection: &Connection, request: i64, first: Seq) -> Result<Vec<Event>, Error> {
+/// The events of a request from one on, and how long their lines are.
+pub(crate) fn since(connection: &Connection, request: i64, first: Seq) -> Result<Vec<(Event, usize)>, Error> {
     let mut statement =
         connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq >= ?2 ORDER BY e.seq"))?;
     let mut rows = statement.query((request, first))?;
-    collect(connection, &mut rows)
+    let (mut paths, mut found) = (Paths::default(), Vec::new());
+    while let Some(row) = rows.next()? {
+        let line = row.get_ref(5)?.as_bytes().map_err(|error| Error::Damaged(error.to_string()))?.len();
+        found.push((event(connection, row, &mut paths)?, line));
+    }
+    Ok(found)
 }
 
 fn collect(connection: &Connection, rows: &mut rusqlite::Rows<'_>) -> Result<Vec<Event>, Error> {

@@ -49,6 +49,7 @@ mod search;
 mod sessions;
 mod states;
 mod stats;
+mod totals;
 mod turns;
 mod unit;
 mod writer;

@@ -7,19 +7,31 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::error::OpenError;
+use crate::digest;
+use crate::error::{Error, OpenError};
 use crate::open::APPLICATION_ID;
 
+/// What takes a database to the next format.
+enum Step {
+    Sql(&'static str),
+    Code(fn(&Connection) -> Result<(), Error>),
+}
+
 /// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
-const STEPS: &[&str] = &[
-    "ALTER TABLE request ADD COLUMN claim TEXT;
+const STEPS: &[Step] = &[
+    Step::Sql(
+        "ALTER TABLE request ADD COLUMN claim TEXT;
      CREATE INDEX request_by_claim ON request (claim, n)
          WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');",
-    "CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';
+    ),
+    Step::Sql(
+        "CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';
      ALTER TABLE request ADD COLUMN forked_from TEXT;
      ALTER TABLE request ADD COLUMN forked_at INTEGER;",
+    ),
     // Events of before have no digest: they are all tail, and are read where a text is looked for.
-    "ALTER TABLE request ADD COLUMN tail INTEGER DEFAULT 1;
+    Step::Sql(
+        "ALTER TABLE request ADD COLUMN tail INTEGER DEFAULT 1;
      CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
      CREATE TABLE digest (
          n       INTEGER PRIMARY KEY,
@@ -31,6 +43,9 @@ const STEPS: &[&str] = &[
      CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
      ALTER TABLE keyframe ADD COLUMN stands_in INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE total ADD COLUMN floor INTEGER NOT NULL DEFAULT 0;",
+    ),
+    // From here on totals leave tails out; before, they had them in.
+    Step::Code(digest::cover_all),
 ];
 /// The format this version writes.
 const FORMAT: u32 = STEPS.len() as u32 + 1;
@@ -68,25 +83,31 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[&str]) -> Result<(), OpenError> {
+fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[Step]) -> Result<(), OpenError> {
     let target = steps.len() as u32 + 1;
     if found >= target {
         return Ok(());
     }
     keep_copy(connection, path, found)?;
-    let run = |connection: &mut Connection| -> rusqlite::Result<()> {
+    let run = |connection: &mut Connection| -> Result<(), Error> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Whoever waited here for another process finds its work done.
         let found = format_of(&transaction)?;
         for step in steps.iter().skip(found as usize - 1) {
-            transaction.execute_batch(step)?;
+            match step {
+                Step::Sql(sql) => transaction.execute_batch(sql)?,
+                Step::Code(code) => code(&transaction)?,
+            }
         }
         transaction.pragma_update(None, "user_version", target.max(found))?;
         transaction.commit()?;
         // The header on disk must tell the new format; see `open::examine`.
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))
+        Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?)
     };
-    run(connection).map_err(|error| OpenError::from_sqlite(path, &error))
+    run(connection).map_err(|error| match error {
+        Error::Sqlite(error) => OpenError::from_sqlite(path, &error),
+        other => OpenError::io(path, other),
+    })
 }
 
 /// Copies the database as it is to `<file>.format-<n>`.
@@ -121,7 +142,7 @@ mod tests {
     fn an_old_format_is_migrated_after_a_copy() {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut connection) = old_database(folder.path());
-        let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE path SET note = 'migrated'"];
+        let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE path SET note = 'migrated'"].map(Step::Sql);
         migrate(&mut connection, &path, 1, &steps).unwrap();
         assert_eq!(format_of(&connection).unwrap(), 3);
         let note: String = connection.query_row("SELECT note FROM path", (), |row| row.get(0)).unwrap();
@@ -158,7 +179,7 @@ mod tests {
     fn a_migration_that_fails_leaves_the_old_format() {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut connection) = old_database(folder.path());
-        let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE nowhere SET note = 1"];
+        let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE nowhere SET note = 1"].map(Step::Sql);
         assert!(migrate(&mut connection, &path, 1, &steps).is_err());
         assert_eq!(format_of(&connection).unwrap(), 1);
         assert!(connection.prepare("SELECT note FROM path").is_err());

@@ -155,7 +155,8 @@ CREATE TABLE journal (
     PRIMARY KEY (session, event)
 ) STRICT, WITHOUT ROWID;
 
--- Running totals, one row. No event gets an id up to `floor`: deleted ones had them.
+-- Running totals, one row: of the events that digests cover; those of the tails are added when they are
+-- read. No event gets an id up to `floor`: deleted ones had them.
 CREATE TABLE total (
     events               INTEGER NOT NULL,
     items                INTEGER NOT NULL,

@@ -1,10 +1,10 @@
-//! Sizes and counts, from running totals: no table is scanned for them.
+//! Sizes and counts, from running totals: no table is scanned for them, only the newest events of requests that run.
 
 use rusqlite::Connection;
 use serde::Serialize;
 
-use crate::Store;
 use crate::error::Error;
+use crate::{Store, totals};
 
 /// Sizes and counts of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -39,22 +39,17 @@ impl Store {
     pub fn stats(&self) -> Result<Stats, Error> {
         self.read(|connection| {
             let bytes = bytes(connection)?;
-            Ok(connection.query_row(
-                "SELECT events, items, payload_bytes, unique_payload_bytes,
-                 (SELECT count(*) FROM session), (SELECT count(*) FROM request) FROM total",
-                (),
-                |row| {
-                    Ok(Stats {
-                        bytes,
-                        events: row.get(0)?,
-                        items: row.get(1)?,
-                        payload_bytes: row.get(2)?,
-                        unique_payload_bytes: row.get(3)?,
-                        sessions: row.get(4)?,
-                        requests: row.get(5)?,
-                    })
-                },
-            )?)
+            let totals = totals::read(connection)?;
+            let count = |table| connection.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0));
+            Ok(Stats {
+                bytes,
+                events: totals.events.unsigned_abs(),
+                items: totals.items.unsigned_abs(),
+                sessions: count("session")?,
+                requests: count("request")?,
+                payload_bytes: totals.payload_bytes.unsigned_abs(),
+                unique_payload_bytes: totals.unique_payload_bytes.unsigned_abs(),
+            })
         })
     }
 }

@@ -101,7 +101,6 @@ const DAMAGES: &[(&str, &str, &str)] = &[
     ("DELETE FROM event WHERE seq = 7 AND request = 2", "r1", "the event is missing"),
     ("DELETE FROM event WHERE request = 3 AND seq BETWEEN 10 AND 12", "r2", "10 to 12 are missing"),
     ("DELETE FROM event WHERE id = (SELECT max(id) FROM event WHERE request = 1)", "r0", "its status is completed"),
-    ("DELETE FROM event WHERE id = (SELECT max(id) FROM event WHERE request = 6)", "", "the total of events"),
     ("DELETE FROM event WHERE request = 2", "r1", "has no events"),
     ("UPDATE event SET body = '{' WHERE request = 1 AND seq = 3", "r0", "cannot be read"),
     (
@@ -164,6 +163,8 @@ const DAMAGES: &[(&str, &str, &str)] = &[
     ("UPDATE digest SET grams = zeroblob(length(grams)) WHERE n = 1", "r0", "search would not find"),
     ("DELETE FROM digest WHERE n = 2", "r0", "search has filters up to event"),
     ("UPDATE request SET tail = NULL WHERE id = 'r5'", "r5", "search does not look"),
+    ("UPDATE request SET tail = tail - 1 WHERE id = 'r5'", "", "the total of events"),
+    ("UPDATE request SET tail = tail + 1 WHERE id = 'r5'", "", "the total of events"),
     ("DELETE FROM path WHERE text = 'root'", "r0", "its path is not there"),
     (
         "DROP INDEX request_by_user; CREATE INDEX request_by_user ON request (user) WHERE n > 3; \

@@ -10,4 +10,5 @@ mod search;
 mod state;
 mod storage;
 mod support;
+mod totals;
 mod values;

@@ -1,0 +1,97 @@
+//! What all events come to, without counting them: running totals that a step does not pay for.
+//!
+//! The one row counts the events that search's filters cover. It is written when they are covered, once in
+//! many steps and at the end of a request; the tails are short, and are counted when somebody asks. What
+//! large values and keyframes keep is counted where it is stored.
+
+use std::ops::AddAssign;
+
+use engine::event::EventKind;
+use rusqlite::Connection;
+
+use crate::error::Error;
+use crate::{body, measure, rows};
+
+/// What some events come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    pub(crate) events: i64,
+    /// Items added, transient ones left out.
+    pub(crate) items: i64,
+    /// JSON bytes of the flow's own values.
+    pub(crate) payload_bytes: i64,
+    /// The same, of what stands in the events' lines.
+    pub(crate) inline_bytes: i64,
+}
+
+impl Sums {
+    /// Of one event: its values weigh so many bytes, its line is so long.
+    pub(crate) fn of(kind: &EventKind, value_bytes: usize, line: usize) -> Sums {
+        Sums {
+            events: 1,
+            items: rows::items(kind),
+            payload_bytes: value_bytes as i64,
+            inline_bytes: value_bytes.min(line) as i64,
+        }
+    }
+}
+
+impl AddAssign for Sums {
+    fn add_assign(&mut self, other: Sums) {
+        self.events += other.events;
+        self.items += other.items;
+        self.payload_bytes += other.payload_bytes;
+        self.inline_bytes += other.inline_bytes;
+    }
+}
+
+/// The totals of a database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) events: i64,
+    pub(crate) items: i64,
+    pub(crate) payload_bytes: i64,
+    pub(crate) unique_payload_bytes: i64,
+}
+
+/// Counts events that filters cover from now on, and bytes that were stored for large values.
+pub(crate) fn add(connection: &Connection, covered: Sums, stored: i64) -> Result<(), Error> {
+    if covered == Sums::default() && stored == 0 {
+        return Ok(());
+    }
+    connection
+        .prepare_cached(
+            "UPDATE total SET events = events + ?1, items = items + ?2,
+             payload_bytes = payload_bytes + ?3, unique_payload_bytes = unique_payload_bytes + ?4",
+        )?
+        .execute((covered.events, covered.items, covered.payload_bytes, covered.inline_bytes + stored))?;
+    Ok(())
+}
+
+/// The totals of all events, those of the tails included.
+pub(crate) fn read(connection: &Connection) -> Result<Totals, Error> {
+    let mut tails = Sums::default();
+    let mut statement = connection.prepare_cached(
+        "SELECT e.kind, e.body FROM request r JOIN event e ON e.request = r.n AND e.seq >= r.tail
+         WHERE r.tail IS NOT NULL",
+    )?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        let line: String = row.get(1)?;
+        tails += match body::event(connection, &row.get::<_, String>(0)?, &line) {
+            Ok(kind) => Sums::of(&kind, measure::value_bytes(&kind), line.len()),
+            // It is there, if nothing else.
+            Err(Error::Damaged(_)) => Sums { events: 1, ..Sums::default() },
+            Err(error) => return Err(error),
+        };
+    }
+    let sql = "SELECT events, items, payload_bytes, unique_payload_bytes FROM total";
+    Ok(connection.prepare_cached(sql)?.query_row((), |row| {
+        Ok(Totals {
+            events: row.get::<_, i64>(0)? + tails.events,
+            items: row.get::<_, i64>(1)? + tails.items,
+            payload_bytes: row.get::<_, i64>(2)? + tails.payload_bytes,
+            unique_payload_bytes: row.get::<_, i64>(3)? + tails.inline_bytes,
+        })
+    })?)
+}
