@@ -91,7 +91,7 @@ test-rust: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist
 # measures one section, and writes it.
 bench: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html
 	@echo "Compiling for release"
-	cargo build --release --workspace --bin flowglass --example line
+	cargo build --release --workspace --bin flowglass --example line --example function
 	env -u DISPLAY -u WAYLAND_DISPLAY cargo bench --quiet --workspace --bench table -- $(BENCH)
 ifeq ($(BENCH),)
 	cargo bench --quiet --package store --bench parts -- --noplot

@@ -5,7 +5,7 @@ use serde_json::json;
 use tests::bench::{Place, chain};
 
 use super::figure::{Figure, Limit, Table};
-use super::trial::{events, line_us, median, now_ms, open, rows_us, run, step_bytes, step_us, wanted};
+use super::trial::{events, function_us, line_us, median, now_ms, open, rows_us, run, step_bytes, step_us, wanted};
 
 const STEPS: usize = 1_000;
 const ROUNDS: usize = 7;
@@ -20,19 +20,22 @@ pub(crate) fn measure(table: &mut Table) {
         let workspace = open(&place, durability);
         run(&workspace, "warm", json!(0));
         let bytes = step_bytes(&workspace, "warm", STEPS);
-        let (mut line, mut rows, mut ours) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut line, mut rows, mut function, mut ours) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for round in 0..ROUNDS {
             line.push(line_us(place.dir(), name, STEPS, bytes));
             rows.push(rows_us(place.dir(), name, STEPS, bytes));
+            function.push(function_us(STEPS));
             let request = format!("r{round}");
             run(&workspace, &request, json!(0));
             ours.push(step_us(&workspace, &request, STEPS));
         }
-        let (line, rows, ours) = (median(line), median(rows), median(ours));
+        let (line, rows, function, ours) = (median(line), median(rows), median(function), median(ours));
         let what = format!("a durable step of {bytes} bytes, {name}");
         table.push(Figure::line(&what, ours, "µs", "bare commit", line, Limit::AtMost(most)));
         let what = format!("the rows of such a step alone, {name}");
         table.push(Figure::line(&what, rows, "µs", "bare commit", line, Limit::Told));
+        let what = format!("its rows and its function in a bare interpreter, {name}");
+        table.push(Figure::line(&what, rows + function, "µs", "bare commit", line, Limit::Told));
         table.push(Figure::above(&format!("steps of one chain, {name}"), 1e6 / ours, "/s", rate));
         let together = together(durability);
         let what = format!("steps of {SESSIONS} sessions at once, {name}");
