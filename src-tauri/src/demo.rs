@@ -71,7 +71,7 @@ pub(crate) fn synthesize(workspace: &Workspace, args: &Args) -> Result<Outcome, 
         [first, .., last] => format!("{} requests, {first} to {last}", made.requests.len()),
         [] => "nothing".to_owned(),
     };
-    let text = format!("made up {ids}: {} events\n", made.events);
+    let text = format!("made up {ids}: {}\n", print::counted(made.events, "event"));
     Ok(Outcome::done(json!(made), text))
 }
 

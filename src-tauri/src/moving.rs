@@ -7,16 +7,18 @@ use serde_json::json;
 
 use crate::cli::Outcome;
 use crate::cli::args::Export;
+use crate::print::counted;
 
 /// `flowglass export`.
 pub(crate) fn export(workspace: &Workspace, export: Export) -> Result<Outcome, Fault> {
     let Export { session, request, out, view } = export;
     let done = workspace.export(session.as_deref(), request.as_deref(), &out, view)?;
     let what = match done.view.as_str() {
-        "all" => format!("{} events", done.events),
-        audience => format!("{} items that {audience} sees", done.items),
+        "all" => counted(done.events, "event"),
+        audience => format!("{} that {audience} sees", counted(done.items, "item")),
     };
-    let text = format!("{}: {} requests, {what}, {} bytes\n", done.file, done.requests.len(), done.bytes);
+    let requests = counted(done.requests.len() as u64, "request");
+    let text = format!("{}: {requests}, {what}, {} bytes\n", done.file, done.bytes);
     Ok(Outcome::done(json!(done), text))
 }
 
@@ -24,7 +26,9 @@ pub(crate) fn export(workspace: &Workspace, export: Export) -> Result<Outcome, F
 pub(crate) fn import(workspace: &Workspace, file: &Path) -> Result<Outcome, Fault> {
     let done = workspace.import(file)?;
     let text = match done.imported {
-        true => format!("{} requests, {} events\n", done.requests.len(), done.events),
+        true => {
+            format!("{}, {}\n", counted(done.requests.len() as u64, "request"), counted(done.events, "event"))
+        }
         false => "all of it is here already\n".to_owned(),
     };
     Ok(Outcome::done(json!(done), text))

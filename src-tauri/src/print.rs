@@ -46,6 +46,14 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
+/// How many of something there are, in words: `1 request`, `2 requests`.
+pub(crate) fn counted(many: u64, one: &str) -> String {
+    match many {
+        1 => format!("1 {one}"),
+        many => format!("{many} {one}s"),
+    }
+}
+
 fn short(value: &Value) -> String {
     let text = match value {
         Value::String(text) => format!("{text:?}"),

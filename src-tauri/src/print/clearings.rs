@@ -2,8 +2,11 @@
 
 use runner::{CompactedRow, DeletedRow};
 
+use super::counted;
+
 pub(crate) fn deleted(deleted: &DeletedRow) -> String {
-    format!("session {} is deleted: {} requests with {} events\n", deleted.session_id, deleted.requests, deleted.events)
+    let (requests, events) = (counted(deleted.requests, "request"), counted(deleted.events, "event"));
+    format!("session {} is deleted: {requests} with {events}\n", deleted.session_id)
 }
 
 pub(crate) fn compacted(compacted: CompactedRow) -> String {

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use runner::DataCheck;
 
+use super::counted;
+
 /// One problem a line, and how much was looked at.
 pub(crate) fn data_check(checked: &DataCheck) -> String {
     let mut text = String::new();
@@ -17,10 +19,14 @@ pub(crate) fn data_check(checked: &DataCheck) -> String {
     }
     let _ = writeln!(
         text,
-        "{} requests with {} events: {}",
-        checked.requests,
-        checked.events,
-        if checked.ok { "all is as it should be".to_owned() } else { format!("{} problems", checked.problems.len()) }
+        "{} with {}: {}",
+        counted(checked.requests, "request"),
+        counted(checked.events, "event"),
+        if checked.ok {
+            "all is as it should be".to_owned()
+        } else {
+            counted(checked.problems.len() as u64, "problem")
+        }
     );
     text
 }
