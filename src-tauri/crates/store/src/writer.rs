@@ -34,8 +34,6 @@ const PATIENCE: Duration = Duration::from_millis(16);
 const QUICK: Duration = Duration::from_micros(250);
 /// Requests that append within this time of each other are at it together.
 const TOGETHER: Duration = Duration::from_millis(2);
-/// How long after a transaction nobody can have committed, told this process of it, and had it begin a block.
-const FRESH: Duration = Duration::from_micros(25);
 /// How many bytes of evidence may wait, and about how many one transaction takes.
 const MUCH: usize = 256 << 10;
 /// Values may be nested deeper than a usual thread's stack.

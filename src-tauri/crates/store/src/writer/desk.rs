@@ -14,7 +14,7 @@ use engine::log::{AppendError, Durability};
 use rusqlite::Connection;
 
 use super::fold::Length;
-use super::{FRESH, MUCH, Message, Office, QUICK, Stamp};
+use super::{MUCH, Message, Office, QUICK, Stamp};
 use crate::batch::Batch;
 use crate::error::{Error, OpenError};
 use crate::identity::Identity;
@@ -39,8 +39,6 @@ pub(super) struct Desk {
     /// SQLite's number for "nobody else has written", as memory and the last asker know it.
     seen: Option<i64>,
     told: Option<i64>,
-    /// Until when it surely was what `seen` says: the end of the last transaction.
-    free_since: Option<Instant>,
     pub(super) moment: Arc<Moment>,
     pub(super) length: Arc<Length>,
 }
@@ -92,7 +90,6 @@ impl Desk {
             reasons: HashMap::new(),
             seen: None,
             told: None,
-            free_since: None,
             moment: Arc::new(Moment::new()),
             length,
         };
@@ -101,15 +98,8 @@ impl Desk {
     }
 
     /// What stays as it is while nobody, in whatever process, writes a record that outlives requests.
-    ///
-    /// A block mostly begins microseconds after the transaction that ended the block before it, which kept
-    /// everybody else from writing.
     pub(super) fn stamp(&self) -> Option<Stamp> {
-        let others = match self.free_since.is_some_and(|end| end.elapsed() < FRESH) {
-            true => self.seen?,
-            false => self.data_version().ok()?,
-        };
-        Some(Stamp { own: self.moment.changes.load(Ordering::SeqCst), others })
+        Some(Stamp { own: self.moment.changes.load(Ordering::SeqCst), others: self.data_version().ok()? })
     }
 
     /// Does what has waited longest: appends in a row, in one transaction, or one other message. Answers
@@ -221,8 +211,6 @@ impl Desk {
         // From the commit on others may write, and nothing vouches any more for what they have not.
         self.moment.kept.store(FREE, Ordering::SeqCst);
         self.connection.prepare_cached("COMMIT")?.execute(())?;
-        // Nobody else has written up to now.
-        self.free_since = Some(Instant::now());
         if has_records {
             self.moment.pass();
         }
@@ -234,7 +222,7 @@ impl Desk {
         self.moment.kept.store(FREE, Ordering::SeqCst);
         self.moment.pass();
         self.memory.clear();
-        (self.seen, self.free_since) = (None, None);
+        self.seen = None;
         // After some errors SQLite has rolled back already; the check below tells.
         let _ = self.connection.execute_batch("ROLLBACK");
         if !self.connection.is_autocommit()
