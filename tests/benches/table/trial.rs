@@ -1,7 +1,6 @@
 //! How things are measured here: a workspace of the bench's own, the clock of the log, and medians.
 
-use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -98,32 +97,32 @@ pub(crate) fn bytes_on_disk(place: &Place) -> f64 {
 
 /// What the reference line says: microseconds of a bare commit of so many bytes.
 pub(crate) fn line_us(folder: &Path, durability: &str, steps: usize, bytes: usize) -> f64 {
-    let file = tempfile::tempdir_in(folder).expect("the folder is writable");
-    let path = file.path().join("line.db");
-    reference_us(
-        "line",
-        &[path.as_os_str(), durability.as_ref(), steps.to_string().as_ref(), bytes.to_string().as_ref()],
-    )
+    commit_us(folder, &[durability, &steps.to_string(), &bytes.to_string()])
 }
 
 /// The same of the rows that a step leaves in the log.
 pub(crate) fn rows_us(folder: &Path, durability: &str, steps: usize, bytes: usize) -> f64 {
+    commit_us(folder, &[durability, &steps.to_string(), &bytes.to_string(), "rows"])
+}
+
+fn commit_us(folder: &Path, args: &[&str]) -> f64 {
     let file = tempfile::tempdir_in(folder).expect("the folder is writable");
-    let path = file.path().join("line.db");
-    let (steps, bytes) = (steps.to_string(), bytes.to_string());
-    reference_us("line", &[path.as_os_str(), durability.as_ref(), steps.as_ref(), bytes.as_ref(), "rows".as_ref()])
+    reference_us(Command::new(reference("line")).arg(file.path().join("line.db")).args(args))
 }
 
 /// Microseconds of a chain's function in a bare interpreter.
 pub(crate) fn function_us(steps: usize) -> f64 {
-    reference_us("function", &[steps.to_string().as_ref()])
+    reference_us(Command::new(reference("function")).arg(steps.to_string()))
 }
 
-/// What a program of the reference lines says, in microseconds.
-fn reference_us(example: &str, args: &[&OsStr]) -> f64 {
-    let program = tests::bench::program().with_file_name("examples").join(example);
-    let output =
-        Command::new(&program).args(args).output().unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+/// A program of the reference lines.
+fn reference(name: &str) -> PathBuf {
+    tests::bench::program().with_file_name("examples").join(name)
+}
+
+/// What it says, in microseconds.
+fn reference_us(program: &mut Command) -> f64 {
+    let output = program.output().unwrap_or_else(|error| panic!("{program:?}: {error}"));
     let text = String::from_utf8_lossy(&output.stdout);
     text.trim().parse::<f64>().unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))) / 1_000.0
 }

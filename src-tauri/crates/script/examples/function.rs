@@ -1,6 +1,6 @@
 //! What `make bench` holds a step against: the least that its function can cost in this interpreter.
 //!
-//! `function STEPS` evaluates so many handlers in a bare QuickJS and calls one after the other, as the chain of
+//! `function STEPS` evaluates so many handlers, a hundred or more, in a bare QuickJS and calls one after the other, as the chain of
 //! the bench does: an input from JSON, an object that stands for `ctx`, a number counted up outside of
 //! JavaScript, an answer as JSON. No flow, no engine, no schema, no log. Prints the nanoseconds of a median
 //! step: batches of a hundred, so that the clock does not count.
@@ -33,7 +33,7 @@ const SOURCE: &str = r#"(steps, increment, told) => {
 }"#;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let steps: usize = std::env::args().nth(1).ok_or("function STEPS")?.parse()?;
+    let steps: usize = std::env::args().nth(1).ok_or("function STEPS, a hundred or more")?.parse()?;
     let runtime = Runtime::new()?;
     let context = Context::full(&runtime)?;
     let state = Rc::new(Cell::new(0.0));

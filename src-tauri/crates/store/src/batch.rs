@@ -36,8 +36,6 @@ pub(crate) struct Batch<'a> {
     stepped: HashSet<ScopeKey>,
     /// Requests that write no more for now.
     left: Vec<Arc<str>>,
-    /// Events that filters cover from this transaction on.
-    covered: Sums,
     /// Bytes of JSON that were stored for large values.
     stored: i64,
 }
@@ -63,7 +61,6 @@ impl<'a> Batch<'a> {
             sessions: HashMap::new(),
             stepped: HashSet::new(),
             left: Vec::new(),
-            covered: Sums::default(),
             stored: 0,
         })
     }
@@ -74,11 +71,7 @@ impl<'a> Batch<'a> {
         let Some(first) = unit.drafts.first() else {
             return Ok(Ok(()));
         };
-        let mut known = self.memory.take(self.connection, &unit.request)?;
-        if let Some(known) = &mut known {
-            self.covered += known.tail.take_covered();
-        }
-        let mut request = match (known, unit.starts()) {
+        let mut request = match (self.memory.take(self.connection, &unit.request)?, unit.starts()) {
             (Some(known), starts) => {
                 let refusal = if starts { Some(AppendError::Exists) } else { gap(known.last, &unit.drafts) };
                 if let Some(refusal) = refusal {
@@ -121,7 +114,6 @@ impl<'a> Batch<'a> {
         if ends {
             request.tail.end(self.connection, request.n, request.last)?;
         }
-        self.covered += request.tail.take_covered();
         if ends || unit.forked_from().is_some() {
             self.left.push(unit.request.clone());
         }
@@ -160,7 +152,7 @@ impl<'a> Batch<'a> {
         for request in &self.left {
             self.memory.leave(request);
         }
-        totals::add(self.connection, self.covered, self.stored)?;
+        totals::store(self.connection, self.stored)?;
         Ok(has_records)
     }
 
@@ -203,7 +195,7 @@ impl<'a> Batch<'a> {
         ))?;
         request.last = event.seq;
         let sums = Sums::of(&event.kind, draft.value_bytes, draft.body.text.len());
-        request.tail.follow(self.connection, request.n, event, &draft.grams, sums)?;
+        request.tail.follow(self.connection, request.n, event.seq, Some(&event.kind), &draft.grams, sums)?;
         self.derive_rows(request, event, row)?;
         self.derive_state(request, draft, row)
     }
@@ -215,10 +207,9 @@ impl<'a> Batch<'a> {
             return Err(Error::Damaged(format!("request \"{}\" has no event {}", from.request_id, from.seq)));
         }
         request.last = from.seq;
-        self.covered += request.tail.take_covered();
         request.tail = Tail::load(self.connection, request.n, from.seq)?;
-        for (event, _) in events::since(self.connection, request.n, 2)? {
-            rows::follow_title(self.connection, request, &event.kind)?;
+        for kind in events::of_kind(self.connection, request.n, "metadata_set")? {
+            rows::follow_title(self.connection, request, &kind)?;
         }
         self.sessions.entry(request.session).or_default().items += items;
         Ok(())

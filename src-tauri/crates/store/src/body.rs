@@ -67,6 +67,14 @@ pub(crate) fn event(connection: &Connection, kind: &str, text: &str) -> Result<E
     fields(connection, &tagged)
 }
 
+/// The same, where a line that is damaged is none.
+pub(crate) fn readable(connection: &Connection, kind: &str, text: &str) -> Result<Option<EventKind>, Error> {
+    match event(connection, kind, text) {
+        Err(Error::Damaged(_)) => Ok(None),
+        known => known.map(Some),
+    }
+}
+
 /// Whatever `T` reads of a line; other fields are passed over.
 pub(crate) fn fields<T: serde::de::DeserializeOwned>(connection: &Connection, text: &str) -> Result<T, Error> {
     if has_no_mark(text) {

@@ -1,6 +1,7 @@
 //! Whether a database is what its events say: everything that is kept for speed is made again from the
 //! events and compared, and every value is read.
 //!
+//! What nothing else tells of can go unseen: the newest events of a request that has not ended, taken away.
 //! Nothing is repaired, and what cannot be read in one place does not keep the rest from being looked at.
 
 mod requests;
@@ -60,10 +61,7 @@ impl Checked {
 /// What the events of all requests come to.
 #[derive(Default)]
 struct Sums {
-    events: i64,
-    items: i64,
-    payload_bytes: i64,
-    inline_bytes: i64,
+    counted: totals::Sums,
     sessions: BTreeMap<i64, sessions::Expected>,
     /// The commits of every durable record.
     commits: BTreeMap<ScopeKey, Vec<scopes::Commit>>,
@@ -155,15 +153,15 @@ fn totals(connection: &Connection, found: &mut Checked, sums: &Sums) -> Result<(
     let told = totals::read(connection)?;
     let stored: i64 = connection.query_row("SELECT coalesce(sum(bytes), 0) FROM payload", (), |row| row.get(0))?;
     for (name, told, made) in [
-        ("events", told.events, sums.events),
-        ("items", told.items, sums.items),
-        ("bytes of values", told.payload_bytes, sums.payload_bytes),
+        ("events", told.events, sums.counted.events),
+        ("items", told.items, sums.counted.items),
+        ("bytes of values", told.payload_bytes, sums.counted.payload_bytes),
     ] {
         if told != made {
             found.add(None, None, format!("the total of {name} is {told}; the events come to {made}"));
         }
     }
-    let (unique, made) = (told.unique_payload_bytes, sums.inline_bytes + stored);
+    let (unique, made) = (told.unique_payload_bytes, sums.counted.inline_bytes + stored);
     // Older versions did not count values that a keyframe was the first to keep.
     if unique > made || (unique < made && unique + kept_by_keyframes(connection)? < made) {
         found.add(None, None, format!("the total of unique bytes of values is {unique}; the events come to {made}"));

@@ -104,8 +104,8 @@ fn session(connection: &Connection, owners: &Owners, id: &str) -> Result<Cleared
     };
     let Going { covered, kept, .. } = going;
     connection.execute(
-        "UPDATE total SET events = events - ?1, items = items - ?2, payload_bytes = payload_bytes - ?3,
-         unique_payload_bytes = unique_payload_bytes - ?4, floor = max(floor, ?5)",
+        "UPDATE total SET covered = covered - ?1, items = items - ?2, payload_bytes = payload_bytes - ?3,
+         unique_payload_bytes = max(0, unique_payload_bytes - ?4), floor = max(floor, ?5)",
         (covered.events, covered.items, covered.payload_bytes, covered.inline_bytes + dropped - kept, going.last),
     )?;
     Ok(Cleared::Done(Deleted { requests, events: going.events }))
@@ -125,7 +125,7 @@ struct Going {
     events: u64,
     /// As far as the running totals count it.
     covered: Sums,
-    /// Bytes of JSON that stay after all, in keyframes.
+    /// Bytes of JSON that keyframes keep which stand in for it.
     kept: i64,
     last: i64,
     payloads: References,
@@ -144,7 +144,7 @@ impl Going {
             let kind = body::event(connection, &row.get::<_, String>(1)?, &text)?;
             going.events += 1;
             if row.get(3)? {
-                going.covered += Sums::of(&kind, measure::value_bytes(&kind), text.len());
+                going.covered += Sums::read(Some(&kind), text.len());
             }
             going.last = going.last.max(row.get(0)?);
             going.payloads.add(connection, &text)?;

@@ -5,14 +5,14 @@
 
 use std::collections::HashMap;
 
-use engine::event::{Event, EventKind, Seq};
+use engine::event::{EventKind, Seq};
 use engine::views::search::texts;
 use rusqlite::Connection;
 
+use crate::body;
 use crate::error::Error;
 use crate::grams::{Grams, each_gram};
-use crate::totals::Sums;
-use crate::{events, measure};
+use crate::totals::{self, Sums};
 
 /// Events that one filter covers, at the most: what a wrong guess costs.
 const RUN: i64 = 64;
@@ -40,8 +40,6 @@ pub(crate) struct Tail {
     grams: Grams,
     /// What its events come to.
     sums: Sums,
-    /// The same of what was covered and is not in the running totals yet.
-    covered: Sums,
     /// The end of what was said of every item in progress.
     spoken: HashMap<Seq, String>,
     /// Whether the request's row tells of a tail.
@@ -55,8 +53,7 @@ impl Tail {
     }
 
     fn from(first: Seq, is_told: bool) -> Tail {
-        let (sums, covered) = (Sums::default(), Sums::default());
-        Tail { first, grams: Grams::default(), sums, covered, spoken: HashMap::new(), is_told }
+        Tail { first, grams: Grams::default(), sums: Sums::default(), spoken: HashMap::new(), is_told }
     }
 
     /// Of a request whose last event is `last`, read again.
@@ -66,19 +63,26 @@ impl Tail {
             .query_row((request,), |row| row.get(0))?;
         let Some(first) = first else { return Ok(Tail::from(last + 1, false)) };
         let mut tail = Tail::from(first, true);
-        for (event, line) in events::since(connection, request, first)? {
-            let sums = Sums::of(&event.kind, measure::value_bytes(&event.kind), line);
-            tail.follow(connection, request, &event, &of_event(&event.kind), sums)?;
+        let mut statement = connection
+            .prepare_cached("SELECT seq, kind, body FROM event WHERE request = ?1 AND seq >= ?2 ORDER BY seq")?;
+        let mut rows = statement.query((request, first))?;
+        while let Some(row) = rows.next()? {
+            let line: String = row.get(2)?;
+            let kind = body::readable(connection, &row.get::<_, String>(1)?, &line)?;
+            let sums = Sums::read(kind.as_ref(), line.len());
+            let grams = kind.as_ref().map(of_event).unwrap_or_default();
+            tail.follow(connection, request, row.get(0)?, kind.as_ref(), &grams, sums)?;
         }
         Ok(tail)
     }
 
-    /// Takes the next event.
+    /// Takes the next event; one that cannot be read has no kind, and nothing to be found by.
     pub(crate) fn follow(
         &mut self,
         connection: &Connection,
         request: i64,
-        event: &Event,
+        seq: Seq,
+        kind: Option<&EventKind>,
         grams: &[u16],
         sums: Sums,
     ) -> Result<(), Error> {
@@ -88,9 +92,9 @@ impl Tail {
         }
         self.sums += sums;
         grams.iter().for_each(|gram| self.grams.add(*gram));
-        self.hear(&event.kind);
+        kind.into_iter().for_each(|kind| self.hear(kind));
         if self.sums.events >= RUN || self.grams.is_full() {
-            self.cover(connection, request, event.seq)?;
+            self.cover(connection, request, seq)?;
             tell(connection, request, Some(self.first))?;
         }
         Ok(())
@@ -109,15 +113,10 @@ impl Tail {
         connection
             .prepare_cached("INSERT INTO digest (request, first, last, grams) VALUES (?1, ?2, ?3, ?4)")?
             .execute((request, self.first, last, self.grams.filter()))?;
-        self.covered += self.sums;
-        let (spoken, covered) = (std::mem::take(&mut self.spoken), self.covered);
-        *self = Tail { spoken, covered, ..Tail::from(last + 1, true) };
+        totals::cover(connection, self.sums)?;
+        let spoken = std::mem::take(&mut self.spoken);
+        *self = Tail { spoken, ..Tail::from(last + 1, true) };
         Ok(())
-    }
-
-    /// What was covered since this was asked last.
-    pub(crate) fn take_covered(&mut self) -> Sums {
-        std::mem::take(&mut self.covered)
     }
 
     /// Joins a piece of an item's text with what was said before it.
@@ -137,21 +136,17 @@ impl Tail {
     }
 }
 
-/// Covers every tail there is, for the format in which totals leave tails out.
+/// Covers every tail there is, as the format wants it in which totals leave tails out: they had them in.
 pub(crate) fn cover_all(connection: &Connection) -> Result<(), Error> {
+    let totals = totals::row(connection)?;
     let mut requests = connection.prepare(
         "SELECT n, (SELECT coalesce(max(seq), 0) FROM event WHERE request = n) FROM request WHERE tail IS NOT NULL",
     )?;
-    let tails: Vec<(i64, Seq)> =
-        requests.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let tails = requests.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<Vec<_>, _>>()?;
     for (request, last) in tails {
-        match Tail::load(connection, request, last).and_then(|mut tail| tail.end(connection, request, last)) {
-            // What cannot be read cannot be found; it is no reason to refuse the rest.
-            Err(Error::Damaged(_)) => tell(connection, request, None)?,
-            covered => covered?,
-        }
+        Tail::load(connection, request, last)?.end(connection, request, last)?;
     }
-    Ok(())
+    totals::set(connection, totals)
 }
 
 fn tell(connection: &Connection, request: i64, tail: Option<Seq>) -> Result<(), Error> {

@@ -200,15 +200,14 @@ pub(crate) fn of_requests(connection: &Connection, names: &str) -> Result<Vec<(i
     Ok(found)
 }
 
-/// The events of a request from one on, and how long their lines are.
-pub(crate) fn since(connection: &Connection, request: i64, first: Seq) -> Result<Vec<(Event, usize)>, Error> {
+/// What a request's events of one kind say, in their order.
+pub(crate) fn of_kind(connection: &Connection, request: i64, kind: &str) -> Result<Vec<EventKind>, Error> {
     let mut statement =
-        connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq >= ?2 ORDER BY e.seq"))?;
-    let mut rows = statement.query((request, first))?;
-    let (mut paths, mut found) = (Paths::default(), Vec::new());
+        connection.prepare_cached("SELECT body FROM event WHERE request = ?1 AND kind = ?2 ORDER BY seq")?;
+    let mut rows = statement.query((request, kind))?;
+    let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let line = row.get_ref(5)?.as_bytes().map_err(|error| Error::Damaged(error.to_string()))?.len();
-        found.push((event(connection, row, &mut paths)?, line));
+        found.push(body::event(connection, kind, &row.get::<_, String>(0)?)?);
     }
     Ok(found)
 }

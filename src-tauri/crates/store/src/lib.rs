@@ -13,6 +13,7 @@
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
 //! | `parcel` | requests on their way to another database, and their arrival |
 //! | `grams` `digest` `search` | where a text cannot be, and where it is |
+//! | `totals` | what all events come to, without counting them |
 //! | `delete` `compact` `references` | taking out what nobody needs any more |
 //! | `check` and its folder | whether all of that is what the events say |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |

@@ -11,27 +11,16 @@ use crate::digest;
 use crate::error::{Error, OpenError};
 use crate::open::APPLICATION_ID;
 
-/// What takes a database to the next format.
-enum Step {
-    Sql(&'static str),
-    Code(fn(&Connection) -> Result<(), Error>),
-}
-
 /// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
-const STEPS: &[Step] = &[
-    Step::Sql(
-        "ALTER TABLE request ADD COLUMN claim TEXT;
+const STEPS: &[&str] = &[
+    "ALTER TABLE request ADD COLUMN claim TEXT;
      CREATE INDEX request_by_claim ON request (claim, n)
          WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');",
-    ),
-    Step::Sql(
-        "CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';
+    "CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';
      ALTER TABLE request ADD COLUMN forked_from TEXT;
      ALTER TABLE request ADD COLUMN forked_at INTEGER;",
-    ),
-    // Events of before have no digest: they are all tail, and are read where a text is looked for.
-    Step::Sql(
-        "ALTER TABLE request ADD COLUMN tail INTEGER DEFAULT 1;
+    // Events of before have no digest: they are all tail, until the format in which totals leave tails out.
+    "ALTER TABLE request ADD COLUMN tail INTEGER DEFAULT 1;
      CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
      CREATE TABLE digest (
          n       INTEGER PRIMARY KEY,
@@ -43,10 +32,12 @@ const STEPS: &[Step] = &[
      CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
      ALTER TABLE keyframe ADD COLUMN stands_in INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE total ADD COLUMN floor INTEGER NOT NULL DEFAULT 0;",
-    ),
-    // From here on totals leave tails out; before, they had them in.
-    Step::Code(digest::cover_all),
+    // From here on totals leave tails out. A process of an older version that has the file open must not go on
+    // counting by its rule: by the new name its commits fail.
+    "ALTER TABLE total RENAME COLUMN events TO covered",
 ];
+/// The first format in which totals leave tails out.
+const TAILLESS: u32 = 5;
 /// The format this version writes.
 const FORMAT: u32 = STEPS.len() as u32 + 1;
 
@@ -83,7 +74,7 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[Step]) -> Result<(), OpenError> {
+fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[&str]) -> Result<(), OpenError> {
     let target = steps.len() as u32 + 1;
     if found >= target {
         return Ok(());
@@ -94,10 +85,11 @@ fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[Step])
         // Whoever waited here for another process finds its work done.
         let found = format_of(&transaction)?;
         for step in steps.iter().skip(found as usize - 1) {
-            match step {
-                Step::Sql(sql) => transaction.execute_batch(sql)?,
-                Step::Code(code) => code(&transaction)?,
-            }
+            transaction.execute_batch(step)?;
+        }
+        // After all steps, because it reads and writes as this version does.
+        if found < TAILLESS && target >= TAILLESS {
+            digest::cover_all(&transaction)?;
         }
         transaction.pragma_update(None, "user_version", target.max(found))?;
         transaction.commit()?;
@@ -142,7 +134,7 @@ mod tests {
     fn an_old_format_is_migrated_after_a_copy() {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut connection) = old_database(folder.path());
-        let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE path SET note = 'migrated'"].map(Step::Sql);
+        let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE path SET note = 'migrated'"];
         migrate(&mut connection, &path, 1, &steps).unwrap();
         assert_eq!(format_of(&connection).unwrap(), 3);
         let note: String = connection.query_row("SELECT note FROM path", (), |row| row.get(0)).unwrap();
@@ -160,7 +152,8 @@ mod tests {
         let later = "DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim;
             DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
             ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_by_tail; ALTER TABLE request DROP COLUMN tail; DROP TABLE digest;
-            ALTER TABLE keyframe DROP COLUMN stands_in; ALTER TABLE total DROP COLUMN floor";
+            ALTER TABLE keyframe DROP COLUMN stands_in; ALTER TABLE total DROP COLUMN floor;
+            ALTER TABLE total RENAME COLUMN covered TO events";
         connection.execute_batch(later).unwrap();
         prepare(&mut connection, &path).unwrap();
         assert_eq!(format_of(&connection).unwrap(), FORMAT);
@@ -179,7 +172,7 @@ mod tests {
     fn a_migration_that_fails_leaves_the_old_format() {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut connection) = old_database(folder.path());
-        let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE nowhere SET note = 1"].map(Step::Sql);
+        let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE nowhere SET note = 1"];
         assert!(migrate(&mut connection, &path, 1, &steps).is_err());
         assert_eq!(format_of(&connection).unwrap(), 1);
         assert!(connection.prepare("SELECT note FROM path").is_err());

@@ -155,10 +155,10 @@ CREATE TABLE journal (
     PRIMARY KEY (session, event)
 ) STRICT, WITHOUT ROWID;
 
--- Running totals, one row: of the events that digests cover; those of the tails are added when they are
--- read. No event gets an id up to `floor`: deleted ones had them.
+-- Running totals, one row: of the events that digests cover, and how many those are; the tails are added
+-- when they are read. No event gets an id up to `floor`: deleted ones had them.
 CREATE TABLE total (
-    events               INTEGER NOT NULL,
+    covered              INTEGER NOT NULL,
     items                INTEGER NOT NULL,
     payload_bytes        INTEGER NOT NULL,
     unique_payload_bytes INTEGER NOT NULL,

@@ -1,4 +1,5 @@
-//! Sizes and counts, from running totals: no table is scanned for them, only the newest events of requests that run.
+//! Sizes and counts, from running totals: no table is scanned for them, only the newest events of
+//! requests that have not ended.
 
 use rusqlite::Connection;
 use serde::Serialize;
@@ -41,14 +42,15 @@ impl Store {
             let bytes = bytes(connection)?;
             let totals = totals::read(connection)?;
             let count = |table| connection.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0));
+            let sum = |sum: i64| u64::try_from(sum).unwrap_or_default();
             Ok(Stats {
                 bytes,
-                events: totals.events.unsigned_abs(),
-                items: totals.items.unsigned_abs(),
+                events: sum(totals.events),
+                items: sum(totals.items),
                 sessions: count("session")?,
                 requests: count("request")?,
-                payload_bytes: totals.payload_bytes.unsigned_abs(),
-                unique_payload_bytes: totals.unique_payload_bytes.unsigned_abs(),
+                payload_bytes: sum(totals.payload_bytes),
+                unique_payload_bytes: sum(totals.unique_payload_bytes),
             })
         })
     }

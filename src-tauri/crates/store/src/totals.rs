@@ -34,6 +34,12 @@ impl Sums {
             inline_bytes: value_bytes.min(line) as i64,
         }
     }
+
+    /// Of an event that was read; one that cannot be read is there, if nothing else.
+    pub(crate) fn read(kind: Option<&EventKind>, line: usize) -> Sums {
+        let known = kind.map(|kind| Sums::of(kind, measure::value_bytes(kind), line));
+        known.unwrap_or(Sums { events: 1, ..Sums::default() })
+    }
 }
 
 impl AddAssign for Sums {
@@ -45,7 +51,7 @@ impl AddAssign for Sums {
     }
 }
 
-/// The totals of a database.
+/// The one row, or what it and the tails come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) events: i64,
@@ -54,17 +60,24 @@ pub(crate) struct Totals {
     pub(crate) unique_payload_bytes: i64,
 }
 
-/// Counts events that filters cover from now on, and bytes that were stored for large values.
-pub(crate) fn add(connection: &Connection, covered: Sums, stored: i64) -> Result<(), Error> {
-    if covered == Sums::default() && stored == 0 {
-        return Ok(());
-    }
+/// Counts events that a filter covers from now on.
+pub(crate) fn cover(connection: &Connection, sums: Sums) -> Result<(), Error> {
     connection
         .prepare_cached(
-            "UPDATE total SET events = events + ?1, items = items + ?2,
+            "UPDATE total SET covered = covered + ?1, items = items + ?2,
              payload_bytes = payload_bytes + ?3, unique_payload_bytes = unique_payload_bytes + ?4",
         )?
-        .execute((covered.events, covered.items, covered.payload_bytes, covered.inline_bytes + stored))?;
+        .execute((sums.events, sums.items, sums.payload_bytes, sums.inline_bytes))?;
+    Ok(())
+}
+
+/// Counts bytes of JSON that were stored for large values.
+pub(crate) fn store(connection: &Connection, bytes: i64) -> Result<(), Error> {
+    if bytes != 0 {
+        connection
+            .prepare_cached("UPDATE total SET unique_payload_bytes = unique_payload_bytes + ?1")?
+            .execute((bytes,))?;
+    }
     Ok(())
 }
 
@@ -78,20 +91,34 @@ pub(crate) fn read(connection: &Connection) -> Result<Totals, Error> {
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
         let line: String = row.get(1)?;
-        tails += match body::event(connection, &row.get::<_, String>(0)?, &line) {
-            Ok(kind) => Sums::of(&kind, measure::value_bytes(&kind), line.len()),
-            // It is there, if nothing else.
-            Err(Error::Damaged(_)) => Sums { events: 1, ..Sums::default() },
-            Err(error) => return Err(error),
-        };
+        let kind = body::readable(connection, &row.get::<_, String>(0)?, &line)?;
+        tails += Sums::read(kind.as_ref(), line.len());
     }
-    let sql = "SELECT events, items, payload_bytes, unique_payload_bytes FROM total";
+    let row = row(connection)?;
+    Ok(Totals {
+        events: row.events + tails.events,
+        items: row.items + tails.items,
+        payload_bytes: row.payload_bytes + tails.payload_bytes,
+        unique_payload_bytes: row.unique_payload_bytes + tails.inline_bytes,
+    })
+}
+
+/// The row as it stands.
+pub(crate) fn row(connection: &Connection) -> Result<Totals, Error> {
+    let sql = "SELECT covered, items, payload_bytes, unique_payload_bytes FROM total";
     Ok(connection.prepare_cached(sql)?.query_row((), |row| {
         Ok(Totals {
-            events: row.get::<_, i64>(0)? + tails.events,
-            items: row.get::<_, i64>(1)? + tails.items,
-            payload_bytes: row.get::<_, i64>(2)? + tails.payload_bytes,
-            unique_payload_bytes: row.get::<_, i64>(3)? + tails.inline_bytes,
+            events: row.get(0)?,
+            items: row.get(1)?,
+            payload_bytes: row.get(2)?,
+            unique_payload_bytes: row.get(3)?,
         })
     })?)
+}
+
+/// Puts the row at these totals.
+pub(crate) fn set(connection: &Connection, row: Totals) -> Result<(), Error> {
+    let sql = "UPDATE total SET covered = ?1, items = ?2, payload_bytes = ?3, unique_payload_bytes = ?4";
+    connection.execute(sql, (row.events, row.items, row.payload_bytes, row.unique_payload_bytes))?;
+    Ok(())
 }

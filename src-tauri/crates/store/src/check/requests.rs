@@ -12,7 +12,7 @@ use super::{Checked, Sums};
 use crate::attempts::Turn;
 use crate::error::Error;
 use crate::grams::may_hold;
-use crate::{body, digest, measure, rows};
+use crate::{body, digest, rows, totals};
 
 /// A request's row, in the words of the table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,22 +96,19 @@ fn one(
         let (name, text): (String, String) = (row.get(3)?, row.get(6)?);
         let path: Option<Arc<str>> = row.get(4)?;
         found.events += 1;
-        sums.events += 1;
         walk.number(found, event, seq);
         if path.is_none() && row.get::<_, Option<i64>>(7)?.is_some() {
             found.add(Some(id), Some(seq), "its path is not there");
         }
-        let kind = match body::event(connection, &name, &text) {
+        let kind = body::event(connection, &name, &text);
+        sums.counted += totals::Sums::read(kind.as_ref().ok(), text.len());
+        let kind = match kind {
             Ok(kind) => kind,
             Err(error) => {
                 found.add(Some(id), Some(seq), format!("the event cannot be read: {error}"));
                 continue;
             }
         };
-        let bytes = measure::value_bytes(&kind);
-        sums.items += rows::items(&kind);
-        sums.payload_bytes += bytes as i64;
-        sums.inline_bytes += bytes.min(text.len()) as i64;
         let at = row.get(2)?;
         walk.names(found, seq, &kind);
         walk.filters(found, seq, &kind);

@@ -135,7 +135,7 @@ const DAMAGES: &[(&str, &str, &str)] = &[
     ("UPDATE session SET title = 'other' WHERE id = 'odd'", "", "its title"),
     ("UPDATE session SET updated_at = 5 WHERE id = 'odd'", "", "its last change"),
     ("DELETE FROM journal WHERE event = (SELECT min(event) FROM journal)", "", "its journal"),
-    ("UPDATE total SET events = events + 1", "", "the total of events"),
+    ("UPDATE total SET covered = covered + 1", "", "the total of events"),
     ("UPDATE total SET items = 1", "", "the total of items"),
     ("UPDATE total SET payload_bytes = payload_bytes - 1", "", "the total of bytes of values"),
     ("UPDATE total SET unique_payload_bytes = unique_payload_bytes + 1", "", "the total of unique bytes"),

@@ -112,23 +112,90 @@ fn a_session_takes_all_it_counted_with_it() {
 }
 
 #[test]
-fn a_database_that_counted_every_step_is_taken_over() {
+fn what_a_full_disk_refused_is_counted_when_it_is_kept() {
     let bed = bed();
-    let path = bed.store.path().to_owned();
     let mut request = Request::begin(&bed, "r");
-    (0..70).for_each(|n| request.commit(note(format!("word {n}."))).unwrap());
+    (0..60).for_each(|n| request.commit(entry(n)).unwrap());
     let before = totals(&bed);
-    drop(bed.store);
+    bed.limit_pages(Some(1));
+    // The filter ends within this one, and nothing of it stays.
+    let many: Vec<EventKind> = (0..900).map(entry).collect();
+    request.append(many.clone(), Durability::Committed).unwrap_err();
+    assert_eq!(totals(&bed), before);
+    bed.limit_pages(None);
+    request.last = 61;
+    request.append(many, Durability::Committed).unwrap();
+    assert_eq!(totals(&bed)[0], 961);
+}
+
+#[test]
+fn a_copy_in_another_database_counts_the_same() {
+    let here = bed();
+    for (name, many) in [("short", 10), ("long", 200)] {
+        let mut request = Request::begin_in(&here, name, name);
+        (0..many).for_each(|n| request.commit(entry(n)).unwrap());
+        request.finish();
+    }
+    let there = bed();
+    there.import(here.parcel(&["short".to_owned(), "long".to_owned()]).unwrap()).unwrap();
+    assert_eq!(totals(&there), totals(&here));
+}
+
+/// Makes a database one of the format in which totals had every event at once, and opens it again.
+fn reopened_as_of_before(bed: Bed, damage: &str) -> (tempfile::TempDir, Store) {
+    let (all, Bed { folder, store }) = (counts(&bed.stats().unwrap()), bed);
+    let path = store.path().to_owned();
+    drop(store);
     let connection = Connection::open(&path).unwrap();
+    connection.execute_batch("ALTER TABLE total RENAME COLUMN covered TO events").unwrap();
     let sql = "UPDATE total SET events = ?1, items = ?2, payload_bytes = ?3, unique_payload_bytes = ?4";
-    connection.execute(sql, before).unwrap();
+    connection.execute(sql, all).unwrap();
+    connection.execute_batch(damage).unwrap();
     connection.pragma_update(None, "user_version", 4).unwrap();
     drop(connection);
     let store = Store::open(&path, Options::default()).unwrap();
-    assert_eq!(totals(&store), before);
-    let mut request = Request { store: &store, id: "r".to_owned(), last: 71 };
-    request.commit(entry(0)).unwrap();
-    assert_eq!(totals(&store)[0], before[0] + 1);
-    let found = store.search(&SearchQuery { text: "word 69.".to_owned(), ..SearchQuery::default() }).unwrap();
-    assert_eq!(found.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [71]);
+    (folder, store)
+}
+
+fn hits(store: &Store, text: &str) -> Vec<u64> {
+    let query = SearchQuery { text: text.to_owned(), ..SearchQuery::default() };
+    store.search(&query).unwrap().iter().map(|hit| hit.seq).collect()
+}
+
+#[test]
+fn a_database_that_counted_every_step_is_taken_over() {
+    // Its filters as they are, and without any, as they were before there were any.
+    for damage in ["", "DELETE FROM digest; UPDATE request SET tail = 1"] {
+        let bed = bed();
+        let mut request = Request::begin(&bed, "r");
+        (0..150).for_each(|n| request.commit(note(format!("word {n}."))).unwrap());
+        let before = totals(&bed);
+        let (_folder, store) = reopened_as_of_before(bed, damage);
+        assert_eq!(totals(&store), before);
+        assert_eq!(hits(&store, "word 149."), [151]);
+        let mut request = Request { store: &store, id: "r".to_owned(), last: 151 };
+        (0..70).for_each(|n| request.commit(entry(n)).unwrap());
+        assert_eq!(totals(&store)[0], before[0] + 70);
+    }
+}
+
+#[test]
+fn a_line_that_cannot_be_read_keeps_nobody_from_the_rest() {
+    let bed = bed();
+    let mut request = Request::begin(&bed, "r");
+    (0..40).for_each(|n| request.commit(note(format!("word {n}."))).unwrap());
+    let (_folder, store) = reopened_as_of_before(bed, "UPDATE event SET body = '{' WHERE seq = 20");
+    assert_eq!(hits(&store, "word 39."), [41]);
+    let problems = store.check().unwrap().problems;
+    assert_eq!(problems.first().map(|problem| problem.seq), Some(Some(20)), "{problems:?}");
+    assert_eq!(store.stats().unwrap().events, 41);
+}
+
+#[test]
+fn a_writer_of_before_cannot_go_on_once_its_database_is_taken_over() {
+    let bed = bed();
+    Request::begin(&bed, "r").finish();
+    let connection = Connection::open(bed.store.path()).unwrap();
+    let error = connection.execute("UPDATE total SET events = events + 1", ()).unwrap_err();
+    assert!(error.to_string().contains("no such column"), "{error}");
 }
