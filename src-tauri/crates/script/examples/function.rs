@@ -1,9 +1,9 @@
 //! What `make bench` holds a step against: the least that its function can cost in this interpreter.
 //!
-//! `function STEPS` evaluates so many handlers, a hundred or more, in a bare QuickJS and calls one after the other, as the chain of
-//! the bench does: an input from JSON, an object that stands for `ctx`, a number counted up outside of
-//! JavaScript, an answer as JSON. No flow, no engine, no schema, no log. Prints the nanoseconds of a median
-//! step: batches of a hundred, so that the clock does not count.
+//! `function STEPS` evaluates so many handlers, a hundred or more, in a bare QuickJS and calls one after the
+//! other, as the chain of the bench does: an input from JSON, an object that stands for `ctx`, a number counted
+//! up outside of JavaScript, an answer as JSON. No flow, no engine, no schema, no log. Prints the nanoseconds
+//! of a median step: batches of a hundred, so that the clock does not count.
 
 use std::cell::Cell;
 use std::error::Error;

@@ -2,7 +2,7 @@
 //!
 //! Rust enters, lets every pending job run, and leaves; nothing waits inside. A flow that does not
 //! yield, or takes too much memory, ends with an error that names its block, and the runtime with
-//! it. Only this file names rquickjs. It must not know what a call means: that is `bridge`.
+//! it. It must not know what a call means: that is `bridge`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -161,7 +161,7 @@ fn totals(connection: &Connection, found: &mut Checked, sums: &Sums) -> Result<(
             found.add(None, None, format!("the total of {name} is {told}; the events come to {made}"));
         }
     }
-    let (unique, made) = (told.unique_payload_bytes, sums.counted.inline_bytes + stored);
+    let (unique, made) = (told.unique_bytes, sums.counted.unique_bytes + stored);
     // Older versions did not count values that a keyframe was the first to keep.
     if unique > made || (unique < made && unique + kept_by_keyframes(connection)? < made) {
         found.add(None, None, format!("the total of unique bytes of values is {unique}; the events come to {made}"));

@@ -106,7 +106,7 @@ fn session(connection: &Connection, owners: &Owners, id: &str) -> Result<Cleared
     connection.execute(
         "UPDATE total SET covered = covered - ?1, items = items - ?2, payload_bytes = payload_bytes - ?3,
          unique_payload_bytes = max(0, unique_payload_bytes - ?4), floor = max(floor, ?5)",
-        (covered.events, covered.items, covered.payload_bytes, covered.inline_bytes + dropped - kept, going.last),
+        (covered.events, covered.items, covered.payload_bytes, covered.unique_bytes + dropped - kept, going.last),
     )?;
     Ok(Cleared::Done(Deleted { requests, events: going.events }))
 }

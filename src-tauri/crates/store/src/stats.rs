@@ -50,7 +50,7 @@ impl Store {
                 sessions: count("session")?,
                 requests: count("request")?,
                 payload_bytes: sum(totals.payload_bytes),
-                unique_payload_bytes: sum(totals.unique_payload_bytes),
+                unique_payload_bytes: sum(totals.unique_bytes),
             })
         })
     }

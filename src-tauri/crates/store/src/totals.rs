@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use crate::error::Error;
 use crate::{body, measure, rows};
 
-/// What some events come to.
+/// What some events come to, or all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
     pub(crate) events: i64,
@@ -20,8 +20,8 @@ pub(crate) struct Sums {
     pub(crate) items: i64,
     /// JSON bytes of the flow's own values.
     pub(crate) payload_bytes: i64,
-    /// The same, of what stands in the events' lines.
-    pub(crate) inline_bytes: i64,
+    /// The same as stored: what stands in the events' lines, and, of all events, large values once each.
+    pub(crate) unique_bytes: i64,
 }
 
 impl Sums {
@@ -31,7 +31,7 @@ impl Sums {
             events: 1,
             items: rows::items(kind),
             payload_bytes: value_bytes as i64,
-            inline_bytes: value_bytes.min(line) as i64,
+            unique_bytes: value_bytes.min(line) as i64,
         }
     }
 
@@ -47,17 +47,8 @@ impl AddAssign for Sums {
         self.events += other.events;
         self.items += other.items;
         self.payload_bytes += other.payload_bytes;
-        self.inline_bytes += other.inline_bytes;
+        self.unique_bytes += other.unique_bytes;
     }
-}
-
-/// The one row, or what it and the tails come to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
-    pub(crate) events: i64,
-    pub(crate) items: i64,
-    pub(crate) payload_bytes: i64,
-    pub(crate) unique_payload_bytes: i64,
 }
 
 /// Counts events that a filter covers from now on.
@@ -67,7 +58,7 @@ pub(crate) fn cover(connection: &Connection, sums: Sums) -> Result<(), Error> {
             "UPDATE total SET covered = covered + ?1, items = items + ?2,
              payload_bytes = payload_bytes + ?3, unique_payload_bytes = unique_payload_bytes + ?4",
         )?
-        .execute((sums.events, sums.items, sums.payload_bytes, sums.inline_bytes))?;
+        .execute((sums.events, sums.items, sums.payload_bytes, sums.unique_bytes))?;
     Ok(())
 }
 
@@ -82,8 +73,8 @@ pub(crate) fn store(connection: &Connection, bytes: i64) -> Result<(), Error> {
 }
 
 /// The totals of all events, those of the tails included.
-pub(crate) fn read(connection: &Connection) -> Result<Totals, Error> {
-    let mut tails = Sums::default();
+pub(crate) fn read(connection: &Connection) -> Result<Sums, Error> {
+    let mut totals = row(connection)?;
     let mut statement = connection.prepare_cached(
         "SELECT e.kind, e.body FROM request r JOIN event e ON e.request = r.n AND e.seq >= r.tail
          WHERE r.tail IS NOT NULL",
@@ -92,33 +83,22 @@ pub(crate) fn read(connection: &Connection) -> Result<Totals, Error> {
     while let Some(row) = rows.next()? {
         let line: String = row.get(1)?;
         let kind = body::readable(connection, &row.get::<_, String>(0)?, &line)?;
-        tails += Sums::read(kind.as_ref(), line.len());
+        totals += Sums::read(kind.as_ref(), line.len());
     }
-    let row = row(connection)?;
-    Ok(Totals {
-        events: row.events + tails.events,
-        items: row.items + tails.items,
-        payload_bytes: row.payload_bytes + tails.payload_bytes,
-        unique_payload_bytes: row.unique_payload_bytes + tails.inline_bytes,
-    })
+    Ok(totals)
 }
 
 /// The row as it stands.
-pub(crate) fn row(connection: &Connection) -> Result<Totals, Error> {
+pub(crate) fn row(connection: &Connection) -> Result<Sums, Error> {
     let sql = "SELECT covered, items, payload_bytes, unique_payload_bytes FROM total";
     Ok(connection.prepare_cached(sql)?.query_row((), |row| {
-        Ok(Totals {
-            events: row.get(0)?,
-            items: row.get(1)?,
-            payload_bytes: row.get(2)?,
-            unique_payload_bytes: row.get(3)?,
-        })
+        Ok(Sums { events: row.get(0)?, items: row.get(1)?, payload_bytes: row.get(2)?, unique_bytes: row.get(3)? })
     })?)
 }
 
 /// Puts the row at these totals.
-pub(crate) fn set(connection: &Connection, row: Totals) -> Result<(), Error> {
+pub(crate) fn set(connection: &Connection, row: Sums) -> Result<(), Error> {
     let sql = "UPDATE total SET covered = ?1, items = ?2, payload_bytes = ?3, unique_payload_bytes = ?4";
-    connection.execute(sql, (row.events, row.items, row.payload_bytes, row.unique_payload_bytes))?;
+    connection.execute(sql, (row.events, row.items, row.payload_bytes, row.unique_bytes))?;
     Ok(())
 }
