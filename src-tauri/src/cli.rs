@@ -314,6 +314,28 @@ fn check_data(options: &OpenOptions) -> Result<Outcome, Stop> {
     Ok(Outcome { code, ..Outcome::done(json!(checked), print::data_check(&checked)) })
 }
 
+/// Deeper values are refused, as those of flows are: reading one takes a thread's stack by its depth.
+const DEEPEST: usize = 1_000;
+
+/// How deep the lists and objects of a JSON text lie in each other.
+fn depth_of(json: &str) -> usize {
+    let (mut depth, mut deepest, mut is_quoted, mut is_escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            b'[' | b'{' if !is_quoted => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !is_quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
 /// JSON of an argument, of a file that it names, or of standard input.
 fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
     let invalid = |message: String| Fault::Invalid { message, details: Vec::new() };
@@ -329,6 +351,9 @@ fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
         }
         None => (given.to_owned(), flag.to_owned()),
     };
+    if depth_of(&text) > DEEPEST {
+        return Err(invalid(format!("{place} is nested deeper than {DEEPEST} levels")));
+    }
     engine::data::from_json(&text)
         .map_err(|error| invalid(format!("{place} is not JSON: {error}; a text needs quotes, like '\"hello\"'")))
 }

@@ -440,6 +440,20 @@ fn somebody_elses_session_and_a_used_id_are_refused() {
     check(&place, "run good go --user ada --request '' --input {\"by\":1}", invalid(&["empty"]));
 }
 
+/// A text of 100,000 brackets once ended the program: its main thread had no stack for reading it.
+#[test]
+fn an_input_without_a_bottom_is_refused() {
+    let place = good();
+    place.write("deep.json", "[".repeat(100_000));
+    place.write("objects.json", format!("{}1{}", "{\"a\":".repeat(1_001), "}".repeat(1_001)));
+    place.write("text.json", format!("\"{}\"", "[".repeat(100_000)));
+    let deep = |says| Refusal { code: 2, name: "ValidationError", says };
+    check(&place, "run good go --user ada --input @deep.json", deep(&["deep.json", "deeper than 1000"]));
+    check(&place, "run good go --user ada --input @objects.json", deep(&["objects.json", "deeper than 1000"]));
+    let unfit = Refusal { code: 2, name: "ValidationError", says: &["does not fit", "Expected object"] };
+    check(&place, "run good go --user ada --input @text.json", unfit);
+}
+
 #[test]
 fn what_a_handler_throws_fails_the_request() {
     check_handler("string", "Error", "root", &["just a text"]);
