@@ -51,18 +51,25 @@ pub fn main() -> ExitCode {
     let json = cli.global.json;
     match dispatch(cli) {
         Ok(outcome) => {
-            let text = if json { format!("{}\n", outcome.json) } else { outcome.text };
-            print(&text);
+            match json {
+                true => say(&outcome.json),
+                false => print(&print::harmless(&outcome.text)),
+            }
             ExitCode::from(outcome.code)
         }
         Err(Stop { fault, code }) => {
-            eprintln!("flowglass: {fault}");
+            tell(&format!("flowglass: {fault}"));
             if json {
                 say(&fault_json(&fault));
             }
             ExitCode::from(code)
         }
     }
+}
+
+/// A line beside the result, on stderr.
+pub(crate) fn tell(line: &str) {
+    eprintln!("{}", print::harmless(line));
 }
 
 /// A reader that went away (a closed pipe) wants no more, and that is no failure.
@@ -72,7 +79,7 @@ fn print(text: &str) {
 
 /// A JSON document on a line of its own.
 pub(crate) fn say(document: &Value) {
-    print(&format!("{document}\n"));
+    print(&print::harmless(&format!("{document}\n")));
 }
 
 /// Why a command ended early, and with which exit code.

@@ -16,6 +16,7 @@ pub(crate) use state::{changes, checkpoints, journal, state};
 pub(crate) use suspensions::{suspensions, waiting};
 pub(crate) use timeline::shown;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use runner::{ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, Stats};
@@ -24,17 +25,42 @@ use serde_json::Value;
 /// Longer values are cut where a line shows them.
 const WIDEST: usize = 100;
 
+/// A text of a flow's, as a terminal may have it: what would ring its bell, move its cursor or turn its letters
+/// around shows as its escape, which JSON reads as the same character.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    let acts = |c: char| match c {
+        '\n' | '\t' => false,
+        // Directions that reach beyond the letters between them.
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        _ => c.is_control(),
+    };
+    if !text.contains(acts) {
+        return text.into();
+    }
+    let mut shown = String::new();
+    for c in text.replace("\r\n", "\n").chars() {
+        match acts(c) {
+            true => drop(write!(shown, "\\u{:04x}", u32::from(c))),
+            false => shown.push(c),
+        }
+    }
+    shown.into()
+}
+
 /// Rows in columns as wide as their widest cell; the last column is free.
 fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    // A line break would begin a row of its own, and a tab put a column out of line.
+    let cell = |cell: &String| harmless(cell).replace(['\n', '\t'], " ");
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
     let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
-    for row in rows {
+    for row in &rows {
         for (at, cell) in row.iter().enumerate() {
             widths[at] = widths[at].max(cell.chars().count());
         }
     }
     let mut text = String::new();
     let head = head.iter().map(|cell| (*cell).to_owned()).collect();
-    for row in std::iter::once(&head).chain(rows) {
+    for row in std::iter::once(&head).chain(&rows) {
         let mut line = String::new();
         for (at, cell) in row.iter().enumerate() {
             let width = if at + 1 == row.len() { 0 } else { widths[at] };
@@ -55,11 +81,7 @@ pub(crate) fn counted(many: u64, one: &str) -> String {
 }
 
 fn short(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => format!("{text:?}"),
-        other => other.to_string(),
-    };
-    cut(&text)
+    cut(&value.to_string())
 }
 
 fn cut(text: &str) -> String {
@@ -294,5 +316,5 @@ pub(crate) fn flow_error(error: &ErrorInfo) {
         .filter(|code| *code != "execution_error")
         .map(|code| format!(" [{code}]"))
         .unwrap_or_default();
-    eprintln!("{}{code}: {}{path}{place}", error.name, error.message);
+    crate::cli::tell(&format!("{}{code}: {}{path}{place}", error.name, error.message));
 }

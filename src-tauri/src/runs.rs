@@ -10,7 +10,7 @@ use runner::{Edits, ErrorInfo, Fault, Given, Json, Mock, RunOptions, Running, Wo
 use serde_json::{Value, json};
 
 use crate::cli::args::{Fork, Models, Resume, Run};
-use crate::cli::{Outcome, Stop, exit, say};
+use crate::cli::{Outcome, Stop, exit, say, tell};
 use crate::print;
 use crate::signals::Signals;
 
@@ -19,7 +19,7 @@ pub(crate) fn run(workspace: &Arc<Workspace>, run: Run, input: Option<Value>) ->
     let (started, signals) = (Instant::now(), listen()?);
     let flows = workspace.flows()?;
     for warning in flows.iter().filter(|flow| flow.kind == run.flow).flat_map(|flow| &flow.warnings) {
-        eprintln!("warning: {}", print::place(warning));
+        tell(&format!("warning: {}", print::place(warning)));
     }
     let running = workspace.run(RunOptions {
         flow: run.flow,
@@ -148,7 +148,7 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     }
     result["durationMs"] = json!(started.elapsed().as_millis() as u64);
     for warning in workspace.warnings(&request_id, after)? {
-        eprintln!("warning: {warning}");
+        tell(&format!("warning: {warning}"));
     }
     if let Some(error) = &error {
         print::flow_error(error);

@@ -90,3 +90,45 @@ fn an_answer_that_comes_too_late_is_told_so() {
     assert_eq!(answer.json()["status"], json!("failed"), "{answer}");
     assert!(answer.stderr.contains("the answer came too late"), "{answer}");
 }
+
+#[test]
+fn what_a_flow_says_does_not_act_on_the_terminal() {
+    // A bell, a cleared screen, a line that overwrites itself, and letters turned around.
+    let place = Place::with_flow(
+        r#"
+const said = "bell\u0007 clear\u001b[2J back\rover c1\u009b31m turned\u202e end\nnext";
+const say = handler({ name: "say\u001b[31m", execute: async (input, ctx) => {
+  ctx.emitMessage(said);
+  await ctx.session.patchState({ said });
+  if (input === "fail") throw new FlowError(said);
+  return said;
+} });
+export default defineFlow({ kind: "main", actions: { go: { block: say } } });
+"#,
+    );
+    let lines = ["run main go --user ada --request r", "run main go --user ada --request f --input \"fail\""];
+    let looks = [
+        "show r",
+        "items r",
+        "events r",
+        "state --request r",
+        "diff r",
+        "search bell",
+        "history r session.said",
+        "show f",
+    ];
+    for line in lines.iter().chain(&looks) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let answer = place.run(&words);
+        for text in [&answer.stdout, &answer.stderr] {
+            let acts = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+            assert!(!text.contains(acts), "flowglass {line}\n{text:?}");
+        }
+    }
+    let items = place.run(&["items", "--request", "r"]).stdout;
+    assert!(items.contains(r"bell\u0007 clear\u001b[2J back\u000dover c1\u009b31m turned\u202e end next"), "{items}");
+    // What was shown is what was said: to a reader of JSON the escapes are the characters.
+    let ran = place.run(&["run", "main", "go", "--user", "ada"]).stdout;
+    let output: String = serde_json::from_str(ran.lines().nth(1).expect("the output follows")).expect("it is JSON");
+    assert_eq!(output, "bell\u{7} clear\u{1b}[2J back\rover c1\u{9b}31m turned\u{202e} end\nnext");
+}
