@@ -92,3 +92,102 @@ fn what_a_look_at_then_runs_belongs_to_the_block_that_waits() {
       return [seen.length >= 9, seen.every((one) => one)];";
     assert_eq!(output(body), json!([true, true]));
 }
+
+/// However a function comes to its end, the block hears of it once, and nobody takes a failure that the block
+/// heard of for one that nobody waits for.
+#[test]
+fn a_block_hears_how_its_function_ends() {
+    let good = [
+        ("async () => 1", json!(1)),
+        ("async () => ({ a: [1] })", json!({ "a": [1] })),
+        ("async () => { await pause(1); return { a: 1 }; }", json!({ "a": 1 })),
+        ("async () => null", json!(null)),
+        ("() => pause(1).then(() => 3)", json!(3)),
+        ("async () => pause(1).then(() => \"its promise\")", json!("its promise")),
+        ("async () => { await null; return pause(1).then(() => 4); }", json!(4)),
+        ("async () => ({ then: (keep) => keep(\"thenable\") })", json!("thenable")),
+        ("async () => { await null; return { get then() { return undefined; }, b: 2 }; }", json!({ "b": 2 })),
+        ("async () => { await null; return Promise.resolve(Promise.resolve(5)); }", json!(5)),
+        ("() => { const first = late(6); void late(7); return first; }", json!(6)),
+        ("() => { void late(8); return Promise.resolve(9); }", json!(9)),
+        ("function () { return late(10); }", json!(10)),
+        ("async function named() { return await late(11); }", json!(11)),
+        ("() => { const made = late(12); made.then(() => console.log(\"heard too\")); return made; }", json!(12)),
+        ("() => { const made = late([1]); made.then((list) => list.push(2)); return made; }", json!([1, 2])),
+        ("async () => { const out = []; Promise.resolve(1).then((n) => out.push(n)); return out; }", json!([1])),
+        (
+            "async () => { await null; const out = []; Promise.resolve(1).then((n) => out.push(n)); return out; }",
+            json!([1]),
+        ),
+        ("() => (kept ??= late(13))", json!(13)),
+        ("() => kept", json!(13)),
+    ];
+    let bad = [
+        ("() => { throw new Error(\"plain\"); }", "plain"),
+        ("async () => { throw new Error(\"at once\"); }", "at once"),
+        ("async () => { await pause(1); throw new Error(\"later\"); }", "later"),
+        (
+            "async () => { await null; return pause(1).then(() => { throw new Error(\"of its promise\"); }); }",
+            "of its promise",
+        ),
+        (
+            "async () => ({ then: (keep, fail) => fail(new Error(\"of what looks like one\")) })",
+            "of what looks like one",
+        ),
+        ("async () => { await null; return { get then() { throw new Error(\"of a look\"); } }; }", "of a look"),
+        ("async () => { await null; return looks(); }", "of its own look"),
+        ("async () => looks()", "of its own look"),
+        ("async () => { await null; return 1n; }", "a bigint cannot be stored"),
+    ];
+    let handlers = |bodies: &mut dyn Iterator<Item = &str>| -> String {
+        bodies.enumerate().map(|(n, body)| format!("handler({{ name: \"h{n}\", execute: {body} }}),\n")).collect()
+    };
+    let flow = format!(
+        "const pause = (ms) => new Promise((go) => setTimeout(go, ms));
+const late = async (value) => {{ await pause(1); return value; }};
+const looks = () => Object.defineProperty(Promise.resolve(1), \"then\", {{ get() {{ throw new Error(\"of its own look\"); }} }});
+let kept: any;
+const shared = {{ value: undefined as any, error: undefined as any }};
+const share = (key, fn) => handler({{ name: \"share\", execute: () => (shared[key] ??= fn()) }});
+const fails = async () => {{ await pause(1); throw new Error(\"for both\"); }};
+const tells = handler({{ name: \"tells\", execute: (error: any) => error.message }});
+const good = [{}];
+const bad = [{}];
+let chain = sequencer({{ name: \"chain\" }}).map(() => []);
+for (const block of [...good, ...bad.map((one) => one.rescue([{{ block: tells }}]))]) {{
+  let before: any;
+  chain = chain.map((all) => (before = all)).step(() => null, block).map((one) => [...before, one]);
+}}
+const both = (key, fn) => sequencer({{ name: \"both\" }}).parallel({{ a: share(key, fn), b: share(key, fn) }});
+export default defineFlow({{ kind: \"main\", actions: {{
+  go: {{ block: chain }},
+  two: {{ block: both(\"value\", () => late(\"one for both\")) }},
+  none: {{ block: both(\"error\", fails) }},
+}} }});
+",
+        handlers(&mut good.iter().map(|(body, _)| *body)),
+        handlers(&mut bad.iter().map(|(body, _)| *body)),
+    );
+    let place = Place::with_flow(&flow);
+    let output = place.get("run main go --user ada --request r")["output"].clone();
+    for (n, (body, expected)) in good.iter().enumerate() {
+        assert_eq!(output[n], *expected, "{body}");
+    }
+    for (n, (body, expected)) in bad.iter().enumerate() {
+        let told = output[good.len() + n].as_str().unwrap_or_default();
+        assert!(told.contains(expected), "{body}: {told}");
+    }
+    let logged = place.get("events r --kind logged");
+    assert_eq!(logged.as_array().map(Vec::len), Some(1), "{logged}");
+    assert_eq!(logged[0]["payload"]["text"], "heard too");
+
+    // One promise, and two blocks that return it at the same time.
+    assert_eq!(
+        place.get("run main two --user ada --request two")["output"],
+        json!({ "a": "one for both", "b": "one for both" })
+    );
+    let failed = place.ask("run main none --user ada --request none").json();
+    assert_eq!(failed["status"], "failed", "{failed}");
+    assert!(failed["error"].to_string().contains("for both"), "{failed}");
+    assert_eq!(place.get("events none --kind logged"), json!([]));
+}
