@@ -95,15 +95,6 @@ impl Context {
         }
     }
 
-    /// Whether there is a state behind a handle.
-    pub fn is_there(&self, target: &Target) -> bool {
-        match self.place(target) {
-            Some(Place::Shared(_)) => true,
-            Some(Place::Durable(key)) => self.frame.transaction.read(&key).is_some(),
-            None => false,
-        }
-    }
-
     /// Notes that a function looked at what others may change.
     fn look(&self) {
         if let Some(doing) = &self.doing {
@@ -154,7 +145,7 @@ impl Context {
 
     /// As [`Context::apply`], where it can be done without waiting for a turn and without asking a schema
     /// that is the author's code; `None` where it cannot, and then nothing has happened.
-    pub fn apply_at_once(&self, target: &Target, operation: &Operation) -> Option<bool> {
+    pub fn apply_at_once(&self, target: &Target, operation: Operation) -> Option<bool> {
         let place = self.place(target)?;
         let queue = match &place {
             Place::Shared(container) => &container.queue,
@@ -178,7 +169,7 @@ impl Context {
             (schemas.is_empty() || schemas.iter().any(is_declared))
                 && schemas.iter().filter(|schema| is_declared(schema)).all(|schema| schema.lets_pass(field, value))
         });
-        passes.then(|| self.take(&place, operation.clone(), next)).map(|()| true)
+        passes.then(|| self.take(&place, operation, next)).map(|()| true)
     }
 
     fn state_of(&self, place: &Place) -> Arc<State> {
@@ -219,10 +210,15 @@ impl Context {
                 let value = operation.sums(&next);
                 let version = container.replace(next, self.run.next_stamp());
                 let scope = container.key.clone();
-                if let Some(operation) = operation.recorded_without(&container.transient()) {
+                let transient = container.transient();
+                let recorded = match transient.is_empty() {
+                    true => Some(operation),
+                    false => operation.recorded_without(&transient),
+                };
+                if let Some(operation) = recorded {
                     let value = value.map(|mut value| {
                         if let Value::Object(fields) = &mut value {
-                            container.transient().iter().for_each(|field| drop(fields.shift_remove(field)));
+                            transient.iter().for_each(|field| drop(fields.shift_remove(field)));
                         }
                         value
                     });

@@ -19,6 +19,7 @@ use rquickjs::{Function, Object};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::glance;
 use crate::registry::Registry;
 use crate::vm::{Answer, Call, LOAD, Question, Shared, Vm};
 
@@ -35,9 +36,9 @@ impl Callable for ScriptFunction {
         let (vm, registry, id) = (self.vm.clone(), self.registry.clone(), self.id);
         async move {
             let registry = registry.upgrade().ok_or_else(|| FlowError::plain("the script ended"))?;
-            let args = encode(&args);
+            let (args, relatives) = (encode(&args), glance::relatives(&cx));
             let answer = answer(&vm, cx, |host, call, token| {
-                host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args))
+                host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args, relatives))
             });
             decode(&vm, &registry, answer.await?)
         }

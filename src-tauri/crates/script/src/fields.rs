@@ -25,14 +25,14 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Sha
         [("patch", |fields| Operation::Patch { fields }), ("increment", |by| Operation::Increment { by })];
     for (name, operation) in operations {
         let seen = shared.clone();
-        let change = move |token: u32, target: String, fields: Object<'js>| {
-            // In the order they were asked for: not past one that waits.
-            if !seen.open.borrow().is_empty() {
+        let change = move |token: u32, target: String, fields: Object<'js>, plain: Object<'js>| {
+            // In the order they were asked for: not past one that waits. And a proxy's prototype is its flow's to tell.
+            if !seen.open.borrow().is_empty() || fields.is_proxy() || fields.get_prototype()? != plain {
                 return None;
             }
             let fields = fields_of(&fields, name == "increment")?;
             let contexts = seen.contexts.borrow();
-            contexts.get(&token)?.apply_at_once(&Target::parse(&target)?, &operation(fields))
+            contexts.get(&token)?.apply_at_once(&Target::parse(&target)?, operation(fields))
         };
         native.set(name, Function::new(ctx.clone(), change)?)?;
     }

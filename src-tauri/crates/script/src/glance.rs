@@ -124,9 +124,8 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         // In the order they were asked for: not past one that waits.
         "apply" if shared.open.borrow().is_empty() => apply(&cx, payload).map(|changed| changed.to_string()),
         "apply" => None,
-        "relative" => relative(&cx, payload).map(|(_, has_state)| has_state.to_string()),
-        "relative.facts" => relative(&cx, payload).map(|(frame, _)| facts(&cx, &frame)),
-        "relative.input" => relative(&cx, payload).and_then(|(frame, _)| {
+        "relative.facts" => relative(&cx, payload).map(|frame| facts(&cx, &frame)),
+        "relative.input" => relative(&cx, payload).and_then(|frame| {
             let input = frame.input.borrow();
             input.as_value().map(Value::to_string)
         }),
@@ -172,7 +171,7 @@ fn at_load(op: &str) -> Result<Option<String>, String> {
 /// by the way that waits.
 fn apply(cx: &Cx, payload: &str) -> Option<bool> {
     let (operation, target) = payload.split_once('\n')?;
-    cx.apply_at_once(&Target::parse(target)?, &from_json(operation).ok()?)
+    cx.apply_at_once(&Target::parse(target)?, from_json(operation).ok()?)
 }
 
 fn info(cx: &Cx) -> Value {
@@ -200,14 +199,22 @@ fn info(cx: &Cx) -> Value {
     info
 }
 
-/// The block that `ctx.sequencer`, `ctx.self` or `ctx.parent` stands for, and whether it has a state.
-fn relative(cx: &Cx, name: &str) -> Option<(Rc<engine::frame::Frame>, bool)> {
-    let (frame, target) = match name {
-        "sequencer" => (cx.sequencer()?, Target::Sequencer),
-        "self" => (cx.frame.own.is_some().then(|| cx.frame.clone())?, Target::Own),
-        _ => (cx.frame.parent.clone()?, Target::Parent),
-    };
-    Some((frame, cx.is_there(&target)))
+/// The block that `ctx.sequencer`, `ctx.self` or `ctx.parent` stands for.
+fn relative(cx: &Cx, name: &str) -> Option<Rc<engine::frame::Frame>> {
+    match name {
+        "sequencer" => cx.sequencer(),
+        "self" => cx.frame.own.is_some().then(|| cx.frame.clone()),
+        _ => cx.frame.parent.clone(),
+    }
+}
+
+/// Which of these three there are, in two bits each from the lowest on: whether there is one, and whether it
+/// has a state. Told with every call: to ask for it would cost more.
+pub(crate) fn relatives(cx: &Cx) -> u32 {
+    let sequencer = if cx.sequencer().is_some() { 0b11 } else { 0 };
+    let own = if cx.frame.own.is_some() { 0b11 } else { 0 };
+    let parent = cx.frame.parent.as_ref().map_or(0, |parent| if parent.own.is_some() { 0b11 } else { 0b01 });
+    sequencer | own << 2 | parent << 4
 }
 
 /// What is known of such a block; its input is asked for by itself, because it may be large.

@@ -58,7 +58,8 @@ export class Block {
   /** The resources it declares itself. */
   readonly ownResources: readonly Declared[];
 
-  constructor(kind: Kind, config: Config) {
+  /** `from` is a block of the same configuration, which was checked with it. */
+  constructor(kind: Kind, config: Config, from?: Block) {
     if (typeof config !== 'object' || config === null || Array.isArray(config)) {
       throw new Error(`${kind}() needs a configuration object, like ${kind}({ name: "…" }), got ${describeValue(config)}`);
     }
@@ -66,8 +67,8 @@ export class Block {
     if (typeof name !== 'string' || name.trim() === '') {
       throw new Error(`Cannot build "${kind}" block without a non-empty "name"`);
     }
-    checkConfig(config, `${kind} "${name}"`);
-    this.ownResources = declaredIn(config, BLOCK_PLACES, `${kind} "${name}"`);
+    if (!from) checkConfig(config, `${kind} "${name}"`);
+    this.ownResources = from?.ownResources ?? declaredIn(config, BLOCK_PLACES, `${kind} "${name}"`);
     this.kind = kind;
     this.name = name;
     this.config = config;

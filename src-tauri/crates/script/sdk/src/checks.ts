@@ -22,7 +22,7 @@ export function checkConfig(config: Config, where: string): void {
       throw new TypeError(`${where}: ${key} must be a zod schema, got ${describeValue(config[key])}`);
     }
   }
-  for (const key of STATES) needFields(config[key], `${where}: ${key}`);
+  for (const key of STATES) if (config[key] !== undefined) needFields(config[key], `${where}: ${key}`);
   for (const [name, schema] of Object.entries((config.targetStateSchemas ?? {}) as Config)) {
     if (!isSchema(schema)) throw new TypeError(`${where}: targetStateSchemas.${name} must be a zod schema, got ${describeValue(schema)}`);
   }

@@ -93,12 +93,15 @@ function runtimeOf({ requestId, action, startedAt }: Info): object {
 class Call {
   // Given in the constructor: fields with values are lowered to slower definitions.
   declare readonly token: number;
+  /** Which blocks around it there are; see `relative`. */
+  declare readonly relatives: number;
   /** Members that were looked at, and what was added. */
   declare readonly made: Json;
   declare private known: Info | undefined;
 
-  constructor(token: number) {
+  constructor(token: number, relatives: number) {
     this.token = token;
+    this.relatives = relatives;
     this.made = Object.create(null) as Json;
     this.known = undefined;
   }
@@ -124,11 +127,15 @@ function identity(call: Call, type: string, id: (info: Info) => string | undefin
 const withResources = (call: Call, scope: string, extra: object) =>
   Object.defineProperty(extra, 'resources', { enumerable: true, get: () => resourcesFor(call.token, scope) });
 
+/** Where the engine's word on each begins. */
+const PLACES: Record<Relation, number> = { sequencer: 0, self: 2, parent: 4 };
+
 /** A block around this one, or this one: with its state and operations, where it has one. */
 function relative(call: Call, name: Relation): object | undefined {
-  const hasState = call.sync('relative', name);
-  if (hasState === undefined) return undefined;
-  return hasState === 'true' ? new StatefulRelative(call.token, name) : new Relative(call.token, name);
+  // Two bits for each: whether there is one, and whether it has a state.
+  const known = call.relatives >> PLACES[name];
+  if ((known & 1) === 0) return undefined;
+  return (known & 2) === 0 ? new Relative(call.token, name) : new StatefulRelative(call.token, name);
 }
 
 function project(call: Call): unknown {
@@ -218,6 +225,6 @@ const CONTEXT: ProxyHandler<Call> = {
   getPrototypeOf: () => Object.prototype,
 };
 
-export const makeContext = (token: number): object => new Proxy(new Call(token), CONTEXT);
+export const makeContext = (token: number, relatives: number): object => new Proxy(new Call(token, relatives), CONTEXT);
 
 export { decodeError };

@@ -17,17 +17,13 @@ import { functionId, retry, schemaId, stateSchema, text } from './tables';
 const blockIds = new Map<Block, number>();
 export const blocksById: Block[] = [];
 
-const SCOPES: [string, string][] = [
-  ['requestStateSchema', 'request'],
-  ['sessionStateSchema', 'session'],
-  ['userStateSchema', 'user'],
-  ['projectStateSchema', 'project'],
-  ['orgStateSchema', 'project'],
-];
-
-function scopeOf(key: string): string {
-  return (SCOPES.find(([name]) => name === key) as [string, string])[1];
-}
+const SCOPES: Record<string, string> = {
+  requestStateSchema: 'request',
+  sessionStateSchema: 'session',
+  userStateSchema: 'user',
+  projectStateSchema: 'project',
+  orgStateSchema: 'project',
+};
 
 /** The flow's settings for tools, which reach every generator of it. */
 let flowTools: Config = {};
@@ -147,14 +143,14 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   const id = blocksById.push(block) - 1;
   blockIds.set(block, id);
   const config = block.config;
-  for (const [key, scope] of SCOPES) {
+  for (const key in SCOPES) {
     const schema = stateSchema(config[key]);
-    if (schema) declarations.push({ scope, owner: `block "${block.name}"`, schema, site: id });
+    if (schema) declarations.push({ scope: SCOPES[key], owner: `block "${block.name}"`, schema, site: id });
   }
   for (const capability of capabilitiesOf(config)) {
     for (const [key, schema] of statesOf(capability)) {
       const owner = `capability "${capability.name}" of block "${block.name}"`;
-      declarations.push({ scope: scopeOf(key), owner, schema: stateSchema(schema), site: id });
+      declarations.push({ scope: SCOPES[key], owner, schema: stateSchema(schema), site: id });
     }
   }
   const described: Config = {

@@ -9,9 +9,12 @@ interface Native {
   sync(op: string, token: number, payload: string): string | undefined;
   start(id: number, op: string, token: number, payload: string): void;
   done(call: number, tag: string, payload: string): void;
-  /** A change of state by fields that are texts, finite numbers and truths; nothing where it has to be asked for. */
-  patch(token: number, target: string, fields: object): boolean | undefined;
-  increment(token: number, target: string, fields: object): boolean | undefined;
+  /**
+   * A change of state by fields that are texts, finite numbers and truths, of an object with `plain` as its
+   * prototype; nothing where it has to be asked for.
+   */
+  patch(token: number, target: string, fields: object, plain: object): boolean | undefined;
+  increment(token: number, target: string, fields: object, plain: object): boolean | undefined;
   isProxy(value: unknown): boolean;
   /** `waiting.js` */
   waiting(host: object): {

@@ -23,8 +23,8 @@ export class Sequencer extends Block {
   readonly #shared: Operation[];
   readonly #length: number;
 
-  constructor(config: Config, operations: Operation[] = []) {
-    super('sequencer', config);
+  constructor(config: Config, operations: Operation[] = [], from?: Sequencer) {
+    super('sequencer', config, from);
     this.#shared = operations;
     this.#length = operations.length;
   }
@@ -43,7 +43,7 @@ export class Sequencer extends Block {
     const list = this.#shared.length === this.#length ? this.#shared : this.#shared.slice(0, this.#length);
     list.push(operation);
     keepOrigin(`${operation.op} of sequencer "${this.name}"`, [operation.call, operation.condition, operation.connector, operation.each]);
-    return new Sequencer(this.config, list);
+    return new Sequencer(this.config, list, this);
   }
 
   override get inputSchema() {

@@ -57,11 +57,13 @@ function apply(handle: StateHandle, op: string, fields: () => string): Promise<b
   }
 }
 
+const PLAIN = Object.prototype;
+
 /** Makes a change right away, if its fields are so plain that nothing about them needs a closer look. */
 function atOnce(handle: StateHandle, op: 'patch' | 'increment', fields: unknown): Promise<boolean> | undefined {
-  if (typeof fields !== 'object' || fields === null || native.isProxy(fields) || Object.getPrototypeOf(fields) !== Object.prototype) return undefined;
+  if (typeof fields !== 'object' || fields === null) return undefined;
   const { token, target } = handle[WHOSE];
-  const isChanged = native[op](token, target, fields);
+  const isChanged = native[op](token, target, fields, PLAIN);
   return isChanged === undefined ? undefined : Promise.resolve(isChanged);
 }
 
