@@ -43,46 +43,75 @@ pub struct Difference {
 /// The differences from `old` to `new`, in the new value's order.
 pub fn diff(old: Option<&Value>, new: Option<&Value>) -> Vec<Difference> {
     let mut found = Vec::new();
-    compare("", old, new, &mut found);
+    compare(&Spot::Root, old, new, &mut found);
     found
 }
 
-fn compare(path: &str, old: Option<&Value>, new: Option<&Value>, found: &mut Vec<Difference>) {
-    match (old, new) {
-        (None, None) => {}
-        (Some(Value::Object(old)), Some(Value::Object(new))) => objects(path, old, new, found),
-        (Some(Value::Array(old)), Some(Value::Array(new))) => arrays(path, old, new, found),
-        (Some(old), Some(new)) => {
-            if !equal(old, new) {
-                push(found, path, DifferenceKind::Changed, Some(old), Some(new));
-            }
+/// Where two values are compared. Its path is made where something differs: most places are as they were.
+enum Spot<'a> {
+    Root,
+    Field(&'a Spot<'a>, &'a str),
+    Index(&'a Spot<'a>, usize),
+}
+
+impl Spot<'_> {
+    fn path(&self) -> String {
+        match self {
+            Spot::Root => String::new(),
+            Spot::Field(around, key) => field(&around.path(), key),
+            Spot::Index(around, at) => format!("{}[{at}]", around.path()),
         }
-        (None, Some(new)) => push(found, path, DifferenceKind::Added, None, Some(new)),
-        (Some(old), None) => push(found, path, DifferenceKind::Removed, Some(old), None),
     }
 }
 
-fn objects(path: &str, old: &Map<String, Value>, new: &Map<String, Value>, found: &mut Vec<Difference>) {
+fn compare(spot: &Spot<'_>, old: Option<&Value>, new: Option<&Value>, found: &mut Vec<Difference>) {
+    match (old, new) {
+        (None, None) => {}
+        (Some(Value::Object(old)), Some(Value::Object(new))) => objects(spot, old, new, found),
+        (Some(Value::Array(old)), Some(Value::Array(new))) => arrays(spot, old, new, found),
+        (Some(old), Some(new)) => {
+            if !equal(old, new) {
+                push(found, spot, DifferenceKind::Changed, Some(old), Some(new));
+            }
+        }
+        (None, Some(new)) => push(found, spot, DifferenceKind::Added, None, Some(new)),
+        (Some(old), None) => push(found, spot, DifferenceKind::Removed, Some(old), None),
+    }
+}
+
+fn objects(spot: &Spot<'_>, old: &Map<String, Value>, new: &Map<String, Value>, found: &mut Vec<Difference>) {
+    let mut in_both = 0;
+    // Fields mostly keep their order: what stands beside a field is cheaper to look at than to look up.
+    let mut beside = old.iter().peekable();
     for (key, value) in new {
-        compare(&field(path, key), old.get(key), Some(value), found);
+        let before = match beside.next_if(|(name, _)| *name == key) {
+            Some((_, before)) => Some(before),
+            None => old.get(key),
+        };
+        in_both += usize::from(before.is_some());
+        compare(&Spot::Field(spot, key), before, Some(value), found);
+    }
+    if in_both == old.len() {
+        return;
     }
     for (key, value) in old {
         if !new.contains_key(key) {
-            push(found, &field(path, key), DifferenceKind::Removed, Some(value), None);
+            push(found, &Spot::Field(spot, key), DifferenceKind::Removed, Some(value), None);
         }
     }
 }
 
-fn arrays(path: &str, old: &[Value], new: &[Value], found: &mut Vec<Difference>) {
+fn arrays(spot: &Spot<'_>, old: &[Value], new: &[Value], found: &mut Vec<Difference>) {
     let start = old.iter().zip(new).take_while(|(a, b)| equal(a, b)).count();
     let end = old[start..].iter().rev().zip(new[start..].iter().rev()).take_while(|(a, b)| equal(a, b)).count();
     let old_middle = &old[start..old.len() - end];
     let new_middle = &new[start..new.len() - end];
+    let at = |index: usize| Spot::Index(spot, start + index);
     if old_middle.len() == new_middle.len() && old_middle.len() <= 1
         || old_middle.len().saturating_mul(new_middle.len()) > LCS_CELLS
     {
-        for at in 0..old_middle.len().max(new_middle.len()) {
-            compare(&index(path, start + at), old_middle.get(at), new_middle.get(at), found);
+        for index in 0..old_middle.len().max(new_middle.len()) {
+            compare(&at(index), old_middle.get(index), new_middle.get(index), found);
         }
         return;
     }
@@ -96,20 +125,19 @@ fn arrays(path: &str, old: &[Value], new: &[Value], found: &mut Vec<Difference>)
     // What is left and stands at the same place was changed, not replaced.
     for to in &come {
         match gone.iter().position(|from| from == to) {
-            Some(at) => {
-                gone.remove(at);
-                compare(&index(path, start + to), Some(&old_middle[*to]), Some(&new_middle[*to]), found);
+            Some(place) => {
+                gone.remove(place);
+                compare(&at(*to), Some(&old_middle[*to]), Some(&new_middle[*to]), found);
             }
-            None => push(found, &index(path, start + to), DifferenceKind::Added, None, Some(&new_middle[*to])),
+            None => push(found, &at(*to), DifferenceKind::Added, None, Some(&new_middle[*to])),
         }
     }
     for (from, to) in moves {
-        let (old_path, new_path) = (index(path, start + from), index(path, start + to));
-        let (old_place, new_place) = (Value::String(old_path), Value::String(new_path.clone()));
-        push(found, &new_path, DifferenceKind::Moved, Some(&old_place), Some(&new_place));
+        let (old_place, new_place) = (Value::String(at(from).path()), Value::String(at(to).path()));
+        push(found, &at(to), DifferenceKind::Moved, Some(&old_place), Some(&new_place));
     }
     for from in gone {
-        push(found, &index(path, start + from), DifferenceKind::Removed, Some(&old_middle[from]), None);
+        push(found, &at(from), DifferenceKind::Removed, Some(&old_middle[from]), None);
     }
 }
 
@@ -145,8 +173,8 @@ fn unmatched(old: &[Value], new: &[Value]) -> (Vec<usize>, Vec<usize>) {
     (gone, come)
 }
 
-fn push(found: &mut Vec<Difference>, path: &str, kind: DifferenceKind, old: Option<&Value>, new: Option<&Value>) {
-    found.push(Difference { path: path.to_owned(), kind, old: old.cloned(), new: new.cloned() });
+fn push(found: &mut Vec<Difference>, spot: &Spot<'_>, kind: DifferenceKind, old: Option<&Value>, new: Option<&Value>) {
+    found.push(Difference { path: spot.path(), kind, old: old.cloned(), new: new.cloned() });
 }
 
 /// A field's path: `a.b`, or `a["b c"]` where the name is no identifier.
@@ -159,8 +187,4 @@ pub fn field(path: &str, key: &str) -> String {
         (true, false) => format!("{path}.{key}"),
         (false, _) => format!("{path}[{}]", Value::String(key.to_owned())),
     }
-}
-
-fn index(path: &str, at: usize) -> String {
-    format!("{path}[{at}]")
 }

@@ -21,6 +21,23 @@ fn only_what_differs_is_named() {
     check(json!({"odd key": 1}), json!({"odd key": 2}), &[("changed", "[\"odd key\"]")]);
 }
 
+/// Fields are looked at side by side where both values have them in one order, and looked up elsewhere.
+#[test]
+fn the_order_of_fields_makes_no_difference() {
+    let old = json!({"a": 1, "gone": 2, "b": {"x": 1, "y": [1]}, "c": 3});
+    check(old.clone(), json!({"c": 3, "b": {"y": [1], "x": 1}, "gone": 2, "a": 1}), &[]);
+    check(
+        old.clone(),
+        json!({"c": 4, "a": 1, "b": {"y": [2], "x": 1}}),
+        &[("changed", "c"), ("changed", "b.y[0]"), ("removed", "gone")],
+    );
+    check(
+        old,
+        json!({"new": 0, "a": 1, "b": {"x": 1, "y": [1]}, "c": 5}),
+        &[("added", "new"), ("changed", "c"), ("removed", "gone")],
+    );
+}
+
 #[test]
 fn an_insertion_does_not_change_what_follows() {
     check(json!({"l": [1, 2, 3]}), json!({"l": [0, 1, 2, 3]}), &[("added", "l[0]")]);
