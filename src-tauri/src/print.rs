@@ -85,7 +85,7 @@ fn short(value: &Value) -> String {
 }
 
 fn cut(text: &str) -> String {
-    let flat = text.replace('\n', " ");
+    let flat = text.replace("\r\n", " ").replace('\n', " ");
     if flat.chars().count() <= WIDEST {
         return flat;
     }
