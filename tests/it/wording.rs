@@ -106,20 +106,27 @@ const say = handler({ name: "say\u001b[31m", execute: async (input, ctx) => {
 export default defineFlow({ kind: "main", actions: { go: { block: say } } });
 "#,
     );
-    let lines = ["run main go --user ada --request r", "run main go --user ada --request f --input \"fail\""];
-    let looks = [
+    let lines = [
+        "run main go --user ada --request r",
+        "run main go --user ada --request f --input \"fail\"",
+        "run main go --user ada --request e --events",
         "show r",
-        "items r",
+        "show f",
+        "items --request r",
         "events r",
         "state --request r",
         "diff r",
         "search bell",
-        "history r session.said",
-        "show f",
+        "history r --path session.said",
     ];
-    for line in lines.iter().chain(&looks) {
+    for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
         let answer = place.run(&words);
+        assert_eq!(answer.code, Some(if line.contains("fail") { 3 } else { 0 }), "flowglass {line}\n{answer}");
+        assert!(
+            answer.stdout.contains("bell") || line == "show f" || line.contains("fail"),
+            "flowglass {line}\n{answer}"
+        );
         for text in [&answer.stdout, &answer.stderr] {
             let acts = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
             assert!(!text.contains(acts), "flowglass {line}\n{text:?}");
