@@ -82,7 +82,7 @@ fn an_allowed_host_answers() {
     assert_eq!((asked[2].line.as_str(), asked[2].json()), ("PUT /three", json!({ "b": 2 })));
     assert_eq!(asked[2].header("content-type"), Some("application/json"));
 
-    let events = place.get("events r --kind effect_recorded");
+    let events = place.get("events r --kind effect_started");
     let fetched: Vec<&Value> =
         events.as_array().expect("a list").iter().filter(|event| event["payload"]["effect"] == "fetch").collect();
     assert_eq!(fetched.len(), 3, "{events}");
@@ -170,7 +170,7 @@ fn a_signal_gives_an_exchange_up_and_closes_its_connection() {
     for _ in 0..2 {
         assert!(server.wait_for_close(Duration::from_secs(5)), "the connection is closed");
     }
-    let events = place.get("events r --kind effect_recorded").to_string();
+    let events = place.get("events r --kind effect_started").to_string();
     assert!(events.contains("This operation was aborted"), "{events}");
 }
 

@@ -79,7 +79,7 @@ fn check_failure(reply: Reply, name: &str, code: &str, says: &[&str]) -> Value {
     }
     assert!(message.len() < 700, "{message}");
     check_secret(&place, &answer);
-    let events = place.get("events r --kind effect_recorded");
+    let events = place.get("events r --kind effect_finished");
     events.as_array().and_then(|events| events.last()).cloned().unwrap_or_default()
 }
 
@@ -99,7 +99,7 @@ fn a_model_answers_and_is_recorded() {
     let messages = json!([{ "role": "system", "content": "Be brief." }, { "role": "user", "content": "hello" }]);
     assert_eq!(body["messages"], messages);
     assert_eq!((&body["tools"], &body["response_format"]), (&Value::Null, &Value::Null));
-    let effect = place.get("events r --kind effect_recorded").to_string();
+    let effect = place.get("events r --kind effect_finished").to_string();
     for word in ["test-model-2026", "\"finishReason\":\"stop\"", "\"promptTokens\":11", "\"cacheReadInputTokens\":4"] {
         assert!(effect.contains(word), "{word} is not in {effect}");
     }
@@ -133,7 +133,7 @@ fn another_provider_is_spoken_to_in_its_own_way() {
     assert_eq!((asked.line.as_str(), asked.header("x-api-key")), ("POST /v1/messages", Some(KEY)));
     let body = asked.json();
     assert!(body["system"].to_string().contains("Be brief.") && body["max_tokens"].is_u64(), "{body}");
-    let effect = place.get("events r --kind effect_recorded").to_string();
+    let effect = place.get("events r --kind effect_finished").to_string();
     for word in ["claude-test-7", "\"finishReason\":\"stop\"", "\"completionTokens\":4"] {
         assert!(effect.contains(word), "{word} is not in {effect}");
     }

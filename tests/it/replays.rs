@@ -84,7 +84,7 @@ fn crashed_aborted_and_forked_requests_replay_as_well() {
     for how in ["KILL", "INT"] {
         let going = place.start(&format!("run main holds --user ada --request {how}"));
         place.until("the quick branch ended and the key is kept", |place| {
-            let answer = place.ask(&format!("events {how} --kind effect_recorded"));
+            let answer = place.ask(&format!("events {how} --kind effect_started"));
             let effects = answer.json().as_array().map_or(0, Vec::len);
             let ends = place.ask(&format!("events {how} --kind block_finished"));
             (effects > 4 && ends.code == Some(0) && ends.json() != json!([])).then_some(())

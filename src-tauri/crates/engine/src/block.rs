@@ -97,6 +97,7 @@ pub(crate) fn try_block(
                     parent: parent.as_ref().map(|frame| frame.instance.clone()),
                     input: input.recorded(),
                     versions,
+                    fingerprint: None,
                 },
             );
             if let Some(own) = &frame.own {
@@ -125,12 +126,12 @@ pub(crate) fn try_block(
                 frame.end(&Ok(given.clone()));
                 return Ok(given);
             }
-            let overtaken = conflicts > cas.max_retries;
-            if overtaken {
+            let superseded = conflicts > cas.max_retries;
+            if superseded {
                 let path = Some(path.to_string());
                 result = Err(FlowError { path, ..FlowError::conflict(conflicts) });
             }
-            if result.as_ref().is_err_and(|error| error.is_abort() || overtaken) {
+            if result.as_ref().is_err_and(|error| error.is_abort() || superseded) {
                 // Cut off in the middle, or never up to date: it has no effect.
                 frame.transaction.clear();
             }

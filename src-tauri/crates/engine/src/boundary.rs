@@ -29,6 +29,7 @@ pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<Flow
         outcome: Outcome::Abandoned,
         output: None,
         error,
+        caught: None,
         transient: frame.block.transient,
         memoized: false,
         commits: Vec::new(),
@@ -64,8 +65,15 @@ pub(crate) async fn finish(
             Err(error) => (Outcome::Failed, None, Some(error.clone())),
         };
         let transient = frame.block.transient;
-        let event =
-            EventKind::BlockFinished { outcome, output, error, transient, memoized: false, commits: commits.clone() };
+        let event = EventKind::BlockFinished {
+            outcome,
+            output,
+            error,
+            caught: None,
+            transient,
+            memoized: false,
+            commits: commits.clone(),
+        };
         match run.recorder.commit(Some(&frame.path), frame.attempt, event).await {
             Ok(seq) => {
                 frame.transaction.clear();

@@ -13,6 +13,41 @@ use serde_json::Value;
 use crate::data::Data;
 use crate::error::FlowError;
 
+/// What a flow can get from outside; the names are those of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EffectKind {
+    /// One call of a model.
+    Model,
+    /// One HTTP exchange.
+    Fetch,
+    /// A pause.
+    Sleep,
+    /// A look at a clock.
+    Clock,
+    /// Random numbers or bytes.
+    Random,
+    /// A random UUID.
+    Uuid,
+    /// `ctx.runOnce`: the author's own effect, kept under a key.
+    Once,
+}
+
+impl EffectKind {
+    /// The name as stored and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EffectKind::Model => "model",
+            EffectKind::Fetch => "fetch",
+            EffectKind::Sleep => "sleep",
+            EffectKind::Clock => "clock",
+            EffectKind::Random => "random",
+            EffectKind::Uuid => "uuid",
+            EffectKind::Once => "once",
+        }
+    }
+}
+
 /// The outside world of one request.
 pub trait Effects {
     /// Milliseconds since the epoch.

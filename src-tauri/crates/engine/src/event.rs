@@ -5,6 +5,7 @@
 //! stored that could not be read from them again.
 
 mod status;
+pub mod upgrade;
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::concurrency::Claim;
 use crate::data::Data;
+use crate::effects::EffectKind;
 use crate::error::FlowError;
 use crate::item::{ItemStatus, NewItem};
 use crate::operation::Operation;
@@ -20,7 +22,7 @@ use crate::scope::ScopeKey;
 use crate::suspension::{Asking, Resolved};
 use crate::views::retention::Retention;
 
-pub use status::{BlockKind, Outcome, RequestStatus};
+pub use status::{BlockKind, CaughtBy, DriftKind, Outcome, RequestStatus};
 
 /// The number of an event in its request; the first is 1.
 pub type Seq = u64;
@@ -140,7 +142,7 @@ pub enum EventKind {
         input: Recorded,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_of: Option<String>,
-        /// The process that runs it, by the name of its lock file (decision 11).
+        /// The job that runs it: the id of its database, a dot, and the name of its lock file. Its epoch is 1.
         owner: String,
         /// What no other request may hold while this one runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,10 +160,15 @@ pub enum EventKind {
     /// Another process, or the same one later, took the request up again.
     RequestResumed {
         owner: String,
+        /// Which owner of the request it is, counted from 1; each take-over raises it.
+        #[serde(default)]
+        epoch: u64,
         code_hash: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mock: Option<String>,
     },
+    /// Somebody took the request over without running it, for example to abort it after its owner had died.
+    RequestAdopted { owner: String, epoch: u64 },
     /// The request's status changed without ending it.
     RequestStatus { status: RequestStatus },
     /// The last event: how it ended.
@@ -182,6 +189,9 @@ pub enum EventKind {
         input: Recorded,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         versions: Vec<(ScopeKey, u64)>,
+        /// The fingerprint of the block's source, where its functions have one: 16 hexadecimal digits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fingerprint: Option<Arc<str>>,
     },
     /// What the block really got, where `connectInput` or its schema changed it.
     BlockInput { input: Recorded },
@@ -192,6 +202,9 @@ pub enum EventKind {
         output: Option<Recorded>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<FlowError>,
+        /// Who catches the failure, where somebody around the block does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        caught: Option<CaughtBy>,
         /// True when a `transient: true` block asks for no `block_output` item.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         transient: bool,
@@ -203,18 +216,21 @@ pub enum EventKind {
     },
     /// The first state of durable records, as a request finds them.
     Committed { commits: Vec<ScopeCommit> },
-    /// A function of a block that runs others (map, condition, tap, connector, hook) returned, and left
+    /// A callback of a block that runs others (map, condition, tap, connector, hook) returned, and left
     /// evidence or writes. The writes commit here, at its operation's boundary (decision 3).
-    FunctionReturned {
-        /// Which function of its block: its operation and role, and how often that was called before.
-        function: String,
+    CallbackReturned {
+        /// Which callback of its block: its operation and role, and how often that was called before.
+        callback: String,
+        /// The fingerprint of its source, where it has one: 16 hexadecimal digits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fingerprint: Option<Arc<str>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         returned: Option<Answer>,
         /// What it did: the events of its last call.
         events: Vec<Seq>,
         /// What earlier calls did, which a changed record made it run again for; without effect.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        overtaken: Vec<Seq>,
+        superseded: Vec<Seq>,
         /// True when a resume took this from the log instead of calling the function.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         memoized: bool,
@@ -262,10 +278,22 @@ pub enum EventKind {
     ItemDone { of: Seq, status: ItemStatus, patch: Map<String, Value> },
     /// A router chose.
     RouteDecided { route: String },
-    /// A flow got something from outside (decision 8): `ordinal` counts per path, attempt and kind.
-    EffectRecorded {
-        effect: String,
+    /// A flow asks the outside for something that takes time, or that may have happened when the answer
+    /// is lost: a model call, a fetch, a sleep, a `runOnce`. `ordinal` counts per path, attempt and kind.
+    EffectStarted {
+        effect: EffectKind,
         ordinal: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Value>,
+    },
+    /// The answer from outside (decision 8). The clock and chance answer at once, and have no start.
+    EffectFinished {
+        effect: EffectKind,
+        ordinal: u32,
+        /// The `effect_started` event; absent for what answers at once, and in logs of older formats.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        started: Option<Seq>,
+        /// What was asked, in logs of older formats.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<Value>,
         result: Value,
@@ -273,7 +301,7 @@ pub enum EventKind {
         error: Option<FlowError>,
         /// True when a resume took the answer from the log instead of asking again.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        recalled: bool,
+        memoized: bool,
     },
     /// `console.*` of a flow.
     Logged { level: String, text: String },
@@ -294,6 +322,20 @@ pub enum EventKind {
     },
     /// The engine has something to say: an undeclared key, a stored value today's schema refuses.
     Noted { text: String },
+    /// The code of today is not the code that was recorded, or asks for something else (decision 4).
+    Drift {
+        /// What differs.
+        drift: DriftKind,
+        /// For people: what was recorded, what is found, and what was done about it.
+        text: String,
+    },
+    /// A kind that this version does not know: kept as it is, and without meaning here.
+    #[serde(skip_deserializing)]
+    Unknown {
+        name: String,
+        #[serde(flatten)]
+        fields: Map<String, Value>,
+    },
 }
 
 /// The names of the kinds, as stored and printed, and the list of them.
@@ -304,9 +346,10 @@ macro_rules! kinds {
 
         impl EventKind {
             /// The kind as stored and printed.
-            pub fn name(&self) -> &'static str {
+            pub fn name(&self) -> &str {
                 match self {
                     $(EventKind::$kind { .. } => $name,)*
+                    EventKind::Unknown { name, .. } => name,
                 }
             }
         }
@@ -316,13 +359,14 @@ macro_rules! kinds {
 kinds! {
     RequestStarted => "request_started",
     RequestResumed => "request_resumed",
+    RequestAdopted => "request_adopted",
     RequestStatus => "request_status",
     RequestFinished => "request_finished",
     BlockStarted => "block_started",
     BlockInput => "block_input",
     BlockFinished => "block_finished",
     Committed => "committed",
-    FunctionReturned => "function_returned",
+    CallbackReturned => "callback_returned",
     Suspended => "suspended",
     SuspensionResolved => "suspension_resolved",
     SuspensionReopened => "suspension_reopened",
@@ -335,7 +379,8 @@ kinds! {
     ItemUpdated => "item_updated",
     ItemDone => "item_done",
     RouteDecided => "route_decided",
-    EffectRecorded => "effect_recorded",
+    EffectStarted => "effect_started",
+    EffectFinished => "effect_finished",
     Logged => "logged",
     JournalAppended => "journal_appended",
     MetadataSet => "metadata_set",
@@ -343,6 +388,7 @@ kinds! {
     OutputEdited => "output_edited",
     StateEdited => "state_edited",
     Noted => "noted",
+    Drift => "drift",
 }
 
 impl EventKind {
@@ -350,7 +396,7 @@ impl EventKind {
     pub fn commits(&self) -> &[ScopeCommit] {
         match self {
             EventKind::BlockFinished { commits, .. }
-            | EventKind::FunctionReturned { commits, .. }
+            | EventKind::CallbackReturned { commits, .. }
             | EventKind::Committed { commits } => commits,
             _ => &[],
         }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::data::Data;
-use crate::effects::ModelReply;
+use crate::effects::{EffectKind, ModelReply};
 use crate::error::FlowError;
 use crate::event::{Answer, BlockKind, Event, EventKind, Outcome, Seq};
 use crate::flow::{Block, Body};
@@ -291,7 +291,7 @@ impl Reader<'_> {
                     open.changes.push((event.seq, shared, operation.clone()));
                 }
             }
-            EventKind::FunctionReturned { function, returned, events, memoized, .. } => {
+            EventKind::CallbackReturned { callback, returned, events, memoized, .. } => {
                 let Some(open) = self.open.get_mut(&key) else { return };
                 let own: HashSet<Seq> = events.iter().copied().collect();
                 let done = open.changes.extract_if(.., |(seq, ..)| own.contains(seq));
@@ -302,7 +302,7 @@ impl Reader<'_> {
                 }
                 self.kept.extend(done.map(|(seq, shared, change)| (key.clone(), seq, shared, change)));
                 let done = Function { returned: returned.clone(), ended: event.seq };
-                memo.functions.entry(path.clone()).or_default().insert(function.clone(), done);
+                memo.functions.entry(path.clone()).or_default().insert(callback.clone(), done);
             }
             EventKind::OutputEdited { output } => {
                 if let Some(done) = memo.finished.get_mut(path) {
@@ -317,12 +317,13 @@ impl Reader<'_> {
                 self.kept.push((key, at, shared, operation.clone()));
             }
             EventKind::RouteDecided { route } => drop(memo.routes.insert(path.clone(), route.clone())),
-            EventKind::EffectRecorded { effect, ordinal, request, result, error, .. } if effect == "model" => {
+            EventKind::EffectFinished { effect: EffectKind::Model, ordinal, result, error, .. } => {
                 let answer = match error {
                     Some(error) => Err(error.clone()),
                     None => Ok(serde_json::from_value(result.clone()).unwrap_or_default()),
                 };
-                let call = Call { request: request.clone().unwrap_or_default(), answer };
+                let request = self.view.effect_request(&event.kind).cloned().unwrap_or_default();
+                let call = Call { request, answer };
                 let calls = memo.calls.entry(path.clone()).or_default();
                 let at = *ordinal as usize;
                 calls.truncate(calls.len().max(at));

@@ -39,7 +39,7 @@ pub(crate) fn counting(events: &[Event]) -> impl Iterator<Item = &Event> {
             EventKind::BlockFinished { outcome, .. } => {
                 ended.insert((event.path.as_deref(), event.attempt), *outcome);
             }
-            EventKind::FunctionReturned { events, memoized: false, .. } => returned.extend(events.iter().copied()),
+            EventKind::CallbackReturned { events, memoized: false, .. } => returned.extend(events.iter().copied()),
             _ => {}
         }
     }

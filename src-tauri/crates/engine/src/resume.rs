@@ -7,7 +7,7 @@ use crate::callable::Returned;
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
-use crate::event::{Answer, EventKind, Outcome, Recorded, RequestStatus, Seq};
+use crate::event::{Answer, DriftKind, EventKind, Outcome, Recorded, RequestStatus, Seq};
 use crate::flow::Block;
 use crate::flowing::Flowing;
 use crate::frame::Frame;
@@ -35,6 +35,7 @@ impl Run {
     pub async fn take_up(self: &Rc<Self>, answers: Vec<Resolved>) -> Result<Seq, AppendError> {
         let resumed = EventKind::RequestResumed {
             owner: self.asked.owner.clone(),
+            epoch: 0,
             code_hash: self.flow.code_hash.clone(),
             mock: self.asked.mock.clone(),
         };
@@ -94,11 +95,12 @@ impl Run {
                 parent: parent.map(|frame| frame.instance.clone()),
                 input: input.recorded(),
                 versions: Vec::new(),
+                fingerprint: None,
             },
         );
         if done.input != input.data {
             let text = format!("drift: {path} got another input than when it ran; what it came to is used as recorded");
-            self.record(&frame, EventKind::Noted { text });
+            self.record(&frame, EventKind::Drift { drift: DriftKind::Input, text });
         }
         self.bring_up(Some(&frame), Some(path), done.ended);
         self.record(&frame, ended(done));
@@ -121,11 +123,12 @@ impl Run {
             Some(Answer::Block(name)) => Returned::Block(blocks.iter().find(|block| block.name == *name)?.clone()),
         };
         let events = self.bring_up(Some(&cx.frame), Some(&cx.frame.path), done.ended);
-        let recalled = EventKind::FunctionReturned {
-            function: name.to_owned(),
+        let recalled = EventKind::CallbackReturned {
+            callback: name.to_owned(),
+            fingerprint: None,
             returned: None,
             events,
-            overtaken: Vec::new(),
+            superseded: Vec::new(),
             memoized: true,
             commits: Vec::new(),
         };
@@ -145,9 +148,16 @@ impl Run {
         }
         let events = self.bring_up(frame, None, until);
         if let Some(frame) = frame.filter(|_| !events.is_empty()) {
-            let (function, overtaken, commits) = (String::new(), Vec::new(), Vec::new());
-            let again =
-                EventKind::FunctionReturned { function, returned: None, events, overtaken, memoized: true, commits };
+            let (callback, superseded, commits) = (String::new(), Vec::new(), Vec::new());
+            let again = EventKind::CallbackReturned {
+                callback,
+                fingerprint: None,
+                returned: None,
+                events,
+                superseded,
+                memoized: true,
+                commits,
+            };
             self.record(frame, again);
         }
     }
@@ -193,5 +203,13 @@ fn ended(done: &Finished) -> EventKind {
         Ok(_) => (Outcome::Completed, Some(Recorded::Of(done.seq)), None),
         Err(error) => (Outcome::Failed, None, Some(error.clone())),
     };
-    EventKind::BlockFinished { outcome, output, error, transient: true, memoized: true, commits: Vec::new() }
+    EventKind::BlockFinished {
+        outcome,
+        output,
+        error,
+        caught: None,
+        transient: true,
+        memoized: true,
+        commits: Vec::new(),
+    }
 }

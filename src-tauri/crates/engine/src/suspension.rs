@@ -256,6 +256,7 @@ impl Run {
             outcome: Outcome::Suspended,
             output: None,
             error: None,
+            caught: None,
             transient: frame.block.transient,
             memoized: false,
             commits: Vec::new(),

@@ -15,6 +15,7 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, json};
 
+use crate::effects::EffectKind;
 use crate::error::FlowError;
 use crate::event::{Event, EventKind, Seq};
 use crate::frame::Frame;
@@ -24,7 +25,7 @@ use crate::request::{Run, defaults};
 use crate::scope::ScopeKey;
 use crate::views::attempts::Attempts;
 use crate::views::diff::diff;
-use crate::views::edited_input;
+use crate::views::{Events, edited_input};
 
 /// One effect.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ pub(crate) struct Taped {
 }
 
 /// What one attempt got from outside, by kind and number.
-type Effects = HashMap<String, BTreeMap<u32, Taped>>;
+type Effects = HashMap<EffectKind, BTreeMap<u32, Taped>>;
 
 /// What blocks saw of records that others had written: by path and attempt.
 pub type Seen = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
@@ -75,7 +76,7 @@ pub struct Missing {
 impl Tape {
     /// The tape of a request. `seen` are records as blocks saw them when somebody else had written them.
     pub fn new(events: &[Event], seen: Seen) -> Rc<Tape> {
-        let counting = Attempts::read(events);
+        let (counting, view) = (Attempts::read(events), Events::new(events));
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
         let own = edited_input(events).unwrap_or(0);
         let unfinished = counting.unfinished().map(|(path, nth)| (path, nth as u32)).collect();
@@ -94,16 +95,16 @@ impl Tape {
             }
         }
         // A call that a resume answered from the log was made when others had not written yet.
-        let mut kept: HashMap<(&Arc<str>, usize, &str), u32> = HashMap::new();
-        let mut first_asked: HashMap<(&Arc<str>, &str, u32), &Option<Value>> = HashMap::new();
+        let mut kept: HashMap<(&Arc<str>, usize, EffectKind), u32> = HashMap::new();
+        let mut first_asked: HashMap<(&Arc<str>, EffectKind, u32), Option<&Value>> = HashMap::new();
         for event in events {
-            let (EventKind::EffectRecorded { effect, ordinal, request, result, error, recalled }, Some(path)) =
+            let (EventKind::EffectFinished { effect, ordinal, result, error, memoized, .. }, Some(path)) =
                 (&event.kind, &event.path)
             else {
                 continue;
             };
-            let asked = (path, effect.as_str(), *ordinal);
-            let request = match recalled {
+            let (asked, request) = ((path, *effect, *ordinal), view.effect_request(&event.kind));
+            let request = match memoized {
                 true => first_asked.get(&asked).copied().unwrap_or(request),
                 false => request,
             };
@@ -112,7 +113,7 @@ impl Tape {
             let of_path = attempts.entry(path.clone()).or_default();
             of_path.resize_with(of_path.len().max(nth + 1), HashMap::new);
             // What functions got in an attempt that was cut off comes before what the next attempt got.
-            let before = kept.entry((path, nth, effect)).or_insert(0);
+            let before = kept.entry((path, nth, *effect)).or_insert(0);
             let number = match counting.is_cut(event) && counting.place(event).is_some() {
                 true => std::mem::replace(before, *before + 1),
                 false => *before + ordinal,
@@ -120,11 +121,11 @@ impl Tape {
             let taped = Taped {
                 seq: event.seq,
                 at: event.at,
-                request: request.clone(),
+                request: request.cloned(),
                 result: result.clone(),
                 error: error.clone(),
             };
-            of_path[nth].entry(effect.clone()).or_default().insert(number, taped);
+            of_path[nth].entry(*effect).or_default().insert(number, taped);
         }
         Rc::new(Tape {
             attempts,
@@ -169,19 +170,19 @@ impl Tape {
     }
 
     /// The effect of a kind that a block's attempt got with this number.
-    pub(crate) fn effect(&self, path: &Arc<str>, attempt: u32, effect: &str, ordinal: u32) -> Option<Taped> {
+    pub(crate) fn effect(&self, path: &Arc<str>, attempt: u32, effect: EffectKind, ordinal: u32) -> Option<Taped> {
         let of_attempt = self.attempts.get(path).and_then(|attempts| attempts.get(attempt as usize));
-        of_attempt.and_then(|effects| effects.get(effect)).and_then(|all| all.get(&ordinal)).cloned()
+        of_attempt.and_then(|effects| effects.get(&effect)).and_then(|all| all.get(&ordinal)).cloned()
     }
 
     /// Notes that an effect was asked for which is not here. Answers whether the replay has diverged: what
     /// had not ended when the recording did may ask for more.
-    pub(crate) fn miss(&self, path: &Arc<str>, attempt: u32, effect: &str, ordinal: u32) -> bool {
+    pub(crate) fn miss(&self, path: &Arc<str>, attempt: u32, effect: EffectKind, ordinal: u32) -> bool {
         if self.unfinished.contains(&(path.clone(), attempt)) {
             return false;
         }
         let nth = if attempt == 0 { String::new() } else { format!(" of attempt {}", attempt + 1) };
-        let asked = json!(format!("{effect}, call {}{nth}", ordinal + 1));
+        let asked = json!(format!("{}, call {}{nth}", effect.as_str(), ordinal + 1));
         self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded: None });
         true
     }
@@ -190,15 +191,15 @@ impl Tape {
     pub(crate) fn same(
         &self,
         path: &Arc<str>,
-        effect: &str,
+        effect: EffectKind,
         taped: Taped,
         request: &Value,
     ) -> Result<Taped, FlowError> {
         match &taped.request {
             Some(recorded) if !equal(recorded, request) => {
                 let (was, is) = differing(recorded, request);
-                let recorded = Some((taped.seq, json!({ effect: was })));
-                let asked = json!({ effect: is });
+                let recorded = Some((taped.seq, json!({ effect.as_str(): was })));
+                let asked = json!({ effect.as_str(): is });
                 self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded });
                 Err(FlowError::aborted())
             }

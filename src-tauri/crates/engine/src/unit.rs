@@ -13,7 +13,7 @@ use crate::boundary::{catch_up, rebase};
 use crate::callable::{Arg, Fun, Returned};
 use crate::context::Context;
 use crate::error::FlowError;
-use crate::event::{Answer, EventKind, ScopeCommit, Seq};
+use crate::event::{Answer, DriftKind, EventKind, ScopeCommit, Seq};
 use crate::flow::{Block, Body};
 use crate::flowing::Flowing;
 use crate::log::AppendError;
@@ -72,7 +72,7 @@ pub(crate) async fn choose(
     if let Some(returned) = cx.run.recall_function(cx, &name, blocks) {
         return Ok(returned);
     }
-    let mut overtaken = Vec::new();
+    let mut superseded = Vec::new();
     let mut turn = None;
     let mut conflicts = 0;
     loop {
@@ -86,10 +86,10 @@ pub(crate) async fn choose(
             cx.run.memo.check_route(&cx.frame.path, &block.name)?;
         }
         let end =
-            End { function: &name, returned: &returned, events: doing.events.take(), overtaken: overtaken.clone() };
+            End { function: &name, returned: &returned, events: doing.events.take(), superseded: superseded.clone() };
         if cx.frame.transaction.is_empty() {
             let has_looked = doing.looked.get() && end.is_known_by_name();
-            if has_looked || !end.events.is_empty() || !end.overtaken.is_empty() {
+            if has_looked || !end.events.is_empty() || !end.superseded.is_empty() {
                 cx.record(end.event(Vec::new()));
             }
             return Ok(returned);
@@ -100,7 +100,7 @@ pub(crate) async fn choose(
         let Some(scope) = commit(cx, &end).await? else { return Ok(returned) };
         // With the turn in hand, only another request can come in between again.
         cx.frame.transaction.clear();
-        overtaken.extend(end.events);
+        superseded.extend(end.events);
         conflicts += 1;
         let cas = cx.run.flow.settings.cas(scope);
         if conflicts > cas.max_retries {
@@ -120,7 +120,7 @@ pub(crate) fn keep_list(cx: &Context, role: &str, list: Flowing) -> Flowing {
                 "drift: {role} of {} has another list than when it began; it goes by the old one",
                 cx.frame.path
             );
-            cx.record(EventKind::Noted { text });
+            cx.record(EventKind::Drift { drift: DriftKind::List, text });
         }
         return Flowing::new(known);
     }
@@ -128,8 +128,16 @@ pub(crate) fn keep_list(cx: &Context, role: &str, list: Flowing) -> Flowing {
     if list.origin.is_none()
         && let Some(value) = list.data.to_option()
     {
-        let (returned, events, overtaken, commits) = (Some(Answer::Value(value)), Vec::new(), Vec::new(), Vec::new());
-        cx.record(EventKind::FunctionReturned { function, returned, events, overtaken, memoized: false, commits });
+        let (returned, events, superseded, commits) = (Some(Answer::Value(value)), Vec::new(), Vec::new(), Vec::new());
+        cx.record(EventKind::CallbackReturned {
+            callback: function,
+            fingerprint: None,
+            returned,
+            events,
+            superseded,
+            memoized: false,
+            commits,
+        });
     }
     list
 }
@@ -139,7 +147,7 @@ struct End<'a> {
     function: &'a str,
     returned: &'a Returned,
     events: Vec<Seq>,
-    overtaken: Vec<Seq>,
+    superseded: Vec<Seq>,
 }
 
 impl End<'_> {
@@ -155,11 +163,12 @@ impl End<'_> {
             // Blocks and models that code makes cannot be taken from a log: the function is called again.
             Returned::Blocks(_) | Returned::Model(_) => return EventKind::Committed { commits },
         };
-        EventKind::FunctionReturned {
-            function: self.function.to_owned(),
+        EventKind::CallbackReturned {
+            callback: self.function.to_owned(),
+            fingerprint: None,
             returned,
             events: self.events.clone(),
-            overtaken: self.overtaken.clone(),
+            superseded: self.superseded.clone(),
             memoized: false,
             commits,
         }

@@ -4,9 +4,11 @@ use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::effects::EffectKind;
 use crate::error::FlowError;
 use crate::event::{Event, EventKind};
 use crate::flow::{OnExceeded, TokenBudget};
+use crate::views::Events;
 
 /// Tokens of one model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -37,13 +39,11 @@ pub struct Usage {
 impl Usage {
     /// What the recorded model calls of a request used.
     pub fn of(events: &[Event]) -> Usage {
-        let mut usage = Usage::default();
+        let (mut usage, view) = (Usage::default(), Events::new(events));
         for event in events {
-            if let EventKind::EffectRecorded { effect, request: Some(request), result, recalled: false, .. } =
-                &event.kind
-                && effect == "model"
-            {
-                usage.add(request["model"].as_str().unwrap_or_default(), result.get("usage"));
+            if let EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, .. } = &event.kind {
+                let model = view.effect_request(&event.kind).and_then(|request| request["model"].as_str());
+                usage.add(model.unwrap_or_default(), result.get("usage"));
             }
         }
         usage

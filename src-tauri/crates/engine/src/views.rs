@@ -60,6 +60,15 @@ impl<'a> Events<'a> {
         self.value(self.held_by(held_by)?)
     }
 
+    /// What an effect that ended was asked with.
+    pub fn effect_request(&self, kind: &'a EventKind) -> Option<&'a Value> {
+        let EventKind::EffectFinished { started, request, .. } = kind else { return None };
+        request.as_ref().or_else(|| match &self.get((*started)?)?.kind {
+            EventKind::EffectStarted { request, .. } => request.as_ref(),
+            _ => None,
+        })
+    }
+
     /// All events.
     pub fn iter(&self) -> impl Iterator<Item = &'a Event> + use<'a> {
         self.0.iter()

@@ -12,13 +12,14 @@ use engine::abort::Abort;
 use engine::callable::Issue;
 use engine::concurrency::Caller;
 use engine::data::Data;
-use engine::effects::ModelCall;
+use engine::effects::{EffectKind, ModelCall};
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::flow::Flow;
 use engine::log::{AppendError, Log};
 use engine::request::{Asked, Earlier, Run};
 use engine::suspension::Resolved;
+use engine::views::Events;
 use futures_util::{FutureExt, select_biased};
 use script::{Limits, Loaded};
 use tokio::sync::watch;
@@ -266,9 +267,10 @@ fn caller<'a>(flow: &'a str, asked: &'a Asked) -> Caller<'a> {
 
 /// The model calls that were answered before, in order.
 fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
+    let view = Events::new(events);
     let calls = events.iter().filter_map(|event| match &event.kind {
-        EventKind::EffectRecorded { effect, request: Some(request), recalled: false, .. } if effect == "model" => {
-            serde_json::from_value(request.clone()).ok()
+        EventKind::EffectFinished { effect: EffectKind::Model, memoized: false, .. } => {
+            serde_json::from_value(view.effect_request(&event.kind)?.clone()).ok()
         }
         _ => None,
     });

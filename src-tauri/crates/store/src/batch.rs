@@ -270,7 +270,7 @@ impl<'a> Batch<'a> {
         for (scope, first) in &withdrawn.writes {
             self.connection
                 .prepare_cached(
-                    "INSERT INTO withdrawal (scope, event, path, attempt, first) VALUES (?1, ?2, ?3, ?4, ?5)",
+                    "INSERT INTO attempt_rollback (scope, event, path, attempt, first) VALUES (?1, ?2, ?3, ?4, ?5)",
                 )?
                 .execute((scope, row, path, attempt, first))?;
             self.memory.weigh_again(self.connection, *scope)?;

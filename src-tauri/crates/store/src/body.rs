@@ -11,7 +11,7 @@
 //! Writing touches no database, so it can run on the thread that appends.
 
 use engine::data::from_json;
-use engine::event::EventKind;
+use engine::event::{EventKind, KINDS};
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 
@@ -61,6 +61,9 @@ pub(crate) fn of_state(mut state: Value) -> Result<Body, Error> {
 
 /// The event kind that a line holds.
 pub(crate) fn event(connection: &Connection, kind: &str, text: &str) -> Result<EventKind, Error> {
+    if !KINDS.contains(&kind) {
+        return Ok(EventKind::Unknown { name: kind.to_owned(), fields: fields(connection, text)? });
+    }
     let rest = text.strip_prefix('{').ok_or_else(|| Error::Damaged(format!("a {kind} event is not an object")))?;
     let comma = if rest == "}" { "" } else { "," };
     let tagged = format!("{{\"kind\":\"{kind}\"{comma}{rest}");

@@ -104,10 +104,10 @@ fn pages(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
     for (rows, sql) in [
         ("events", "SELECT count(*) FROM event WHERE request <> 0 AND request NOT IN (SELECT n FROM request)"),
         ("requests", "SELECT count(*) FROM request WHERE session NOT IN (SELECT n FROM session)"),
-        ("search filters", "SELECT count(*) FROM digest WHERE request NOT IN (SELECT n FROM request)"),
+        ("search filters", "SELECT count(*) FROM filter_block WHERE request NOT IN (SELECT n FROM request)"),
         ("steps of state", "SELECT count(*) FROM change WHERE scope NOT IN (SELECT n FROM scope)"),
         ("keyframes", "SELECT count(*) FROM keyframe WHERE scope NOT IN (SELECT n FROM scope)"),
-        ("withdrawn attempts", "SELECT count(*) FROM withdrawal WHERE scope NOT IN (SELECT n FROM scope)"),
+        ("withdrawn attempts", "SELECT count(*) FROM attempt_rollback WHERE scope NOT IN (SELECT n FROM scope)"),
         ("journal entries", "SELECT count(*) FROM journal WHERE session NOT IN (SELECT n FROM session)"),
         ("scopes", "SELECT count(*) FROM scope WHERE request NOT IN (SELECT n FROM request)"),
     ] {

@@ -42,7 +42,7 @@ fn drop_unnamed(connection: &Connection) -> Result<(), Error> {
     let dropped = References::all(connection)?.drop_others(connection)?;
     connection.execute("UPDATE total SET unique_payload_bytes = max(0, unique_payload_bytes - ?1)", (dropped,))?;
     connection.execute(
-        "DELETE FROM path WHERE n NOT IN (SELECT path FROM event WHERE path IS NOT NULL UNION SELECT path FROM withdrawal)",
+        "DELETE FROM path WHERE n NOT IN (SELECT path FROM event WHERE path IS NOT NULL UNION SELECT path FROM attempt_rollback)",
         (),
     )?;
     Ok(())

@@ -91,7 +91,7 @@ fn session(connection: &Connection, owners: &Owners, id: &str) -> Result<Cleared
         connection.query_row("SELECT count(*) FROM request WHERE session = ?1", (n,), |row| row.get(0))?;
     for sql in [
         &format!("DELETE FROM event WHERE request IN {GONE}"),
-        &format!("DELETE FROM digest WHERE request IN {GONE}"),
+        &format!("DELETE FROM filter_block WHERE request IN {GONE}"),
         "DELETE FROM journal WHERE session = ?1",
         "DELETE FROM request WHERE session = ?1",
         "DELETE FROM session WHERE n = ?1",
@@ -104,8 +104,8 @@ fn session(connection: &Connection, owners: &Owners, id: &str) -> Result<Cleared
     };
     let Going { covered, kept, .. } = going;
     connection.execute(
-        "UPDATE total SET covered = covered - ?1, items = items - ?2, payload_bytes = payload_bytes - ?3,
-         unique_payload_bytes = max(0, unique_payload_bytes - ?4), floor = max(floor, ?5)",
+        "UPDATE total SET indexed_events = indexed_events - ?1, items = items - ?2, payload_bytes = payload_bytes - ?3,
+         unique_payload_bytes = max(0, unique_payload_bytes - ?4), id_floor = max(id_floor, ?5)",
         (covered.events, covered.items, covered.payload_bytes, covered.unique_bytes + dropped - kept, going.last),
     )?;
     Ok(Cleared::Done(Deleted { requests, events: going.events }))
@@ -135,7 +135,7 @@ impl Going {
     fn weigh(connection: &Connection, session: i64) -> Result<Going, Error> {
         let mut going = Going::default();
         let mut statement = connection.prepare(
-            "SELECT e.id, e.kind, e.body, r.tail IS NULL OR e.seq < r.tail FROM event e JOIN request r ON r.n = e.request
+            "SELECT e.id, e.kind, e.body, r.unindexed_from IS NULL OR e.seq < r.unindexed_from FROM event e JOIN request r ON r.n = e.request
              WHERE r.session = ?1",
         )?;
         let mut rows = statement.query((session,))?;
@@ -162,7 +162,7 @@ impl Going {
         for sql in [
             "DELETE FROM change WHERE scope = ?1",
             "DELETE FROM keyframe WHERE scope = ?1",
-            "DELETE FROM withdrawal WHERE scope = ?1",
+            "DELETE FROM attempt_rollback WHERE scope = ?1",
             "DELETE FROM scope WHERE n = ?1",
         ] {
             connection.prepare_cached(sql)?.execute((scope,))?;
@@ -246,7 +246,7 @@ fn stand_in(connection: &Connection, session: i64, scope: i64) -> Result<usize, 
         }
         connection
             .prepare_cached(
-                "INSERT INTO keyframe (scope, event, version, bytes, body, stands_in) VALUES (?1, ?2, ?3, ?4, ?5, 1)",
+                "INSERT INTO keyframe (scope, event, version, bytes, body, tombstone) VALUES (?1, ?2, ?3, ?4, ?5, 1)",
             )?
             .execute((scope, step, record.version, bytes, body.text))?;
     }

@@ -59,7 +59,7 @@ impl Tail {
     /// Of a request whose last event is `last`, read again.
     pub(crate) fn load(connection: &Connection, request: i64, last: Seq) -> Result<Tail, Error> {
         let first: Option<Seq> = connection
-            .prepare_cached("SELECT tail FROM request WHERE n = ?1")?
+            .prepare_cached("SELECT unindexed_from FROM request WHERE n = ?1")?
             .query_row((request,), |row| row.get(0))?;
         let Some(first) = first else { return Ok(Tail::from(last + 1, false)) };
         let mut tail = Tail::from(first, true);
@@ -111,7 +111,7 @@ impl Tail {
 
     fn cover(&mut self, connection: &Connection, request: i64, last: Seq) -> Result<(), Error> {
         connection
-            .prepare_cached("INSERT INTO digest (request, first, last, grams) VALUES (?1, ?2, ?3, ?4)")?
+            .prepare_cached("INSERT INTO filter_block (request, first, last, trigrams) VALUES (?1, ?2, ?3, ?4)")?
             .execute((request, self.first, last, self.grams.filter()))?;
         totals::cover(connection, self.sums)?;
         let spoken = std::mem::take(&mut self.spoken);
@@ -140,7 +140,7 @@ impl Tail {
 pub(crate) fn cover_all(connection: &Connection) -> Result<(), Error> {
     let totals = totals::row(connection)?;
     let mut requests = connection.prepare(
-        "SELECT n, (SELECT coalesce(max(seq), 0) FROM event WHERE request = n) FROM request WHERE tail IS NOT NULL",
+        "SELECT n, (SELECT coalesce(max(seq), 0) FROM event WHERE request = n) FROM request WHERE unindexed_from IS NOT NULL",
     )?;
     let tails = requests.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<Vec<_>, _>>()?;
     for (request, last) in tails {
@@ -150,14 +150,14 @@ pub(crate) fn cover_all(connection: &Connection) -> Result<(), Error> {
 }
 
 fn tell(connection: &Connection, request: i64, tail: Option<Seq>) -> Result<(), Error> {
-    connection.prepare_cached("UPDATE request SET tail = ?2 WHERE n = ?1")?.execute((request, tail))?;
+    connection.prepare_cached("UPDATE request SET unindexed_from = ?2 WHERE n = ?1")?.execute((request, tail))?;
     Ok(())
 }
 
 /// The filters of a request: the first and the last event that each covers.
 pub(crate) fn filters(connection: &Connection, request: i64) -> Result<Vec<(Seq, Seq, Vec<u8>)>, Error> {
-    let mut statement =
-        connection.prepare_cached("SELECT first, last, grams FROM digest WHERE request = ?1 ORDER BY first")?;
+    let mut statement = connection
+        .prepare_cached("SELECT first, last, trigrams FROM filter_block WHERE request = ?1 ORDER BY first")?;
     let rows = statement.query_map((request,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -148,6 +148,12 @@ impl From<serde_json::Error> for Error {
     }
 }
 
+impl From<rusqlite::types::FromSqlError> for Error {
+    fn from(error: rusqlite::types::FromSqlError) -> Self {
+        Error::Damaged(error.to_string())
+    }
+}
+
 impl From<Error> for AppendError {
     /// Says what happened to the disk in words that help.
     fn from(error: Error) -> Self {

@@ -131,7 +131,7 @@ impl Memory {
         let last = match self.last_event {
             Some(last) => last,
             None => connection
-                .prepare_cached("SELECT max(floor, coalesce((SELECT max(id) FROM event), 0)) FROM total")?
+                .prepare_cached("SELECT max(id_floor, coalesce((SELECT max(id) FROM event), 0)) FROM total")?
                 .query_row((), |row| row.get(0))?,
         };
         self.last_event = Some(last + 1);

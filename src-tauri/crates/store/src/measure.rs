@@ -23,12 +23,13 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         EventKind::ItemAdded { item } => object_bytes(&item.payload),
         EventKind::ItemUpdated { patch, .. } | EventKind::ItemDone { patch, .. } => object_bytes(patch),
         EventKind::ItemDelta { text, .. } => text_bytes(text),
-        EventKind::EffectRecorded { request, result, error, .. } => {
+        EventKind::EffectStarted { request, .. } => optional(request),
+        EventKind::EffectFinished { request, result, error, .. } => {
             optional(request) + json_bytes(result) + error.as_ref().map_or(0, failure)
         }
-        EventKind::Logged { text, .. } | EventKind::Noted { text } => text_bytes(text),
+        EventKind::Logged { text, .. } | EventKind::Noted { text } | EventKind::Drift { text, .. } => text_bytes(text),
         EventKind::JournalAppended { entry: value } | EventKind::MetadataSet { metadata: value } => json_bytes(value),
-        EventKind::FunctionReturned { returned, .. } => match returned {
+        EventKind::CallbackReturned { returned, .. } => match returned {
             Some(Answer::Value(value)) => json_bytes(value),
             Some(Answer::Block(_)) | None => 0,
         },
@@ -39,6 +40,8 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         EventKind::StateEdited { operation: change, .. } => operation(change),
         EventKind::SuspensionResolved(resolved) => optional(&resolved.data),
         EventKind::RequestResumed { .. }
+        | EventKind::RequestAdopted { .. }
+        | EventKind::Unknown { .. }
         | EventKind::SuspensionReopened { .. }
         | EventKind::RequestStatus { .. }
         | EventKind::Committed { .. }

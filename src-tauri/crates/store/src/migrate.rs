@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use engine::event::upgrade::Upgrade;
+
+use crate::body;
 use crate::digest;
 use crate::error::{Error, OpenError};
 use crate::open::APPLICATION_ID;
@@ -35,7 +38,26 @@ const STEPS: &[&str] = &[
     // From here on totals leave tails out. A process of an older version that has the file open must not go on
     // counting by its rule: by the new name its commits fail.
     "ALTER TABLE total RENAME COLUMN events TO covered",
+    // Every stored word is its field's term; requests have epochs, databases an id and the code of what ran. The
+    // bodies of events follow in `upgrade_events`.
+    "CREATE TABLE database (id TEXT NOT NULL) STRICT;
+     INSERT INTO database VALUES (lower(hex(randomblob(8))));
+     CREATE TABLE code (hash TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+     ALTER TABLE request RENAME COLUMN tail TO unindexed_from;
+     DROP INDEX request_by_tail;
+     CREATE INDEX request_unindexed ON request (n) WHERE unindexed_from IS NOT NULL;
+     ALTER TABLE request ADD COLUMN epoch INTEGER NOT NULL DEFAULT 1;
+     ALTER TABLE digest RENAME TO filter_block;
+     ALTER TABLE filter_block RENAME COLUMN grams TO trigrams;
+     DROP INDEX digest_by_request;
+     CREATE UNIQUE INDEX filter_block_by_request ON filter_block (request, first);
+     ALTER TABLE withdrawal RENAME TO attempt_rollback;
+     ALTER TABLE keyframe RENAME COLUMN stands_in TO tombstone;
+     ALTER TABLE total RENAME COLUMN covered TO indexed_events;
+     ALTER TABLE total RENAME COLUMN floor TO id_floor;",
 ];
+/// The first format with the words of today.
+const TODAYS_WORDS: u32 = 6;
 /// The first format in which totals leave tails out.
 const TAILLESS: u32 = 5;
 /// The format this version writes.
@@ -87,7 +109,10 @@ fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[&str])
         for step in steps.iter().skip(found as usize - 1) {
             transaction.execute_batch(step)?;
         }
-        // After all steps, because it reads and writes as this version does.
+        // After all steps, because they read and write as this version does.
+        if found < TODAYS_WORDS && target >= TODAYS_WORDS {
+            upgrade_events(&transaction)?;
+        }
         if found < TAILLESS && target >= TAILLESS {
             digest::cover_all(&transaction)?;
         }
@@ -100,6 +125,66 @@ fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[&str])
         Error::Sqlite(error) => OpenError::from_sqlite(path, &error),
         other => OpenError::io(path, other),
     })
+}
+
+/// Writes the events of older formats anew in the words of today, and what follows from them.
+fn upgrade_events(connection: &Connection) -> Result<(), Error> {
+    let database: String = connection.query_row("SELECT id FROM database", (), |row| row.get(0))?;
+    let mut requests = connection.prepare("SELECT n, forked_at FROM request ORDER BY n")?;
+    let requests: Vec<(i64, Option<i64>)> =
+        requests.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let mut update = connection.prepare("UPDATE event SET kind = ?2, body = ?3 WHERE id = ?1")?;
+    let mut events = connection.prepare(
+        "SELECT e.id, e.seq, e.kind, p.text, e.body FROM event e LEFT JOIN path p ON p.n = e.path
+         WHERE e.request = ?1 AND e.kind IN ('request_started', 'request_resumed', 'function_returned',
+             'effect_recorded', 'noted', 'block_started', 'block_finished') ORDER BY e.seq",
+    )?;
+    for (request, forked_at) in requests {
+        let mut upgrade = Upgrade::new(Some(&database));
+        let mut rows = events.query((request,))?;
+        while let Some(row) = rows.next()? {
+            upgrade.survey(row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str_or_null()?, row.get_ref(4)?.as_str()?);
+        }
+        drop(rows);
+        let mut rows = events.query((request,))?;
+        let (mut owner, mut epoch) = (None, 1_i64);
+        while let Some(row) = rows.next()? {
+            let (id, seq): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let kind = row.get_ref(2)?.as_str()?;
+            // What a fork has in common with another request was not owned by the fork.
+            if kind == "request_resumed" && forked_at.is_none_or(|at| seq > at) {
+                epoch += 1;
+            }
+            let Some((kind, mut body)) =
+                upgrade.event(kind, row.get_ref(3)?.as_str_or_null()?, row.get_ref(4)?.as_str()?)
+            else {
+                continue;
+            };
+            if kind == "request_resumed" && forked_at.is_some() {
+                body = with_epoch(&body, epoch)?;
+            }
+            if matches!(kind.as_str(), "request_started" | "request_resumed") {
+                owner = body::fields::<Owned>(connection, &body)?.owner.into();
+            }
+            update.execute((id, kind, body))?;
+        }
+        connection
+            .prepare_cached("UPDATE request SET owner = coalesce(?2, owner), epoch = ?3 WHERE n = ?1")?
+            .execute((request, owner, epoch))?;
+    }
+    Ok(())
+}
+
+#[derive(serde::Deserialize)]
+struct Owned {
+    owner: String,
+}
+
+/// A line with another epoch.
+fn with_epoch(body: &str, epoch: i64) -> Result<String, Error> {
+    let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(body)?;
+    fields.insert("epoch".to_owned(), epoch.into());
+    Ok(serde_json::to_string(&fields)?)
 }
 
 /// Copies the database as it is to `<file>.format-<n>`.
@@ -151,9 +236,11 @@ mod tests {
         // What the first format did not have.
         let later = "DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim;
             DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
-            ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_by_tail; ALTER TABLE request DROP COLUMN tail; DROP TABLE digest;
-            ALTER TABLE keyframe DROP COLUMN stands_in; ALTER TABLE total DROP COLUMN floor;
-            ALTER TABLE total RENAME COLUMN covered TO events";
+            ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
+            ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch; DROP TABLE filter_block;
+            DROP TABLE database; DROP TABLE code; ALTER TABLE attempt_rollback RENAME TO withdrawal;
+            ALTER TABLE keyframe DROP COLUMN tombstone; ALTER TABLE total DROP COLUMN id_floor;
+            ALTER TABLE total RENAME COLUMN indexed_events TO events";
         connection.execute_batch(later).unwrap();
         prepare(&mut connection, &path).unwrap();
         assert_eq!(format_of(&connection).unwrap(), FORMAT);

@@ -4,6 +4,20 @@
 -- is written in the same transaction as the events it is read from, and could be made from them
 -- again; `check --data` compares. No row holds a whole state except a keyframe.
 
+-- The database itself, one row. Its id is in the names of the owners of its requests, so that what another
+-- database brought can be told from what ran here.
+CREATE TABLE database (
+    id TEXT NOT NULL
+) STRICT;
+INSERT INTO database VALUES (lower(hex(randomblob(8))));
+
+-- The code of every bundle that ran, once by the hash of the bundle: the author's files and the source map, as
+-- JSON; like an event it keeps large values in `payload`.
+CREATE TABLE code (
+    hash TEXT NOT NULL PRIMARY KEY,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- A conversation. Its counters follow the events of its requests. A fork also has the requests
 -- that came before request `forked_from` in the session of that one.
 CREATE TABLE session (
@@ -25,9 +39,10 @@ CREATE INDEX session_by_time ON session (updated_at DESC, n DESC);
 CREATE INDEX session_by_user ON session (user);
 CREATE INDEX session_by_project ON session (project) WHERE project IS NOT NULL;
 
--- One execution of one action. `owner` names the lock file of the process that runs it. `claim` is a
--- key that no two requests in progress have in common. A fork goes on after event `forked_at` of
--- request `forked_from`. `tail` is the first of its events that no digest covers, if there are any.
+-- One execution of one action. `owner` names the job that runs it, `epoch` counts its owners: an append that
+-- names another owner or epoch is refused. `claim` is a key that no two requests in progress have in common. A
+-- fork goes on after event `forked_at` of request `forked_from`. `unindexed_from` is the first of its events that
+-- no filter block covers, if there are any.
 CREATE TABLE request (
     n           INTEGER PRIMARY KEY,
     id          TEXT    NOT NULL UNIQUE,
@@ -46,14 +61,15 @@ CREATE TABLE request (
     claim       TEXT,
     forked_from TEXT,
     forked_at   INTEGER,
-    tail        INTEGER DEFAULT 1
+    unindexed_from INTEGER DEFAULT 1,
+    epoch       INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE INDEX request_by_session ON request (session, n);
 CREATE INDEX request_by_user ON request (user);
 CREATE INDEX request_by_project ON request (project) WHERE project IS NOT NULL;
 CREATE INDEX request_by_claim ON request (claim, n)
     WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');
-CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
+CREATE INDEX request_unindexed ON request (n) WHERE unindexed_from IS NOT NULL;
 
 -- Logical paths, each once: every request of a flow walks the same ones.
 CREATE TABLE path (
@@ -85,16 +101,15 @@ CREATE TABLE payload (
     body  BLOB    NOT NULL
 ) STRICT;
 
--- Where a text cannot be: for every run of a request's events, a filter over the three-letter pieces of
--- their texts.
-CREATE TABLE digest (
+-- Where a text cannot be: for every run of a request's events, a filter over the trigrams of their texts.
+CREATE TABLE filter_block (
     n       INTEGER PRIMARY KEY,
     request INTEGER NOT NULL,
     first   INTEGER NOT NULL,
     last    INTEGER NOT NULL,
-    grams   BLOB    NOT NULL
+    trigrams BLOB   NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
+CREATE UNIQUE INDEX filter_block_by_request ON filter_block (request, first);
 
 -- Every scope that has state: its newest version, and the event that made it. `request` is set for
 -- the scopes that live in one request; their newest step tells both, and the row is not kept up to date.
@@ -125,21 +140,20 @@ CREATE TABLE change (
 -- One is written when the steps since the last cost as much to read as the state itself. `bytes`
 -- is the length of the state as JSON; `body` keeps large values in `payload`, like an event. One at
 -- an event of no request (`request` is 0) is no matter of speed: an import brought it, no steps lead
--- to it, and it must stay. So must one that `stands_in` for events which were deleted with their
--- session.
+-- to it, and it must stay. So must a `tombstone`, which stands for events that were deleted with their session.
 CREATE TABLE keyframe (
     scope   INTEGER NOT NULL,
     event   INTEGER NOT NULL,
     version INTEGER NOT NULL,
     bytes   INTEGER NOT NULL,
     body    TEXT    NOT NULL,
-    stands_in INTEGER NOT NULL DEFAULT 0,
+    tombstone INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (scope, event)
 ) STRICT, WITHOUT ROWID;
 
--- Attempts whose writes to shared memory stopped counting: `event` withdrew them, `first` was the
--- first of them. A keyframe between the two still holds what was withdrawn later.
-CREATE TABLE withdrawal (
+-- Attempts whose writes to shared memory stopped counting: `event` rolled them back, `first` was the first of
+-- them. A keyframe between the two still holds what was rolled back later.
+CREATE TABLE attempt_rollback (
     scope   INTEGER NOT NULL,
     event   INTEGER NOT NULL,
     path    INTEGER NOT NULL,
@@ -155,13 +169,13 @@ CREATE TABLE journal (
     PRIMARY KEY (session, event)
 ) STRICT, WITHOUT ROWID;
 
--- Running totals, one row: of the events that digests cover, and how many those are; the tails are added
--- when they are read. No event gets an id up to `floor`: deleted ones had them.
+-- Running totals, one row: of the events that filter blocks cover, and how many those are; the others are added
+-- when they are read. No event gets an id up to `id_floor`: deleted ones had them.
 CREATE TABLE total (
-    covered              INTEGER NOT NULL,
+    indexed_events       INTEGER NOT NULL,
     items                INTEGER NOT NULL,
     payload_bytes        INTEGER NOT NULL,
     unique_payload_bytes INTEGER NOT NULL,
-    floor                INTEGER NOT NULL DEFAULT 0
+    id_floor             INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO total VALUES (0, 0, 0, 0, 0);

@@ -88,9 +88,9 @@ fn runs(connection: &Connection, needle: &Needle, session: Option<&str>) -> Resu
     let mut runs = Vec::new();
     // All of them in the order they lie in is faster than any other order.
     let mut digests = connection.prepare_cached(match session {
-        None => "SELECT request, first, last, grams FROM digest WHERE ?1 IS NULL",
+        None => "SELECT request, first, last, trigrams FROM filter_block WHERE ?1 IS NULL",
         Some(_) => {
-            "SELECT d.request, d.first, d.last, d.grams FROM request r JOIN digest d ON d.request = r.n
+            "SELECT d.request, d.first, d.last, d.trigrams FROM request r JOIN filter_block d ON d.request = r.n
              WHERE r.session = ?1"
         }
     })?;
@@ -101,8 +101,9 @@ fn runs(connection: &Connection, needle: &Needle, session: Option<&str>) -> Resu
             runs.push(Run { request: row.get(0)?, first: row.get(1)?, last: row.get(2)? });
         }
     }
-    let mut tails = connection
-        .prepare_cached("SELECT n, tail FROM request WHERE tail IS NOT NULL AND (?1 IS NULL OR session = ?1)")?;
+    let mut tails = connection.prepare_cached(
+        "SELECT n, unindexed_from FROM request WHERE unindexed_from IS NOT NULL AND (?1 IS NULL OR session = ?1)",
+    )?;
     let mut rows = tails.query((session,))?;
     while let Some(row) = rows.next()? {
         runs.push(Run { request: row.get(0)?, first: row.get(1)?, last: i64::MAX });

@@ -137,7 +137,7 @@ impl Store {
                      AND json_extract(f.body, '$.outcome') IN ('completed', 'failed'))
                   OR (EXISTS (SELECT 1 FROM event f, json_each(f.body, '$.events') s WHERE f.request = e.request
                      AND f.seq > e.seq AND f.path = e.path AND f.attempt = e.attempt
-                     AND f.kind = 'function_returned' AND s.value = e.seq)
+                     AND f.kind = 'callback_returned' AND s.value = e.seq)
                    AND NOT EXISTS (SELECT 1 FROM event f WHERE f.request = e.request AND f.seq > e.seq
                      AND f.path = e.path AND f.attempt = e.attempt AND f.kind = 'block_finished'
                      AND json_extract(f.body, '$.outcome') = 'abandoned')))

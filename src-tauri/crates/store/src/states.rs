@@ -81,7 +81,7 @@ pub(crate) fn is_whole_since(connection: &Connection, scope: i64, step: i64) -> 
     Ok(connection
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM change WHERE scope = ?1 AND event = ?2)
-             AND NOT EXISTS (SELECT 1 FROM keyframe WHERE scope = ?1 AND event > ?2 AND stands_in)",
+             AND NOT EXISTS (SELECT 1 FROM keyframe WHERE scope = ?1 AND event > ?2 AND tombstone)",
         )?
         .query_row((scope, step), |row| row.get(0))?)
 }
@@ -95,8 +95,8 @@ pub(crate) fn usable_keyframe(connection: &Connection, scope: i64, instant: i64)
 /// were withdrawn there, or steps were deleted.
 pub(crate) fn jumps(connection: &Connection, scope: i64, from: i64, to: i64) -> Result<BTreeSet<i64>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT event FROM withdrawal WHERE scope = ?1 AND event BETWEEN ?2 AND ?3
-         UNION SELECT event FROM keyframe WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 AND stands_in",
+        "SELECT event FROM attempt_rollback WHERE scope = ?1 AND event BETWEEN ?2 AND ?3
+         UNION SELECT event FROM keyframe WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 AND tombstone",
     )?;
     let rows = statement.query_map((scope, from, to), |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -112,7 +112,7 @@ struct Withdrawal {
 
 fn withdrawals(connection: &Connection, scope: i64, instant: i64) -> Result<Vec<Withdrawal>, Error> {
     let mut statement = connection
-        .prepare_cached("SELECT event, first, path, attempt FROM withdrawal WHERE scope = ?1 AND event <= ?2")?;
+        .prepare_cached("SELECT event, first, path, attempt FROM attempt_rollback WHERE scope = ?1 AND event <= ?2")?;
     let rows = statement.query_map((scope, instant), |row| {
         Ok(Withdrawal { event: row.get(0)?, first: row.get(1)?, path: row.get(2)?, attempt: row.get(3)? })
     })?;

@@ -55,7 +55,7 @@ impl AddAssign for Sums {
 pub(crate) fn cover(connection: &Connection, sums: Sums) -> Result<(), Error> {
     connection
         .prepare_cached(
-            "UPDATE total SET covered = covered + ?1, items = items + ?2,
+            "UPDATE total SET indexed_events = indexed_events + ?1, items = items + ?2,
              payload_bytes = payload_bytes + ?3, unique_payload_bytes = unique_payload_bytes + ?4",
         )?
         .execute((sums.events, sums.items, sums.payload_bytes, sums.unique_bytes))?;
@@ -76,8 +76,8 @@ pub(crate) fn store(connection: &Connection, bytes: i64) -> Result<(), Error> {
 pub(crate) fn read(connection: &Connection) -> Result<Sums, Error> {
     let mut totals = row(connection)?;
     let mut statement = connection.prepare_cached(
-        "SELECT e.kind, e.body FROM request r JOIN event e ON e.request = r.n AND e.seq >= r.tail
-         WHERE r.tail IS NOT NULL",
+        "SELECT e.kind, e.body FROM request r JOIN event e ON e.request = r.n AND e.seq >= r.unindexed_from
+         WHERE r.unindexed_from IS NOT NULL",
     )?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
@@ -90,7 +90,7 @@ pub(crate) fn read(connection: &Connection) -> Result<Sums, Error> {
 
 /// The row as it stands.
 pub(crate) fn row(connection: &Connection) -> Result<Sums, Error> {
-    let sql = "SELECT covered, items, payload_bytes, unique_payload_bytes FROM total";
+    let sql = "SELECT indexed_events, items, payload_bytes, unique_payload_bytes FROM total";
     Ok(connection.prepare_cached(sql)?.query_row((), |row| {
         Ok(Sums { events: row.get(0)?, items: row.get(1)?, payload_bytes: row.get(2)?, unique_bytes: row.get(3)? })
     })?)
@@ -98,7 +98,7 @@ pub(crate) fn row(connection: &Connection) -> Result<Sums, Error> {
 
 /// Puts the row at these totals.
 pub(crate) fn set(connection: &Connection, row: Sums) -> Result<(), Error> {
-    let sql = "UPDATE total SET covered = ?1, items = ?2, payload_bytes = ?3, unique_payload_bytes = ?4";
+    let sql = "UPDATE total SET indexed_events = ?1, items = ?2, payload_bytes = ?3, unique_payload_bytes = ?4";
     connection.execute(sql, (row.events, row.items, row.payload_bytes, row.unique_bytes))?;
     Ok(())
 }

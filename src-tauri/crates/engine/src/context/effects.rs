@@ -9,9 +9,9 @@ use futures_util::future::{Either, select};
 use serde_json::Value;
 
 use super::Context;
-use crate::effects::{FetchCall, FetchReply, ModelDelta};
+use crate::effects::{EffectKind, FetchCall, FetchReply, ModelDelta};
 use crate::error::FlowError;
-use crate::event::EventKind;
+use crate::event::{EventKind, Seq};
 use crate::tape::Taped;
 
 /// What stands in a record for a header that carries a secret.
@@ -25,13 +25,16 @@ impl Context {
 
     /// Keeps such an answer; it is in the log before anybody gets it.
     pub async fn keep_once(&self, key: String, answer: Value) -> Result<(), FlowError> {
-        let event = EventKind::EffectRecorded {
-            effect: "run_once".to_owned(),
-            ordinal: self.ordinal("run_once"),
-            request: Some(key.as_str().into()),
+        let ordinal = self.ordinal(EffectKind::Once.as_str());
+        let started = Some(self.effect_started(EffectKind::Once, ordinal, Some(key.as_str().into())));
+        let event = EventKind::EffectFinished {
+            effect: EffectKind::Once,
+            ordinal,
+            started,
+            request: None,
             result: answer.clone(),
             error: None,
-            recalled: false,
+            memoized: false,
         };
         let kept = self.run.recorder.commit(Some(&self.frame.path), self.frame.attempt, event).await;
         kept.map_err(|error| FlowError::storage(error.to_string()))?;
@@ -50,79 +53,62 @@ impl Context {
 
     /// The clock, as an effect.
     pub fn now(&self) -> i64 {
-        let now = self.instant("now", || self.run.effects.now_ms().into());
+        let now = self.instant(EffectKind::Clock, || self.run.effects.now_ms().into());
         now.as_i64().unwrap_or_default()
     }
 
     /// A random number, as an effect.
     pub fn random(&self) -> f64 {
-        let number = self.instant("random", || self.run.effects.random().into());
+        let number = self.instant(EffectKind::Random, || self.run.effects.random().into());
         number.as_f64().unwrap_or_default()
     }
 
     /// A UUID, as an effect.
     pub fn uuid(&self) -> String {
-        let id = self.instant("uuid", || self.run.effects.uuid().into());
+        let id = self.instant(EffectKind::Uuid, || self.run.effects.uuid().into());
         id.as_str().map(str::to_owned).unwrap_or_default()
     }
 
     /// A pause, as an effect.
     pub async fn sleep(&self, ms: u64) {
-        let ordinal = self.ordinal("sleep");
+        let ordinal = self.ordinal(EffectKind::Sleep.as_str());
+        let started = self.effect_started(EffectKind::Sleep, ordinal, Some(ms.into()));
         match &self.run.tape {
-            Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, "sleep", ordinal) {
+            Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, EffectKind::Sleep, ordinal) {
                 Some(taped) => tape.turn(&taped).await,
                 // One that outlived its block was not recorded.
                 None => std::future::pending().await,
             },
             None => self.run.effects.sleep(ms).await,
         }
-        let kind = EventKind::EffectRecorded {
-            effect: "sleep".to_owned(),
-            ordinal,
-            request: Some(ms.into()),
-            result: Value::Null,
-            error: None,
-            recalled: false,
-        };
-        self.record(kind);
+        self.effect_finished(EffectKind::Sleep, ordinal, Some(started), Ok(Value::Null), false);
     }
 
     /// An HTTP exchange, as an effect. It is given up when `stop` completes: the author's signal.
     pub async fn fetch(&self, call: FetchCall, stop: impl Future<Output = ()>) -> Result<FetchReply, FlowError> {
-        let ordinal = self.ordinal("fetch");
+        let ordinal = self.ordinal(EffectKind::Fetch.as_str());
         let request = serde_json::to_value(redacted(&call)).unwrap_or_default();
         if self.run.tape.is_some() {
-            let taped = self.taped("fetch", ordinal, &request).await?;
+            let taped = self.taped(EffectKind::Fetch, ordinal, &request).await?;
             return match taped.error {
                 Some(error) => Err(error),
                 None => serde_json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
             };
         }
+        let started = self.effect_started(EffectKind::Fetch, ordinal, Some(request));
         let answer = match select(self.run.effects.fetch(call), Box::pin(stop)).await {
             Either::Left((answer, _)) => answer,
             // Not the abort of the request: only this exchange ends, and the author may go on.
             Either::Right(_) => Err(FlowError::new("AbortError", "This operation was aborted")),
         };
-        let (result, error) = match &answer {
-            Ok(reply) => (serde_json::to_value(reply).unwrap_or_default(), None),
-            Err(error) => (Value::Null, Some(error.clone())),
-        };
-        let effect = "fetch".to_owned();
-        self.record(EventKind::EffectRecorded {
-            effect,
-            ordinal,
-            request: Some(request),
-            result,
-            error,
-            recalled: false,
-        });
+        let result = answer.as_ref().map(|reply| serde_json::to_value(reply).unwrap_or_default());
+        self.effect_finished(EffectKind::Fetch, ordinal, Some(started), result.map_err(Clone::clone), false);
         answer
     }
 
     /// What the tape of a replay has for a call that takes time, when its moment has come. A call that asks
     /// something else than the recorded one is not on it.
-    pub(crate) async fn taped(&self, effect: &str, ordinal: u32, request: &Value) -> Result<Taped, FlowError> {
+    pub(crate) async fn taped(&self, effect: EffectKind, ordinal: u32, request: &Value) -> Result<Taped, FlowError> {
         let Some(tape) = self.run.tape.clone() else { return Err(FlowError::plain("no replay")) };
         let (path, attempt) = (&self.frame.path, self.frame.attempt);
         let Some(taped) = tape.effect(path, attempt, effect, ordinal) else {
@@ -138,8 +124,8 @@ impl Context {
     }
 
     /// What the outside, or the tape of a replay, answers at once.
-    fn instant(&self, effect: &str, ask: impl FnOnce() -> Value) -> Value {
-        let ordinal = self.ordinal(effect);
+    fn instant(&self, effect: EffectKind, ask: impl FnOnce() -> Value) -> Value {
+        let ordinal = self.ordinal(effect.as_str());
         let result = match &self.run.tape {
             Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, effect, ordinal) {
                 Some(taped) => return taped.result,
@@ -152,7 +138,7 @@ impl Context {
             },
             None => ask(),
         };
-        self.effect(effect, ordinal, None, result.clone());
+        self.effect_finished(effect, ordinal, None, Ok(result.clone()), false);
         result
     }
 
@@ -161,9 +147,26 @@ impl Context {
         self.run.abort.set();
     }
 
-    fn effect(&self, effect: &str, ordinal: u32, request: Option<Value>, result: Value) {
-        let (effect, error) = (effect.to_owned(), None);
-        self.record(EventKind::EffectRecorded { effect, ordinal, request, result, error, recalled: false });
+    /// Records that an effect begins (decision 26).
+    pub(crate) fn effect_started(&self, effect: EffectKind, ordinal: u32, request: Option<Value>) -> Seq {
+        self.record(EventKind::EffectStarted { effect, ordinal, request })
+    }
+
+    /// Records what came of an effect; `started` is the event of its beginning, where it has one.
+    pub(crate) fn effect_finished(
+        &self,
+        effect: EffectKind,
+        ordinal: u32,
+        started: Option<Seq>,
+        answer: Result<Value, FlowError>,
+        memoized: bool,
+    ) {
+        let (result, error) = match answer {
+            Ok(result) => (result, None),
+            Err(error) => (Value::Null, Some(error)),
+        };
+        let request = None;
+        self.record(EventKind::EffectFinished { effect, ordinal, started, request, result, error, memoized });
     }
 
     /// The number that this block's next effect of a kind will have.

@@ -113,3 +113,37 @@ impl Outcome {
         }
     }
 }
+
+/// Who answers a failure, so that it does not end the request (decision 27).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CaughtBy {
+    /// A `rescue` of the block itself, or of a chain around it.
+    Rescue,
+    /// `stepAny`: a later arm is tried.
+    StepAny,
+    /// `race`: another arm may still win.
+    Race,
+    /// Background work, whose failure does not end the chain.
+    Background,
+    /// A generator, which tells its model.
+    Tool,
+    /// A hook or another onlooker, whose failure nobody waits for.
+    Hook,
+}
+
+/// In what today's code differs from what the log has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DriftKind {
+    /// A block got another input than when it ran.
+    Input,
+    /// An operation has another list than when it began.
+    List,
+    /// A model is asked something else.
+    ModelCall,
+    /// A question shows something else than what was answered.
+    Question,
+    /// A function's or a block's source changed, or it stands in another place.
+    Source,
+}

@@ -10,9 +10,9 @@ use super::instance;
 use crate::callable::{Arg, Returned};
 use crate::context::Context;
 use crate::data::Data;
-use crate::effects::{Listener, ModelCall, ModelDelta, ModelReply};
+use crate::effects::{EffectKind, Listener, ModelCall, ModelDelta, ModelReply};
 use crate::error::FlowError;
-use crate::event::EventKind;
+use crate::event::{DriftKind, EventKind, Seq};
 use crate::flow::{Body, Generator, Model, ModelInstance, Text};
 
 /// How often each model of a fallback group is tried, and the pauses between.
@@ -96,8 +96,9 @@ pub(super) async fn ask(
             let answer = match recall(cx, &call, None) {
                 Some(answer) if cx.run.tape.is_none() => answer,
                 _ => {
+                    let started = begin(cx, &call);
                     let answer = instance::ask(cx, instance, &call, listener).await;
-                    record(cx, &call, answer, false)
+                    record(cx, &call, started, answer, false)
                 }
             };
             answer.map(|reply| (call.model, reply))
@@ -114,8 +115,9 @@ pub(super) async fn ask(
                         Some(answer) => answer,
                         None if cx.run.tape.is_some() => replayed(cx, &call, listener.as_ref()).await,
                         None => {
+                            let started = begin(cx, &call);
                             let answer = cx.run.effects.model(call.clone(), listener.clone()).await;
-                            record(cx, &call, answer, false)
+                            record(cx, &call, started, answer, false)
                         }
                     };
                     match answer {
@@ -142,7 +144,7 @@ pub(super) async fn ask(
 /// What the log has for this call of the block, if an earlier part of the request got as far. Nothing is
 /// asked twice; a listener hears it again, because the items of the earlier part came to nothing.
 fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option<Result<ModelReply, FlowError>> {
-    let done = cx.run.memo.call(&cx.frame.path, cx.peek("model"))?;
+    let done = cx.run.memo.call(&cx.frame.path, cx.peek(EffectKind::Model.as_str()))?;
     let request = told(call);
     if done.request != request {
         // A handler that asks something else now is not asking what was answered.
@@ -153,21 +155,23 @@ fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option
             "drift: {} asks its model something else than when it ran; the recorded answer is used",
             cx.frame.path
         );
-        cx.record(EventKind::Noted { text });
+        cx.record(EventKind::Drift { drift: DriftKind::ModelCall, text });
     }
     tell(listener, &done.answer);
-    Some(record(cx, call, done.answer.clone(), true))
+    let started = begin(cx, call);
+    Some(record(cx, call, started, done.answer.clone(), true))
 }
 
 /// What the tape of a replay has for this call; a call that asks something else is not on it.
 async fn replayed(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Result<ModelReply, FlowError> {
-    let taped = cx.taped("model", cx.peek("model"), &told(call)).await?;
+    let taped = cx.taped(EffectKind::Model, cx.peek(EffectKind::Model.as_str()), &told(call)).await?;
     let answer = match taped.error {
         Some(error) => Err(error),
         None => serde_json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
     };
     tell(listener, &answer);
-    record(cx, call, answer, false)
+    let started = begin(cx, call);
+    record(cx, call, started, answer, false)
 }
 
 /// Lets a listener hear an answer that is there already.
@@ -187,24 +191,25 @@ fn told(call: &ModelCall) -> Value {
     request
 }
 
+/// Records that a call begins; its number and its event.
+fn begin(cx: &Context, call: &ModelCall) -> (u32, Seq) {
+    let ordinal = cx.ordinal(EffectKind::Model.as_str());
+    (ordinal, cx.effect_started(EffectKind::Model, ordinal, Some(told(call))))
+}
+
 fn record(
     cx: &Context,
     call: &ModelCall,
+    (ordinal, started): (u32, Seq),
     answer: Result<ModelReply, FlowError>,
     recalled: bool,
 ) -> Result<ModelReply, FlowError> {
-    let request = told(call);
-    let ordinal = cx.ordinal("model");
-    let (result, error) = match &answer {
-        Ok(reply) => (serde_json::to_value(reply).unwrap_or_default(), None),
-        Err(error) => (Value::Null, Some(error.clone())),
-    };
     if let Ok(reply) = &answer
         && !recalled
     {
         cx.run.usage.borrow_mut().add(&call.model, reply.usage.as_ref());
     }
-    let (effect, request) = ("model".to_owned(), Some(request));
-    cx.record(EventKind::EffectRecorded { effect, ordinal, request, result, error, recalled });
+    let result = answer.as_ref().map(|reply| serde_json::to_value(reply).unwrap_or_default());
+    cx.effect_finished(EffectKind::Model, ordinal, Some(started), result.map_err(Clone::clone), recalled);
     answer
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::effects::EffectKind;
 use crate::event::{Event, EventKind, RequestStatus};
 use crate::scope::ScopeKind;
 use crate::suspension::Resolved;
@@ -34,11 +35,21 @@ pub(super) fn has_state(events: &[Event]) -> bool {
 
 /// What `ctx.runOnce` answered in an earlier part of the request.
 pub(super) fn run_once<'e>(events: impl IntoIterator<Item = &'e Event>) -> HashMap<String, Value> {
-    let answers = events.into_iter().filter_map(|event| match &event.kind {
-        EventKind::EffectRecorded { effect, request: Some(Value::String(key)), result, .. } if effect == "run_once" => {
-            Some((key.clone(), result.clone()))
+    let (mut keys, mut answers) = (HashMap::new(), HashMap::new());
+    for event in events {
+        match &event.kind {
+            EventKind::EffectStarted { effect: EffectKind::Once, request: Some(Value::String(key)), .. } => {
+                keys.insert(event.seq, key);
+            }
+            EventKind::EffectFinished { effect: EffectKind::Once, started, request, result, error: None, .. } => {
+                let key = match request {
+                    Some(Value::String(key)) => Some(key),
+                    _ => started.and_then(|started| keys.get(&started).copied()),
+                };
+                answers.extend(key.map(|key| (key.clone(), result.clone())));
+            }
+            _ => {}
         }
-        _ => None,
-    });
-    answers.collect()
+    }
+    answers
 }

@@ -79,10 +79,10 @@ impl Attempts {
                     }
                     all.ends.insert(key, End::Itself);
                 }
-                EventKind::FunctionReturned { events, memoized: true, .. } => all.again.extend(events),
-                EventKind::FunctionReturned { events, overtaken, .. } => {
+                EventKind::CallbackReturned { events, memoized: true, .. } => all.again.extend(events),
+                EventKind::CallbackReturned { events, superseded, .. } => {
                     all.kept.extend(events);
-                    all.again.extend(overtaken);
+                    all.again.extend(superseded);
                 }
                 _ => {}
             }
@@ -115,7 +115,7 @@ impl Attempts {
                     self.again_from_top.insert(event.seq);
                 }
                 // Nor is one whose functions had returned: they are not called again either.
-                (EventKind::FunctionReturned { memoized: false, .. }, _) => drop(chains.insert(path)),
+                (EventKind::CallbackReturned { memoized: false, .. }, _) => drop(chains.insert(path)),
                 (EventKind::BlockFinished { .. }, Some(End::Itself)) => {
                     chains.extend(
                         std::iter::successors(path.rsplit_once('/'), |(around, _)| around.rsplit_once('/'))

@@ -22,7 +22,7 @@ pub enum BlockStatus {
     Failed,
     /// Waits for an answer from outside.
     Suspended,
-    /// Ended without effect: retried, overtaken by another writer, or cut off by a crash.
+    /// Ended without effect: retried, superseded by another writer, or cut off by a crash.
     Abandoned,
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::Events;
 use super::snapshots::snapshots;
+use crate::effects::EffectKind;
 use crate::event::{Event, EventKind, Seq};
 use crate::item::{AgentType, ItemStatus, NewItem, Visibility, resolve_item_visibility};
 use crate::scope::{ScopeKey, ScopeKind};
@@ -137,26 +138,38 @@ pub(crate) fn of_items(event: &Event) -> Option<Event> {
             | EventKind::ItemDelta { .. }
             | EventKind::ItemUpdated { .. }
             | EventKind::ItemDone { .. }
-            | EventKind::FunctionReturned { .. }
+            | EventKind::CallbackReturned { .. }
             | EventKind::Suspended(_)
             | EventKind::SuspensionResolved(_)
     );
     if concerns_items {
         return Some(event.clone());
     }
-    let EventKind::EffectRecorded { effect, ordinal, request: Some(request), result, recalled, .. } = &event.kind
-    else {
-        return None;
+    let of_request = |request: &Value| json!({ "model": request["model"] });
+    let kind = match &event.kind {
+        EventKind::EffectStarted { effect: effect @ EffectKind::Model, ordinal, request } => {
+            EventKind::EffectStarted { effect: *effect, ordinal: *ordinal, request: request.as_ref().map(of_request) }
+        }
+        EventKind::EffectFinished {
+            effect: effect @ EffectKind::Model,
+            ordinal,
+            started,
+            request,
+            result,
+            memoized,
+            ..
+        } => EventKind::EffectFinished {
+            effect: *effect,
+            ordinal: *ordinal,
+            started: *started,
+            request: request.as_ref().map(of_request),
+            result: json!({ "usage": result["usage"] }),
+            error: None,
+            memoized: *memoized,
+        },
+        _ => return None,
     };
-    let kind = EventKind::EffectRecorded {
-        effect: effect.clone(),
-        ordinal: *ordinal,
-        request: Some(json!({ "model": request["model"] })),
-        result: json!({ "usage": result["usage"] }),
-        error: None,
-        recalled: *recalled,
-    };
-    (effect == "model").then(|| Event { path: event.path.clone(), kind, ..*event })
+    Some(Event { path: event.path.clone(), kind, ..*event })
 }
 
 /// All items of a request, oldest first, without those of abandoned attempts. `live` says whether

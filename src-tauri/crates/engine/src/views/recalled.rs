@@ -29,7 +29,7 @@ pub fn recalled(events: &[Event]) -> HashSet<Seq> {
             (EventKind::BlockFinished { memoized: true, .. }, Some(path)) => {
                 taken.insert((path, event.attempt), event.seq);
             }
-            (EventKind::FunctionReturned { memoized: true, events, .. }, _) => again.extend(events),
+            (EventKind::CallbackReturned { memoized: true, events, .. }, _) => again.extend(events),
             _ => {}
         }
     }

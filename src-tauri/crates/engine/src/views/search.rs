@@ -94,7 +94,8 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
             fields(patch, |text| tell(Where::Item, text));
         }
         EventKind::ItemDelta { text, .. } => tell(Where::Item, text),
-        EventKind::EffectRecorded { request, result, error, .. } => {
+        EventKind::EffectStarted { request: Some(request), .. } => of(Where::Effect, request),
+        EventKind::EffectFinished { request, result, error, .. } => {
             if let Some(request) = request {
                 of(Where::Effect, request);
             }
@@ -103,7 +104,7 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
                 tell(Where::Effect, &failure(error));
             }
         }
-        EventKind::FunctionReturned { returned: Some(Answer::Value(value)), .. } => of(Where::Output, value),
+        EventKind::CallbackReturned { returned: Some(Answer::Value(value)), .. } => of(Where::Output, value),
         EventKind::OutputEdited { output: Recorded::Value(value) } => of(Where::Output, value),
         EventKind::StateEdited { operation, .. } => of(Where::State, &written(operation)),
         EventKind::Suspended(asking) => {
@@ -117,10 +118,13 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
         EventKind::Logged { text, .. } => tell(Where::Log, text),
         EventKind::JournalAppended { entry } => of(Where::Journal, entry),
         EventKind::MetadataSet { metadata } => of(Where::Metadata, metadata),
-        EventKind::Noted { text } => tell(Where::Note, text),
+        EventKind::Noted { text } | EventKind::Drift { text, .. } => tell(Where::Note, text),
         EventKind::RequestStarted { .. }
         | EventKind::RequestResumed { .. }
-        | EventKind::FunctionReturned { .. }
+        | EventKind::RequestAdopted { .. }
+        | EventKind::EffectStarted { .. }
+        | EventKind::Unknown { .. }
+        | EventKind::CallbackReturned { .. }
         | EventKind::InputEdited { .. }
         | EventKind::OutputEdited { .. }
         | EventKind::SuspensionReopened { .. }

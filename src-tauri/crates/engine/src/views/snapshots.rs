@@ -110,7 +110,7 @@ pub fn snapshots(events: Events<'_>) -> HashMap<Seq, Snapshot> {
                 }
             }
             // A function of the chain itself wrote: which one is told when it has returned.
-            (EventKind::FunctionReturned { function, events, .. }, Some(place)) => {
+            (EventKind::CallbackReturned { callback: function, events, .. }, Some(place)) => {
                 let Some(seq) = owners.get(&place) else { continue };
                 if by_function.get(seq).is_some_and(|written| events.contains(written))
                     && let Some(snapshot) = found.get_mut(seq)

@@ -51,8 +51,8 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
         }
         let counts = attempts.place(event).is_some_and(|place| attempts.last(path) == Some(place));
         let is_cut = attempts.is_cut(event);
-        if let EventKind::FunctionReturned { function, events, memoized, .. } = &event.kind {
-            let key = (path.clone(), function.as_str());
+        if let EventKind::CallbackReturned { callback, events, memoized, .. } = &event.kind {
+            let key = (path.clone(), callback.as_str());
             if is_cut && !memoized {
                 functions.insert(key, events.iter().filter_map(|seq| cut.remove(seq)).collect());
             } else if counts && *memoized {

@@ -28,11 +28,13 @@ impl Workspace {
     /// drift, values that today's schemas refuse, failures that nobody waited for.
     pub fn warnings(&self, request: &str, after: u64) -> Result<Vec<String>, Fault> {
         let mut texts: Vec<String> = Vec::new();
-        for kind in ["noted", "logged"] {
+        for kind in ["noted", "drift", "logged"] {
             let query = EventQuery { from: Some(after + 1), kind: Some(kind.to_owned()), ..EventQuery::default() };
             for event in self.store.events(request, &query).map_err(Fault::internal)? {
                 match event.kind {
-                    EventKind::Noted { text } if !texts.contains(&text) => texts.push(text),
+                    EventKind::Noted { text } | EventKind::Drift { text, .. } if !texts.contains(&text) => {
+                        texts.push(text)
+                    }
                     EventKind::Logged { text, .. } if text.starts_with(UNHANDLED) && !texts.contains(&text) => {
                         texts.push(text);
                     }

@@ -371,7 +371,7 @@ impl Walk<'_> {
         }
         let tail: Option<Seq> = self
             .connection
-            .prepare_cached("SELECT tail FROM request WHERE n = ?1")?
+            .prepare_cached("SELECT unindexed_from FROM request WHERE n = ?1")?
             .query_row((self.n,), |row| row.get(0))?;
         let is_right = match tail {
             Some(tail) => tail == next,

@@ -233,7 +233,7 @@ struct Keyframe {
     event: i64,
     version: u64,
     body: String,
-    stands_in: bool,
+    tombstone: bool,
 }
 
 /// A scope's newest version and the event that made it, as readers take them.
@@ -265,11 +265,11 @@ impl Rows {
         let mut keyframes = connection.prepare_cached(
             // What an import brought is the truth as well, at a mark of no request.
             "SELECT k.event, k.version, k.body,
-                 k.stands_in OR EXISTS (SELECT 1 FROM event e WHERE e.id = k.event AND e.request = 0)
+                 k.tombstone OR EXISTS (SELECT 1 FROM event e WHERE e.id = k.event AND e.request = 0)
                  FROM keyframe k WHERE k.scope = ?1 ORDER BY k.event",
         )?;
         let keyframes = keyframes.query_map((scope,), |row| {
-            Ok(Keyframe { event: row.get(0)?, version: row.get(1)?, body: row.get(2)?, stands_in: row.get(3)? })
+            Ok(Keyframe { event: row.get(0)?, version: row.get(1)?, body: row.get(2)?, tombstone: row.get(3)? })
         })?;
         Ok(Some(Rows {
             scope,
@@ -292,7 +292,7 @@ impl Rows {
             };
             found.add(at.map(|(id, _)| &**id), at.map(|(_, seq)| *seq), what);
         }
-        let stand_in = self.keyframes.iter().filter(|keyframe| keyframe.stands_in).map(|keyframe| keyframe.event).max();
+        let stand_in = self.keyframes.iter().filter(|keyframe| keyframe.tombstone).map(|keyframe| keyframe.event).max();
         let last = made.iter().map(|change| change.0).max().max(stand_in);
         if last != Some(self.last) {
             found.add(None, None, format!("{key}: its row names event {} as its newest, not {last:?}", self.last));
@@ -331,7 +331,7 @@ impl Keyframe {
         at: Option<&(Arc<str>, Seq)>,
         (version, state): (&mut u64, &mut State),
     ) -> Result<(), Error> {
-        if !self.stands_in {
+        if !self.tombstone {
             if at.is_none() {
                 found.add(None, None, format!("{key} has a keyframe where it has no step"));
             } else {
@@ -367,7 +367,7 @@ impl Keyframe {
 
 fn withdrawals(connection: &Connection, scope: i64) -> Result<BTreeSet<Withdrawn>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT w.event, p.text, w.attempt, w.first FROM withdrawal w JOIN path p ON p.n = w.path WHERE w.scope = ?1",
+        "SELECT w.event, p.text, w.attempt, w.first FROM attempt_rollback w JOIN path p ON p.n = w.path WHERE w.scope = ?1",
     )?;
     let rows = statement.query_map((scope,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)

@@ -65,12 +65,9 @@ fn a_commit_that_lost_the_race_keeps_its_evidence_and_its_place() {
     bed.unlisten(id);
     b.commit(note("not heard")).unwrap();
     // A second append is answered only after the listeners of the first were called.
-    let heard: Vec<Vec<&str>> = heard
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|committed| committed.events.iter().map(|event| event.kind.name()).collect())
-        .collect();
+    let heard = heard.lock().unwrap();
+    let heard: Vec<Vec<&str>> =
+        heard.iter().map(|committed| committed.events.iter().map(|event| event.kind.name()).collect()).collect();
     assert_eq!(heard, [vec!["state_changed", "commit_refused"], vec!["committed"]]);
 }
 

@@ -38,6 +38,7 @@ fn a_request_row_follows_its_events() {
     assert_eq!((row("r").status, row("r").finished_at), (RequestStatus::Suspended, None));
     let kind = EventKind::RequestResumed {
         owner: "process-2".to_owned(),
+        epoch: 2,
         code_hash: "c".to_owned(),
         mock: Some("m".to_owned()),
     };

@@ -18,7 +18,7 @@ fn found(rows: &[(&str, u64)]) -> Vec<(String, u64)> {
 
 fn filters(bed: &Bed) -> Vec<(i64, i64)> {
     let connection = rusqlite::Connection::open(bed.store.path()).unwrap();
-    let mut statement = connection.prepare("SELECT first, last FROM digest ORDER BY request, first").unwrap();
+    let mut statement = connection.prepare("SELECT first, last FROM filter_block ORDER BY request, first").unwrap();
     statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
@@ -34,7 +34,7 @@ fn every_event_is_covered_once_however_often_a_request_goes_on() {
     assert_eq!(filters(&bed), [(1, 64), (65, 102)]);
     let other = open_in(&bed.folder);
     let mut again = Request { store: &other, id: "r1".to_owned(), last: request.last };
-    let resumed = EventKind::RequestResumed { owner: "p2".to_owned(), code_hash: "c".to_owned(), mock: None };
+    let resumed = EventKind::RequestResumed { owner: "p2".to_owned(), epoch: 2, code_hash: "c".to_owned(), mock: None };
     again.append(vec![resumed, note("second part")], Durability::Committed).unwrap();
     assert_eq!(hits(&bed, "SECOND part"), found(&[("r1", 104)]));
     // A third process reads again what the second left uncovered.

@@ -93,7 +93,9 @@ fn shared_memory_is_the_fold_of_what_counts() {
             let block = chance.below(4) as usize;
             let path = format!("root/step:b{block}");
             let kind = match chance.below(40) {
-                0 => EventKind::RequestResumed { owner: "p".to_owned(), code_hash: "c".to_owned(), mock: None },
+                0 => {
+                    EventKind::RequestResumed { owner: "p".to_owned(), epoch: 2, code_hash: "c".to_owned(), mock: None }
+                }
                 1..6 if running[block] => {
                     let outcomes = [Outcome::Completed, Outcome::Failed, Outcome::Suspended, Outcome::Abandoned];
                     block_finished(outcomes[chance.below(4) as usize], None)
@@ -158,7 +160,7 @@ fn a_resume_in_another_process_withdraws_what_was_cut_off() {
     let cut = request.last;
     let other = open_in(&bed.folder);
     let mut resumed = Request { store: &other, id: "r".to_owned(), last: cut };
-    let kind = EventKind::RequestResumed { owner: "p2".to_owned(), code_hash: "c".to_owned(), mock: None };
+    let kind = EventKind::RequestResumed { owner: "p2".to_owned(), epoch: 2, code_hash: "c".to_owned(), mock: None };
     resumed.commit(kind).unwrap();
     let state = |seq| other.state_at(&scope, "r", seq).unwrap().state.to_json();
     assert_eq!(state(cut), json!({"root/step:done": 1, "root/step:cut": 2}));

@@ -1,5 +1,6 @@
 //! Storage grows with what changed: measured, with the budget beside each measure.
 
+use engine::effects::EffectKind;
 use engine::event::{EventKind, Outcome, Recorded};
 use engine::item::{ItemStatus, NewItem};
 use engine::log::Durability;
@@ -77,13 +78,14 @@ fn a_history_that_grows_costs_what_was_added() {
     let mut messages = Vec::new();
     for ordinal in 0..400 {
         messages.push(json!({"role": "user", "content": chance.noise(200)}));
-        let kind = EventKind::EffectRecorded {
-            effect: "model".to_owned(),
+        let kind = EventKind::EffectFinished {
+            effect: EffectKind::Model,
             ordinal,
+            started: None,
             request: Some(json!({"model": "m", "messages": messages})),
             result: json!({"text": "ok"}),
             error: None,
-            recalled: false,
+            memoized: false,
         };
         request.commit(kind).unwrap();
     }

@@ -140,6 +140,7 @@ pub(crate) fn block_started(name: &str) -> EventKind {
         parent: Some("root:0".into()),
         input: Recorded::Undefined,
         versions: Vec::new(),
+        fingerprint: None,
     }
 }
 
@@ -148,6 +149,7 @@ pub(crate) fn block_finished(outcome: Outcome, output: Option<Value>) -> EventKi
         outcome,
         output: output.map(Recorded::Value),
         error: None,
+        caught: None,
         transient: false,
         memoized: false,
         commits: Vec::new(),

@@ -1,5 +1,6 @@
 //! What is written comes back as it was, whatever its size and shape.
 
+use engine::effects::EffectKind;
 use engine::error::FlowError;
 use engine::event::{EventKind, Outcome, Recorded, RequestStatus};
 use engine::item::{ItemStatus, NewItem};
@@ -28,7 +29,12 @@ fn every_kind() -> Vec<EventKind> {
     vec![
         started("ses"),
         EventKind::RequestStatus { status: RequestStatus::Queued },
-        EventKind::RequestResumed { owner: "p2".to_owned(), code_hash: "c".to_owned(), mock: Some("m".to_owned()) },
+        EventKind::RequestResumed {
+            owner: "p2".to_owned(),
+            epoch: 2,
+            code_hash: "c".to_owned(),
+            mock: Some("m".to_owned()),
+        },
         block_started("greet \"all\""),
         EventKind::BlockInput { input: Recorded::Of(1) },
         block_finished(Outcome::Failed, Some(json!({"deep": [[[large]]]}))),
@@ -48,13 +54,14 @@ fn every_kind() -> Vec<EventKind> {
         EventKind::ItemUpdated { of: 3, patch: item(true).payload },
         EventKind::ItemDone { of: 3, status: ItemStatus::Incomplete, patch: item(false).payload },
         EventKind::RouteDecided { route: "left".to_owned() },
-        EventKind::EffectRecorded {
-            effect: "model".to_owned(),
+        EventKind::EffectFinished {
+            effect: EffectKind::Model,
             ordinal: 3,
+            started: Some(2),
             request: Some(json!((0..3_000).map(|n| json!({"n": n, "text": "same"})).collect::<Vec<_>>())),
             result: json!((0..3_000).map(|n| (format!("key {n}"), json!(n))).collect::<serde_json::Map<_, _>>()),
             error: Some(error.clone()),
-            recalled: false,
+            memoized: false,
         },
         EventKind::Logged { level: "warn".to_owned(), text: "\"$payload\" \\ \u{0}".to_owned() },
         EventKind::JournalAppended { entry: json!({"$payload": "mine", "$parts": [], "$value": {"$value": 1}}) },
@@ -80,7 +87,7 @@ fn every_kind_of_event_comes_back_as_it_was() {
     }
     let events = bed.events("r", &EventQuery::default()).unwrap();
     for (at, (kind, found)) in kinds.into_iter().zip(&events).enumerate() {
-        let name = kind.name();
+        let name = kind.name().to_owned();
         assert!(*found == event(at as u64 + 1, Some("root/step:a"), 2, kind), "{name} changed");
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::Provenance;
+use crate::effects::EffectKind;
 use crate::event::{Event, EventKind, Outcome, Recorded, RequestStatus, Seq};
 use crate::item::{ItemStatus, NewItem};
 use crate::operation::Operation;
@@ -99,13 +100,14 @@ impl<'a> Facts<'a> {
                         Outcome::Completed | Outcome::Failed => {}
                     }
                 }
-                EventKind::FunctionReturned { events, memoized: true, .. } => again.extend(events.iter().copied()),
-                EventKind::FunctionReturned { events, overtaken, .. } => {
+                EventKind::CallbackReturned { events, memoized: true, .. } => again.extend(events.iter().copied()),
+                EventKind::CallbackReturned { events, superseded, .. } => {
                     kept.extend(events.iter().copied());
-                    again.extend(overtaken.iter().copied());
+                    again.extend(superseded.iter().copied());
                 }
-                EventKind::EffectRecorded { effect, request: Some(request), result, .. } if effect == "model" => {
-                    let model = request["model"].as_str().unwrap_or_default();
+                EventKind::EffectFinished { effect: EffectKind::Model, result, .. } => {
+                    let asked = events.effect_request(&event.kind);
+                    let model = asked.and_then(|request| request["model"].as_str()).unwrap_or_default();
                     let asked = models.entry((path, event.attempt)).or_default();
                     asked.0 = model;
                     asked.1.add(model, result.get("usage"));
