@@ -12,6 +12,7 @@ use crate::data::Data;
 use crate::effects::Listener;
 use crate::error::FlowError;
 use crate::flow::Block;
+use crate::prior_try::TryEffects;
 use crate::transaction::{Container, Transaction};
 
 /// One execution of one block.
@@ -40,6 +41,8 @@ pub struct Frame {
     pub(crate) listener: RefCell<Option<Listener>>,
     /// Its writes to durable records.
     pub transaction: Transaction,
+    /// What it got from outside.
+    pub(crate) effects: RefCell<Rc<TryEffects>>,
     /// Background work its chain started and has not waited for.
     pub(crate) tasks: RefCell<Vec<crate::background::Task>>,
     /// The blocks it dispatched, in order; a block finds its elder siblings here.
@@ -88,6 +91,7 @@ impl Frame {
             model: RefCell::default(),
             listener: RefCell::default(),
             transaction: Transaction::default(),
+            effects: RefCell::default(),
             tasks: RefCell::default(),
             children: RefCell::default(),
             index,
@@ -113,6 +117,7 @@ impl Frame {
 
     /// Keeps how it ended, for siblings that ask.
     pub(crate) fn end(&self, result: &Result<crate::flowing::Flowing, FlowError>) {
+        self.effects.borrow().end();
         *self.outcome.borrow_mut() = Some(match result {
             Ok(flowing) => Ok(flowing.data.clone()),
             Err(error) => Err(error.clone()),

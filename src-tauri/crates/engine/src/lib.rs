@@ -38,6 +38,7 @@ mod note;
 pub mod operation;
 mod passes;
 pub mod path;
+mod prior_try;
 pub mod provider;
 pub mod recorder;
 pub mod request;
