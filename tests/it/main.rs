@@ -15,6 +15,7 @@ mod examples;
 mod fetch;
 mod flows;
 mod forks;
+mod formats;
 mod limits;
 mod moving;
 mod policies;
