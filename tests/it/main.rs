@@ -29,6 +29,7 @@ mod search;
 mod soundness;
 mod state;
 mod storage;
+mod storms;
 mod synthetic;
 mod together;
 mod window;
