@@ -100,6 +100,6 @@ impl Run {
     /// Lets the next block that begins tell of these versions, because nobody looked at them.
     pub(crate) fn forget_versions(&self, versions: &[(ScopeKey, u64)]) {
         let mut known = self.versions.borrow_mut();
-        versions.iter().for_each(|(scope, _)| drop(known.remove(scope)));
+        known.retain(|scope, _| !versions.iter().any(|(forgotten, _)| forgotten == scope));
     }
 }

@@ -381,6 +381,8 @@ impl Transaction {
             }
             own.is_read |= view.is_read;
             own.pending.append(&mut view.pending);
+            // What fills in defaults stands first in a commit.
+            own.pending.sort_by_key(|pending| !matches!(pending, Pending::Defaults { .. }));
             own.state = Arc::new(own.replayed().0);
             own.stamp = stamp;
         }

@@ -270,6 +270,11 @@ impl Writer {
         receiver.recv().map_err(|_| Error::Closed)
     }
 
+    /// Runs something on the writing connection, between two transactions.
+    pub(crate) fn run_later(&self, run: impl FnOnce(&Connection) + Send + 'static) {
+        self.post(Message::Run(Box::new(run)));
+    }
+
     /// Runs something on the writing connection, between two transactions, and waits for its answer.
     pub(crate) fn run<T: Send + 'static>(
         &self,
