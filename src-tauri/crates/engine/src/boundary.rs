@@ -8,12 +8,13 @@ use std::rc::Rc;
 
 use crate::error::FlowError;
 use crate::event::{EventKind, Outcome, Seq};
+use crate::fifo::Turn;
 use crate::flowing::Flowing;
 use crate::frame::Frame;
 use crate::log::AppendError;
 use crate::request::Run;
 use crate::scope::{ScopeKey, ScopeKind};
-use crate::transaction::{Rebase, Transaction, Turn};
+use crate::transaction::{Rebase, Transaction};
 
 /// How often a waiting writer looks whether it is the first of the queue, in milliseconds.
 const QUEUE_POLL_MS: u64 = 2;

@@ -25,6 +25,7 @@ pub mod error;
 pub mod event;
 mod fairness;
 mod fanout;
+pub mod fifo;
 pub mod flow;
 pub mod flowing;
 pub mod frame;
