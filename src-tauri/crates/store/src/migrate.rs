@@ -9,6 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use engine::event::upgrade::Upgrade;
 
+use crate::attempts;
 use crate::body;
 use crate::digest;
 use crate::error::{Error, OpenError};
@@ -112,6 +113,7 @@ fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[&str])
         // After all steps, because they read and write as this version does.
         if found < TODAYS_WORDS && target >= TODAYS_WORDS {
             upgrade_events(&transaction)?;
+            attempts::rebuild(&transaction)?;
         }
         if found < TAILLESS && target >= TAILLESS {
             digest::cover_all(&transaction)?;
