@@ -156,6 +156,18 @@ pub(crate) fn block_finished(outcome: Outcome, output: Option<Value>) -> EventKi
     }
 }
 
+pub(crate) fn callback_returned(events: Vec<Seq>, superseded: Vec<Seq>) -> EventKind {
+    EventKind::CallbackReturned {
+        callback: "map#0".to_owned(),
+        fingerprint: None,
+        returned: None,
+        events,
+        superseded,
+        memoized: false,
+        commits: Vec::new(),
+    }
+}
+
 pub(crate) fn changed(scope: &ScopeKey, operation: Operation, version: u64) -> EventKind {
     EventKind::StateChanged { scope: scope.clone(), operation, value: None, version }
 }
