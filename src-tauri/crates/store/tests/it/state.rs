@@ -22,7 +22,7 @@ fn naive_shared(events: &[Event], scope: &ScopeKey, seq: Seq, at_rest: bool) -> 
     let (mut stays, mut superseded) = (HashSet::new(), HashSet::new());
     for event in events {
         if let EventKind::CallbackReturned { events, superseded: gone, .. } = &event.kind {
-            stays.extend(events.iter().copied().filter(|_| event.seq <= seq));
+            stays.extend(events.iter().copied());
             superseded.extend(gone.iter().copied());
         }
     }
