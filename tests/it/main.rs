@@ -17,6 +17,8 @@ mod flows;
 mod forks;
 mod limits;
 mod moving;
+mod news;
+mod ownership;
 mod policies;
 mod promises;
 mod providers;

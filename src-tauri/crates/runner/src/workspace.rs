@@ -10,6 +10,8 @@ mod differences;
 mod expiry;
 mod follow;
 mod fork;
+#[cfg(test)]
+mod gone_tests;
 mod items;
 mod journal;
 mod look;
