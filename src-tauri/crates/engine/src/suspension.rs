@@ -251,6 +251,7 @@ impl Run {
     /// Ends an attempt that waits for an answer: its writes are dropped, because it runs again.
     pub(crate) fn suspend(&self, frame: &Rc<Frame>) {
         frame.transaction.clear();
+        frame.roll_back(|| self.next_stamp());
         self.forget_notes(frame);
         let event = EventKind::BlockFinished {
             outcome: Outcome::Suspended,

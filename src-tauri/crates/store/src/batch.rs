@@ -9,9 +9,10 @@ use std::sync::Arc;
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus, Seq};
 use engine::log::{AppendError, Lease, Record};
 use engine::scope::ScopeKey;
+use engine::views::attempts::verdict;
 use rusqlite::{CachedStatement, Connection};
 
-use crate::attempts::{Turn, Withdrawn};
+use crate::attempts::{self, Withdrawn};
 use crate::digest::Tail;
 use crate::error::Error;
 use crate::live::{Memory, Request};
@@ -279,7 +280,14 @@ impl<'a> Batch<'a> {
             let operations = Some(states::write_operations(event.seq, &commit.operations));
             self.step(&commit.scope, None, &Step { event: row, version: commit.version, bytes, operations })?;
         }
-        let withdrawn = request.attempts.follow(event.path.as_ref(), event.attempt, Turn::of(&event.kind));
+        if matches!(event.kind, EventKind::CallbackReturned { .. })
+            && request.attempts.has_written(event.path.as_ref(), event.attempt)
+        {
+            for scope in attempts::settle(self.connection, request.n, attempts::settled(&event.kind))? {
+                self.memory.weigh_again(self.connection, scope)?;
+            }
+        }
+        let withdrawn = request.attempts.follow(event.path.as_ref(), event.attempt, verdict(&event.kind));
         withdrawn.iter().try_for_each(|withdrawn| self.withdraw(withdrawn, row))
     }
 

@@ -123,6 +123,7 @@ pub struct Store {
     owners: Owners,
     readers: Mutex<Vec<Connection>>,
     records: Records,
+    unfinished: Mutex<Option<attempts::Unfinished>>,
     listeners: Arc<Mutex<Listeners>>,
     writer: Writer,
 }
@@ -139,6 +140,7 @@ impl Store {
             owners,
             readers: Mutex::default(),
             records: Records::default(),
+            unfinished: Mutex::default(),
             listeners,
             writer,
         })

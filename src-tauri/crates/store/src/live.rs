@@ -6,14 +6,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::event::{Outcome, Seq};
 use engine::log::Lease;
+use engine::event::Seq;
 use engine::scope::ScopeKey;
 use rusqlite::{Connection, OptionalExtension};
-use serde::Deserialize;
 
-use crate::attempts::{Attempts, Turn};
-use crate::body;
+use crate::attempts::Attempts;
 use crate::digest::Tail;
 use crate::error::Error;
 use crate::scopes::Scope;
@@ -184,38 +182,6 @@ fn load(connection: &Connection, id: &str) -> Result<Option<Request>, Error> {
         .prepare_cached("SELECT coalesce(max(seq), 0) FROM event WHERE request = ?1")?
         .query_row((n,), |row| row.get(0))?;
     request.tail = Tail::load(connection, n, request.last)?;
-    let mut turns = connection.prepare_cached(
-        "SELECT e.kind, p.text, e.attempt, e.body FROM event e LEFT JOIN path p ON p.n = e.path
-         WHERE e.request = ?1 AND e.kind IN ('block_started', 'block_finished', 'request_resumed') ORDER BY e.seq",
-    )?;
-    let mut rows = turns.query((n,))?;
-    while let Some(row) = rows.next()? {
-        let path: Option<Arc<str>> = row.get(1)?;
-        let turn = turn_of(connection, &row.get::<_, String>(0)?, &row.get::<_, String>(3)?)?;
-        request.attempts.follow(path.as_ref(), row.get(2)?, turn);
-    }
-    let mut writes = connection.prepare_cached(
-        "SELECT p.text, e.attempt, c.scope, min(c.event)
-         FROM scope s JOIN change c ON c.scope = s.n JOIN event e ON e.id = c.event JOIN path p ON p.n = e.path
-         WHERE s.request = ?1 AND e.kind = 'state_changed' GROUP BY c.scope, e.path, e.attempt",
-    )?;
-    let mut rows = writes.query((n,))?;
-    while let Some(row) = rows.next()? {
-        let path: Arc<str> = row.get(0)?;
-        request.attempts.wrote(Some(&path), row.get(1)?, (row.get(2)?, row.get(3)?));
-    }
+    request.attempts = Attempts::load(connection, n, i64::MAX)?;
     Ok(Some(request))
-}
-
-fn turn_of(connection: &Connection, kind: &str, text: &str) -> Result<Turn, Error> {
-    #[derive(Deserialize)]
-    struct Ended {
-        outcome: Outcome,
-    }
-    Ok(match kind {
-        "block_started" => Turn::Started,
-        "block_finished" => Turn::Ended(body::fields::<Ended>(connection, text)?.outcome),
-        "request_resumed" => Turn::Resumed,
-        _ => Turn::Other,
-    })
 }

@@ -9,6 +9,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use engine::event::upgrade::Upgrade;
 
+use crate::attempts;
 use crate::body;
 use crate::digest;
 use crate::error::{Error, OpenError};
@@ -121,6 +122,7 @@ fn migrate(
         // After all steps, because they read and write as this version does.
         if found < TODAYS_WORDS && target >= TODAYS_WORDS {
             upgrade_events(&transaction)?;
+            attempts::rebuild(&transaction)?;
         }
         if found < TAILLESS && target >= TAILLESS {
             digest::cover_all(&transaction)?;

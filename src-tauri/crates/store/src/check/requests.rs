@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use engine::event::{EventKind, Recorded, RequestStatus, Seq};
 use engine::log::Lease;
+use engine::views::attempts::verdict;
 use rusqlite::Connection;
 use serde_json::Value;
 
 use super::scopes::{self, Applied, Commit, Shared};
 use super::{Checked, Sums};
-use crate::attempts::Turn;
+use crate::attempts;
 use crate::error::Error;
 use crate::grams::may_hold;
 use crate::{body, digest, rows, totals};
@@ -330,7 +331,8 @@ impl Walk<'_> {
                 operations: commit.operations.clone(),
             });
         }
-        let turn = Turn::of(&kind);
+        let verdict = verdict(&kind);
+        self.shared.settle(path, attempt, attempts::settled(&kind));
         match kind {
             EventKind::StateInitialized { ref scope, .. } | EventKind::StateChanged { ref scope, .. }
                 if scope.kind.is_durable() =>
@@ -343,7 +345,7 @@ impl Walk<'_> {
             }
             _ => {}
         }
-        self.shared.follow(event, path, attempt, turn);
+        self.shared.follow(event, path, attempt, verdict);
     }
 
     fn end(mut self, found: &mut Checked) -> Result<(), Error> {
