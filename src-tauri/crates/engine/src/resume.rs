@@ -35,7 +35,7 @@ impl Run {
     pub async fn take_up(self: &Rc<Self>, answers: Vec<Resolved>) -> Result<Seq, AppendError> {
         let resumed = EventKind::RequestResumed {
             owner: self.asked.owner.clone(),
-            epoch: 0,
+            epoch: self.recorder.lease().epoch,
             code_hash: self.flow.code_hash.clone(),
             mock: self.asked.mock.clone(),
         };

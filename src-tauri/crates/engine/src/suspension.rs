@@ -294,13 +294,9 @@ impl Run {
                 self.recorder.record(None, 0, EventKind::SuspensionReopened { id: id.to_owned() });
             }
         }
-        match self.recorder.commit(None, 0, EventKind::RequestStatus { status }).await {
+        match self.recorder.commit_end(EventKind::RequestStatus { status }).await {
             Ok(_) => Ended { status, output: Data::UNDEFINED, error },
-            Err(failed) => Ended {
-                status: RequestStatus::Interrupted,
-                output: Data::UNDEFINED,
-                error: Some(FlowError::storage(failed.to_string())),
-            },
+            Err(failed) => self.cut_short(FlowError::storage(failed.to_string())),
         }
     }
 }

@@ -42,23 +42,26 @@ pub struct Step {
     pub version: u64,
 }
 
+/// Events of a request, oldest first.
+pub(crate) fn of_request(connection: &Connection, request: &str, query: &EventQuery) -> Result<Vec<Event>, Error> {
+    let mut filter = Filter::default();
+    filter.and("e.request = (SELECT n FROM request WHERE id = ?)", Some(request.to_owned()));
+    filter.and("e.seq >= ?", number(query.from));
+    filter.and("e.seq <= ?", number(query.to));
+    filter.and("e.kind = ?", query.kind.clone());
+    let sql = filter.select(EVENTS, "e.seq", query.limit, query.offset);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(&filter.values))?;
+    collect(connection, &mut rows)
+}
+
 pub(crate) const EVENTS: &str =
     "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body FROM event e LEFT JOIN path p ON p.n = e.path";
 
 impl Store {
     /// Events of a request, oldest first.
     pub fn events(&self, request: &str, query: &EventQuery) -> Result<Vec<Event>, Error> {
-        let mut filter = Filter::default();
-        filter.and("e.request = (SELECT n FROM request WHERE id = ?)", Some(request.to_owned()));
-        filter.and("e.seq >= ?", number(query.from));
-        filter.and("e.seq <= ?", number(query.to));
-        filter.and("e.kind = ?", query.kind.clone());
-        let sql = filter.select(EVENTS, "e.seq", query.limit, query.offset);
-        self.read(|connection| {
-            let mut statement = connection.prepare_cached(&sql)?;
-            let mut rows = statement.query(params_from_iter(&filter.values))?;
-            collect(connection, &mut rows)
-        })
+        self.read(|connection| of_request(connection, request, query))
     }
 
     /// One event.

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use engine::log::Lease;
 use engine::event::Seq;
 use engine::scope::ScopeKey;
 use rusqlite::{Connection, OptionalExtension};
@@ -33,6 +34,8 @@ pub(crate) struct Memory {
 pub(crate) struct Request {
     pub(crate) n: i64,
     pub(crate) session: i64,
+    /// Who owns it.
+    pub(crate) lease: Lease,
     /// Its newest event.
     pub(crate) last: Seq,
     pub(crate) attempts: Attempts,
@@ -45,10 +48,11 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub(crate) fn new(n: i64, session: i64) -> Request {
+    pub(crate) fn new(n: i64, session: i64, lease: Lease) -> Request {
         Request {
             n,
             session,
+            lease,
             last: 0,
             attempts: Attempts::default(),
             operations: HashMap::new(),
@@ -166,14 +170,14 @@ impl Memory {
 
 /// Reads back what the thread would know had it written the request itself.
 fn load(connection: &Connection, id: &str) -> Result<Option<Request>, Error> {
-    let row: Option<(i64, i64)> = connection
-        .prepare_cached("SELECT n, session FROM request WHERE id = ?1")?
-        .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?)))
+    let row: Option<(i64, i64, Arc<str>, u64)> = connection
+        .prepare_cached("SELECT n, session, owner, epoch FROM request WHERE id = ?1")?
+        .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()?;
-    let Some((n, session)) = row else {
+    let Some((n, session, owner, epoch)) = row else {
         return Ok(None);
     };
-    let mut request = Request::new(n, session);
+    let mut request = Request::new(n, session, Lease { owner, epoch });
     request.last = connection
         .prepare_cached("SELECT coalesce(max(seq), 0) FROM event WHERE request = ?1")?
         .query_row((n,), |row| row.get(0))?;

@@ -279,9 +279,16 @@ impl Workspace {
     }
 
     pub(super) fn log_of(&self, request: &str) -> Result<(RequestRow, Vec<Event>), Fault> {
-        let row = self.request(request)?;
-        let events = self.store.events(request, &EventQuery::default()).map_err(Fault::internal)?;
-        Ok((row, events))
+        loop {
+            let found = self.store.log_of(request).map_err(Fault::internal)?;
+            let (row, events) = found.ok_or_else(|| Fault::not_found(format!("unknown request \"{request}\"")))?;
+            let seq = row.last_seq;
+            let row = self.request_row(row);
+            // Where its job has ended meanwhile, the row is newer than the events.
+            if row.last_seq == seq {
+                return Ok((row, events));
+            }
+        }
     }
 
     pub(super) fn scopes_of(&self, request: &str) -> Result<Vec<ScopeKey>, Fault> {
