@@ -24,6 +24,7 @@ use crate::path::beside;
 use crate::scope::ScopeKind;
 use crate::suspension::Resolved;
 use crate::views::{Events, edited_input};
+pub(crate) use questions::Asked;
 use questions::Questions;
 
 /// A block that ended.
