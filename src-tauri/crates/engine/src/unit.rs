@@ -69,7 +69,7 @@ pub(crate) async fn choose(
         return cx.frame.until_suspended(function.call(args, cx.clone())).await;
     }
     let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
-    if let Some(returned) = cx.run.recall_function(cx, &name, blocks) {
+    if let Some(returned) = cx.run.recall_function(cx, &name, Some(function), blocks) {
         return Ok(returned);
     }
     let mut superseded = Vec::new();
@@ -85,8 +85,13 @@ pub(crate) async fn choose(
             // Nothing of a choice that does not fit may come into force.
             cx.run.memo.check_route(&cx.frame.path, &block.name)?;
         }
-        let end =
-            End { function: &name, returned: &returned, events: doing.events.take(), superseded: superseded.clone() };
+        let end = End {
+            name: &name,
+            function,
+            returned: &returned,
+            events: doing.events.take(),
+            superseded: superseded.clone(),
+        };
         if cx.frame.transaction.is_empty() {
             let has_looked = doing.looked.get() && end.is_known_by_name();
             if has_looked || !end.events.is_empty() || !end.superseded.is_empty() {
@@ -119,7 +124,7 @@ pub(crate) async fn choose(
 /// so where the flow of today has another (decision 15).
 pub(crate) fn keep_list(cx: &Context, role: &str, list: Flowing) -> Flowing {
     let function = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
-    if let Some(Returned::Data(known)) = cx.run.recall_function(cx, &function, &[]) {
+    if let Some(Returned::Data(known)) = cx.run.recall_function(cx, &function, None, &[]) {
         if known != list.data {
             let text = format!(
                 "drift: {role} of {} has another list than when it began; it goes by the old one",
@@ -149,7 +154,8 @@ pub(crate) fn keep_list(cx: &Context, role: &str, list: Flowing) -> Flowing {
 
 /// A function that has returned.
 struct End<'a> {
-    function: &'a str,
+    name: &'a str,
+    function: &'a Fun,
     returned: &'a Returned,
     events: Vec<Seq>,
     superseded: Vec<Seq>,
@@ -176,8 +182,8 @@ impl End<'_> {
             Returned::Blocks(_) | Returned::Model(_) => return EventKind::Committed { commits },
         };
         EventKind::CallbackReturned {
-            callback: self.function.to_owned(),
-            fingerprint: None,
+            callback: self.name.to_owned(),
+            fingerprint: self.function.fingerprint(),
             returned,
             events: self.events.clone(),
             superseded: self.superseded.clone(),
