@@ -19,6 +19,8 @@ mod forks;
 mod formats;
 mod limits;
 mod moving;
+mod news;
+mod ownership;
 mod policies;
 mod promises;
 mod providers;

@@ -102,7 +102,7 @@ pub(crate) fn try_block(
                     parent: parent.as_ref().map(|frame| frame.instance.clone()),
                     input: input.recorded(),
                     versions,
-                    fingerprint: None,
+                    fingerprint: block.fingerprint(),
                 },
             );
             if let Some(own) = &frame.own {

@@ -97,6 +97,7 @@ fn storage(error: AppendError) -> FlowError {
 /// Ends an attempt without effect: its writes are dropped, its evidence stays.
 pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<FlowError>) -> Result<(), FlowError> {
     frame.transaction.clear();
+    frame.roll_back(|| run.next_stamp());
     run.forget_notes(frame);
     let event = EventKind::BlockFinished {
         outcome: Outcome::Abandoned,
@@ -143,6 +144,7 @@ pub(crate) async fn finish<'r>(
         match run.recorder.commit(Some(&frame.path), frame.attempt, event).await {
             Ok(seq) => {
                 frame.transaction.clear();
+                frame.settle();
                 permit.iter_mut().for_each(CommitPermit::committed);
                 run.refresh(frame.parent.as_ref(), &commits);
                 return Ok(Finished::Committed(seq));

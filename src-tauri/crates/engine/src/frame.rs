@@ -13,7 +13,8 @@ use crate::effects::Listener;
 use crate::error::FlowError;
 use crate::flow::Block;
 use crate::prior_try::TryEffects;
-use crate::transaction::{Container, Transaction};
+use crate::shared::Container;
+use crate::transaction::Transaction;
 
 /// One execution of one block.
 pub struct Frame {
@@ -43,6 +44,8 @@ pub struct Frame {
     pub transaction: Transaction,
     /// What it got from outside.
     pub(crate) effects: RefCell<Rc<TryEffects>>,
+    /// The shared memory it wrote to.
+    pub(crate) written: RefCell<Vec<Rc<Container>>>,
     /// Background work its chain started and has not waited for.
     pub(crate) tasks: RefCell<Vec<crate::background::Task>>,
     /// The blocks it dispatched, in order; a block finds its elder siblings here.
@@ -92,6 +95,7 @@ impl Frame {
             listener: RefCell::default(),
             transaction: Transaction::default(),
             effects: RefCell::default(),
+            written: RefCell::default(),
             tasks: RefCell::default(),
             children: RefCell::default(),
             index,

@@ -90,7 +90,7 @@ pub(crate) async fn choose(
         return cx.frame.until_suspended(function.call(args, cx.clone())).await;
     }
     let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
-    if let Some(returned) = cx.run.recall_function(cx, &name, blocks) {
+    if let Some(returned) = cx.run.recall_function(cx, &name, Some(function), blocks) {
         return Ok(returned);
     }
     let mut superseded = Vec::new();
@@ -98,6 +98,7 @@ pub(crate) async fn choose(
     let mut conflicts = 0;
     let mut doing = Rc::new(Doing::new(&name));
     loop {
+        cx.run.play_callback(&cx.frame, &name);
         let news = cx.run.see_records(&cx.frame, &doing.transaction)?;
         // What a function before this one wrote and failed.
         doing.transaction.take_over(&cx.frame.transaction, cx.run.next_stamp());
@@ -111,12 +112,13 @@ pub(crate) async fn choose(
         let stale = match returned {
             Ok(returned) => {
                 let (superseded, events) = (superseded.clone(), events.clone());
-                let end = End { function: &name, returned: &returned, events, superseded };
+                let end = End { name: &name, function, returned: &returned, events, superseded };
                 if doing.transaction.is_empty() {
                     let has_looked = doing.looked.get() && end.is_known_by_name();
                     if has_looked || !end.events.is_empty() || !end.superseded.is_empty() {
                         cx.record(end.event(Vec::new()));
                     }
+                    end.settle(cx, &doing);
                     doing.end(cx);
                     return Ok(returned);
                 }
@@ -126,6 +128,7 @@ pub(crate) async fn choose(
                 match commit(cx, &doing.transaction, &end, permit.as_mut()).await? {
                     Some(stale) => stale,
                     None => {
+                        end.settle(cx, &doing);
                         doing.end(cx);
                         return Ok(returned);
                     }
@@ -143,6 +146,7 @@ pub(crate) async fn choose(
                 }
             },
         };
+        cx.frame.roll_back_call(&doing, || cx.run.next_stamp());
         superseded.extend(events);
         conflicts += 1;
         if conflicts > cx.run.flow.settings.cas(stale.scope).max_retries {
@@ -159,14 +163,14 @@ pub(crate) async fn choose(
 
 /// Records the versions of records that a function found written by another request, and looked at; where it
 /// did not look, the next block that begins tells of them.
-fn tell_of_news(cx: &Context, doing: &Doing, mut news: Vec<(ScopeKey, u64)>) {
+fn tell_of_news(cx: &Context, doing: &Rc<Doing>, mut news: Vec<(ScopeKey, u64)>) {
     if !doing.looked.get() {
         cx.run.forget_versions(&news);
         return;
     }
     news.retain(|(scope, version)| !cx.run.is_own_version(scope, *version));
     if !news.is_empty() {
-        cx.record(EventKind::RecordsSeen { versions: news });
+        cx.within(doing.clone()).record(EventKind::RecordsSeen { versions: news });
     }
 }
 
@@ -182,7 +186,7 @@ impl Doing {
 /// so where the flow of today has another (decision 15).
 pub(crate) fn keep_list(cx: &Context, role: &str, list: Flowing) -> Flowing {
     let function = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
-    if let Some(Returned::Data(known)) = cx.run.recall_function(cx, &function, &[]) {
+    if let Some(Returned::Data(known)) = cx.run.recall_function(cx, &function, None, &[]) {
         if known != list.data {
             let text = format!(
                 "drift: {role} of {} has another list than when it began; it goes by the old one",
@@ -212,13 +216,21 @@ pub(crate) fn keep_list(cx: &Context, role: &str, list: Flowing) -> Flowing {
 
 /// A function that has returned.
 struct End<'a> {
-    function: &'a str,
+    name: &'a str,
+    function: &'a Fun,
     returned: &'a Returned,
     events: Vec<Seq>,
     superseded: Vec<Seq>,
 }
 
 impl End<'_> {
+    /// What it wrote to shared memory stays where the log says that it returned.
+    fn settle(&self, cx: &Context, call: &Rc<Doing>) {
+        if self.is_known_by_name() {
+            cx.frame.settle_call(call);
+        }
+    }
+
     /// Whether the log can hold what was returned.
     fn is_known_by_name(&self) -> bool {
         matches!(self.returned, Returned::Data(_) | Returned::Block(_))
@@ -232,8 +244,8 @@ impl End<'_> {
             Returned::Blocks(_) | Returned::Model(_) => return EventKind::Committed { commits },
         };
         EventKind::CallbackReturned {
-            callback: self.function.to_owned(),
-            fingerprint: None,
+            callback: self.name.to_owned(),
+            fingerprint: self.function.fingerprint(),
             returned,
             events: self.events.clone(),
             superseded: self.superseded.clone(),

@@ -174,7 +174,7 @@ impl Context {
         answer: Result<Value, FlowError>,
         memoized: bool,
     ) {
-        let known = answer.clone();
+        let known = self.notes_effects().then(|| answer.clone());
         let (result, error) = match answer {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
@@ -182,7 +182,9 @@ impl Context {
         let request = None;
         let finished =
             self.record(EventKind::EffectFinished { effect, ordinal, started, request, result, error, memoized });
-        self.note_effect_finished((effect, ordinal), started, finished, known);
+        if let Some(answer) = known {
+            self.note_effect_finished((effect, ordinal), started, finished, answer);
+        }
     }
 
     /// The number that this block's next effect of a kind will have.

@@ -11,6 +11,7 @@ use engine::views::in_force::{put_in_force, waits_for_commit};
 use store::EventQuery;
 
 use super::Workspace;
+use super::news::is_unfinished;
 use crate::fault::Fault;
 use crate::notice::Notice;
 use crate::views::EventRow;
@@ -22,7 +23,8 @@ const MAX_HOLD: Duration = Duration::from_millis(250);
 const MAX_SILENCE: Duration = Duration::from_millis(100);
 
 impl Workspace {
-    /// Follows a request's committed events until it ends, from its first.
+    /// Follows a request's committed events until it ends or waits for somebody, from its first, whatever process
+    /// runs it.
     pub fn follow(&self, request: &str, mut each: impl FnMut(EventRow)) -> Result<(), Fault> {
         let (sender, news) = std::sync::mpsc::channel();
         let wanted = request.to_owned();
@@ -42,9 +44,14 @@ impl Workspace {
                 Ok(events) => events,
                 Err(error) => break Err(Fault::internal(error)),
             };
+            let ended = matches!(events.last().map(|event| &event.kind), Some(EventKind::RequestFinished { .. }));
+            let is_over = ended
+                || events.is_empty()
+                    && match self.request(request) {
+                        Ok(row) => row.last_seq == seen && !is_unfinished(row.status),
+                        Err(fault) => break Err(fault),
+                    };
             seen = events.last().map_or(seen, |event| event.seq);
-            let ended = events.iter().any(|event| matches!(event.kind, EventKind::RequestFinished { .. }));
-            let is_over = ended || !self.runs_here(request) && events.is_empty();
             held.add(events);
             while let Some(event) = held.next(is_over) {
                 each(EventRow::new(request, &event));

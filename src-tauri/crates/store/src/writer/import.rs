@@ -45,7 +45,7 @@ impl Desk {
     }
 
     fn try_import(&mut self, pieces: Vec<Piece>) -> Result<Vec<Committed>, ImportError> {
-        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute(())?;
+        self.waiting.begin(&self.connection)?;
         self.memory.clear();
         parcel::refuse_known(&self.connection, &pieces)?;
         // A record may come several times: each time others had written it.
@@ -101,7 +101,12 @@ fn stretches(pieces: Vec<Piece>, hidden: Vec<(ScopeKey, Record)>) -> Result<Vec<
             Piece::Event { request, .. } => *request != whose || events.len() >= MANY,
         };
         if ends && !events.is_empty() {
-            stretches.push(Stretch::Events(Unit::new(&whose, std::mem::take(&mut events), Durability::Committed)?));
+            stretches.push(Stretch::Events(Unit::new(
+                &whose,
+                None,
+                std::mem::take(&mut events),
+                Durability::Committed,
+            )?));
         }
         match piece {
             Piece::Record { scope, version, state } => {
@@ -117,7 +122,7 @@ fn stretches(pieces: Vec<Piece>, hidden: Vec<(ScopeKey, Record)>) -> Result<Vec<
         }
     }
     if !events.is_empty() {
-        stretches.push(Stretch::Events(Unit::new(&whose, events, Durability::Committed)?));
+        stretches.push(Stretch::Events(Unit::new(&whose, None, events, Durability::Committed)?));
     }
     Ok(stretches)
 }

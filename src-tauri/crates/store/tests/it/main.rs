@@ -5,6 +5,8 @@ mod check;
 mod crash;
 mod log;
 mod open;
+mod owners;
+mod queue;
 mod reads;
 mod search;
 mod state;
