@@ -40,6 +40,7 @@ pub mod operation;
 mod passes;
 pub mod path;
 mod places;
+mod prior_try;
 pub mod provider;
 pub mod recorder;
 pub mod request;

@@ -119,6 +119,10 @@ pub struct Run {
     /// When a step boundary last let the rest of the thread go on, in milliseconds since the epoch.
     pub(crate) paused: Cell<i64>,
     pub(crate) versions: RefCell<HashMap<ScopeKey, u64>>,
+    /// The version of each record that this request made last.
+    pub(crate) own_versions: RefCell<HashMap<ScopeKey, u64>>,
+    /// Whether another request has written a record under it.
+    pub(crate) has_rivals: Cell<bool>,
     attempts: RefCell<HashMap<Arc<str>, u32>>,
     roots: Roots,
 }
@@ -214,6 +218,8 @@ impl Run {
             has_company: Cell::default(),
             paused: Cell::default(),
             versions: RefCell::default(),
+            own_versions: RefCell::default(),
+            has_rivals: Cell::default(),
             attempts: RefCell::new(attempts),
             roots: Roots::default(),
         })

@@ -300,6 +300,11 @@ impl Writer {
         Ok(self.told.swap(now, Ordering::SeqCst) != now)
     }
 
+    /// Runs something on the writing connection, between two transactions.
+    pub(crate) fn run_later(&self, run: impl FnOnce(&Connection) + Send + 'static) {
+        self.post(Message::Run(Box::new(run)));
+    }
+
     /// Runs something on the writing connection, between two transactions, and waits for its answer.
     pub(crate) fn run<T: Send + 'static>(
         &self,
