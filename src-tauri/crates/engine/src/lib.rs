@@ -30,6 +30,7 @@ pub mod flowing;
 pub mod frame;
 mod gate;
 pub mod generator;
+mod held;
 mod hooks;
 pub mod item;
 pub mod log;

@@ -1,6 +1,7 @@
 //! Following a request while it runs.
 
 use engine::event::EventKind;
+use engine::views::asked::Requests;
 use store::EventQuery;
 
 use super::Workspace;
@@ -21,7 +22,7 @@ impl Workspace {
                 let _ = sender.send(());
             }
         });
-        let mut seen = 0;
+        let (mut seen, mut requests) = (0, Requests::default());
         let result = loop {
             let query = EventQuery { from: Some(seen + 1), ..EventQuery::default() };
             let events = match self.store.events(request, &query) {
@@ -31,7 +32,8 @@ impl Workspace {
             let ended = events.iter().any(|event| matches!(event.kind, EventKind::RequestFinished { .. }));
             for event in &events {
                 seen = event.seq;
-                each(EventRow::new(request, event));
+                requests.read(event);
+                each(EventRow::new(request, requests.resolve(event).as_ref().unwrap_or(event)));
             }
             if ended || !self.runs_here(request) && events.is_empty() {
                 break Ok(());
