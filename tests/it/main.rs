@@ -12,6 +12,7 @@ mod crash;
 mod definitions;
 mod durability;
 mod edits;
+mod effects;
 mod examples;
 mod fetch;
 mod flows;

@@ -31,6 +31,7 @@ pub mod flowing;
 pub mod frame;
 mod gate;
 pub mod generator;
+mod held;
 mod hooks;
 pub mod item;
 pub mod log;

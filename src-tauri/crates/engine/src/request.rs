@@ -27,6 +27,7 @@ use crate::event::{Event, EventKind, RequestStatus, Seq};
 use crate::flow::Flow;
 use crate::flowing::Flowing;
 use crate::frame::{Frame, Roots};
+use crate::held::Held;
 use crate::hooks;
 use crate::log::{Lease, Log};
 use crate::memo::Memo;
@@ -83,6 +84,8 @@ pub struct Run {
     pub(crate) notes: RefCell<Vec<Note>>,
     /// What its models used so far.
     pub usage: RefCell<Usage>,
+    /// What its model calls hold of their conversations.
+    pub(crate) held: RefCell<Held>,
     /// Answers of `ctx.runOnce`, by key.
     pub(crate) once: RefCell<HashMap<String, Value>>,
     /// Answers of tools that equal calls may use again.
@@ -210,6 +213,7 @@ impl Run {
             had_state: has_state(events),
             tape: None,
             usage: RefCell::new(Usage::of(events)),
+            held: RefCell::new(Held::of(events)),
             once: RefCell::new(run_once(events)),
             tool_answers: RefCell::default(),
             pool: crate::background::Pool::default(),

@@ -20,8 +20,10 @@ use engine::log::{AppendError, Log};
 use engine::request::{Asked, Earlier, Run};
 use engine::suspension::Resolved;
 use engine::views::Events;
+use engine::views::happened::OpenEffect;
 use futures_util::{FutureExt, select_biased};
 use script::{Limits, Loaded};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::catalogue::Good;
@@ -47,6 +49,8 @@ pub struct Running {
     pub request_id: String,
     /// Its session.
     pub session_id: String,
+    /// What may have happened outside before it was taken up, and is made again.
+    pub open_effects: Vec<OpenEffect>,
     pub(crate) ended: mpsc::Receiver<Ended>,
 }
 
@@ -153,7 +157,7 @@ pub(crate) fn start(job: Job, ready: &Ready, pool: &Pool) -> Result<Running, Fau
         pool.give(work)?;
     }
     verdict.recv().map_err(|_| Fault::internal("the request's thread ended before it began"))??;
-    Ok(Running { request_id, session_id, ended })
+    Ok(Running { request_id, session_id, open_effects: Vec::new(), ended })
 }
 
 /// Runs a request; `loaded` is its flow, where that was evaluated beforehand. Gives the flow back, for whoever
@@ -274,12 +278,14 @@ fn caller<'a>(flow: &'a str, asked: &'a Asked) -> Caller<'a> {
     }
 }
 
-/// The model calls that were answered before, in order.
+/// The model calls that were answered before, in order, without what they told.
 fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
     let view = Events::new(events);
     let calls = events.iter().filter_map(|event| match &event.kind {
         EventKind::EffectFinished { effect: EffectKind::Model, memoized: false, .. } => {
-            serde_json::from_value(view.effect_request(&event.kind)?.clone()).ok()
+            let mut request = view.effect_request(&event.kind)?.clone();
+            request["messages"] = Value::Array(Vec::new());
+            serde_json::from_value(request).ok()
         }
         _ => None,
     });
