@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::log::Lease;
 use engine::event::Seq;
+use engine::log::Lease;
 use engine::scope::ScopeKey;
 use rusqlite::{Connection, OptionalExtension};
 
