@@ -18,6 +18,7 @@ mod fetch;
 mod flows;
 mod forks;
 mod formats;
+mod instants;
 mod limits;
 mod moving;
 mod news;

@@ -15,6 +15,7 @@ mod beginning;
 pub mod block;
 mod boundary;
 pub mod callable;
+mod caught;
 pub mod concurrency;
 mod container;
 pub mod context;

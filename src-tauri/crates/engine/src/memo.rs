@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::data::Data;
 use crate::effects::{EffectKind, ModelReply};
 use crate::error::FlowError;
-use crate::event::{Answer, BlockKind, Event, EventKind, Outcome, Seq};
+use crate::event::{Answer, BlockKind, CaughtBy, Event, EventKind, Outcome, Seq};
 use crate::flow::{Block, Body};
 use crate::operation::Operation;
 use crate::path::{beside, instance};
@@ -41,6 +41,8 @@ pub(crate) struct Finished {
     pub(crate) fingerprint: Option<Arc<str>>,
     pub(crate) input: Data,
     pub(crate) result: Result<Data, FlowError>,
+    /// Who caught the failure, where it failed.
+    pub(crate) caught: Option<CaughtBy>,
     /// The event that holds the output.
     pub(crate) seq: Seq,
     /// The event that ended it.
@@ -109,6 +111,12 @@ pub(crate) struct Memo {
     said: HashSet<String>,
     /// Failures of which a `step_error` item tells.
     told: HashSet<Arc<str>>,
+    /// The instances of blocks, not of chains, that failed.
+    failed: HashSet<Arc<str>>,
+    /// Blocks whose own rescue took their failure on, with the newest block that it was.
+    handed_on: HashMap<Arc<str>, Arc<str>>,
+    /// The block around every block that ever ran.
+    parents: HashMap<Arc<str>, Arc<str>>,
     /// Blocks whose newest attempt waited for an answer.
     waited: HashSet<Arc<str>>,
     /// The next attempt of every path that ever ran.
@@ -368,7 +376,8 @@ impl Reader<'_> {
         }
         memo.pauses.read(path, event);
         match &event.kind {
-            EventKind::BlockStarted { name, block, input, fingerprint, .. } => {
+            EventKind::BlockStarted { name, block, input, fingerprint, parent, .. } => {
+                memo.follow_parent(path, parent.as_ref());
                 let input = Data::from(self.view.value(input).cloned());
                 let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
                 self.open.insert(key, Open { name, kind, fingerprint, input, changes: Vec::new() });
@@ -433,8 +442,11 @@ impl Reader<'_> {
                 "message" if memo.attempts.is_empty() => memo.has_greeting = true,
                 _ => {}
             },
-            EventKind::BlockFinished { outcome, output, error, memoized, .. } => {
+            EventKind::BlockFinished { outcome, output, error, caught, memoized, .. } => {
                 let Some(open) = self.open.remove(&key) else { return };
+                if *outcome == Outcome::Failed && open.kind != BlockKind::Sequencer {
+                    memo.failed.insert(crate::path::instance(path, event.attempt).into());
+                }
                 if *outcome == Outcome::Suspended {
                     memo.waited.insert(path.clone());
                 }
@@ -456,7 +468,8 @@ impl Reader<'_> {
                 let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
                 self.settled.extend(changes.into_iter().map(by));
                 let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);
-                let done = Finished { name, kind, fingerprint, input, result, seq, ended, attempt };
+                let caught = *caught;
+                let done = Finished { name, kind, fingerprint, input, result, caught, seq, ended, attempt };
                 memo.finished.insert(path.clone(), done);
             }
             _ => {}
