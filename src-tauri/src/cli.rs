@@ -361,6 +361,6 @@ fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
     if depth_of(&text) > DEEPEST {
         return Err(invalid(format!("{place} is nested deeper than {DEEPEST} levels")));
     }
-    engine::data::from_json(&text)
+    engine::json::parse_input(&text)
         .map_err(|error| invalid(format!("{place} is not JSON: {error}; a text needs quotes, like '\"hello\"'")))
 }

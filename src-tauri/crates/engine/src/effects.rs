@@ -142,7 +142,7 @@ pub struct ModelCall {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolOffer>,
     /// JSON Schema of the answer, when it is structured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub output_schema: Option<Value>,
     /// Which model call of this generator run this is, from 0.
     pub step: u32,
@@ -150,7 +150,7 @@ pub struct ModelCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// What the author passes on to the provider as it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub provider_options: Option<Value>,
     /// Whether it only writes anew what the generator's model said.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -166,6 +166,7 @@ pub struct ToolOffer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// JSON Schema of its arguments.
+    #[serde(deserialize_with = "crate::json::exact")]
     pub parameters: Value,
 }
 
@@ -178,6 +179,7 @@ pub struct ToolCall {
     /// The tool's name as the model saw it.
     pub name: String,
     /// Its arguments.
+    #[serde(deserialize_with = "crate::json::exact")]
     pub args: Value,
 }
 
@@ -188,6 +190,7 @@ pub struct Message {
     /// `system`, `user`, `assistant` or `tool`.
     pub role: String,
     /// Text, or structured parts.
+    #[serde(deserialize_with = "crate::json::exact")]
     pub content: Value,
 }
 
@@ -205,11 +208,11 @@ pub struct ModelReply {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// A structured answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub structured_output: Option<Value>,
     /// `promptTokens`, `completionTokens`, `totalTokens`, `cacheReadInputTokens`,
     /// `cacheCreationInputTokens`, as far as the provider tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub usage: Option<Value>,
     /// The model that answered, in the provider's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -218,7 +221,7 @@ pub struct ModelReply {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
     /// Pages the answer rests on: `{ id?, url, title? }`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::json::exact")]
     pub sources: Vec<Value>,
 }
 

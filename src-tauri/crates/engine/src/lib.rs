@@ -32,6 +32,7 @@ mod gate;
 pub mod generator;
 mod hooks;
 pub mod item;
+pub mod json;
 pub mod log;
 mod memo;
 mod note;

@@ -320,7 +320,7 @@ impl Reader<'_> {
             EventKind::EffectFinished { effect: EffectKind::Model, ordinal, result, error, .. } => {
                 let answer = match error {
                     Some(error) => Err(error.clone()),
-                    None => Ok(serde_json::from_value(result.clone()).unwrap_or_default()),
+                    None => Ok(crate::json::from_value(result.clone()).unwrap_or_default()),
                 };
                 let request = self.view.effect_request(&event.kind).cloned().unwrap_or_default();
                 let call = Call { request, answer };

@@ -270,7 +270,7 @@ fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
     let view = Events::new(events);
     let calls = events.iter().filter_map(|event| match &event.kind {
         EventKind::EffectFinished { effect: EffectKind::Model, memoized: false, .. } => {
-            serde_json::from_value(view.effect_request(&event.kind)?.clone()).ok()
+            engine::json::from_value(view.effect_request(&event.kind)?.clone()).ok()
         }
         _ => None,
     });

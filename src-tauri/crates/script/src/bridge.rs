@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 
 use engine::callable::{Arg, Callable, Returned};
 use engine::context::{Change, Context as Cx, Target};
-use engine::data::{Data, from_json};
+use engine::data::{Data, from_json, parse};
 use engine::effects::{Message, ModelCall, ToolCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
@@ -119,7 +119,7 @@ fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Return
     match answer {
         Answer::Undefined => Ok(Returned::Data(Data::UNDEFINED)),
         Answer::Value(json) => {
-            let value: Value = from_json(&json).map_err(|error| FlowError::validation(error.to_string(), None))?;
+            let value = parse(&json).map_err(|error| FlowError::validation(error.to_string(), None))?;
             Ok(Returned::Data(value.into()))
         }
         Answer::Block(json) => registry.late(vm, &json).map(Returned::Block),
@@ -234,6 +234,7 @@ async fn once(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     #[derive(Deserialize)]
     struct Asked {
         key: String,
+        #[serde(deserialize_with = "engine::json::exact")]
         answer: Value,
     }
     let asked: Asked = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
@@ -254,11 +255,11 @@ async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     struct Asked {
         model: String,
         messages: Vec<Message>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         output_schema: Option<Value>,
         #[serde(default)]
         max_tokens: Option<u32>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         provider_options: Option<Value>,
     }
     let asked: Asked = from_json(payload).map_err(|error| {
@@ -298,7 +299,7 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
         mutator: Option<u32>,
         #[serde(default)]
         content: Option<String>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         instance: Option<Value>,
     }
     let invalid = |error: serde_json::Error| FlowError::validation(format!("state operation: {error}"), None);

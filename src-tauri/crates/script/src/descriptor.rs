@@ -91,6 +91,7 @@ pub struct ActionDescription {
     /// For people.
     pub description: Option<String>,
     /// JSON Schema of its input.
+    #[serde(default, deserialize_with = "engine::json::exact")]
     pub input_schema: Option<Value>,
     /// Its root block and all below.
     pub root: BlockShape,

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use engine::context::{Context as Cx, EmitOptions, Target};
-use engine::data::from_json;
+use engine::data::{from_json, parse};
 use engine::effects::ModelDelta;
 use engine::item::{AgentType, Visibility, canonical_item_type, resolve_item_visibility};
 use engine::resource::pattern::Pattern;
@@ -18,7 +18,7 @@ use crate::vm::Shared;
 /// Answers what flows ask for on the spot.
 pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
     if op == "url" {
-        let asked = from_json(payload).map_err(|error| error.to_string())?;
+        let asked = parse(payload).map_err(|error| error.to_string())?;
         return Ok(crate::address::parts(&asked).map(|parts| parts.to_string()));
     }
     if op == "stop" {
@@ -32,7 +32,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
     }
     let cx = shared.contexts.borrow().get(&token).cloned();
     let Some(cx) = cx else { return at_load(op) };
-    let parsed = || from_json::<Value>(payload).map_err(|error| error.to_string());
+    let parsed = || parse(payload).map_err(|error| error.to_string());
     Ok(match op {
         "read" => {
             let asked = parsed()?;
@@ -240,7 +240,7 @@ fn emit(cx: &Cx, asked: Value) -> Result<(), String> {
         background_tasks: Option<u64>,
     }
     let given: Options =
-        serde_json::from_value(asked["options"].clone()).map_err(|error| format!("ctx.emit: {error}"))?;
+        engine::json::from_value(asked["options"].clone()).map_err(|error| format!("ctx.emit: {error}"))?;
     let options = EmitOptions {
         agent_type: given.agent_type,
         item_visibility: given.item_visibility,

@@ -92,7 +92,7 @@ impl Context {
             let taped = self.taped(EffectKind::Fetch, ordinal, &request).await?;
             return match taped.error {
                 Some(error) => Err(error),
-                None => serde_json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
+                None => crate::json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
             };
         }
         let started = self.effect_started(EffectKind::Fetch, ordinal, Some(request));
