@@ -212,7 +212,15 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let requests = workspace.requests(query)?;
             Ok(Outcome::done(json!(requests), print::requests(&requests)))
         }
-        Command::Show { request } => {
+        Command::Show { request, source: Some(path) } => {
+            let source = workspace.code_of(&request, Some(path.as_str()).filter(|path| !path.is_empty()))?;
+            let mut told = json!(workspace.show(&request)?);
+            if let (Value::Object(told), Value::Object(source)) = (&mut told, json!(source)) {
+                told.extend(source);
+            }
+            Ok(Outcome::done(told, print::source(&source)))
+        }
+        Command::Show { request, source: None } => {
             let shown = workspace.show(&request)?;
             Ok(Outcome::done(json!(shown), print::shown(&shown)))
         }

@@ -48,8 +48,58 @@ impl EffectKind {
     }
 }
 
+/// What a flow gets from outside at once: a look at a clock, or chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instant {
+    /// Milliseconds since the epoch.
+    Clock,
+    /// The same with a fraction, by a clock that never goes back.
+    PreciseClock,
+    /// A number in `[0, 1)`.
+    Random,
+    /// So many random bytes: `{ "base64": … }`.
+    Bytes(usize),
+    /// A version 4 UUID.
+    Uuid,
+}
+
+impl Instant {
+    /// Its kind in the log.
+    pub fn kind(self) -> EffectKind {
+        match self {
+            Instant::Clock | Instant::PreciseClock => EffectKind::Clock,
+            Instant::Random | Instant::Bytes(_) => EffectKind::Random,
+            Instant::Uuid => EffectKind::Uuid,
+        }
+    }
+
+    /// What stands for it where there is no outside.
+    pub fn fixed(self) -> Value {
+        match self {
+            Instant::Clock | Instant::PreciseClock => 0.into(),
+            Instant::Random => 0.5.into(),
+            Instant::Bytes(count) => {
+                let mut base64 = "A".repeat((count * 4).div_ceil(3));
+                base64.push_str(["", "==", "="][count % 3]);
+                serde_json::json!({ "base64": base64 })
+            }
+            Instant::Uuid => "00000000-0000-4000-8000-000000000000".into(),
+        }
+    }
+}
+
 /// The outside world of one request.
 pub trait Effects {
+    /// What it answers at once.
+    fn instant(&self, instant: Instant) -> Value {
+        match instant {
+            Instant::Clock | Instant::PreciseClock => self.now_ms().into(),
+            Instant::Random => self.random().into(),
+            Instant::Bytes(_) => instant.fixed(),
+            Instant::Uuid => self.uuid().into(),
+        }
+    }
+
     /// Milliseconds since the epoch.
     fn now_ms(&self) -> i64;
 

@@ -33,6 +33,7 @@ pub mod generator;
 mod hooks;
 pub mod item;
 pub mod json;
+pub mod loading;
 pub mod log;
 mod memo;
 mod note;

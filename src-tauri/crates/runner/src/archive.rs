@@ -50,6 +50,12 @@ pub(crate) enum Line {
         #[serde(deserialize_with = "engine::json::exact")]
         state: Map<String, Value>,
     },
+    /// The code of a bundle that ran.
+    Code {
+        hash: String,
+        #[serde(deserialize_with = "engine::json::exact")]
+        code: Value,
+    },
     /// The next event of a request.
     Event {
         request: Arc<str>,

@@ -6,6 +6,7 @@ mod check;
 mod checkpoints;
 mod clear;
 mod client;
+mod code;
 mod differences;
 mod expiry;
 mod follow;
@@ -21,7 +22,7 @@ mod search;
 mod synthetic;
 mod writers;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -131,6 +132,8 @@ pub struct Workspace {
     ready: Ready,
     pool: Pool,
     store: Arc<Store>,
+    /// The hashes of the bundles whose code is in the database.
+    kept_code: Arc<Mutex<HashSet<String>>>,
     owner: Owner,
     catalogue: Mutex<Option<Catalogue>>,
     running: Arc<Mutex<Runs>>,
@@ -170,6 +173,7 @@ impl Workspace {
             ready: Ready::default(),
             pool: Pool::new(),
             store: Arc::new(store),
+            kept_code: Arc::default(),
             owner,
             catalogue: Mutex::default(),
             running: Arc::default(),
@@ -337,6 +341,7 @@ impl Workspace {
             config: self.config.clone(),
             trust: self.trust,
             log: self.store.clone(),
+            keep_code: self.keep_code(&good),
             abort,
             wish,
             gone,

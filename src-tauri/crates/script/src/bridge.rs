@@ -145,7 +145,8 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
     if let Ok(wire) = from_json::<Wire>(json) {
         error.handle = wire.handle;
         error.status = wire.status;
-        let (location, stack) = vm.shared.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.classes);
+        let (location, stack) =
+            vm.shared.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.message, &error.classes);
         error.location = location;
         error.stack = (!stack.is_empty()).then_some(stack);
     }

@@ -17,6 +17,7 @@
 //! | `delete` `compact` `references` | taking out what nobody needs any more |
 //! | `check` and its folder | whether all of that is what the events say |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
+//! | `code` | the code of every bundle that ran |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
 //! | `requests` `sessions` `events` `writes` `stats` `query` | what readers ask |
 //!
@@ -27,6 +28,7 @@ mod attempts;
 mod batch;
 mod body;
 mod check;
+mod code;
 mod compact;
 mod delete;
 mod digest;

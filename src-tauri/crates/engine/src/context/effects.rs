@@ -9,7 +9,7 @@ use futures_util::future::{Either, select};
 use serde_json::Value;
 
 use super::Context;
-use crate::effects::{EffectKind, FetchCall, FetchReply, ModelDelta};
+use crate::effects::{EffectKind, FetchCall, FetchReply, Instant, ModelDelta};
 use crate::error::FlowError;
 use crate::event::{EventKind, Seq};
 use crate::tape::Taped;
@@ -49,6 +49,11 @@ impl Context {
         if let Some(listener) = listener {
             listener(delta);
         }
+    }
+
+    /// A look at a clock or chance, as an effect.
+    pub fn draw(&self, instant: Instant) -> Value {
+        self.instant(instant.kind(), || self.run.effects.instant(instant))
     }
 
     /// The clock, as an effect.

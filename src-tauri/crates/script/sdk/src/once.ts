@@ -2,7 +2,7 @@
 //
 // The answer is in the log before anybody gets it; a failure is no answer (core-semantics §2.12).
 
-import { ask, native } from './host';
+import { askJson, native, wire } from './host';
 import { toJson } from './values';
 
 /** Answers and runs under way, by key; one runtime is one request. */
@@ -25,7 +25,7 @@ async function run(token: number, key: string, fn: () => unknown): Promise<unkno
   const recorded = native.sync('once', token, JSON.stringify(key));
   if (recorded !== undefined) return answerOf(recorded);
   const json = toJson(await fn(), `ctx.runOnce("${key}")`);
-  await ask(token, 'once', { key, answer: json === undefined ? [] : [JSON.parse(json)] });
+  await askJson(token, 'once', `{"key":${wire(key)},"answer":[${json ?? ''}]}`);
   return json === undefined ? undefined : (JSON.parse(json) as unknown);
 }
 
