@@ -35,6 +35,8 @@ pub mod generator;
 mod held;
 mod hooks;
 pub mod item;
+pub mod json;
+pub mod loading;
 pub mod log;
 mod memo;
 mod note;

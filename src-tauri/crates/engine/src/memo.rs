@@ -427,7 +427,7 @@ impl Reader<'_> {
             EventKind::EffectFinished { effect: EffectKind::Model, ordinal, result, error, .. } => {
                 let answer = match error {
                     Some(error) => Err(error.clone()),
-                    None => Ok(serde_json::from_value(result.clone()).unwrap_or_default()),
+                    None => Ok(crate::json::from_value(result.clone()).unwrap_or_default()),
                 };
                 let (held_by, asked) = self.requests.asked(event).unzip();
                 let call = Call { asked: asked.cloned(), held_by, answer };
