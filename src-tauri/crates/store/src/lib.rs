@@ -11,10 +11,11 @@
 //! | `unit` `body` `payload` `measure` | an append, written out on the thread that makes it |
 //! | `writer` and its folder, `batch` `live` `identity` `rows` | who writes, the transactions, what is remembered between them, the log folded into the file |
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
-//! | `parcel` | requests on their way to another database, and their arrival |
+//! | `parcel` `arrival` | requests on their way to another database, and their arrival |
 //! | `grams` `digest` `search` | where a text cannot be, and where it is |
 //! | `totals` | what all events come to, without counting them |
-//! | `delete` `compact` `references` | taking out what nobody needs any more |
+//! | `pieces` | long work in short transactions |
+//! | `delete` `removal` `compact` `references` | taking out what nobody needs any more |
 //! | `check` and its folder | whether all of that is what the events say |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
@@ -23,6 +24,7 @@
 //! Only this crate names rusqlite. It must not decide what an event means beyond the rows it keeps
 //! for speed, and it reads no clock: times are those of the events.
 
+mod arrival;
 mod attempts;
 mod batch;
 mod body;
@@ -40,9 +42,11 @@ mod migrate;
 mod open;
 mod parcel;
 mod payload;
+mod pieces;
 mod query;
 mod records;
 mod references;
+mod removal;
 mod requests;
 mod rows;
 mod scopes;
@@ -79,7 +83,9 @@ pub use sessions::{Note, SessionQuery, SessionRow};
 pub use stats::Stats;
 pub use writes::{LastWrite, Write};
 
+use pieces::Pieces;
 use records::Records;
+use removal::Remover;
 use unit::Unit;
 use writer::{Stamp, Writer};
 
@@ -120,6 +126,8 @@ pub struct Store {
     readers: Mutex<Vec<Connection>>,
     records: Records,
     listeners: Arc<Mutex<Listeners>>,
+    /// Ends before the writer does.
+    _remover: Option<Remover>,
     writer: Writer,
 }
 
@@ -129,12 +137,15 @@ impl Store {
         let listeners: Arc<Mutex<Listeners>> = Arc::default();
         let owners = options.owners.clone();
         let writer = Writer::start(path.to_owned(), options, listeners.clone())?;
+        // Where nothing can be read now, the first who wants to will say so.
+        let remover = Remover::start(path, writer.handle()).ok().flatten();
         Ok(Store {
             path: path.to_owned(),
             owners,
             readers: Mutex::default(),
             records: Records::default(),
             listeners,
+            _remover: remover,
             writer,
         })
     }
@@ -188,6 +199,11 @@ impl Store {
         let record = self.records.newest(&connection, scope, stamp);
         self.give_back(connection);
         Ok(record?)
+    }
+
+    /// For work that takes long.
+    fn pieces(&self) -> Result<Pieces, Error> {
+        Ok(Pieces::new(&self.path, self.writer.handle(), Arc::default())?)
     }
 
     fn reader(&self) -> Result<Connection, Error> {

@@ -110,6 +110,9 @@ fn one(
             }
         };
         let at = row.get(2)?;
+        if let EventKind::Unknown { name, .. } = &kind {
+            *found.unknown.entry(name.clone()).or_default() += 1;
+        }
         walk.names(found, seq, &kind);
         walk.filters(found, seq, &kind);
         walk.follow_session(sums, session, event, at, &kind);
@@ -306,6 +309,8 @@ impl Walk<'_> {
                 from: commit.from,
                 version: commit.version,
                 operations: commit.operations.clone(),
+                rebased: commit.rebased.clone(),
+                is_removed: false,
             });
         }
         let turn = Turn::of(&kind);
