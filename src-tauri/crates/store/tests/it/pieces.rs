@@ -2,6 +2,7 @@
 //!
 //! The tests run themselves again as children that are killed in their middle.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,9 +94,10 @@ fn beside<T>(path: &Path, what: &str, work: impl FnOnce() -> T) -> T {
     })
 }
 
-fn counts(store: &Store) -> [u64; 5] {
+/// What can be counted; bytes that are stored once are looked at by `check`, for an import leaves keyframes behind.
+fn counts(store: &Store) -> [u64; 4] {
     let stats = store.stats().unwrap();
-    [stats.events, stats.items, stats.requests, stats.payload_bytes, stats.unique_payload_bytes]
+    [stats.events, stats.items, stats.requests, stats.payload_bytes]
 }
 
 #[test]
@@ -196,6 +198,7 @@ const WORK: &str = "STORE_PIECES_WORK";
 fn child() {
     let (Ok(file), Ok(work)) = (std::env::var(FILE), std::env::var(WORK)) else { return };
     let store = open(Path::new(&file));
+    println!("begin");
     match work.split_once(' ') {
         Some(("delete", session)) => drop(store.delete_session(session).unwrap()),
         Some(("import", from)) => {
@@ -206,16 +209,18 @@ fn child() {
     }
 }
 
-/// Runs a child, and kills it after a while.
+/// Runs a child, and kills it a while after it began.
 fn killed(file: &Path, work: &str, after: Duration) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "pieces::child"])
+        .args(["--exact", "pieces::child", "--nocapture"])
         .env(FILE, file)
         .env(WORK, work)
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.ends_with("begin")));
     std::thread::sleep(after);
     // It may have ended.
     let _ = child.kill();
@@ -249,8 +254,9 @@ fn a_kill_anywhere_leaves_all_or_nothing() {
             }
             std::fs::copy(file("first.db"), &path).unwrap();
         }
-        let work = ["delete a", "compact", &import, &import][n as usize % 4];
-        killed(&path, work, Duration::from_millis(25 + 37 * (n % 13)));
+        let work = [&import, "delete a", &import, "compact"][n as usize % 4];
+        let pace = if work == import { 70 } else { 12 };
+        killed(&path, work, Duration::from_millis(4 + pace * (n * 5 % 13)));
         left_behind += i64::from(waiting(&path) > 0);
         // Whoever looks next, while the rest is removed.
         let store = open(&path);
@@ -262,11 +268,11 @@ fn a_kill_anywhere_leaves_all_or_nothing() {
         assert_eq!(store.request("a2").unwrap().is_some(), is_there);
         match is_there {
             true => assert_eq!(store.parcel(&["a1".to_owned(), "a2".to_owned()]).unwrap(), whole),
-            false => assert_eq!(counts(&store)[..4], counted[..4], "try {n}: {work}"),
+            false => assert_eq!(counts(&store), counted, "try {n}: {work}"),
         }
         // The next to compact finds all of the rest.
         drop(store);
-        if n % 4 == 2 {
+        if n % 4 == 3 {
             let store = open(&path);
             store.compact().unwrap();
             assert_eq!(waiting(&path), 0);

@@ -29,7 +29,7 @@ fn an_event_of_an_unknown_kind_is_read_everywhere() {
         )
         .unwrap();
     let events = bed.events("r", &EventQuery::default()).unwrap();
-    assert_eq!(events.len(), 9);
+    assert_eq!(events.len(), 8);
     let EventKind::Unknown { name, fields } = &events[2].kind else { panic!("{:?}", events[2].kind) };
     assert_eq!((&**name, &fields["what"]["deep"][1]), ("foreseen", &json!("marvel")));
     assert_eq!(events[2].kind.name(), "foreseen");
