@@ -24,6 +24,7 @@ pub(crate) enum Finished {
 /// Ends an attempt without effect: its writes are dropped, its evidence stays.
 pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<FlowError>) -> Result<(), FlowError> {
     frame.transaction.clear();
+    frame.roll_back(|| run.next_stamp());
     run.forget_notes(frame);
     let event = EventKind::BlockFinished {
         outcome: Outcome::Abandoned,
@@ -77,6 +78,7 @@ pub(crate) async fn finish(
         match run.recorder.commit(Some(&frame.path), frame.attempt, event).await {
             Ok(seq) => {
                 frame.transaction.clear();
+                frame.settle();
                 run.refresh_ancestors(frame, &commits);
                 return Ok(Finished::Committed(seq));
             }

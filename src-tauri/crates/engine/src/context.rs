@@ -30,8 +30,9 @@ use crate::frame::Frame;
 use crate::operation::{Operation, equal};
 use crate::request::Run;
 use crate::scope::{ScopeKey, ScopeKind};
+use crate::shared::{Container, Writer};
 use crate::state::State;
-use crate::transaction::{Container, Fifo};
+use crate::transaction::Fifo;
 use crate::unit::Doing;
 
 /// A state operation as the author asks for it.
@@ -208,7 +209,9 @@ impl Context {
         match place {
             Place::Shared(container) => {
                 let value = operation.sums(&next);
-                let version = container.replace(next, self.run.next_stamp());
+                let by = Writer::new(&self.frame, self.doing.as_ref());
+                let version = container.write(&operation, next, Some(by), self.run.next_stamp());
+                self.frame.wrote(container);
                 let scope = container.key.clone();
                 let transient = container.transient();
                 let recorded = match transient.is_empty() {

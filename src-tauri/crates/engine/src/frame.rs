@@ -12,7 +12,8 @@ use crate::data::Data;
 use crate::effects::Listener;
 use crate::error::FlowError;
 use crate::flow::Block;
-use crate::transaction::{Container, Transaction};
+use crate::shared::Container;
+use crate::transaction::Transaction;
 
 /// One execution of one block.
 pub struct Frame {
@@ -40,6 +41,8 @@ pub struct Frame {
     pub(crate) listener: RefCell<Option<Listener>>,
     /// Its writes to durable records.
     pub transaction: Transaction,
+    /// The shared memory it wrote to.
+    pub(crate) written: RefCell<Vec<Rc<Container>>>,
     /// Background work its chain started and has not waited for.
     pub(crate) tasks: RefCell<Vec<crate::background::Task>>,
     /// The blocks it dispatched, in order; a block finds its elder siblings here.
@@ -88,6 +91,7 @@ impl Frame {
             model: RefCell::default(),
             listener: RefCell::default(),
             transaction: Transaction::default(),
+            written: RefCell::default(),
             tasks: RefCell::default(),
             children: RefCell::default(),
             index,

@@ -46,6 +46,7 @@ mod resume;
 mod route;
 pub mod scope;
 pub mod sequencer;
+mod shared;
 mod sight;
 pub mod state;
 pub mod suspension;

@@ -291,8 +291,9 @@ impl Reader<'_> {
                     open.changes.push((event.seq, shared, operation.clone()));
                 }
             }
-            EventKind::CallbackReturned { callback, returned, events, memoized, .. } => {
+            EventKind::CallbackReturned { callback, returned, events, superseded, memoized, .. } => {
                 let Some(open) = self.open.get_mut(&key) else { return };
+                open.changes.retain(|(seq, ..)| !superseded.contains(seq));
                 let own: HashSet<Seq> = events.iter().copied().collect();
                 let done = open.changes.extract_if(.., |(seq, ..)| own.contains(seq));
                 // What was only brought into force again is known from where it happened.

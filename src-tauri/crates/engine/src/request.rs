@@ -28,15 +28,16 @@ use crate::flow::Flow;
 use crate::flowing::Flowing;
 use crate::frame::{Frame, Roots};
 use crate::hooks;
-use crate::log::Log;
+use crate::log::{Lease, Log};
 use crate::memo::Memo;
 use crate::note::{self, Note};
 use crate::path::ROOT;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Whose};
 use crate::scope::{ScopeKey, ScopeKind};
+use crate::shared::Container;
 use crate::state::State;
 use crate::tape::Tape;
-use crate::transaction::{Container, Fifo, fill};
+use crate::transaction::{Fifo, fill};
 use crate::usage::Usage;
 use crate::views::attempts::Attempts;
 use crate::views::edited_input;
@@ -170,11 +171,17 @@ impl Run {
         let container = Container::new(key, Vec::new(), state, 0);
         let attempts = memo.attempts.clone();
         let notes = note::counting(events).flat_map(Note::of).collect();
+        // Each part of a request has an owner of its own.
+        let lease = match Lease::of(events) {
+            Some(before) => before.next(asked.owner.as_str()),
+            None => Lease::first(asked.owner.as_str()),
+        };
+        let whose = Whose { request: request.clone(), lease, abort: abort.clone() };
         Rc::new(Run {
             began_at: events.first().map_or_else(|| effects.now_ms(), |event| event.at),
             is_begun: is_begun(events),
             has_first_state,
-            recorder: Recorder::after(events, log.clone(), effects.clone(), request.clone()),
+            recorder: Recorder::after(events, log.clone(), effects.clone(), whose),
             request,
             flow,
             asked,
@@ -215,6 +222,9 @@ impl Run {
             return self.close(RequestStatus::Completed, Err(error)).await;
         };
         if let Err(error) = self.take_turn().await {
+            if self.recorder.is_lost() {
+                return self.cut_short(error);
+            }
             return self.close(RequestStatus::Completed, Err(error)).await;
         }
         if let Some(make) =
@@ -237,6 +247,9 @@ impl Run {
             run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await
         };
         let result = self.pool.run_with(root).await;
+        if self.recorder.is_lost() {
+            return self.cut_short(FlowError::taken_over(&self.request));
+        }
         // What work beside the chain wrote, when all of that is in the log already.
         self.bring_up_all(None);
         // Work beside the chain may wait for somebody when the chain itself has ended.

@@ -35,7 +35,7 @@ impl Run {
     pub async fn take_up(self: &Rc<Self>, answers: Vec<Resolved>) -> Result<Seq, AppendError> {
         let resumed = EventKind::RequestResumed {
             owner: self.asked.owner.clone(),
-            epoch: 0,
+            epoch: self.recorder.lease().epoch,
             code_hash: self.flow.code_hash.clone(),
             mock: self.asked.mock.clone(),
         };
@@ -81,8 +81,8 @@ impl Run {
             Found::Nothing => return Ok(Recalled::Nothing),
             Found::Unsettled(done) => {
                 let data = done.result.clone().unwrap_or_default();
-                let given = Flowing { data, origin: Some(done.seq), thrown: None };
-                return Ok(Recalled::Unsettled(ended(done), given));
+                let given = Flowing { data, origin: self.origin(done), thrown: None };
+                return Ok(Recalled::Unsettled(self.ended(done), given));
             }
             Found::Finished(done) => done,
         };
@@ -103,10 +103,10 @@ impl Run {
             self.record(&frame, EventKind::Drift { drift: DriftKind::Input, text });
         }
         self.bring_up(Some(&frame), Some(path), done.ended);
-        self.record(&frame, ended(done));
+        self.record(&frame, self.ended(done));
         frame.finish();
         let result = match &done.result {
-            Ok(data) => Ok(Flowing { data: data.clone(), origin: Some(done.seq), thrown: None }),
+            Ok(data) => Ok(Flowing { data: data.clone(), origin: self.origin(done), thrown: None }),
             Err(error) => Err(error.clone()),
         };
         frame.end(&result);
@@ -185,7 +185,7 @@ impl Run {
                 if !operation.apply(&mut next) {
                     continue;
                 }
-                let version = container.replace(next, self.next_stamp());
+                let version = container.write(&operation, next, None, self.next_stamp());
                 let again = EventKind::StateChanged { scope: container.key.clone(), operation, value: None, version };
                 events.push(match frame {
                     Some(frame) => self.record(frame, again),
@@ -195,21 +195,29 @@ impl Run {
         }
         events
     }
-}
 
-/// The end of a block that was taken from the log: its output by reference.
-fn ended(done: &Finished) -> EventKind {
-    let (outcome, output, error) = match &done.result {
-        Ok(_) => (Outcome::Completed, Some(Recorded::Of(done.seq)), None),
-        Err(error) => (Outcome::Failed, None, Some(error.clone())),
-    };
-    EventKind::BlockFinished {
-        outcome,
-        output,
-        error,
-        caught: None,
-        transient: true,
-        memoized: true,
-        commits: Vec::new(),
+    /// The event that holds a block's output. The log of a replay has it under another number, or not at all.
+    fn origin(&self, done: &Finished) -> Option<Seq> {
+        self.tape.is_none().then_some(done.seq)
+    }
+
+    /// The end of a block that was taken from the log: its output by reference, where the log has it.
+    fn ended(&self, done: &Finished) -> EventKind {
+        let (outcome, output, error) = match &done.result {
+            Ok(data) => {
+                let output = self.origin(done).map_or_else(|| Recorded::inline(data), Recorded::Of);
+                (Outcome::Completed, Some(output), None)
+            }
+            Err(error) => (Outcome::Failed, None, Some(error.clone())),
+        };
+        EventKind::BlockFinished {
+            outcome,
+            output,
+            error,
+            caught: None,
+            transient: true,
+            memoized: true,
+            commits: Vec::new(),
+        }
     }
 }

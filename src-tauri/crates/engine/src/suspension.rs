@@ -251,6 +251,7 @@ impl Run {
     /// Ends an attempt that waits for an answer: its writes are dropped, because it runs again.
     pub(crate) fn suspend(&self, frame: &Rc<Frame>) {
         frame.transaction.clear();
+        frame.roll_back(|| self.next_stamp());
         self.forget_notes(frame);
         let event = EventKind::BlockFinished {
             outcome: Outcome::Suspended,
@@ -293,13 +294,9 @@ impl Run {
                 self.recorder.record(None, 0, EventKind::SuspensionReopened { id: id.to_owned() });
             }
         }
-        match self.recorder.commit(None, 0, EventKind::RequestStatus { status }).await {
+        match self.recorder.commit_end(EventKind::RequestStatus { status }).await {
             Ok(_) => Ended { status, output: Data::UNDEFINED, error },
-            Err(failed) => Ended {
-                status: RequestStatus::Interrupted,
-                output: Data::UNDEFINED,
-                error: Some(FlowError::storage(failed.to_string())),
-            },
+            Err(failed) => self.cut_short(FlowError::storage(failed.to_string())),
         }
     }
 }

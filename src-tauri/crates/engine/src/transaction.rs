@@ -12,7 +12,6 @@ use std::sync::Arc;
 use futures_channel::oneshot;
 use serde_json::{Map, Value};
 
-use crate::callable::SchemaRef;
 use crate::event::{ScopeCommit, Seq};
 use crate::log::Record;
 use crate::operation::Operation;
@@ -78,75 +77,6 @@ impl Drop for Turn<'_> {
                 return;
             }
         }
-    }
-}
-
-/// Shared memory of one request: the state of the request, a sequencer or a block.
-pub struct Container {
-    /// Whose state.
-    pub key: ScopeKey,
-    /// Check writes.
-    pub schemas: Vec<SchemaRef>,
-    /// One mutation at a time.
-    pub queue: Fifo,
-    state: RefCell<Arc<State>>,
-    version: Cell<u64>,
-    stamp: Cell<u64>,
-    life: Cell<u32>,
-}
-
-impl Container {
-    /// A container at version 0.
-    pub fn new(key: ScopeKey, schemas: Vec<SchemaRef>, state: State, stamp: u64) -> Self {
-        Container {
-            key,
-            schemas,
-            queue: Fifo::default(),
-            state: RefCell::new(Arc::new(state)),
-            version: Cell::new(0),
-            stamp: Cell::new(stamp),
-            life: Cell::new(0),
-        }
-    }
-
-    /// What lives in memory only begins anew when another process takes the request up, or this one later.
-    pub(crate) fn begin_life(&self, life: u32, defaults: &Map<String, Value>, stamp: u64) {
-        if self.life.replace(life.max(self.life.get())) >= life {
-            return;
-        }
-        let mut state = (*self.read().1).clone();
-        self.transient().iter().for_each(|field| drop(state.remove(field)));
-        fill(&mut state, defaults);
-        *self.state.borrow_mut() = Arc::new(state);
-        self.stamp.set(stamp);
-    }
-
-    /// The state now, and a stamp that changes whenever it does.
-    pub fn read(&self) -> (u64, Arc<State>) {
-        (self.stamp.get(), self.state.borrow().clone())
-    }
-
-    /// Fields that live in memory only: never in an event, never in a checkpoint.
-    pub fn transient(&self) -> Vec<String> {
-        let fields = self.schemas.iter().flat_map(|schema| schema.fields().unwrap_or_default());
-        fields.filter(|field| field.transient).map(|field| field.name.clone()).collect()
-    }
-
-    /// The state as events may hold it.
-    pub fn recordable(&self) -> Value {
-        let mut state = (*self.read().1).clone();
-        for field in self.transient() {
-            state.remove(&field);
-        }
-        state.to_json()
-    }
-
-    /// The state after a mutation. Returns the new version.
-    pub fn replace(&self, state: State, stamp: u64) -> u64 {
-        *self.state.borrow_mut() = Arc::new(state);
-        self.stamp.set(stamp);
-        self.version.set(self.version.get() + 1);
-        self.version.get()
     }
 }
 

@@ -92,14 +92,19 @@ pub(crate) async fn choose(
             if has_looked || !end.events.is_empty() || !end.superseded.is_empty() {
                 cx.record(end.event(Vec::new()));
             }
+            end.settle(cx, &doing);
             return Ok(returned);
         }
         if turn.is_none() {
             turn = Some(cx.run.commits.turn().await);
         }
-        let Some(scope) = commit(cx, &end).await? else { return Ok(returned) };
+        let Some(scope) = commit(cx, &end).await? else {
+            end.settle(cx, &doing);
+            return Ok(returned);
+        };
         // With the turn in hand, only another request can come in between again.
         cx.frame.transaction.clear();
+        cx.frame.roll_back_call(&doing, || cx.run.next_stamp());
         superseded.extend(end.events);
         conflicts += 1;
         let cas = cx.run.flow.settings.cas(scope);
@@ -151,6 +156,13 @@ struct End<'a> {
 }
 
 impl End<'_> {
+    /// What it wrote to shared memory stays where the log says that it returned.
+    fn settle(&self, cx: &Context, call: &Rc<Doing>) {
+        if self.is_known_by_name() {
+            cx.frame.settle_call(call);
+        }
+    }
+
     /// Whether the log can hold what was returned.
     fn is_known_by_name(&self) -> bool {
         matches!(self.returned, Returned::Data(_) | Returned::Block(_))

@@ -27,8 +27,9 @@ use tokio::sync::watch;
 use crate::catalogue::Good;
 use crate::config::Config;
 use crate::fault::{Detail, Fault};
+use crate::late::Late;
 use crate::mock::{MockModels, MockScript};
-use crate::owner::Wish;
+use crate::owner::{Lock, Wish};
 use crate::pool::Pool;
 use crate::progress::run_to_end;
 use crate::ready::Ready;
@@ -109,8 +110,10 @@ pub(crate) struct Job {
     pub(crate) before: Before,
     pub(crate) log: Arc<dyn Log>,
     pub(crate) abort: watch::Receiver<bool>,
-    /// Where another process asks to abort it.
-    pub(crate) wish: Wish,
+    /// Says that it lives, and where another process asks to abort it.
+    pub(crate) lock: Lock,
+    /// Takes an end that the storage did not.
+    pub(crate) late: Box<dyn FnOnce(Late) + Send>,
     /// Told when nothing runs the request any more.
     pub(crate) gone: Gone,
 }
@@ -175,7 +178,8 @@ async fn carry_out(
     loaded: &mut Option<Loaded>,
     accepted: &mpsc::Sender<Result<(), Fault>>,
 ) -> Result<Ended, Fault> {
-    let Job { workspace, good, mut asked, mock, config, trust, mut before, log, mut abort, wish, gone: _ } = job;
+    let Job { workspace, good, mut asked, mock, config, trust, mut before, log, mut abort, lock, late, gone: _ } = job;
+    let wish = lock.wish();
     let loaded = match loaded {
         Some(loaded) => loaded,
         None => loaded.insert(load(&workspace, &good, config.script_limits())?),
@@ -214,10 +218,15 @@ async fn carry_out(
         }
     }
     .await;
+    let events = run.recorder.unwritten();
+    if !events.is_empty() {
+        late(Late { request: run.request.clone(), lease: run.recorder.lease().clone(), events });
+    }
     match result {
         Ok(ended) => Ok(Ended { status: ended.status, output: ended.output, error: ended.error }),
         Err(AppendError::Exists) => Err(Fault::refused(format!("request id \"{}\" is already in use", run.request))),
-        Err(AppendError::OutOfOrder { .. }) => {
+        Err(AppendError::NotYours { session, user }) => Err(not_yours(&session, &user, &run.asked.user)),
+        Err(AppendError::Fenced { .. } | AppendError::OutOfOrder { .. }) => {
             Err(Fault::refused(format!("request \"{}\" was just taken up by another process", run.request)))
         }
         Err(AppendError::Busy { holder }) => Err(busy(&run.asked, &holder)),
@@ -297,6 +306,11 @@ fn refused_input(flow: &str, action: &str, issues: Vec<Issue>, given: bool) -> F
     }
 }
 
+/// A session that is somebody else's.
+pub(crate) fn not_yours(session: &str, owner: &str, user: &str) -> Fault {
+    Fault::refused(format!("session \"{session}\" belongs to user \"{owner}\", not to \"{user}\""))
+}
+
 fn busy(asked: &Asked, holder: &str) -> Fault {
     Fault::refused(format!(
         "request \"{holder}\" runs, and action \"{}\" does not run beside it (concurrency policy \"reject\"): wait for \
@@ -323,7 +337,7 @@ async fn flush(run: Rc<Run>) {
     }
 }
 
-/// Stops the request when this process is told to, or finds another one's wish.
+/// Stops the request when this process is told to, finds another one's wish, or has lost it to another one.
 async fn stop_when_told(told: &mut watch::Receiver<bool>, wish: &Wish, loaded: &Loaded, stop: Abort) {
     let told = async {
         // Where nobody can tell any more, the wish of another process still counts.
@@ -339,6 +353,8 @@ async fn stop_when_told(told: &mut watch::Receiver<bool>, wish: &Wish, loaded: &
     select_biased! {
         () = Box::pin(told.fuse()) => {}
         () = Box::pin(wished.fuse()) => {}
+        // Somebody else owns the request now.
+        () = Box::pin(stop.wait().fuse()) => {}
     }
     loaded.abort();
     stop.set();

@@ -26,7 +26,7 @@ use crate::batch::Batch;
 use crate::body::{self, Body};
 use crate::error::{Error, OpenError};
 use crate::live::Memory;
-use crate::open::{Owners, settle};
+use crate::open::{Liveness, Owners, settle};
 use crate::parcel::{self, ImportError, Piece};
 use crate::payload::{self, Packed};
 use crate::pieces::Pieces;
@@ -183,7 +183,7 @@ fn lines(connection: &Connection) -> Result<Sums, Error> {
 fn write(connection: &Connection, memory: &mut Memory, pieces: Vec<Piece>) -> Result<Vec<Committed>, ImportError> {
     let mut news = Vec::new();
     // Nobody's request is in the way of one that has run elsewhere.
-    let owners = Owners::new(|_| false);
+    let owners = Owners::new(|_| Liveness::Dead);
     let mut batch = Batch::new(connection, memory, &owners)?;
     for stretch in stretches(pieces)? {
         let mut unit = match stretch {
@@ -223,7 +223,12 @@ fn stretches(pieces: Vec<Piece>) -> Result<Vec<Stretch>, Error> {
             Piece::Event { request, .. } => *request != whose || events.len() >= MANY,
         };
         if ends && !events.is_empty() {
-            stretches.push(Stretch::Events(Unit::new(&whose, std::mem::take(&mut events), Durability::Committed)?));
+            stretches.push(Stretch::Events(Unit::new(
+                &whose,
+                None,
+                std::mem::take(&mut events),
+                Durability::Committed,
+            )?));
         }
         match piece {
             Piece::Record { scope, version, state } => {
@@ -239,7 +244,7 @@ fn stretches(pieces: Vec<Piece>) -> Result<Vec<Stretch>, Error> {
         }
     }
     if !events.is_empty() {
-        stretches.push(Stretch::Events(Unit::new(&whose, events, Durability::Committed)?));
+        stretches.push(Stretch::Events(Unit::new(&whose, None, events, Durability::Committed)?));
     }
     Ok(stretches)
 }

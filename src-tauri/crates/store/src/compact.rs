@@ -11,12 +11,12 @@ use crate::pieces::Pieces;
 use crate::{Store, references, removal, stats};
 
 /// Pages that are given back between two looks at the clock.
-const PAGES: u32 = 32;
-/// How long the log is emptied for while others use it.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PAGES: u32 = 8;
+/// How long a moment is looked for in which the log can be emptied.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How long writers may be kept waiting for readers each time.
 const GRACE: Duration = Duration::from_millis(20);
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The size of a database before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,20 +58,25 @@ impl Store {
         Ok(Cleared::Done(Compacted { before, after }))
     }
 
-    /// Folds the log beside the file and empties it, if nobody reads what is old for too long.
+    /// Folds the log beside the file, and empties it once nobody else is at it.
     fn empty_log(&self) -> Result<(), Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         // It would keep writers waiting while it waits itself.
         connection.busy_timeout(GRACE)?;
         let asked = Instant::now();
+        let mut seen = pragma(&connection, "data_version")?;
         loop {
-            // Most of it without keeping anybody waiting.
+            // This keeps nobody waiting, and makes the file as short as it can be.
             connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?;
-            let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
-            if busy == 0 || asked.elapsed() > PATIENCE {
+            let now = pragma(&connection, "data_version")?;
+            // With nothing more to fold it takes no time.
+            let is_empty = now == seen
+                && connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, i64>(0))? == 0;
+            if is_empty || asked.elapsed() > PATIENCE {
                 return Ok(());
             }
+            seen = now;
             std::thread::sleep(PAUSE);
         }
     }

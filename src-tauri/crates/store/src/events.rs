@@ -8,10 +8,11 @@ use engine::log::{Record, RequestEvents};
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
+use crate::attempts::{Attempts, Unfinished, Withdrawn};
 use crate::error::Error;
 use crate::query::{Filter, number};
 use crate::sessions::LINEAGE;
-use crate::{Store, body, states};
+use crate::{Store, body, lock, states};
 
 /// Which events of a request; oldest first.
 #[derive(Clone, Debug, Default)]
@@ -41,23 +42,26 @@ pub struct Step {
     pub version: u64,
 }
 
+/// Events of a request, oldest first.
+pub(crate) fn of_request(connection: &Connection, request: &str, query: &EventQuery) -> Result<Vec<Event>, Error> {
+    let mut filter = Filter::default();
+    filter.and("e.request = (SELECT n FROM request WHERE id = ?)", Some(request.to_owned()));
+    filter.and("e.seq >= ?", number(query.from));
+    filter.and("e.seq <= ?", number(query.to));
+    filter.and("e.kind = ?", query.kind.clone());
+    let sql = filter.select(EVENTS, "e.seq", query.limit, query.offset);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(&filter.values))?;
+    collect(connection, &mut rows)
+}
+
 pub(crate) const EVENTS: &str =
     "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body FROM event e LEFT JOIN path p ON p.n = e.path";
 
 impl Store {
     /// Events of a request, oldest first.
     pub fn events(&self, request: &str, query: &EventQuery) -> Result<Vec<Event>, Error> {
-        let mut filter = Filter::default();
-        filter.and("e.request = (SELECT n FROM request WHERE id = ?)", Some(request.to_owned()));
-        filter.and("e.seq >= ?", number(query.from));
-        filter.and("e.seq <= ?", number(query.to));
-        filter.and("e.kind = ?", query.kind.clone());
-        let sql = filter.select(EVENTS, "e.seq", query.limit, query.offset);
-        self.read(|connection| {
-            let mut statement = connection.prepare_cached(&sql)?;
-            let mut rows = statement.query(params_from_iter(&filter.values))?;
-            collect(connection, &mut rows)
-        })
+        self.read(|connection| of_request(connection, request, query))
     }
 
     /// One event.
@@ -84,6 +88,41 @@ impl Store {
             (Some(scope), Some(instant)) => states::at(connection, scope, instant),
             _ => Ok(Record::default()),
         })
+    }
+
+    /// As [`state_at`](Self::state_at), at the newest event of a request that nobody runs: what attempts wrote to
+    /// shared memory that have not ended is without effect.
+    pub fn state_at_rest(&self, scope: &ScopeKey, request: &str, seq: Seq) -> Result<Record, Error> {
+        self.read(|connection| match (states::find(connection, scope)?, states::instant(connection, request, seq)?) {
+            (Some(scope), Some(instant)) => {
+                states::at_rest(connection, scope, instant, &self.unfinished(connection, request, instant)?)
+            }
+            _ => Ok(Record::default()),
+        })
+    }
+
+    /// The attempts of a request that have not ended by an instant. Kept for one request, because a view asks
+    /// for each of its scopes.
+    pub(crate) fn unfinished(
+        &self,
+        connection: &Connection,
+        request: &str,
+        instant: i64,
+    ) -> Result<Arc<Vec<Withdrawn>>, Error> {
+        let known = lock(&self.unfinished).clone();
+        if let Some(known) = known.filter(|known| &*known.request == request && known.instant == instant) {
+            return Ok(known.attempts);
+        }
+        let n: Option<i64> = connection
+            .prepare_cached("SELECT n FROM request WHERE id = ?1")?
+            .query_row((request,), |row| row.get(0))
+            .optional()?;
+        let attempts = match n {
+            Some(n) => Arc::new(Attempts::load(connection, n, instant)?.open()),
+            None => Arc::default(),
+        };
+        *lock(&self.unfinished) = Some(Unfinished { request: request.into(), instant, attempts: attempts.clone() });
+        Ok(attempts)
     }
 
     /// A durable record as a block saw it that began with this event: at that version, though others may

@@ -17,6 +17,7 @@
 //! | `pieces` | long work in short transactions |
 //! | `delete` `removal` `compact` `references` | taking out what nobody needs any more |
 //! | `check` and its folder | whether all of that is what the events say |
+//! | `waiting` | another process that writes is waited for |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
 //! | `requests` `sessions` `events` `writes` `stats` `query` | what readers ask |
@@ -57,6 +58,7 @@ mod stats;
 mod totals;
 mod turns;
 mod unit;
+mod waiting;
 mod writer;
 mod writes;
 
@@ -64,7 +66,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::event::Event;
-use engine::log::{AppendError, Log, NoteKind, Record, RequestEvents};
+use engine::log::{AppendError, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot;
 use rusqlite::Connection;
@@ -75,12 +77,13 @@ pub use compact::Compacted;
 pub use delete::{Cleared, Deleted};
 pub use error::{Error, OpenError};
 pub use events::{EventQuery, Step};
-pub use open::{Durability, Options, Owners};
+pub use open::{Durability, Liveness, Options, Owners};
 pub use parcel::{ImportError, Piece};
 pub use requests::{RequestQuery, RequestRow};
 pub use search::{Hit, SearchQuery};
 pub use sessions::{Note, SessionQuery, SessionRow};
 pub use stats::Stats;
+pub use waiting::OnBusy;
 pub use writes::{LastWrite, Write};
 
 use pieces::Pieces;
@@ -122,9 +125,11 @@ impl Listeners {
 /// An open database. Dropping it writes what waits.
 pub struct Store {
     path: PathBuf,
+    id: String,
     owners: Owners,
     readers: Mutex<Vec<Connection>>,
     records: Records,
+    unfinished: Mutex<Option<attempts::Unfinished>>,
     listeners: Arc<Mutex<Listeners>>,
     /// Ends before the writer does.
     _remover: Option<Remover>,
@@ -141,9 +146,11 @@ impl Store {
         let remover = Remover::start(path, writer.handle()).ok().flatten();
         Ok(Store {
             path: path.to_owned(),
+            id: writer.id().to_owned(),
             owners,
             readers: Mutex::default(),
             records: Records::default(),
+            unfinished: Mutex::default(),
             listeners,
             _remover: remover,
             writer,
@@ -153,6 +160,16 @@ impl Store {
     /// Where the database is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The database's own id, which is in the names of the owners of its requests.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether the job lives that a request names as its owner.
+    pub fn liveness(&self, owner: &str) -> Liveness {
+        self.owners.liveness(owner)
     }
 
     /// Calls `listener` after every commit of this process, on the writing thread: be quick.
@@ -225,11 +242,12 @@ impl Log for Store {
     fn append(
         &self,
         request: &str,
+        lease: &Lease,
         events: Vec<Event>,
         durability: engine::log::Durability,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
         let (answer, receiver) = oneshot::channel();
-        match Unit::new(request, events, durability) {
+        match Unit::new(request, Some(lease.clone()), events, durability) {
             Ok(unit) => self.writer.append(Unit { answer: Some(answer), ..unit }),
             // The caller may have dropped its end already.
             Err(error) => drop(answer.send(Err(error.into()))),

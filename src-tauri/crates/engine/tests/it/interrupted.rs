@@ -19,7 +19,7 @@ use engine::error::FlowError;
 use engine::event::{Event, EventKind, Outcome, RequestStatus};
 use engine::flow::{Arm, Block, Child, Operation as Op, Rescue};
 use engine::log::memory::MemoryLog;
-use engine::log::{AppendError, Durability, Log, NoteKind, Record, RequestEvents};
+use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::operation::Operation;
 use engine::request::{Earlier, Ended, Run};
 use engine::scope::{ScopeKey, ScopeKind};
@@ -257,11 +257,12 @@ impl Log for Failing {
     fn append(
         &self,
         request: &str,
+        lease: &Lease,
         events: Vec<Event>,
         durability: Durability,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
         if self.left.fetch_sub(1, Ordering::Relaxed) > 0 {
-            return self.log.append(request, events, durability);
+            return self.log.append(request, lease, events, durability);
         }
         let (sender, receiver) = oneshot::channel();
         // Nobody may wait for it.

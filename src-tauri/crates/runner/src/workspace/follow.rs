@@ -4,12 +4,14 @@ use engine::event::EventKind;
 use store::EventQuery;
 
 use super::Workspace;
+use super::news::is_unfinished;
 use crate::fault::Fault;
 use crate::notice::Notice;
 use crate::views::EventRow;
 
 impl Workspace {
-    /// Follows a request's committed events until it ends, from its first.
+    /// Follows a request's committed events until it ends or waits for somebody, from its first, whatever process
+    /// runs it.
     pub fn follow(&self, request: &str, mut each: impl FnMut(EventRow)) -> Result<(), Fault> {
         let (sender, news) = std::sync::mpsc::channel();
         let wanted = request.to_owned();
@@ -28,13 +30,20 @@ impl Workspace {
                 Ok(events) => events,
                 Err(error) => break Err(Fault::internal(error)),
             };
-            let ended = events.iter().any(|event| matches!(event.kind, EventKind::RequestFinished { .. }));
+            let ended = matches!(events.last().map(|event| &event.kind), Some(EventKind::RequestFinished { .. }));
             for event in &events {
                 seen = event.seq;
                 each(EventRow::new(request, event));
             }
-            if ended || !self.runs_here(request) && events.is_empty() {
+            if ended {
                 break Ok(());
+            }
+            if events.is_empty() {
+                match self.request(request) {
+                    Ok(row) if row.last_seq == seen && !is_unfinished(row.status) => break Ok(()),
+                    Ok(_) => {}
+                    Err(fault) => break Err(fault),
+                }
             }
             // A lost notice costs a tenth of a second, never an event.
             let _ = news.recv_timeout(std::time::Duration::from_millis(100));

@@ -8,7 +8,7 @@ mod edits;
 
 use engine::event::{Event, EventKind, ForkedFrom, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
 use engine::flow::Flow;
-use engine::log::{Durability, Log, Record};
+use engine::log::{Durability, Lease, Log, Record};
 use engine::operation::Operation;
 use engine::request::Asked;
 use engine::resource::record;
@@ -90,7 +90,8 @@ impl Workspace {
             }
             draft.push(None, 0, EventKind::RequestStatus { status: RequestStatus::Interrupted });
             let id = asked.request.clone();
-            let written = store.append(&id, draft.events, Durability::Committed);
+            let lease = Lease::first(asked.owner.as_str());
+            let written = store.append(&id, &lease, draft.events, Durability::Committed);
             futures_executor::block_on(written)
                 .map_err(|_| Fault::internal("the store is closed"))?
                 .map_err(Fault::internal)?;

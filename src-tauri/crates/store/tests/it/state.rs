@@ -79,7 +79,7 @@ fn random_operation(chance: &mut Chance) -> Operation {
 #[test]
 fn shared_memory_is_the_fold_of_what_counts() {
     for seed in 0..4 {
-        let bed = bed();
+        let bed = later_bed();
         let mut chance = Chance(seed * 7 + 1);
         let scopes = [request_scope("r"), ScopeKey::new(ScopeKind::Sequencer, "r:root:0")];
         let mut request = Request::begin(&bed, "r");
@@ -158,8 +158,8 @@ fn a_resume_in_another_process_withdraws_what_was_cut_off() {
         }
     }
     let cut = request.last;
-    let other = open_in(&bed.folder);
-    let mut resumed = Request { store: &other, id: "r".to_owned(), last: cut };
+    let other = open_later(&bed.folder);
+    let mut resumed = Request { store: &other, id: "r".to_owned(), last: cut, lease: request.lease.clone() };
     let kind = EventKind::RequestResumed { owner: "p2".to_owned(), epoch: 2, code_hash: "c".to_owned(), mock: None };
     resumed.commit(kind).unwrap();
     let state = |seq| other.state_at(&scope, "r", seq).unwrap().state.to_json();

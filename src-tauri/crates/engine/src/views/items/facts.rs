@@ -15,6 +15,7 @@ use crate::resource::record::{self, Address};
 use crate::scope::ScopeKind;
 use crate::usage::Usage;
 use crate::views::Events;
+use crate::views::attempts::rolled_back;
 
 /// What one pass over the events tells about blocks and commits.
 pub(super) struct Facts<'a> {
@@ -38,6 +39,8 @@ pub(super) struct Facts<'a> {
     kept: HashSet<Seq>,
     /// What a resume did again.
     again: HashSet<Seq>,
+    /// Writes to shared memory that were rolled back.
+    rolled_back: HashSet<Seq>,
 }
 
 impl<'a> Facts<'a> {
@@ -115,10 +118,11 @@ impl<'a> Facts<'a> {
                 _ => {}
             }
         }
+        let rolled_back = rolled_back(events.0, live);
         if !live {
             cut.extend(open.drain());
         }
-        Facts { names, abandoned, memoized, committed, models, open, waiting, continued, cut, kept, again }
+        Facts { names, abandoned, memoized, committed, models, open, waiting, continued, cut, kept, again, rolled_back }
     }
 
     /// Whether the block that made an event has ended.
@@ -145,6 +149,7 @@ impl<'a> Facts<'a> {
         }
         self.abandoned.contains(&attempt)
             || self.again.contains(&event.seq)
+            || self.rolled_back.contains(&event.seq)
             || self.is_taken_from_log(event)
             || (self.cut.contains(&attempt) && !self.kept.contains(&event.seq) && !is_told_failure(event))
     }
