@@ -7,6 +7,7 @@ mod clearing;
 mod cli;
 mod client_data;
 mod clock;
+mod conflicts;
 mod crash;
 mod definitions;
 mod durability;

@@ -24,12 +24,14 @@ use crate::path::beside;
 use crate::scope::ScopeKind;
 use crate::suspension::Resolved;
 use crate::views::{Events, edited_input};
+pub(crate) use questions::Asked;
 use questions::Questions;
 
 /// A block that ended.
 pub(crate) struct Finished {
     pub(crate) name: Arc<str>,
     pub(crate) kind: BlockKind,
+    pub(crate) fingerprint: Option<Arc<str>>,
     pub(crate) input: Data,
     pub(crate) result: Result<Data, FlowError>,
     /// The event that holds the output.
@@ -41,6 +43,7 @@ pub(crate) struct Finished {
 
 /// A function of a block that left evidence or writes.
 pub(crate) struct Function {
+    pub(crate) fingerprint: Option<Arc<str>>,
     pub(crate) returned: Option<Answer>,
     /// The event that says so.
     pub(crate) ended: Seq,
@@ -91,6 +94,8 @@ pub(crate) struct Memo {
     pub(crate) is_of_edits: bool,
     /// Blocks with work beside their chain.
     unsettled: HashSet<Arc<str>>,
+    /// What drift events said.
+    said: HashSet<String>,
     /// Failures of which a `step_error` item tells.
     told: HashSet<Arc<str>>,
     /// Blocks whose newest attempt waited for an answer.
@@ -107,6 +112,7 @@ pub(crate) struct Memo {
 struct Open {
     name: Arc<str>,
     kind: BlockKind,
+    fingerprint: Option<Arc<str>>,
     input: Data,
     changes: Vec<(Seq, Shared, Operation)>,
 }
@@ -244,6 +250,11 @@ impl Memo {
         self.told.contains(path)
     }
 
+    /// Whether a drift event said this before.
+    pub(crate) fn has_said(&self, text: &str) -> bool {
+        self.said.contains(text)
+    }
+
     /// Forgets all that happened below a path: an attempt that was tried again came to nothing.
     fn forget_below(&mut self, path: &str) {
         let below = |other: &Arc<str>| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
@@ -274,9 +285,10 @@ impl Reader<'_> {
         };
         let key = (path.clone(), event.attempt);
         match &event.kind {
-            EventKind::BlockStarted { name, block, input, .. } => {
+            EventKind::BlockStarted { name, block, input, fingerprint, .. } => {
                 let input = Data::from(self.view.value(input).cloned());
-                self.open.insert(key, Open { name: name.clone(), kind: *block, input, changes: Vec::new() });
+                let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
+                self.open.insert(key, Open { name, kind, fingerprint, input, changes: Vec::new() });
                 memo.waited.remove(path);
                 let next = memo.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
@@ -291,7 +303,7 @@ impl Reader<'_> {
                     open.changes.push((event.seq, shared, operation.clone()));
                 }
             }
-            EventKind::CallbackReturned { callback, returned, events, superseded, memoized, .. } => {
+            EventKind::CallbackReturned { callback, fingerprint, returned, events, superseded, memoized, .. } => {
                 let Some(open) = self.open.get_mut(&key) else { return };
                 open.changes.retain(|(seq, ..)| !superseded.contains(seq));
                 let own: HashSet<Seq> = events.iter().copied().collect();
@@ -302,7 +314,8 @@ impl Reader<'_> {
                     return;
                 }
                 self.kept.extend(done.map(|(seq, shared, change)| (key.clone(), seq, shared, change)));
-                let done = Function { returned: returned.clone(), ended: event.seq };
+                let (fingerprint, returned) = (fingerprint.clone(), returned.clone());
+                let done = Function { fingerprint, returned, ended: event.seq };
                 memo.functions.entry(path.clone()).or_default().insert(callback.clone(), done);
             }
             EventKind::OutputEdited { output } => {
@@ -331,6 +344,7 @@ impl Reader<'_> {
                 if at < calls.len() { calls[at] = call } else { calls.push(call) }
             }
             EventKind::Suspended(asking) => memo.questions.ask(path, event.seq, asking),
+            EventKind::Drift { text, .. } => drop(memo.said.insert(text.clone())),
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
                 "step_error" => {
                     memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
@@ -357,11 +371,11 @@ impl Reader<'_> {
                     (Outcome::Abandoned, Some(_)) => return memo.forget_below(path),
                     _ => return,
                 };
-                let Open { name, kind, input, changes } = open;
+                let Open { name, kind, fingerprint, input, changes } = open;
                 let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
                 self.settled.extend(changes.into_iter().map(by));
                 let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);
-                let done = Finished { name, kind, input, result, seq, ended, attempt };
+                let done = Finished { name, kind, fingerprint, input, result, seq, ended, attempt };
                 memo.finished.insert(path.clone(), done);
             }
             _ => {}

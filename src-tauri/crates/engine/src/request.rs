@@ -32,6 +32,7 @@ use crate::log::{Lease, Log};
 use crate::memo::Memo;
 use crate::note::{self, Note};
 use crate::path::ROOT;
+use crate::places::Places;
 use crate::recorder::{Recorder, Whose};
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::shared::Container;
@@ -98,6 +99,8 @@ pub struct Run {
     pub(crate) commits: Fifo,
     /// What an earlier part of this request finished.
     pub(crate) memo: Memo,
+    /// Where that stands in the code of today.
+    pub(crate) places: Places,
     /// Questions that were answered with this taking up, and those of them whose answer was used.
     pub(crate) answers: Vec<String>,
     pub(crate) used_answers: RefCell<HashSet<String>>,
@@ -116,6 +119,10 @@ pub struct Run {
     /// When a step boundary last let the rest of the thread go on, in milliseconds since the epoch.
     pub(crate) paused: Cell<i64>,
     pub(crate) versions: RefCell<HashMap<ScopeKey, u64>>,
+    /// The version of each record that this request made last.
+    pub(crate) own_versions: RefCell<HashMap<ScopeKey, u64>>,
+    /// Whether another request has written a record under it.
+    pub(crate) has_rivals: Cell<bool>,
     attempts: RefCell<HashMap<Arc<str>, u32>>,
     roots: Roots,
 }
@@ -164,12 +171,14 @@ impl Run {
         let mut state = State::default();
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
-        let memo = Memo::read(events, answers);
+        let places = Places::read(events, &flow, flow.actions.get(&asked.action));
+        let memo = Memo::read(&places.of_today(events), answers);
         let has_first_state = events
             .iter()
             .any(|event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key));
         let container = Container::new(key, Vec::new(), state, 0);
-        let attempts = memo.attempts.clone();
+        let mut attempts = memo.attempts.clone();
+        places.keep_attempts_apart(events, &mut attempts);
         let notes = note::counting(events).flat_map(Note::of).collect();
         // Each part of a request has an owner of its own.
         let lease = match Lease::of(events) {
@@ -193,6 +202,7 @@ impl Run {
             notes: RefCell::new(notes),
             commits: Fifo::default(),
             memo,
+            places,
             answers: answers.iter().map(|answer| answer.id.clone()).collect(),
             used_answers: RefCell::default(),
             left_beside: RefCell::default(),
@@ -208,6 +218,8 @@ impl Run {
             has_company: Cell::default(),
             paused: Cell::default(),
             versions: RefCell::default(),
+            own_versions: RefCell::default(),
+            has_rivals: Cell::default(),
             attempts: RefCell::new(attempts),
             roots: Roots::default(),
         })

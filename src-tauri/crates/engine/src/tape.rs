@@ -30,7 +30,7 @@ use crate::views::{Events, edited_input};
 /// One effect.
 #[derive(Clone, Debug)]
 pub(crate) struct Taped {
-    seq: Seq,
+    pub(crate) seq: Seq,
     at: i64,
     pub(crate) request: Option<Value>,
     pub(crate) result: Value,

@@ -7,6 +7,7 @@ pub mod attempts;
 pub mod blocks;
 pub mod diff;
 pub mod history;
+pub mod in_force;
 pub mod items;
 pub mod place;
 pub mod recalled;

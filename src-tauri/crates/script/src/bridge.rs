@@ -4,6 +4,7 @@
 //! anything: rules live in the engine.
 
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 
 use engine::callable::{Arg, Callable, Returned};
 use engine::context::{Change, Context as Cx, Target};
@@ -32,6 +33,10 @@ pub(crate) struct ScriptFunction {
 }
 
 impl Callable for ScriptFunction {
+    fn fingerprint(&self) -> Option<Arc<str>> {
+        self.registry.upgrade()?.fingerprint(&self.vm, self.id)
+    }
+
     fn call(&self, args: Vec<Arg>, cx: Cx) -> LocalBoxFuture<'static, Result<Returned, FlowError>> {
         let (vm, registry, id) = (self.vm.clone(), self.registry.clone(), self.id);
         async move {

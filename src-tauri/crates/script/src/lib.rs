@@ -14,6 +14,7 @@ mod embedded;
 mod error;
 mod fetch;
 mod fields;
+mod fingerprint;
 mod glance;
 mod plain;
 mod policies;

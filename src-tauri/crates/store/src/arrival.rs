@@ -34,7 +34,7 @@ use crate::sessions::LINEAGE;
 use crate::totals::{self, Sums};
 use crate::unit::Unit;
 use crate::writer::STACK;
-use crate::{Committed, Store, lock, measure, migrate, removal, states};
+use crate::{Committed, Store, in_force, lock, measure, migrate, removal, states};
 
 /// How many events one unit takes.
 const MANY: usize = 1_000;
@@ -160,6 +160,7 @@ impl Built {
         };
         let before = lines(&connection)?;
         let news = write(&connection, &mut memory, parcel)?;
+        in_force::complete(&connection, seed.event)?;
         let (after, last) = (lines(&connection)?, number("SELECT coalesce(max(id), 0) FROM event")?);
         connection.execute_batch("COMMIT")?;
         let totals = Sums {

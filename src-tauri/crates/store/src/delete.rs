@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::error::Error;
 use crate::open::Owners;
 use crate::totals::Sums;
-use crate::{Store, body, removal, states};
+use crate::{Store, body, queue, removal, states};
 
 /// What became of a wish to delete or to compact.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,6 +179,7 @@ fn take_out(
     }
     for request in &plan.requests {
         removal::queue(connection, "request", request.n, Some(&request.id))?;
+        queue::leave(connection, request.n)?;
         connection.prepare_cached("DELETE FROM request WHERE n = ?1")?.execute((request.n,))?;
     }
     removal::queue(connection, "session", n, None)?;

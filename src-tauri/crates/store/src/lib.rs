@@ -16,8 +16,10 @@
 //! | `totals` | what all events come to, without counting them |
 //! | `pieces` | long work in short transactions |
 //! | `delete` `removal` `compact` `references` | taking out what nobody needs any more |
+//! | `in_force` | what old logs do not tell of their writes |
 //! | `check` and its folder | whether all of that is what the events say |
 //! | `waiting` | another process that writes is waited for |
+//! | `queue` | whose turn it is to write a record that several write |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
 //! | `requests` `sessions` `events` `writes` `stats` `query` | what readers ask |
@@ -37,6 +39,7 @@ mod error;
 mod events;
 mod grams;
 mod identity;
+mod in_force;
 mod live;
 mod measure;
 mod migrate;
@@ -45,6 +48,7 @@ mod parcel;
 mod payload;
 mod pieces;
 mod query;
+mod queue;
 mod records;
 mod references;
 mod removal;
@@ -262,6 +266,27 @@ impl Log for Store {
     fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
         let stamp = self.writer.stamp();
         scopes.iter().map(|scope| self.newest(scope, stamp)).collect()
+    }
+
+    fn take_ticket(&self, request: &str, scopes: &[ScopeKey], at: i64) -> oneshot::Receiver<Result<(), AppendError>> {
+        let (answer, receiver) = oneshot::channel();
+        let (request, scopes) = (request.to_owned(), scopes.to_vec());
+        self.writer.run_later(move |connection| {
+            let taken = queue::take(connection, &request, &scopes, at);
+            // A request that was given up hears nothing.
+            let _ = answer.send(taken.map_err(AppendError::from));
+        });
+        receiver
+    }
+
+    fn is_first(&self, request: &str, at: i64) -> Result<bool, AppendError> {
+        Ok(self.read(|connection| queue::is_first(connection, request, at, &self.owners))?)
+    }
+
+    fn leave_ticket(&self, request: &str) {
+        let request = request.to_owned();
+        // One that could not be given up counts until it is too old.
+        self.writer.run_later(move |connection| drop(queue::leave_by_id(connection, &request)));
     }
 
     fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {

@@ -13,7 +13,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use crate::error::{Error, OpenError};
 use crate::open::APPLICATION_ID;
 use crate::waiting::Waiting;
-use crate::{attempts, body, compact, delete, digest};
+use crate::{attempts, body, compact, delete, digest, in_force};
 
 /// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
 const STEPS: &[&str] = &[
@@ -44,6 +44,14 @@ const STEPS: &[&str] = &[
     "CREATE TABLE database (id TEXT NOT NULL) STRICT;
      INSERT INTO database VALUES (lower(hex(randomblob(8))));
      CREATE TABLE code (hash TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+     CREATE TABLE ticket (
+         kind    TEXT    NOT NULL,
+         id      TEXT    NOT NULL,
+         n       INTEGER NOT NULL,
+         request INTEGER NOT NULL,
+         at      INTEGER NOT NULL,
+         PRIMARY KEY (kind, id, n)
+     ) STRICT, WITHOUT ROWID;
      ALTER TABLE request RENAME COLUMN tail TO unindexed_from;
      DROP INDEX request_by_tail;
      CREATE INDEX request_unindexed ON request (n) WHERE unindexed_from IS NOT NULL;
@@ -137,6 +145,7 @@ fn migrate(
         if found < TODAYS_WORDS && target >= TODAYS_WORDS {
             upgrade_events(&transaction)?;
             drop_copies_left_behind(&transaction)?;
+            in_force::complete(&transaction, 0)?;
             attempts::rebuild(&transaction)?;
         }
         if found < TAILLESS && target >= TAILLESS {
@@ -295,7 +304,8 @@ mod tests {
             DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
             ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
             ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch; DROP TABLE filter_block;
-            DROP TABLE database; DROP TABLE code; DROP TABLE removal; ALTER TABLE attempt_rollback RENAME TO withdrawal;
+            DROP TABLE database; DROP TABLE code; DROP TABLE ticket; DROP TABLE removal;
+            ALTER TABLE attempt_rollback RENAME TO withdrawal;
             ALTER TABLE keyframe DROP COLUMN tombstone; ALTER TABLE total DROP COLUMN id_floor;
             ALTER TABLE total RENAME COLUMN indexed_events TO events";
         connection.execute_batch(later).unwrap();

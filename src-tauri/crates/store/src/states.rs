@@ -223,9 +223,11 @@ fn fold(
     let mut rows = steps.query((scope, since, instant))?;
     while let Some(row) = rows.next()? {
         let Some(operations) = row.get_ref(1)?.as_str_or_null().map_err(column)? else {
-            if row
-                .get::<_, Option<i64>>(4)?
-                .is_some_and(|path| row.get(5).is_ok_and(|attempt: u32| withdrawn.contains(&(path, attempt))))
+            // First values are the scope's own, whatever becomes of the attempt.
+            if row.get_ref(2)?.as_str().map_err(column)? == "state_changed"
+                && row
+                    .get::<_, Option<i64>>(4)?
+                    .is_some_and(|path| row.get(5).is_ok_and(|attempt: u32| withdrawn.contains(&(path, attempt))))
             {
                 continue;
             }

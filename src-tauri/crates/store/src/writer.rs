@@ -289,6 +289,11 @@ impl Writer {
         Ok(self.told.swap(now, Ordering::SeqCst) != now)
     }
 
+    /// Runs something on the writing connection, between two transactions.
+    pub(crate) fn run_later(&self, run: impl FnOnce(&Connection) + Send + 'static) {
+        self.post(Message::Run(Box::new(run)));
+    }
+
     /// Somebody else's way to the writing connection.
     pub(crate) fn handle(&self) -> Handle {
         Handle(self.office.clone())

@@ -116,7 +116,7 @@ impl Store {
         let gone = states::without_effect(connection, scope, last, &unfinished)?;
         let mut state = states::at(connection, scope, first - 1)?.state;
         let mut steps = connection.prepare_cached(
-            "SELECT c.event, c.operations, e.request, e.seq, e.path, e.attempt FROM change c JOIN event e ON e.id = c.event
+            "SELECT c.event, c.operations, e.request, e.seq, e.path, e.attempt, e.kind FROM change c JOIN event e ON e.id = c.event
              WHERE c.scope = ?1 AND c.event BETWEEN ?2 AND ?3 ORDER BY c.event",
         )?;
         let mut one = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq = ?2"))?;
@@ -126,7 +126,8 @@ impl Store {
             let (id, operations): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
             let (by, seq): (i64, i64) = (row.get(2)?, row.get(3)?);
             let (path, attempt): (Option<i64>, u32) = (row.get(4)?, row.get(5)?);
-            if operations.is_none() && path.is_some_and(|path| gone.contains(&(path, attempt))) {
+            let is_write = operations.is_none() && row.get_ref(6)?.as_str()? == "state_changed";
+            if is_write && path.is_some_and(|path| gone.contains(&(path, attempt))) {
                 continue;
             }
             let later = gaps.split_off(&id);

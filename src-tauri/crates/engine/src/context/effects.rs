@@ -72,6 +72,11 @@ impl Context {
     /// A pause, as an effect.
     pub async fn sleep(&self, ms: u64) {
         let ordinal = self.ordinal(EffectKind::Sleep.as_str());
+        if let Some(done) = self.take_earlier(EffectKind::Sleep, ordinal, Some(&ms.into())) {
+            // A pause does not fail.
+            let _ = self.hand_over(EffectKind::Sleep, ordinal, done).await;
+            return;
+        }
         let started = self.effect_started(EffectKind::Sleep, ordinal, Some(ms.into()));
         match &self.run.tape {
             Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, EffectKind::Sleep, ordinal) {
@@ -88,12 +93,16 @@ impl Context {
     pub async fn fetch(&self, call: FetchCall, stop: impl Future<Output = ()>) -> Result<FetchReply, FlowError> {
         let ordinal = self.ordinal(EffectKind::Fetch.as_str());
         let request = serde_json::to_value(redacted(&call)).unwrap_or_default();
+        if let Some(done) = self.take_earlier(EffectKind::Fetch, ordinal, Some(&request)) {
+            let result = self.hand_over(EffectKind::Fetch, ordinal, done).await?;
+            return serde_json::from_value(result).map_err(|error| FlowError::plain(error.to_string()));
+        }
         if self.run.tape.is_some() {
             let taped = self.taped(EffectKind::Fetch, ordinal, &request).await?;
-            return match taped.error {
-                Some(error) => Err(error),
-                None => serde_json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
-            };
+            let answer = taped.error.map_or(Ok(taped.result), Err);
+            self.note_effect_started(EffectKind::Fetch, ordinal, Some(&request));
+            self.note_effect_finished((EffectKind::Fetch, ordinal), None, taped.seq, answer.clone());
+            return serde_json::from_value(answer?).map_err(|error| FlowError::plain(error.to_string()));
         }
         let started = self.effect_started(EffectKind::Fetch, ordinal, Some(request));
         let answer = match select(self.run.effects.fetch(call), Box::pin(stop)).await {
@@ -126,9 +135,12 @@ impl Context {
     /// What the outside, or the tape of a replay, answers at once.
     fn instant(&self, effect: EffectKind, ask: impl FnOnce() -> Value) -> Value {
         let ordinal = self.ordinal(effect.as_str());
+        if let Some(done) = self.take_earlier(effect, ordinal, None) {
+            return self.hand_over_at_once(effect, ordinal, done).unwrap_or_default();
+        }
         let result = match &self.run.tape {
             Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, effect, ordinal) {
-                Some(taped) => return taped.result,
+                Some(taped) => taped.result,
                 None => {
                     if tape.miss(&self.frame.path, self.frame.attempt, effect, ordinal) {
                         self.diverge();
@@ -149,6 +161,7 @@ impl Context {
 
     /// Records that an effect begins (decision 26).
     pub(crate) fn effect_started(&self, effect: EffectKind, ordinal: u32, request: Option<Value>) -> Seq {
+        self.note_effect_started(effect, ordinal, request.as_ref());
         self.record(EventKind::EffectStarted { effect, ordinal, request })
     }
 
@@ -161,25 +174,37 @@ impl Context {
         answer: Result<Value, FlowError>,
         memoized: bool,
     ) {
+        let known = answer.clone();
         let (result, error) = match answer {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
         };
         let request = None;
-        self.record(EventKind::EffectFinished { effect, ordinal, started, request, result, error, memoized });
+        let finished =
+            self.record(EventKind::EffectFinished { effect, ordinal, started, request, result, error, memoized });
+        self.note_effect_finished((effect, ordinal), started, finished, known);
     }
 
     /// The number that this block's next effect of a kind will have.
     pub(crate) fn peek(&self, effect: &str) -> u32 {
+        if let Some(number) = self.doing.as_ref().and_then(|doing| doing.numbers.peek(effect)) {
+            return number;
+        }
         self.frame.ordinals.borrow().get(effect).copied().unwrap_or(0)
     }
 
     /// Counts this block's effects of one kind, from 0.
     pub fn ordinal(&self, effect: &str) -> u32 {
-        let mut ordinals = self.frame.ordinals.borrow_mut();
-        let count = ordinals.entry(effect.to_owned()).or_insert(0);
-        *count += 1;
-        *count - 1
+        let new = || {
+            let mut ordinals = self.frame.ordinals.borrow_mut();
+            let count = ordinals.entry(effect.to_owned()).or_insert(0);
+            *count += 1;
+            *count - 1
+        };
+        match &self.doing {
+            Some(doing) => doing.numbers.count(effect, new),
+            None => new(),
+        }
     }
 }
 

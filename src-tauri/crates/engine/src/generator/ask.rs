@@ -109,7 +109,10 @@ pub(super) async fn ask(
             for (at, model) in models.iter().enumerate() {
                 for attempt in 0..attempts {
                     let call = ModelCall { model: model.clone(), ..call.clone() };
-                    let recalled = recall(cx, &call, listener.as_ref());
+                    let recalled = match of_earlier_try(cx, &call, listener.as_ref()).await {
+                        None => recall(cx, &call, listener.as_ref()),
+                        answer => answer,
+                    };
                     let is_recalled = recalled.is_some();
                     let answer = match recalled {
                         Some(answer) => answer,
@@ -160,6 +163,22 @@ fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option
     tell(listener, &done.answer);
     let started = begin(cx, call);
     Some(record(cx, call, started, done.answer.clone(), true))
+}
+
+/// What an earlier try of the block got for this call, where a conflict has made it run again.
+async fn of_earlier_try(
+    cx: &Context,
+    call: &ModelCall,
+    listener: Option<&Listener>,
+) -> Option<Result<ModelReply, FlowError>> {
+    let kind = EffectKind::Model;
+    let done = cx.take_earlier(kind, cx.peek(kind.as_str()), Some(&told(call)))?;
+    let ordinal = cx.ordinal(kind.as_str());
+    let answer = cx.hand_over(kind, ordinal, done).await;
+    let answer =
+        answer.and_then(|reply| serde_json::from_value(reply).map_err(|error| FlowError::plain(error.to_string())));
+    tell(listener, &answer);
+    Some(answer)
 }
 
 /// What the tape of a replay has for this call; a call that asks something else is not on it.

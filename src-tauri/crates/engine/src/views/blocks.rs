@@ -125,6 +125,10 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
                 block.output = output.as_ref().and_then(|output| events.value(output));
                 block.error = error.as_ref();
                 block.memoized = *memoized;
+                if *memoized {
+                    // What is put in force again is no change of its own.
+                    block.changes = 0;
+                }
                 block.finished_at = Some(event.at);
                 block.seq_end = Some(event.seq);
                 open.remove(&key);

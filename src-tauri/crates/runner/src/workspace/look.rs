@@ -159,10 +159,11 @@ impl Workspace {
         })
     }
 
-    /// Raw events of a request, oldest first.
+    /// Raw events of a request, oldest first; writes to durable records as they came into force.
     pub fn events(&self, request: &str, query: EventQuery) -> Result<Vec<EventRow>, Fault> {
         self.request(request)?;
-        let events = self.store.events(request, &query).map_err(Fault::internal)?;
+        let mut events = self.store.events(request, &query).map_err(Fault::internal)?;
+        self.store.put_in_force(request, &mut events).map_err(Fault::internal)?;
         Ok(events.iter().map(|event| EventRow::new(request, event)).collect())
     }
 

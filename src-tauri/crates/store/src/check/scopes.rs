@@ -141,6 +141,7 @@ pub(super) fn check_shared(
             let mut version = 0;
             for step in steps.iter().take_while(|step| step.event <= until) {
                 let is_gone = step.settled.is_none()
+                    && matches!(step.kind, EventKind::StateChanged { .. })
                     && step.attempt.as_ref().is_some_and(|(path, attempt)| gone.contains(&(path, *attempt)));
                 if !is_gone {
                     if step.settled != Some(Settled::SUPERSEDED) {

@@ -183,6 +183,18 @@ pub(crate) fn block_finished(outcome: Outcome, output: Option<Value>) -> EventKi
     }
 }
 
+pub(crate) fn callback_returned(events: Vec<Seq>, superseded: Vec<Seq>) -> EventKind {
+    EventKind::CallbackReturned {
+        callback: "map#0".to_owned(),
+        fingerprint: None,
+        returned: None,
+        events,
+        superseded,
+        memoized: false,
+        commits: Vec::new(),
+    }
+}
+
 pub(crate) fn changed(scope: &ScopeKey, operation: Operation, version: u64) -> EventKind {
     EventKind::StateChanged { scope: scope.clone(), operation, value: None, version }
 }
@@ -243,7 +255,7 @@ impl Chance {
 }
 
 /// Makes a database of today one of the format before, as far as tables go.
-pub(crate) const OLDER: &str = "DROP TABLE database; DROP TABLE code; DROP TABLE removal;
+pub(crate) const OLDER: &str = "DROP TABLE database; DROP TABLE code; DROP TABLE removal; DROP TABLE ticket;
     ALTER TABLE request RENAME COLUMN unindexed_from TO tail; DROP INDEX request_unindexed;
     CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
     ALTER TABLE request DROP COLUMN epoch;
