@@ -113,6 +113,9 @@ fn one(
             }
         };
         let at = row.get(2)?;
+        if let EventKind::Unknown { name, .. } = &kind {
+            *found.unknown.entry(name.clone()).or_default() += 1;
+        }
         walk.names(found, seq, &kind);
         walk.filters(found, seq, &kind);
         walk.follow_session(sums, session, event, at, &kind);
@@ -329,6 +332,8 @@ impl Walk<'_> {
                 from: commit.from,
                 version: commit.version,
                 operations: commit.operations.clone(),
+                rebased: commit.rebased.clone(),
+                is_removed: false,
             });
         }
         let verdict = verdict(&kind);
