@@ -6,6 +6,7 @@
 
 use std::rc::Rc;
 
+use crate::caught::caught_by;
 use crate::error::FlowError;
 use crate::event::{EventKind, Outcome, Seq};
 use crate::fifo::Turn;
@@ -135,8 +136,8 @@ pub(crate) async fn finish<'r>(
         let event = EventKind::BlockFinished {
             outcome,
             output,
+            caught: error.as_ref().and_then(|error| caught_by(frame, error)),
             error,
-            caught: None,
             transient,
             memoized: false,
             commits: commits.clone(),

@@ -14,6 +14,7 @@ mod session;
 mod target;
 
 pub use collections::Create;
+pub use effects::Begun;
 pub use emit::EmitOptions;
 pub use resources::Entry;
 pub use target::Target;
@@ -385,9 +386,14 @@ impl Context {
     /// Records an event of this block.
     pub fn record(&self, kind: EventKind) -> Seq {
         let seq = self.run.record(&self.frame, kind);
+        self.did(seq);
+        seq
+    }
+
+    /// Notes that an event is evidence of the function that runs now.
+    fn did(&self, seq: Seq) {
         if let Some(doing) = &self.doing {
             doing.events.borrow_mut().push(seq);
         }
-        seq
     }
 }

@@ -65,7 +65,7 @@ fn is_zero(n: &u32) -> bool {
 #[serde(rename_all = "snake_case")]
 pub enum Recorded {
     /// The value itself.
-    Value(Value),
+    Value(#[serde(deserialize_with = "crate::json::exact")] Value),
     /// The output (or, for an event of the request itself, the input) that event `seq` recorded.
     Of(Seq),
     /// JavaScript's `undefined`.
@@ -84,7 +84,7 @@ impl Recorded {
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// A value.
-    Value(Value),
+    Value(#[serde(deserialize_with = "crate::json::exact")] Value),
     /// A block, by its name: a router's choice.
     Block(Arc<str>),
 }
@@ -231,6 +231,7 @@ pub enum EventKind {
     /// says so: its state is no checkpoint.
     StateInitialized {
         scope: ScopeKey,
+        #[serde(deserialize_with = "crate::json::exact")]
         state: Value,
         #[serde(default = "yes", skip_serializing_if = "is_true")]
         durable: bool,
@@ -244,7 +245,7 @@ pub enum EventKind {
         operation: Operation,
         /// The sums after an increment; every other operation carries its new value itself, and
         /// repeating it would make the log grow with the state.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
         value: Option<Value>,
         /// The version after the operation, as the writing block saw it.
         version: u64,
@@ -254,9 +255,18 @@ pub enum EventKind {
     /// An item in progress, added by event `of`, grew by a piece of text.
     ItemDelta { of: Seq, text: String },
     /// An item in progress changed some of its fields.
-    ItemUpdated { of: Seq, patch: Map<String, Value> },
+    ItemUpdated {
+        of: Seq,
+        #[serde(deserialize_with = "crate::json::exact")]
+        patch: Map<String, Value>,
+    },
     /// An item that was added in progress got its final form: these fields replace what it had.
-    ItemDone { of: Seq, status: ItemStatus, patch: Map<String, Value> },
+    ItemDone {
+        of: Seq,
+        status: ItemStatus,
+        #[serde(deserialize_with = "crate::json::exact")]
+        patch: Map<String, Value>,
+    },
     /// A router chose.
     RouteDecided { route: String },
     /// A flow asks the outside for something that takes time, or that may have happened when the answer
@@ -264,7 +274,7 @@ pub enum EventKind {
     EffectStarted {
         effect: EffectKind,
         ordinal: u32,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
         request: Option<Value>,
     },
     /// The answer from outside (decision 8). The clock and chance answer at once, and have no start.
@@ -275,8 +285,9 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         started: Option<Seq>,
         /// What was asked, in logs of older formats.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
         request: Option<Value>,
+        #[serde(deserialize_with = "crate::json::exact")]
         result: Value,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<FlowError>,
@@ -287,9 +298,15 @@ pub enum EventKind {
     /// `console.*` of a flow.
     Logged { level: String, text: String },
     /// A note for the session's journal (seed 000).
-    JournalAppended { entry: Value },
+    JournalAppended {
+        #[serde(deserialize_with = "crate::json::exact")]
+        entry: Value,
+    },
     /// `ctx.session.setMetadata`.
-    MetadataSet { metadata: Value },
+    MetadataSet {
+        #[serde(deserialize_with = "crate::json::exact")]
+        metadata: Value,
+    },
     /// A fork goes on as if it had been asked with this; what it has in common with the other request was not.
     InputEdited { input: Recorded },
     /// A fork goes on as if a block that ended had given this.
@@ -314,7 +331,7 @@ pub enum EventKind {
     #[serde(skip_deserializing)]
     Unknown {
         name: String,
-        #[serde(flatten)]
+        #[serde(flatten, deserialize_with = "crate::json::exact")]
         fields: Map<String, Value>,
     },
 }

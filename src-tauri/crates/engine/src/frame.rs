@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::abort::Abort;
+use crate::caught::Caller;
 use crate::data::Data;
 use crate::effects::Listener;
 use crate::error::FlowError;
@@ -30,6 +31,8 @@ pub struct Frame {
     pub instance: Arc<str>,
     /// How many blocks are around it.
     pub(crate) depth: u32,
+    /// As what the block around it runs it.
+    pub(crate) caller: RefCell<Caller>,
     /// The block around it.
     pub parent: Option<Rc<Frame>>,
     /// What it was called with.
@@ -42,10 +45,10 @@ pub struct Frame {
     pub(crate) listener: RefCell<Option<Listener>>,
     /// Its writes to durable records.
     pub transaction: Transaction,
-    /// What it got from outside.
-    pub(crate) effects: RefCell<Rc<TryEffects>>,
     /// The shared memory it wrote to.
     pub(crate) written: RefCell<Vec<Rc<Container>>>,
+    /// What it got from outside.
+    pub(crate) effects: RefCell<Rc<TryEffects>>,
     /// Background work its chain started and has not waited for.
     pub(crate) tasks: RefCell<Vec<crate::background::Task>>,
     /// The blocks it dispatched, in order; a block finds its elder siblings here.
@@ -94,8 +97,9 @@ impl Frame {
             model: RefCell::default(),
             listener: RefCell::default(),
             transaction: Transaction::default(),
-            effects: RefCell::default(),
+            caller: RefCell::default(),
             written: RefCell::default(),
+            effects: RefCell::default(),
             tasks: RefCell::default(),
             children: RefCell::default(),
             index,

@@ -23,7 +23,7 @@ pub struct ScopeCommit {
     pub operations: Vec<Seq>,
     /// The sums of increments (null for other operations), only where a conflict applied the
     /// operations again to a newer record and the values in their events are not final.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::json::exact")]
     pub rebased: Vec<Value>,
 }
 
