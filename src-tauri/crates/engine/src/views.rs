@@ -10,6 +10,7 @@ pub mod diff;
 pub mod happened;
 pub mod history;
 pub mod items;
+pub(crate) mod left;
 pub mod place;
 pub mod recalled;
 pub mod retention;
