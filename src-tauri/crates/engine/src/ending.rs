@@ -26,7 +26,7 @@ impl Run {
         }
         if let Ok(output) = &result
             && good == RequestStatus::Completed
-            && let Err(error) = self.pool.run_with(hooks::completed(self, action, output)).await
+            && let Err(error) = self.pool.run_with(hooks::completed(self, action, output), |_, _| {}).await
         {
             if error.leaves_request() {
                 return self.leave(RequestStatus::Interrupted, Some(error)).await;
@@ -36,9 +36,9 @@ impl Run {
         if let Err(error) = &mut result {
             // What leaves the request has a code (core-semantics §8).
             error.code.get_or_insert_with(|| "execution_error".to_owned());
-            self.pool.run_with(hooks::errored(self, action, error)).await;
+            self.pool.run_with(hooks::errored(self, action, error), |_, _| {}).await;
         }
-        self.pool.run_with(hooks::finished(self, status(good, &result))).await;
+        self.pool.run_with(hooks::finished(self, status(good, &result)), |_, _| {}).await;
         self.close(good, result).await
     }
 
@@ -90,14 +90,19 @@ impl Run {
                 Ended { status, output: Data::UNDEFINED, error: Some(error) },
             ),
         };
-        match self.recorder.commit(None, 0, event).await {
-            Ok(_) => ended,
-            Err(error) => Ended {
-                status: RequestStatus::Interrupted,
-                output: Data::UNDEFINED,
-                error: Some(FlowError::storage(error.to_string())),
-            },
+        if self.recorder.is_lost() {
+            return self.cut_short(FlowError::taken_over(&self.request));
         }
+        match self.recorder.commit_end(event).await {
+            Ok(_) => ended,
+            Err(error) => self.cut_short(FlowError::storage(error.to_string())),
+        }
+    }
+
+    /// The end of a request that could not record one: somebody else owns it now, or the storage failed.
+    pub(crate) fn cut_short(&self, error: FlowError) -> Ended {
+        let error = if self.recorder.is_lost() { FlowError::taken_over(&self.request) } else { error };
+        Ended { status: RequestStatus::Interrupted, output: Data::UNDEFINED, error: Some(error) }
     }
 }
 

@@ -22,7 +22,7 @@ pub struct FlowError {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retryable: bool,
     /// Anything structured that came with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub details: Option<Value>,
     /// Class names along the prototype chain, nearest first; `when` of a rescue matches these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -157,6 +157,17 @@ impl FlowError {
     /// Abort, suspension, drift and a lost disk are nothing a flow can answer.
     pub fn is_beyond_the_flow(&self) -> bool {
         self.is_abort() || self.is_suspension() || self.leaves_request() || self.name == "StorageError"
+    }
+
+    /// Another process owns the request now; nothing more of it may run here.
+    pub fn taken_over(request: &str) -> Self {
+        let message = format!("request \"{request}\" was taken over by another process; nothing of this step was kept");
+        FlowError { code: Some("taken_over".to_owned()), ..FlowError::new("StorageError", message) }
+    }
+
+    /// True for what [`taken_over`](Self::taken_over) makes.
+    pub fn is_taken_over(&self) -> bool {
+        self.code.as_deref() == Some("taken_over") && self.name == "StorageError"
     }
 
     /// The storage could not take an event; nothing after it may run.

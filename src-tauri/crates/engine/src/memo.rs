@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::data::Data;
 use crate::effects::{EffectKind, ModelReply};
 use crate::error::FlowError;
-use crate::event::{Answer, BlockKind, Event, EventKind, Outcome, Seq};
+use crate::event::{Answer, BlockKind, CaughtBy, Event, EventKind, Outcome, Seq};
 use crate::flow::{Block, Body};
 use crate::operation::Operation;
 use crate::path::beside;
@@ -30,6 +30,7 @@ use crate::views::left::Left;
 use crate::views::{Events, edited_input};
 use numbers::Numbered;
 use pauses::Pauses;
+pub(crate) use questions::Asked;
 use questions::Questions;
 
 pub(crate) use pauses::Pause;
@@ -38,8 +39,11 @@ pub(crate) use pauses::Pause;
 pub(crate) struct Finished {
     pub(crate) name: Arc<str>,
     pub(crate) kind: BlockKind,
+    pub(crate) fingerprint: Option<Arc<str>>,
     pub(crate) input: Data,
     pub(crate) result: Result<Data, FlowError>,
+    /// Who caught the failure, where it failed.
+    pub(crate) caught: Option<CaughtBy>,
     /// The event that holds the output.
     pub(crate) seq: Seq,
     /// The event that ended it.
@@ -49,6 +53,7 @@ pub(crate) struct Finished {
 
 /// A function of a block that left evidence or writes.
 pub(crate) struct Function {
+    pub(crate) fingerprint: Option<Arc<str>>,
     pub(crate) returned: Option<Answer>,
     /// The event that says so.
     pub(crate) ended: Seq,
@@ -103,8 +108,16 @@ pub(crate) struct Memo {
     pub(crate) is_of_edits: bool,
     /// Blocks with work beside their chain.
     unsettled: HashSet<Arc<str>>,
+    /// What drift events said.
+    said: HashSet<String>,
     /// Failures of which a `step_error` item tells.
     told: HashSet<Arc<str>>,
+    /// The instances of blocks, not of chains, that failed.
+    failed: HashSet<Arc<str>>,
+    /// Blocks whose own rescue took their failure on, with the newest block that it was.
+    handed_on: HashMap<Arc<str>, Arc<str>>,
+    /// The block around every block that ever ran.
+    parents: HashMap<Arc<str>, Arc<str>>,
     /// Blocks whose newest attempt waited for an answer.
     waited: HashSet<Arc<str>>,
     /// The next attempt of every path that ever ran.
@@ -119,6 +132,7 @@ pub(crate) struct Memo {
 struct Open {
     name: Arc<str>,
     kind: BlockKind,
+    fingerprint: Option<Arc<str>>,
     input: Data,
     changes: Vec<(Seq, Shared, Operation)>,
 }
@@ -275,6 +289,11 @@ impl Memo {
         self.told.contains(path)
     }
 
+    /// Whether a drift event said this before.
+    pub(crate) fn has_said(&self, text: &str) -> bool {
+        self.said.contains(text)
+    }
+
     /// Forgets all that happened below a path: an attempt that was tried again came to nothing.
     fn forget_below(&mut self, path: &str) {
         let below = |other: &Arc<str>| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
@@ -324,9 +343,11 @@ impl Reader<'_> {
         }
         memo.pauses.read(path, event);
         match &event.kind {
-            EventKind::BlockStarted { name, block, input, .. } => {
+            EventKind::BlockStarted { name, block, input, fingerprint, parent, .. } => {
+                memo.follow_parent(path, parent.as_ref());
                 let input = Data::from(self.view.value(input).cloned());
-                self.open.insert(key, Open { name: name.clone(), kind: *block, input, changes: Vec::new() });
+                let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
+                self.open.insert(key, Open { name, kind, fingerprint, input, changes: Vec::new() });
                 memo.waited.remove(path);
                 let next = memo.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
@@ -341,8 +362,9 @@ impl Reader<'_> {
                     open.changes.push((event.seq, shared, operation.clone()));
                 }
             }
-            EventKind::CallbackReturned { callback, returned, events, memoized, .. } => {
+            EventKind::CallbackReturned { callback, fingerprint, returned, events, superseded, memoized, .. } => {
                 let Some(open) = self.open.get_mut(&key) else { return };
+                open.changes.retain(|(seq, ..)| !superseded.contains(seq));
                 let own: HashSet<Seq> = events.iter().copied().collect();
                 let done = open.changes.extract_if(.., |(seq, ..)| own.contains(seq));
                 // What was only brought into force again is known from where it happened.
@@ -352,7 +374,8 @@ impl Reader<'_> {
                 }
                 self.kept.extend(done.map(|(seq, shared, change)| (key.clone(), seq, shared, change)));
                 memo.calls.get_mut(path).into_iter().for_each(|calls| calls.take_out(|seq| own.contains(&seq)));
-                let done = Function { returned: returned.clone(), ended: event.seq };
+                let (fingerprint, returned) = (fingerprint.clone(), returned.clone());
+                let done = Function { fingerprint, returned, ended: event.seq };
                 memo.functions.entry(path.clone()).or_default().insert(callback.clone(), done);
             }
             EventKind::OutputEdited { output } => {
@@ -371,13 +394,14 @@ impl Reader<'_> {
             EventKind::EffectFinished { effect: EffectKind::Model, ordinal, result, error, .. } => {
                 let answer = match error {
                     Some(error) => Err(error.clone()),
-                    None => Ok(serde_json::from_value(result.clone()).unwrap_or_default()),
+                    None => Ok(crate::json::from_value(result.clone()).unwrap_or_default()),
                 };
                 let (held_by, asked) = self.requests.asked(event).unzip();
                 let call = Call { asked: asked.cloned(), held_by, answer };
                 memo.calls.entry(path.clone()).or_default().insert(&key, *ordinal, event.seq, call);
             }
             EventKind::Suspended(asking) => memo.questions.ask(path, event.seq, asking),
+            EventKind::Drift { text, .. } => drop(memo.said.insert(text.clone())),
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
                 "step_error" => {
                     memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
@@ -385,8 +409,11 @@ impl Reader<'_> {
                 "message" if memo.attempts.is_empty() => memo.has_greeting = true,
                 _ => {}
             },
-            EventKind::BlockFinished { outcome, output, error, memoized, .. } => {
+            EventKind::BlockFinished { outcome, output, error, caught, memoized, .. } => {
                 let Some(open) = self.open.remove(&key) else { return };
+                if *outcome == Outcome::Failed && open.kind != BlockKind::Sequencer {
+                    memo.failed.insert(crate::path::instance(path, event.attempt).into());
+                }
                 if *outcome == Outcome::Suspended {
                     memo.waited.insert(path.clone());
                 }
@@ -404,11 +431,12 @@ impl Reader<'_> {
                     (Outcome::Abandoned, Some(_)) => return memo.forget_below(path),
                     _ => return,
                 };
-                let Open { name, kind, input, changes } = open;
+                let Open { name, kind, fingerprint, input, changes } = open;
                 let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
                 self.settled.extend(changes.into_iter().map(by));
                 let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);
-                let done = Finished { name, kind, input, result, seq, ended, attempt };
+                let caught = *caught;
+                let done = Finished { name, kind, fingerprint, input, result, caught, seq, ended, attempt };
                 memo.finished.insert(path.clone(), done);
             }
             _ => {}

@@ -31,7 +31,7 @@ use crate::views::edited_input;
 /// One effect.
 #[derive(Clone, Debug)]
 pub(crate) struct Taped {
-    seq: Seq,
+    pub(crate) seq: Seq,
     at: i64,
     pub(crate) request: Option<AskedWith>,
     pub(crate) result: Value,

@@ -9,6 +9,7 @@ pub mod blocks;
 pub mod diff;
 pub mod happened;
 pub mod history;
+pub mod in_force;
 pub mod items;
 pub(crate) mod left;
 pub mod place;

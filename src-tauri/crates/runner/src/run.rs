@@ -16,25 +16,27 @@ use engine::effects::{EffectKind, ModelCall};
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::flow::Flow;
+use engine::loading::load_effects;
 use engine::log::{AppendError, Log};
 use engine::request::{Asked, Earlier, Run};
 use engine::suspension::Resolved;
 use engine::views::Events;
 use engine::views::happened::OpenEffect;
 use futures_util::{FutureExt, select_biased};
-use script::{Limits, Loaded};
+use script::{Limits, LoadTime, Loaded};
 use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::catalogue::Good;
 use crate::config::Config;
 use crate::fault::{Detail, Fault};
+use crate::late::Late;
 use crate::mock::{MockModels, MockScript};
-use crate::owner::Wish;
+use crate::owner::{Lock, Wish};
 use crate::pool::Pool;
 use crate::progress::run_to_end;
 use crate::ready::Ready;
-use crate::world::World;
+use crate::world::{self, World};
 
 /// How long evidence may wait for a step boundary before it is flushed (decision 13).
 const FLUSH: Duration = Duration::from_millis(16);
@@ -112,11 +114,28 @@ pub(crate) struct Job {
     /// What the request did before, when it is taken up again.
     pub(crate) before: Before,
     pub(crate) log: Arc<dyn Log>,
+    /// Keeps the code that runs, when the request is accepted.
+    pub(crate) keep_code: OnAccept,
     pub(crate) abort: watch::Receiver<bool>,
-    /// Where another process asks to abort it.
-    pub(crate) wish: Wish,
+    /// Says that it lives, and where another process asks to abort it.
+    pub(crate) lock: Lock,
+    /// Takes an end that the storage did not.
+    pub(crate) late: Box<dyn FnOnce(Late) + Send>,
     /// Told when nothing runs the request any more.
     pub(crate) gone: Gone,
+}
+
+/// Calls back when a request was accepted, before its first event.
+pub(crate) struct OnAccept(Box<dyn FnOnce() + Send>);
+
+impl OnAccept {
+    pub(crate) fn new(tell: impl FnOnce() + Send + 'static) -> OnAccept {
+        OnAccept(Box::new(tell))
+    }
+
+    fn now(self) {
+        (self.0)();
+    }
 }
 
 /// Calls back when nothing runs a request any more, however that came: by its end, by a panic, or because
@@ -179,12 +198,28 @@ async fn carry_out(
     loaded: &mut Option<Loaded>,
     accepted: &mpsc::Sender<Result<(), Fault>>,
 ) -> Result<Ended, Fault> {
-    let Job { workspace, good, mut asked, mock, config, trust, mut before, log, mut abort, wish, gone: _ } = job;
+    let Job {
+        workspace,
+        good,
+        mut asked,
+        mock,
+        config,
+        trust,
+        mut before,
+        log,
+        keep_code,
+        mut abort,
+        lock,
+        late,
+        gone: _,
+    } = job;
+    let wish = lock.wish();
     let loaded = match loaded {
         Some(loaded) => loaded,
-        None => loaded.insert(load(&workspace, &good, config.script_limits())?),
+        None => loaded.insert(load(&workspace, &good, config.script_limits(), live(&before.events))?),
     };
     let flow = prepare(loaded, &mut asked, &before)?;
+    keep_code.now();
     if let Some(opening) = before.opening.take() {
         before.events = opening(&asked, &flow)?;
     }
@@ -202,6 +237,7 @@ async fn carry_out(
             true => run.begin().await?,
             false => run.take_up(before.answers.clone()).await?,
         };
+        loaded.attach(&run);
         // The caller waits for this verdict; if it is gone, nobody does.
         let _ = accepted.send(Ok(()));
         let work = Box::pin(with_script(run.execute(input), loaded.drive()));
@@ -218,10 +254,15 @@ async fn carry_out(
         }
     }
     .await;
+    let events = run.recorder.unwritten();
+    if !events.is_empty() {
+        late(Late { request: run.request.clone(), lease: run.recorder.lease().clone(), events });
+    }
     match result {
         Ok(ended) => Ok(Ended { status: ended.status, output: ended.output, error: ended.error }),
         Err(AppendError::Exists) => Err(Fault::refused(format!("request id \"{}\" is already in use", run.request))),
-        Err(AppendError::OutOfOrder { .. }) => {
+        Err(AppendError::NotYours { session, user }) => Err(not_yours(&session, &user, &run.asked.user)),
+        Err(AppendError::Fenced { .. } | AppendError::OutOfOrder { .. }) => {
             Err(Fault::refused(format!("request \"{}\" was just taken up by another process", run.request)))
         }
         Err(AppendError::Busy { holder }) => Err(busy(&run.asked, &holder)),
@@ -230,8 +271,19 @@ async fn carry_out(
 }
 
 /// Evaluates a flow.
-pub(crate) fn load(workspace: &std::path::Path, good: &Good, limits: Limits) -> Result<Loaded, Fault> {
-    Loaded::load(&good.bundle, workspace, limits).map_err(|error| Fault::NotLoaded { message: error.to_string() })
+pub(crate) fn load(
+    workspace: &std::path::Path,
+    good: &Good,
+    limits: Limits,
+    load_time: LoadTime,
+) -> Result<Loaded, Fault> {
+    Loaded::load(&good.bundle, workspace, limits, load_time)
+        .map_err(|error| Fault::NotLoaded { message: error.to_string() })
+}
+
+/// For a file that is evaluated for a request with these events: what it drew before, then what is new.
+pub(crate) fn live(events: &[Event]) -> LoadTime {
+    LoadTime::after(load_effects(events), world::draw)
 }
 
 /// Checks what is asked of a flow, and parses the input of a new request.
@@ -276,7 +328,7 @@ fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
         EventKind::EffectFinished { effect: EffectKind::Model, memoized: false, .. } => {
             let mut request = view.effect_request(&event.kind)?.clone();
             request["messages"] = Value::Array(Vec::new());
-            serde_json::from_value(request).ok()
+            engine::json::from_value(request).ok()
         }
         _ => None,
     });
@@ -301,6 +353,11 @@ fn refused_input(flow: &str, action: &str, issues: Vec<Issue>, given: bool) -> F
         },
         details: issues.into_iter().map(|issue| Detail { path: issue.path, message: issue.message }).collect(),
     }
+}
+
+/// A session that is somebody else's.
+pub(crate) fn not_yours(session: &str, owner: &str, user: &str) -> Fault {
+    Fault::refused(format!("session \"{session}\" belongs to user \"{owner}\", not to \"{user}\""))
 }
 
 fn busy(asked: &Asked, holder: &str) -> Fault {
@@ -329,7 +386,7 @@ async fn flush(run: Rc<Run>) {
     }
 }
 
-/// Stops the request when this process is told to, or finds another one's wish.
+/// Stops the request when this process is told to, finds another one's wish, or has lost it to another one.
 async fn stop_when_told(told: &mut watch::Receiver<bool>, wish: &Wish, loaded: &Loaded, stop: Abort) {
     let told = async {
         // Where nobody can tell any more, the wish of another process still counts.
@@ -345,6 +402,8 @@ async fn stop_when_told(told: &mut watch::Receiver<bool>, wish: &Wish, loaded: &
     select_biased! {
         () = Box::pin(told.fuse()) => {}
         () = Box::pin(wished.fuse()) => {}
+        // Somebody else owns the request now.
+        () = Box::pin(stop.wait().fuse()) => {}
     }
     loaded.abort();
     stop.set();

@@ -6,7 +6,7 @@ use crate::delete::{Cleared, busy};
 use crate::error::Error;
 use crate::references::References;
 use crate::writer::empty;
-use crate::{Store, stats};
+use crate::{Store, code, stats};
 
 /// The size of a database before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,7 @@ impl Store {
 }
 
 fn drop_unnamed(connection: &Connection) -> Result<(), Error> {
+    code::drop_unnamed(connection)?;
     let dropped = References::all(connection)?.drop_others(connection)?;
     connection.execute("UPDATE total SET unique_payload_bytes = max(0, unique_payload_bytes - ?1)", (dropped,))?;
     connection.execute(

@@ -16,7 +16,10 @@
 //! | `totals` | what all events come to, without counting them |
 //! | `delete` `compact` `references` | taking out what nobody needs any more |
 //! | `check` and its folder | whether all of that is what the events say |
+//! | `waiting` | another process that writes is waited for |
+//! | `queue` | whose turn it is to write a record that several write |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
+//! | `code` | the code of every bundle that ran |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
 //! | `requests` `sessions` `events` `writes` `stats` `query` | what readers ask |
 //!
@@ -27,6 +30,7 @@ mod attempts;
 mod batch;
 mod body;
 mod check;
+mod code;
 mod compact;
 mod delete;
 mod digest;
@@ -41,6 +45,7 @@ mod open;
 mod parcel;
 mod payload;
 mod query;
+mod queue;
 mod records;
 mod references;
 mod requests;
@@ -53,6 +58,7 @@ mod stats;
 mod totals;
 mod turns;
 mod unit;
+mod waiting;
 mod writer;
 mod writes;
 
@@ -60,7 +66,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::event::Event;
-use engine::log::{AppendError, Log, NoteKind, Record, RequestEvents};
+use engine::log::{AppendError, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot;
 use rusqlite::Connection;
@@ -71,12 +77,13 @@ pub use compact::Compacted;
 pub use delete::{Cleared, Deleted};
 pub use error::{Error, OpenError};
 pub use events::{EventQuery, Step};
-pub use open::{Durability, Options, Owners};
+pub use open::{Durability, Liveness, Options, Owners};
 pub use parcel::{ImportError, Piece};
 pub use requests::{RequestQuery, RequestRow};
 pub use search::{Hit, SearchQuery};
 pub use sessions::{Note, SessionQuery, SessionRow};
 pub use stats::Stats;
+pub use waiting::OnBusy;
 pub use writes::{LastWrite, Write};
 
 use records::Records;
@@ -116,9 +123,11 @@ impl Listeners {
 /// An open database. Dropping it writes what waits.
 pub struct Store {
     path: PathBuf,
+    id: String,
     owners: Owners,
     readers: Mutex<Vec<Connection>>,
     records: Records,
+    unfinished: Mutex<Option<attempts::Unfinished>>,
     listeners: Arc<Mutex<Listeners>>,
     writer: Writer,
 }
@@ -131,9 +140,11 @@ impl Store {
         let writer = Writer::start(path.to_owned(), options, listeners.clone())?;
         Ok(Store {
             path: path.to_owned(),
+            id: writer.id().to_owned(),
             owners,
             readers: Mutex::default(),
             records: Records::default(),
+            unfinished: Mutex::default(),
             listeners,
             writer,
         })
@@ -142,6 +153,16 @@ impl Store {
     /// Where the database is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The database's own id, which is in the names of the owners of its requests.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether the job lives that a request names as its owner.
+    pub fn liveness(&self, owner: &str) -> Liveness {
+        self.owners.liveness(owner)
     }
 
     /// Calls `listener` after every commit of this process, on the writing thread: be quick.
@@ -209,11 +230,12 @@ impl Log for Store {
     fn append(
         &self,
         request: &str,
+        lease: &Lease,
         events: Vec<Event>,
         durability: engine::log::Durability,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
         let (answer, receiver) = oneshot::channel();
-        match Unit::new(request, events, durability) {
+        match Unit::new(request, Some(lease.clone()), events, durability) {
             Ok(unit) => self.writer.append(Unit { answer: Some(answer), ..unit }),
             // The caller may have dropped its end already.
             Err(error) => drop(answer.send(Err(error.into()))),
@@ -228,6 +250,27 @@ impl Log for Store {
     fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
         let stamp = self.writer.stamp();
         scopes.iter().map(|scope| self.newest(scope, stamp)).collect()
+    }
+
+    fn take_ticket(&self, request: &str, scopes: &[ScopeKey], at: i64) -> oneshot::Receiver<Result<(), AppendError>> {
+        let (answer, receiver) = oneshot::channel();
+        let (request, scopes) = (request.to_owned(), scopes.to_vec());
+        self.writer.run_later(move |connection| {
+            let taken = queue::take(connection, &request, &scopes, at);
+            // A request that was given up hears nothing.
+            let _ = answer.send(taken.map_err(AppendError::from));
+        });
+        receiver
+    }
+
+    fn is_first(&self, request: &str, at: i64) -> Result<bool, AppendError> {
+        Ok(self.read(|connection| queue::is_first(connection, request, at, &self.owners))?)
+    }
+
+    fn leave_ticket(&self, request: &str) {
+        let request = request.to_owned();
+        // One that could not be given up counts until it is too old.
+        self.writer.run_later(move |connection| drop(queue::leave_by_id(connection, &request)));
     }
 
     fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {

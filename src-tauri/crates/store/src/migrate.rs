@@ -5,14 +5,16 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use engine::event::upgrade::Upgrade;
 
+use crate::attempts;
 use crate::body;
 use crate::digest;
 use crate::error::{Error, OpenError};
 use crate::open::APPLICATION_ID;
+use crate::waiting::Waiting;
 
 /// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
 const STEPS: &[&str] = &[
@@ -43,6 +45,14 @@ const STEPS: &[&str] = &[
     "CREATE TABLE database (id TEXT NOT NULL) STRICT;
      INSERT INTO database VALUES (lower(hex(randomblob(8))));
      CREATE TABLE code (hash TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+     CREATE TABLE ticket (
+         kind    TEXT    NOT NULL,
+         id      TEXT    NOT NULL,
+         n       INTEGER NOT NULL,
+         request INTEGER NOT NULL,
+         at      INTEGER NOT NULL,
+         PRIMARY KEY (kind, id, n)
+     ) STRICT, WITHOUT ROWID;
      ALTER TABLE request RENAME COLUMN tail TO unindexed_from;
      DROP INDEX request_by_tail;
      CREATE INDEX request_unindexed ON request (n) WHERE unindexed_from IS NOT NULL;
@@ -72,13 +82,13 @@ pub(crate) fn check_format(path: &Path, found: u32) -> Result<(), OpenError> {
 }
 
 /// Makes the tables of an empty database, or migrates an old one.
-pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
+pub(crate) fn prepare(connection: &mut Connection, path: &Path, waiting: &Waiting) -> Result<(), OpenError> {
     let found = format_of(connection).map_err(|error| OpenError::from_sqlite(path, &error))?;
     check_format(path, found)?;
     if found == 0 {
-        return create(connection).map_err(|error| OpenError::from_sqlite(path, &error));
+        return create(connection, waiting).map_err(|error| OpenError::from_sqlite(path, &error));
     }
-    migrate(connection, path, found, STEPS)
+    migrate(connection, path, found, STEPS, waiting)
 }
 
 fn format_of(connection: &Connection) -> rusqlite::Result<u32> {
@@ -86,8 +96,9 @@ fn format_of(connection: &Connection) -> rusqlite::Result<u32> {
 }
 
 /// Another process may have made the tables while this one waited for the lock.
-fn create(connection: &mut Connection) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+fn create(connection: &Connection, waiting: &Waiting) -> rusqlite::Result<()> {
+    let begin = || Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+    let transaction = waiting.until_free(begin)?;
     if format_of(&transaction)? == 0 {
         transaction.execute_batch(include_str!("schema.sql"))?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -96,14 +107,21 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[&str]) -> Result<(), OpenError> {
+fn migrate(
+    connection: &mut Connection,
+    path: &Path,
+    found: u32,
+    steps: &[&str],
+    waiting: &Waiting,
+) -> Result<(), OpenError> {
     let target = steps.len() as u32 + 1;
     if found >= target {
         return Ok(());
     }
     keep_copy(connection, path, found)?;
-    let run = |connection: &mut Connection| -> Result<(), Error> {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let run = |connection: &Connection| -> Result<(), Error> {
+        let begin = || Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+        let transaction = waiting.until_free(begin)?;
         // Whoever waited here for another process finds its work done.
         let found = format_of(&transaction)?;
         for step in steps.iter().skip(found as usize - 1) {
@@ -112,6 +130,7 @@ fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[&str])
         // After all steps, because they read and write as this version does.
         if found < TODAYS_WORDS && target >= TODAYS_WORDS {
             upgrade_events(&transaction)?;
+            attempts::rebuild(&transaction)?;
         }
         if found < TAILLESS && target >= TAILLESS {
             digest::cover_all(&transaction)?;
@@ -182,8 +201,8 @@ struct Owned {
 
 /// A line with another epoch.
 fn with_epoch(body: &str, epoch: i64) -> Result<String, Error> {
-    let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(body)?;
-    fields.insert("epoch".to_owned(), epoch.into());
+    let mut fields = engine::json::parse(body)?;
+    fields["epoch"] = epoch.into();
     Ok(serde_json::to_string(&fields)?)
 }
 
@@ -208,8 +227,8 @@ mod tests {
 
     fn old_database(folder: &Path) -> (PathBuf, Connection) {
         let path = folder.join("old.db");
-        let mut connection = Connection::open(&path).unwrap();
-        create(&mut connection).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        create(&connection, &Waiting::default()).unwrap();
         connection.pragma_update(None, "user_version", 1).unwrap();
         connection.execute("INSERT INTO path (text) VALUES ('root')", ()).unwrap();
         (path, connection)
@@ -220,7 +239,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut connection) = old_database(folder.path());
         let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE path SET note = 'migrated'"];
-        migrate(&mut connection, &path, 1, &steps).unwrap();
+        migrate(&mut connection, &path, 1, &steps, &Waiting::default()).unwrap();
         assert_eq!(format_of(&connection).unwrap(), 3);
         let note: String = connection.query_row("SELECT note FROM path", (), |row| row.get(0)).unwrap();
         assert_eq!(note, "migrated");
@@ -238,11 +257,11 @@ mod tests {
             DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
             ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
             ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch; DROP TABLE filter_block;
-            DROP TABLE database; DROP TABLE code; ALTER TABLE attempt_rollback RENAME TO withdrawal;
+            DROP TABLE database; DROP TABLE code; DROP TABLE ticket; ALTER TABLE attempt_rollback RENAME TO withdrawal;
             ALTER TABLE keyframe DROP COLUMN tombstone; ALTER TABLE total DROP COLUMN id_floor;
             ALTER TABLE total RENAME COLUMN indexed_events TO events";
         connection.execute_batch(later).unwrap();
-        prepare(&mut connection, &path).unwrap();
+        prepare(&mut connection, &path, &Waiting::default()).unwrap();
         assert_eq!(format_of(&connection).unwrap(), FORMAT);
         let schema = |connection: &Connection| -> Vec<String> {
             let sql = "SELECT name FROM sqlite_schema UNION SELECT name FROM pragma_table_info('request')
@@ -250,8 +269,8 @@ mod tests {
                 ORDER BY 1";
             connection.prepare(sql).unwrap().query_map((), |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
         };
-        let mut fresh = Connection::open_in_memory().unwrap();
-        create(&mut fresh).unwrap();
+        let fresh = Connection::open_in_memory().unwrap();
+        create(&fresh, &Waiting::default()).unwrap();
         assert_eq!(schema(&connection), schema(&fresh));
     }
 
@@ -260,7 +279,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut connection) = old_database(folder.path());
         let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE nowhere SET note = 1"];
-        assert!(migrate(&mut connection, &path, 1, &steps).is_err());
+        assert!(migrate(&mut connection, &path, 1, &steps, &Waiting::default()).is_err());
         assert_eq!(format_of(&connection).unwrap(), 1);
         assert!(connection.prepare("SELECT note FROM path").is_err());
     }

@@ -13,12 +13,13 @@ use crate::{body, payload};
 pub(crate) struct References(HashSet<Hash>);
 
 impl References {
-    /// Those of every event and keyframe.
+    /// Those of every event, keyframe and bundle.
     pub(crate) fn all(connection: &Connection) -> Result<References, Error> {
         let mut found = References::default();
         for sql in [
             "SELECT body FROM event WHERE instr(body, '\"$pa') > 0",
             "SELECT body FROM keyframe WHERE instr(body, '\"$pa') > 0",
+            "SELECT body FROM code WHERE instr(body, '\"$pa') > 0",
         ] {
             let mut statement = connection.prepare(sql)?;
             let mut rows = statement.query(())?;

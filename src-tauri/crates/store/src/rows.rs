@@ -3,6 +3,7 @@
 //! Counters that move with every event are not kept here but once a transaction, by `batch`.
 
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus};
+use engine::log::{AppendError, Lease};
 use rusqlite::{Connection, params};
 
 use crate::error::Error;
@@ -10,7 +11,15 @@ use crate::live::Request;
 use crate::sessions::LINEAGE;
 
 /// Makes the row of a request, and of its session if that is new.
-pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<Request, Error> {
+///
+/// A session belongs to the user of its first request; where that is another one, nothing is written. Only an
+/// import, which brings what is elsewhere already, may bring such a request.
+pub(crate) fn begin(
+    connection: &Connection,
+    id: &str,
+    event: &Event,
+    is_import: bool,
+) -> Result<Result<Request, AppendError>, Error> {
     let EventKind::RequestStarted {
         flow,
         action,
@@ -42,8 +51,12 @@ pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<
             event.at,
             forked_from.as_ref().map(|from| &from.request_id),
         ))?;
-    let session_n: i64 =
-        connection.prepare_cached("SELECT n FROM session WHERE id = ?1")?.query_row((&**session,), |row| row.get(0))?;
+    let (session_n, known): (i64, String) = connection
+        .prepare_cached("SELECT n, user FROM session WHERE id = ?1")?
+        .query_row((&**session,), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if known != **user && !is_import {
+        return Ok(Err(AppendError::NotYours { session: session.to_string(), user: known }));
+    }
     connection
         .prepare_cached(
             "INSERT INTO request
@@ -71,7 +84,7 @@ pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<
     connection
         .prepare_cached("UPDATE session SET requests = requests + 1, last_request = ?2 WHERE n = ?1")?
         .execute((session_n, n))?;
-    Ok(Request::new(n, session_n))
+    Ok(Ok(Request::new(n, session_n, Lease::first(owner.as_str()))))
 }
 
 /// Whether an event changes its request as a whole, and so its session.
@@ -80,6 +93,7 @@ pub(crate) fn is_of_request(kind: &EventKind) -> bool {
         kind,
         EventKind::RequestStarted { .. }
             | EventKind::RequestResumed { .. }
+            | EventKind::RequestAdopted { .. }
             | EventKind::RequestStatus { .. }
             | EventKind::RequestFinished { .. }
     )
@@ -101,11 +115,17 @@ pub(crate) fn follow(connection: &Connection, request: &Request, event: &Event, 
             let error = error.as_ref().map(serde_json::to_string).transpose()?;
             set_status(connection, request, *status, event.at, error)
         }
-        EventKind::RequestResumed { owner, mock, .. } => {
+        EventKind::RequestAdopted { owner, epoch } => {
+            connection
+                .prepare_cached("UPDATE request SET owner = ?2, epoch = ?3 WHERE n = ?1")?
+                .execute((request.n, owner, epoch))?;
+            Ok(())
+        }
+        EventKind::RequestResumed { owner, epoch, mock, .. } => {
             set_status(connection, request, RequestStatus::InProgress, event.at, None)?;
             connection
-                .prepare_cached("UPDATE request SET owner = ?2, mock = ?3 WHERE n = ?1")?
-                .execute((request.n, owner, mock))?;
+                .prepare_cached("UPDATE request SET owner = ?2, mock = ?3, epoch = ?4 WHERE n = ?1")?
+                .execute((request.n, owner, mock, epoch))?;
             Ok(())
         }
         EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. } => {

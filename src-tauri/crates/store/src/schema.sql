@@ -162,6 +162,17 @@ CREATE TABLE attempt_rollback (
     PRIMARY KEY (scope, event, path, attempt)
 ) STRICT, WITHOUT ROWID;
 
+-- Who waits to write a record that other requests write at the same time, in the order of `n`: a request has one
+-- number for all the records it waits for. No event tells of it, and it is gone with the write.
+CREATE TABLE ticket (
+    kind    TEXT    NOT NULL,
+    id      TEXT    NOT NULL,
+    n       INTEGER NOT NULL,
+    request INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (kind, id, n)
+) STRICT, WITHOUT ROWID;
+
 -- Where a session's journal and what was set of its metadata are.
 CREATE TABLE journal (
     session INTEGER NOT NULL,

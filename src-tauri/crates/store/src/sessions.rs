@@ -52,7 +52,7 @@ pub struct SessionRow {
     pub items: u64,
     /// Its newest request's status, as recorded.
     pub last_status: RequestStatus,
-    /// The lock file of the process that runs its newest request, or ran it last.
+    /// The job that runs its newest request, or ran it last, as [`RequestRow`](crate::RequestRow) has it.
     pub last_owner: String,
     /// When its first request began.
     pub created_at: i64,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Context;
-use crate::effects::{EffectKind, FetchCall, FetchReply, ModelDelta};
+use crate::effects::{EffectKind, FetchCall, FetchReply, Instant, ModelDelta};
 use crate::error::FlowError;
 use crate::event::{EventKind, Seq};
 use crate::memo::Pause;
@@ -66,6 +66,11 @@ impl Context {
         }
     }
 
+    /// A look at a clock or chance, as an effect.
+    pub fn draw(&self, instant: Instant) -> Value {
+        self.instant(instant.kind(), || self.run.effects.instant(instant))
+    }
+
     /// The clock, as an effect.
     pub fn now(&self) -> i64 {
         let now = self.instant(EffectKind::Clock, || self.run.effects.now_ms().into());
@@ -88,6 +93,11 @@ impl Context {
     /// left of it is waited for.
     pub async fn sleep(&self, ms: u64) {
         let ordinal = self.ordinal(EffectKind::Sleep.as_str());
+        if let Some(done) = self.take_earlier(EffectKind::Sleep, ordinal, Some(&ms.into())) {
+            // A pause does not fail.
+            let _ = self.hand_over(EffectKind::Sleep, ordinal, done).await;
+            return;
+        }
         let kept = self.run.memo.pause(&self.frame.path, ordinal).filter(|pause| pause.ms == ms);
         let started = match kept {
             Some(pause) => pause.started,
@@ -112,16 +122,20 @@ impl Context {
 
     /// An HTTP exchange, as an effect. It is given up when `stop` completes: the author's signal.
     pub async fn fetch(&self, call: FetchCall, stop: impl Future<Output = ()>) -> Result<FetchReply, FlowError> {
+        let ordinal = self.ordinal(EffectKind::Fetch.as_str());
         let request = serde_json::to_value(redacted(&call)).unwrap_or_default();
-        if self.run.tape.is_some() {
-            let ordinal = self.ordinal(EffectKind::Fetch.as_str());
-            let taped = self.taped(EffectKind::Fetch, ordinal, &request).await?;
-            return match taped.error {
-                Some(error) => Err(error),
-                None => serde_json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
-            };
+        if let Some(done) = self.take_earlier(EffectKind::Fetch, ordinal, Some(&request)) {
+            let result = self.hand_over(EffectKind::Fetch, ordinal, done).await?;
+            return crate::json::from_value(result).map_err(|error| FlowError::plain(error.to_string()));
         }
-        let Begun { ordinal, seq } = self.begin(EffectKind::Fetch, Some(request)).await?;
+        if self.run.tape.is_some() {
+            let taped = self.taped(EffectKind::Fetch, ordinal, &request).await?;
+            let answer = taped.error.map_or(Ok(taped.result), Err);
+            self.note_effect_started(EffectKind::Fetch, ordinal, Some(&request));
+            self.note_effect_finished((EffectKind::Fetch, ordinal), None, taped.seq, answer.clone());
+            return crate::json::from_value(answer?).map_err(|error| FlowError::plain(error.to_string()));
+        }
+        let Begun { seq, .. } = self.begin_numbered(EffectKind::Fetch, ordinal, Some(request)).await?;
         let answer = match select(self.run.effects.fetch(call), Box::pin(stop)).await {
             Either::Left((answer, _)) => answer,
             // Not the abort of the request: only this exchange ends, and the author may go on.
@@ -152,9 +166,12 @@ impl Context {
     /// What the outside, or the tape of a replay, answers at once.
     fn instant(&self, effect: EffectKind, ask: impl FnOnce() -> Value) -> Value {
         let ordinal = self.ordinal(effect.as_str());
+        if let Some(done) = self.take_earlier(effect, ordinal, None) {
+            return self.hand_over_at_once(effect, ordinal, done).unwrap_or_default();
+        }
         let result = match &self.run.tape {
             Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, effect, ordinal) {
-                Some(taped) => return taped.result,
+                Some(taped) => taped.result,
                 None => {
                     if tape.miss(&self.frame.path, self.frame.attempt, effect, ordinal) {
                         self.diverge();
@@ -177,6 +194,17 @@ impl Context {
     /// keeps that it may have happened, whatever becomes of the process, and all that led to it.
     pub(crate) async fn begin(&self, effect: EffectKind, request: Option<Value>) -> Result<Begun, FlowError> {
         let ordinal = self.ordinal(effect.as_str());
+        self.begin_numbered(effect, ordinal, request).await
+    }
+
+    /// As [`begin`](Self::begin), of an effect that has its number already.
+    pub(crate) async fn begin_numbered(
+        &self,
+        effect: EffectKind,
+        ordinal: u32,
+        request: Option<Value>,
+    ) -> Result<Begun, FlowError> {
+        self.note_effect_started(effect, ordinal, request.as_ref());
         let kind = EventKind::EffectStarted { effect, ordinal, request: self.as_stored(effect, request) };
         let (seq, committed) = self.run.recorder.announce(Some(&self.frame.path), self.frame.attempt, kind);
         self.did(seq);
@@ -195,6 +223,7 @@ impl Context {
 
     /// Records that an effect begins that does not leave the process, or happens only on a tape.
     pub(crate) fn effect_started(&self, effect: EffectKind, ordinal: u32, request: Option<Value>) -> Seq {
+        self.note_effect_started(effect, ordinal, request.as_ref());
         let request = self.as_stored(effect, request);
         self.record(EventKind::EffectStarted { effect, ordinal, request })
     }
@@ -208,25 +237,37 @@ impl Context {
         answer: Result<Value, FlowError>,
         memoized: bool,
     ) {
+        let known = answer.clone();
         let (result, error) = match answer {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
         };
         let request = None;
-        self.record(EventKind::EffectFinished { effect, ordinal, started, request, result, error, memoized });
+        let finished =
+            self.record(EventKind::EffectFinished { effect, ordinal, started, request, result, error, memoized });
+        self.note_effect_finished((effect, ordinal), started, finished, known);
     }
 
     /// The number that this block's next effect of a kind will have.
     pub(crate) fn peek(&self, effect: &str) -> u32 {
+        if let Some(number) = self.doing.as_ref().and_then(|doing| doing.numbers.peek(effect)) {
+            return number;
+        }
         self.frame.ordinals.borrow().get(effect).copied().unwrap_or(0)
     }
 
     /// Counts this block's effects of one kind, from 0.
     pub fn ordinal(&self, effect: &str) -> u32 {
-        let mut ordinals = self.frame.ordinals.borrow_mut();
-        let count = ordinals.entry(effect.to_owned()).or_insert(0);
-        *count += 1;
-        *count - 1
+        let new = || {
+            let mut ordinals = self.frame.ordinals.borrow_mut();
+            let count = ordinals.entry(effect.to_owned()).or_insert(0);
+            *count += 1;
+            *count - 1
+        };
+        match &self.doing {
+            Some(doing) => doing.numbers.count(effect, new),
+            None => new(),
+        }
     }
 }
 

@@ -114,7 +114,10 @@ pub(super) async fn ask(
             for (at, model) in models.iter().enumerate() {
                 for attempt in 0..attempts {
                     let call = ModelCall { model: model.clone(), ..call.clone() };
-                    let recalled = recall(cx, &call, listener.as_ref());
+                    let recalled = match of_earlier_try(cx, &call, listener.as_ref()).await {
+                        None => recall(cx, &call, listener.as_ref()),
+                        answer => answer,
+                    };
                     let is_recalled = recalled.is_some();
                     let answer = match recalled {
                         Some(answer) => answer,
@@ -168,12 +171,28 @@ fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option
     Some(done.answer.clone())
 }
 
+/// What an earlier try of the block got for this call, where a conflict has made it run again.
+async fn of_earlier_try(
+    cx: &Context,
+    call: &ModelCall,
+    listener: Option<&Listener>,
+) -> Option<Result<ModelReply, FlowError>> {
+    let kind = EffectKind::Model;
+    let done = cx.take_earlier(kind, cx.peek(kind.as_str()), Some(&told(call)))?;
+    let ordinal = cx.ordinal(kind.as_str());
+    let answer = cx.hand_over(kind, ordinal, done).await;
+    let answer =
+        answer.and_then(|reply| serde_json::from_value(reply).map_err(|error| FlowError::plain(error.to_string())));
+    tell(listener, &answer);
+    Some(answer)
+}
+
 /// What the tape of a replay has for this call; a call that asks something else is not on it.
 async fn replayed(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Result<ModelReply, FlowError> {
     let taped = cx.taped(EffectKind::Model, cx.peek(EffectKind::Model.as_str()), &told(call)).await?;
     let answer = match taped.error {
         Some(error) => Err(error),
-        None => serde_json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
+        None => crate::json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
     };
     tell(listener, &answer);
     let begun = note_beginning(cx, call);

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use super::messages::message;
 use super::speech::{fields, identity};
-use crate::block::{Again, run_block, try_block};
+use crate::block::{Again, run_block_as, try_block};
 use crate::callable::{Arg, Returned};
+use crate::caught::Caller;
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::effects::{Message, ModelReply, ToolCall, ToolOffer};
@@ -352,7 +353,7 @@ async fn run_tried(
         });
         let input = Flowing::new(call.args.clone().into());
         let (run, block, parent) = (cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()));
-        let running = try_block(run, block, parent, path.clone(), input, again.clone());
+        let running = try_block(run, block, parent, path.clone(), input, (Caller::Tool, again.clone()));
         let number = format!("{TIMEOUT}{place}#{}", attempt - 1);
         match within(cx, settings.timeout_ms, &tool.block.name, number, running).await {
             Err(error) if again.is_some_and(|again| again(&error)) => {}
@@ -382,7 +383,7 @@ async fn within(
         ..FlowError::new("TimeoutError", format!("tool:{name} timed out after {ms}ms"))
     };
     // What took too long took too long: a resume goes on with what came of that.
-    if cx.run.recall_function(cx, &number, &[]).is_some() {
+    if cx.run.recall_function(cx, &number, None, &[]).is_some() {
         return Err(timeout());
     }
     let time = match &cx.run.tape {
@@ -430,7 +431,8 @@ async fn hook(
         Some(Hook::Block(block)) => {
             let path = join(&cx.frame.path, &format!("{event}:{place}"));
             let input = Flowing::new(happened().into());
-            run_block(cx.run.clone(), block.clone(), Some(cx.frame.clone()), path, input).await.map(drop)
+            let parent = Some(cx.frame.clone());
+            run_block_as(cx.run.clone(), block.clone(), parent, path, input, Caller::Tool).await.map(drop)
         }
     }
 }

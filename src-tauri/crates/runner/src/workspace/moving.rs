@@ -90,6 +90,7 @@ impl Workspace {
         let pieces = self.store.parcel(&ids).map_err(Fault::internal)?;
         let lines = pieces.into_iter().map(|piece| match piece {
             Piece::Record { scope, version, state } => Line::Record { scope, version, state },
+            Piece::Code { hash, code } => Line::Code { hash, code },
             Piece::Event { request, event } => {
                 let Event { seq, at, path, attempt, kind } = *event;
                 Line::Event { request, seq, at, path, attempt, event: Box::new(kind) }
@@ -146,6 +147,7 @@ impl Workspace {
                 pieces.retain(|piece| match piece {
                     Piece::Event { request, .. } => !here.contains(request),
                     Piece::Record { scope, .. } => needed.contains(scope),
+                    Piece::Code { .. } => true,
                 });
             }
             self.store.import(pieces).map_err(|error| match error {
@@ -171,12 +173,27 @@ impl Workspace {
             {
                 known.retain(|event| event.seq == 1 || event.seq > from.seq);
             }
-            if known == *events {
+            if known.len() == events.len() && known.iter().zip(events).all(|(known, event)| is_same(known, event)) {
                 here.insert(request.clone());
             }
         }
         Ok(here)
     }
+}
+
+/// Whether two events say the same; a migration put the id of its database before the names of owners.
+fn is_same(one: &Event, other: &Event) -> bool {
+    if one == other {
+        return true;
+    }
+    let plain = |event: &Event| {
+        let mut event = event.clone();
+        if let EventKind::RequestStarted { owner, .. } | EventKind::RequestResumed { owner, .. } = &mut event.kind {
+            *owner = owner.rsplit('.').next().unwrap_or_default().to_owned();
+        }
+        event
+    };
+    plain(one) == plain(other)
 }
 
 /// The records that requests other than these saw or wrote.
@@ -221,6 +238,7 @@ impl Brought {
 fn piece(line: Line) -> Option<Piece> {
     match line {
         Line::Record { scope, version, state } => Some(Piece::Record { scope, version, state }),
+        Line::Code { hash, code } => Some(Piece::Code { hash, code }),
         Line::Event { request, seq, at, path, attempt, event } => {
             Some(Piece::Event { request, event: Box::new(Event { seq, at, path, attempt, kind: *event }) })
         }

@@ -81,7 +81,8 @@ impl Workspace {
             user: user.clone(),
             project: project.clone(),
             mock: None,
-            owner: self.owner.name().to_owned(),
+            // Named when it starts.
+            owner: String::new(),
             retry_of: retry_of.clone(),
             claim: claim.clone(),
             fork: self.fork_of(session)?,

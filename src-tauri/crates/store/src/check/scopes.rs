@@ -9,11 +9,12 @@ use engine::operation::equal;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
 use engine::transaction::fill;
+use engine::views::attempts::Verdict;
 use rusqlite::Connection;
 use serde_json::Value;
 
 use super::Checked;
-use crate::attempts::{Attempt, Attempts, Turn};
+use crate::attempts::{Attempt, Attempts, Settled};
 use crate::error::Error;
 use crate::{body, states};
 
@@ -49,9 +50,11 @@ struct Step {
     attempt: Option<Attempt>,
     version: u64,
     kind: EventKind,
+    /// What a callback that returned made of it.
+    settled: Option<&'static str>,
 }
 
-/// A row of `withdrawal`: event, path, attempt, first write.
+/// A row of `attempt_rollback`: event, path, attempt, first write.
 type Withdrawn = (i64, Arc<str>, u32, i64);
 /// A row of `change`: event, version, operations.
 type Change = (i64, u64, Option<String>);
@@ -76,12 +79,28 @@ impl Shared {
             _ => steps.last().map_or(0, |step| step.version),
         };
         let attempt = path.map(|path| (path.clone(), attempt));
-        steps.push(Step { event, seq, attempt, version, kind });
+        steps.push(Step { event, seq, attempt, version, kind, settled: None });
+    }
+
+    /// Takes what a callback did that has returned.
+    pub(super) fn settle(&mut self, path: Option<&Arc<str>>, attempt: u32, settled: Settled<'_>) {
+        if !self.attempts.has_written(path, attempt) {
+            return;
+        }
+        for (_, steps) in &mut self.scopes {
+            for (seq, operations) in settled.events() {
+                if let Ok(at) = steps.binary_search_by_key(&seq, |step| step.seq)
+                    && matches!(steps[at].kind, EventKind::StateChanged { .. })
+                {
+                    steps[at].settled.get_or_insert(operations);
+                }
+            }
+        }
     }
 
     /// Takes any event, after its writes.
-    pub(super) fn follow(&mut self, event: i64, path: Option<&Arc<str>>, attempt: u32, turn: Turn) {
-        for gone in self.attempts.follow(path, attempt, turn) {
+    pub(super) fn follow(&mut self, event: i64, path: Option<&Arc<str>>, attempt: u32, verdict: Option<Verdict>) {
+        for gone in self.attempts.follow(path, attempt, verdict) {
             let (path, attempt) = gone.attempt;
             let rows = gone.writes.into_iter().map(|(scope, first)| (scope, (event, path.clone(), attempt, first)));
             self.withdrawn.extend(rows);
@@ -99,7 +118,8 @@ pub(super) fn check_shared(
     let mut known = BTreeSet::new();
     for (at, (key, steps)) in shared.scopes.iter().enumerate() {
         known.insert((key.kind.as_str().to_owned(), key.id.to_string()));
-        let made: Vec<Change> = steps.iter().map(|step| (step.event, step.version, None)).collect();
+        let made: Vec<Change> =
+            steps.iter().map(|step| (step.event, step.version, step.settled.map(str::to_owned))).collect();
         let withdrawn: BTreeSet<Withdrawn> =
             shared.withdrawn.iter().filter(|(scope, _)| *scope == at as i64).map(|(_, row)| row.clone()).collect();
         let seqs: BTreeMap<i64, (Arc<str>, Seq)> =
@@ -116,9 +136,13 @@ pub(super) fn check_shared(
             let mut state = State::default();
             let mut version = 0;
             for step in steps.iter().take_while(|step| step.event <= until) {
-                let is_gone = step.attempt.as_ref().is_some_and(|(path, attempt)| gone.contains(&(path, *attempt)));
+                let is_gone = step.settled.is_none()
+                    && matches!(step.kind, EventKind::StateChanged { .. })
+                    && step.attempt.as_ref().is_some_and(|(path, attempt)| gone.contains(&(path, *attempt)));
                 if !is_gone {
-                    apply(&mut state, &step.kind);
+                    if step.settled != Some(Settled::SUPERSEDED) {
+                        apply(&mut state, &step.kind);
+                    }
                     version = step.version;
                 }
             }

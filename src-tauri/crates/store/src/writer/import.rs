@@ -16,7 +16,7 @@ use crate::batch::Batch;
 use crate::error::Error;
 use crate::parcel::{self, ImportError, Piece};
 use crate::unit::Unit;
-use crate::{Committed, states};
+use crate::{Committed, code, states};
 
 /// How many events one unit takes.
 const MANY: usize = 1_000;
@@ -45,7 +45,7 @@ impl Desk {
     }
 
     fn try_import(&mut self, pieces: Vec<Piece>) -> Result<Vec<Committed>, ImportError> {
-        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute(())?;
+        self.waiting.begin(&self.connection)?;
         self.memory.clear();
         parcel::refuse_known(&self.connection, &pieces)?;
         // A record may come several times: each time others had written it.
@@ -53,9 +53,14 @@ impl Desk {
             .iter()
             .filter_map(|piece| match piece {
                 Piece::Record { scope, .. } => Some(scope.clone()),
-                Piece::Event { .. } => None,
+                Piece::Event { .. } | Piece::Code { .. } => None,
             })
             .collect();
+        for piece in &pieces {
+            if let Piece::Code { hash, code } = piece {
+                code::bring(&self.connection, hash, code)?;
+            }
+        }
         let mut own = Vec::new();
         for scope in parcel::own_records(&self.connection, &brought)? {
             let n = states::find(&self.connection, &scope)?.unwrap_or_default();
@@ -97,16 +102,23 @@ fn stretches(pieces: Vec<Piece>, hidden: Vec<(ScopeKey, Record)>) -> Result<Vec<
     let mut whose: Arc<str> = "".into();
     for piece in pieces {
         let ends = match &piece {
-            Piece::Record { .. } => true,
+            Piece::Record { .. } | Piece::Code { .. } => true,
             Piece::Event { request, .. } => *request != whose || events.len() >= MANY,
         };
         if ends && !events.is_empty() {
-            stretches.push(Stretch::Events(Unit::new(&whose, std::mem::take(&mut events), Durability::Committed)?));
+            stretches.push(Stretch::Events(Unit::new(
+                &whose,
+                None,
+                std::mem::take(&mut events),
+                Durability::Committed,
+            )?));
         }
         match piece {
             Piece::Record { scope, version, state } => {
                 records.push((scope, Record { version, state: Arc::new(State::from(state)) }));
             }
+            // Kept by itself, before anything that names it.
+            Piece::Code { .. } => {}
             Piece::Event { request, event } => {
                 if !records.is_empty() {
                     stretches.push(Stretch::Records(std::mem::take(&mut records)));
@@ -117,7 +129,7 @@ fn stretches(pieces: Vec<Piece>, hidden: Vec<(ScopeKey, Record)>) -> Result<Vec<
         }
     }
     if !events.is_empty() {
-        stretches.push(Stretch::Events(Unit::new(&whose, events, Durability::Committed)?));
+        stretches.push(Stretch::Events(Unit::new(&whose, None, events, Durability::Committed)?));
     }
     Ok(stretches)
 }

@@ -5,6 +5,7 @@ mod check;
 mod crash;
 mod log;
 mod open;
+mod owners;
 mod reads;
 mod search;
 mod state;

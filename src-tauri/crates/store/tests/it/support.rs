@@ -1,11 +1,11 @@
 //! Builders of events, and one way to append them.
 
 use engine::event::{BlockKind, Event, EventKind, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
-use engine::log::{AppendError, Durability, Log};
+use engine::log::{AppendError, Durability, Lease, Log};
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::{Map, Value, json};
-use store::{Options, Store};
+use store::{Liveness, Options, Owners, Store};
 use tempfile::TempDir;
 
 /// A store in a folder of its own.
@@ -28,8 +28,26 @@ pub(crate) fn bed() -> Bed {
     Bed { folder, store }
 }
 
+/// As [`bed`], with every owner dead.
+pub(crate) fn later_bed() -> Bed {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_later(&folder);
+    Bed { folder, store }
+}
+
 pub(crate) fn open_in(folder: &TempDir) -> Store {
     Store::open(&folder.path().join("log.db"), Options { create: true, ..Options::default() }).unwrap()
+}
+
+/// As [`open_in`], with every owner dead.
+pub(crate) fn open_later(folder: &TempDir) -> Store {
+    let owners = Owners::new(|_| Liveness::Dead);
+    Store::open(&folder.path().join("log.db"), Options { create: true, owners, ..Options::default() }).unwrap()
+}
+
+/// The owner that requests of these tests begin with.
+pub(crate) fn first() -> Lease {
+    Lease::first("process-1")
 }
 
 /// Waits for an answer.
@@ -42,6 +60,7 @@ pub(crate) struct Request<'a> {
     pub(crate) store: &'a Store,
     pub(crate) id: String,
     pub(crate) last: Seq,
+    pub(crate) lease: Lease,
 }
 
 impl<'a> Request<'a> {
@@ -51,7 +70,7 @@ impl<'a> Request<'a> {
     }
 
     pub(crate) fn begin_in(store: &'a Store, id: &str, session: &str) -> Self {
-        let mut request = Request { store, id: id.to_owned(), last: 0 };
+        let mut request = Request { store, id: id.to_owned(), last: 0, lease: first() };
         request.commit(started(session)).unwrap();
         request
     }
@@ -69,9 +88,18 @@ impl<'a> Request<'a> {
         let number = |(at, (path, attempt, kind)): (usize, (Option<&str>, u32, EventKind))| {
             event(self.last + 1 + at as Seq, path, attempt, kind)
         };
-        let events: Vec<Event> = kinds.into_iter().enumerate().map(number).collect();
+        let mut events: Vec<Event> = kinds.into_iter().enumerate().map(number).collect();
+        // Whoever takes a request over is its next owner.
+        if let Some(EventKind::RequestResumed { owner, epoch, .. } | EventKind::RequestAdopted { owner, epoch }) =
+            events.first_mut().map(|event| &mut event.kind)
+        {
+            self.lease = self.lease.next(owner.as_str());
+            *epoch = self.lease.epoch;
+        }
         self.last += events.len() as Seq;
-        let answer = self.store.append(&self.id, events, durability);
+        let newest = events.iter().rev().find_map(|event| Lease::named(&event.kind));
+        let answer = self.store.append(&self.id, &self.lease, events, durability);
+        self.lease = newest.unwrap_or_else(|| self.lease.clone());
         match durability {
             Durability::Committed => wait(answer).unwrap(),
             Durability::Soon => Ok(()),
@@ -151,6 +179,18 @@ pub(crate) fn block_finished(outcome: Outcome, output: Option<Value>) -> EventKi
         error: None,
         caught: None,
         transient: false,
+        memoized: false,
+        commits: Vec::new(),
+    }
+}
+
+pub(crate) fn callback_returned(events: Vec<Seq>, superseded: Vec<Seq>) -> EventKind {
+    EventKind::CallbackReturned {
+        callback: "map#0".to_owned(),
+        fingerprint: None,
+        returned: None,
+        events,
+        superseded,
         memoized: false,
         commits: Vec::new(),
     }
