@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use serde_json::Value;
 
-use crate::boundary::{Finished, abandon, finish};
+use crate::boundary::{CommitPermit, Finished, abandon, finish};
 use crate::callable::Arg;
 use crate::caught::{Caller, caught_by};
 use crate::container;
@@ -23,6 +23,7 @@ use crate::frame::Frame;
 use crate::gate;
 use crate::hooks::step_errored;
 use crate::path::{encode, join};
+use crate::prior_try::TryEffects;
 use crate::request::Run;
 use crate::resume::Recalled;
 use crate::route;
@@ -79,9 +80,10 @@ pub(crate) fn try_block(
         let mut tries = 0;
         let mut conflicts = 0;
         let mut cas = Cas::default();
-        // Held while a body runs again because a record changed under it, so that no other writer
-        // of this request can come in between a second time.
-        let mut turn = None;
+        // Kept while a body runs again because a record changed under it.
+        let mut permit: Option<CommitPermit<'_>> = None;
+        // What the try got from outside that a conflict came to nothing.
+        let mut superseded_try = None;
         // How the log has it that the block ended, where it is only gone through again.
         let mut recorded = None;
         loop {
@@ -105,10 +107,13 @@ pub(crate) fn try_block(
                 run.bring_up_all(parent.as_ref());
             }
             let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
+            if let Some(earlier) = superseded_try.take() {
+                frame.effects.replace(TryEffects::after(earlier));
+            }
             caller.begin();
             *frame.caller.borrow_mut() = caller.clone();
             run.until_due(&frame).await;
-            let versions = run.see_records(&frame)?;
+            let versions = run.see_records(&frame, &frame.transaction)?;
             run.record(
                 &frame,
                 EventKind::BlockStarted {
@@ -117,7 +122,7 @@ pub(crate) fn try_block(
                     parent: parent.as_ref().map(|frame| frame.instance.clone()),
                     input: input.recorded(),
                     versions,
-                    fingerprint: None,
+                    fingerprint: block.fingerprint(),
                 },
             );
             if let Some(own) = &frame.own {
@@ -130,7 +135,13 @@ pub(crate) fn try_block(
                     },
                 );
             }
-            let mut result = body_until_abort(&run, &frame, &input).await;
+            let is_superseded = conflicts > cas.max_retries;
+            let mut result = if is_superseded {
+                // Never up to date: it has no effect.
+                Err(FlowError { path: Some(path.to_string()), ..FlowError::conflict(conflicts) })
+            } else {
+                body_until_abort(&run, &frame, &input).await
+            };
             frame.finish();
             if result.as_ref().is_err_and(FlowError::is_suspension) {
                 run.suspend(&frame);
@@ -146,17 +157,15 @@ pub(crate) fn try_block(
                 frame.end(&Ok(given.clone()));
                 return Ok(given);
             }
-            let superseded = conflicts > cas.max_retries;
-            if superseded {
-                let path = Some(path.to_string());
-                result = Err(FlowError { path, ..FlowError::conflict(conflicts) });
-            }
-            if result.as_ref().is_err_and(|error| error.is_abort() || superseded) {
-                // Cut off in the middle, or never up to date: it has no effect.
+            if result.as_ref().is_err_and(FlowError::is_abort) {
+                // Cut off in the middle: it has no effect.
                 frame.transaction.clear();
             }
             match result {
                 Err(error) if should_retry(&block, &error, tries) && !run.abort.is_set() => {
+                    (permit, conflicts) = (None, 0);
+                    // What a retry asks for is live.
+                    frame.effects.borrow().end();
                     abandon(&run, &frame, Some(error)).await?;
                     let pause = pause_before(&block, tries);
                     tries += 1;
@@ -170,27 +179,48 @@ pub(crate) fn try_block(
                     abandon(&run, &frame, Some(error.clone())).await?;
                     return Err(error);
                 }
-                result => match finish(&run, &frame, &result, turn.is_some()).await? {
-                    Finished::Committed(seq) => {
-                        frame.end(&result);
-                        return match result {
-                            Ok(flowing) => {
-                                Ok(Flowing { origin: flowing.origin.or(Some(seq)), data: flowing.data, thrown: None })
+                ended => {
+                    result = ended;
+                    let stale = loop {
+                        match finish(&run, &frame, &result, &mut permit).await? {
+                            Finished::Committed(seq) => {
+                                drop(permit);
+                                frame.end(&result);
+                                return match result {
+                                    Ok(Flowing { origin, data, .. }) => {
+                                        Ok(Flowing { origin: origin.or(Some(seq)), data, thrown: None })
+                                    }
+                                    Err(error) => rescue(&run, &frame, error).await,
+                                };
                             }
-                            Err(error) => rescue(&run, &frame, error).await,
-                        };
-                    }
-                    Finished::RunAgain(scope) => {
-                        abandon(&run, &frame, None).await?;
-                        cas = run.flow.settings.cas(scope);
-                        if turn.is_none() {
-                            turn = Some(run.commits.turn().await);
-                        } else {
-                            run.effects.sleep(cas.base_delay_ms << conflicts.min(20)).await;
+                            Finished::Aborted => {
+                                frame.transaction.clear();
+                                result = Err(FlowError::aborted());
+                            }
+                            // What a function that failed had written. The blocks inside have ended, and do
+                            // not run again.
+                            Finished::RunAgain(_) if !matches!(block.body, Body::Handler { .. }) => {
+                                frame.transaction.clear();
+                                if result.is_ok() {
+                                    let path = Some(path.to_string());
+                                    result = Err(FlowError { path, ..FlowError::conflict(0) });
+                                }
+                            }
+                            Finished::RunAgain(stale) => break stale,
                         }
-                        conflicts += 1;
+                    };
+                    abandon(&run, &frame, None).await?;
+                    cas = run.flow.settings.cas(stale.scope);
+                    conflicts += 1;
+                    superseded_try = Some(frame.effects.borrow().clone());
+                    if let Some(permit) = &mut permit {
+                        match permit.queue_behind_others(&stale).await {
+                            // Found at the top of the loop.
+                            Err(error) if error.is_abort() => {}
+                            queued => queued?,
+                        }
                     }
-                },
+                }
             }
         }
     }

@@ -13,6 +13,7 @@ use crate::data::Data;
 use crate::effects::Listener;
 use crate::error::FlowError;
 use crate::flow::Block;
+use crate::prior_try::TryEffects;
 use crate::shared::Container;
 use crate::transaction::Transaction;
 
@@ -46,6 +47,8 @@ pub struct Frame {
     pub transaction: Transaction,
     /// The shared memory it wrote to.
     pub(crate) written: RefCell<Vec<Rc<Container>>>,
+    /// What it got from outside.
+    pub(crate) effects: RefCell<Rc<TryEffects>>,
     /// Background work its chain started and has not waited for.
     pub(crate) tasks: RefCell<Vec<crate::background::Task>>,
     /// The blocks it dispatched, in order; a block finds its elder siblings here.
@@ -96,6 +99,7 @@ impl Frame {
             transaction: Transaction::default(),
             caller: RefCell::default(),
             written: RefCell::default(),
+            effects: RefCell::default(),
             tasks: RefCell::default(),
             children: RefCell::default(),
             index,
@@ -121,6 +125,7 @@ impl Frame {
 
     /// Keeps how it ended, for siblings that ask.
     pub(crate) fn end(&self, result: &Result<crate::flowing::Flowing, FlowError>) {
+        self.effects.borrow().end();
         *self.outcome.borrow_mut() = Some(match result {
             Ok(flowing) => Ok(flowing.data.clone()),
             Err(error) => Err(error.clone()),

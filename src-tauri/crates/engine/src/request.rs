@@ -27,11 +27,14 @@ use crate::event::{Event, EventKind, RequestStatus, Seq};
 use crate::flow::Flow;
 use crate::flowing::Flowing;
 use crate::frame::{Frame, Roots};
+use crate::held::Held;
 use crate::hooks;
+use crate::item::{ItemStatus, NewItem};
 use crate::log::{Lease, Log};
 use crate::memo::Memo;
 use crate::note::{self, Note};
 use crate::path::ROOT;
+use crate::places::Places;
 use crate::recorder::{Recorder, Whose};
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::shared::Container;
@@ -82,6 +85,8 @@ pub struct Run {
     pub(crate) notes: RefCell<Vec<Note>>,
     /// What its models used so far.
     pub usage: RefCell<Usage>,
+    /// What its model calls hold of their conversations.
+    pub(crate) held: RefCell<Held>,
     /// Answers of `ctx.runOnce`, by key.
     pub(crate) once: RefCell<HashMap<String, Value>>,
     /// Answers of tools that equal calls may use again.
@@ -98,6 +103,8 @@ pub struct Run {
     pub(crate) commits: Fifo,
     /// What an earlier part of this request finished.
     pub(crate) memo: Memo,
+    /// Where that stands in the code of today.
+    pub(crate) places: Places,
     /// Questions that were answered with this taking up, and those of them whose answer was used.
     pub(crate) answers: Vec<String>,
     pub(crate) used_answers: RefCell<HashSet<String>>,
@@ -116,6 +123,10 @@ pub struct Run {
     /// When a step boundary last let the rest of the thread go on, in milliseconds since the epoch.
     pub(crate) paused: Cell<i64>,
     pub(crate) versions: RefCell<HashMap<ScopeKey, u64>>,
+    /// The version of each record that this request made last.
+    pub(crate) own_versions: RefCell<HashMap<ScopeKey, u64>>,
+    /// Whether another request has written a record under it.
+    pub(crate) has_rivals: Cell<bool>,
     attempts: RefCell<HashMap<Arc<str>, u32>>,
     roots: Roots,
 }
@@ -164,12 +175,14 @@ impl Run {
         let mut state = State::default();
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
-        let memo = Memo::read(events, answers);
+        let places = Places::read(events, &flow, flow.actions.get(&asked.action));
+        let memo = Memo::read(&places.of_today(events), answers);
         let has_first_state = events
             .iter()
             .any(|event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key));
         let container = Container::new(key, Vec::new(), state, 0);
-        let attempts = memo.attempts.clone();
+        let mut attempts = memo.attempts.clone();
+        places.keep_attempts_apart(events, &mut attempts);
         let notes = note::counting(events).flat_map(Note::of).collect();
         // Each part of a request has an owner of its own.
         let lease = match Lease::of(events) {
@@ -193,6 +206,7 @@ impl Run {
             notes: RefCell::new(notes),
             commits: Fifo::default(),
             memo,
+            places,
             answers: answers.iter().map(|answer| answer.id.clone()).collect(),
             used_answers: RefCell::default(),
             left_beside: RefCell::default(),
@@ -200,6 +214,7 @@ impl Run {
             had_state: has_state(events),
             tape: None,
             usage: RefCell::new(Usage::of(events)),
+            held: RefCell::new(Held::of(events)),
             once: RefCell::new(run_once(events)),
             tool_answers: RefCell::default(),
             pool: crate::background::Pool::default(),
@@ -208,6 +223,8 @@ impl Run {
             has_company: Cell::default(),
             paused: Cell::default(),
             versions: RefCell::default(),
+            own_versions: RefCell::default(),
+            has_rivals: Cell::default(),
             attempts: RefCell::new(attempts),
             roots: Roots::default(),
         })
@@ -246,7 +263,7 @@ impl Run {
             hooks::started(self, input.clone()).await;
             run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await
         };
-        let result = self.pool.run_with(root).await;
+        let result = self.pool.run_with(root, |result, tasks| self.tell_background(result, tasks)).await;
         if self.recorder.is_lost() {
             return self.cut_short(FlowError::taken_over(&self.request));
         }
@@ -259,6 +276,20 @@ impl Run {
             Err(error) if error.is_suspension() => self.leave(RequestStatus::Suspended, None).await,
             result => self.end(action, result).await,
         }
+    }
+
+    /// Says how many tasks are left beside the chain that has ended (core-semantics §3.8); nothing where the
+    /// request only waits for somebody.
+    fn tell_background<T>(&self, result: &Result<T, FlowError>, tasks: u64) {
+        if matches!(result, Err(error) if error.is_suspension() || error.leaves_request()) {
+            return;
+        }
+        let message = self.status_line.borrow().clone();
+        let payload = [("message", message.into()), ("blocked", false.into()), ("backgroundTasks", tasks.into())];
+        let payload = payload.into_iter().map(|(name, value): (_, Value)| (name.to_owned(), value)).collect();
+        let item = NewItem { transient: true, ..NewItem::plain("status", ItemStatus::Completed, payload) };
+        let attempt = self.attempts.borrow().get(ROOT).map_or(0, |count| count.saturating_sub(1));
+        self.recorder.record(Some(&ROOT.into()), attempt, EventKind::ItemAdded { item });
     }
 
     /// Hands waiting evidence to the log.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::callable::Returned;
+use crate::callable::{Fun, Returned};
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
@@ -95,9 +95,10 @@ impl Run {
                 parent: parent.map(|frame| frame.instance.clone()),
                 input: input.recorded(),
                 versions: Vec::new(),
-                fingerprint: None,
+                fingerprint: block.fingerprint(),
             },
         );
+        self.compare_sources(&frame, path, done.fingerprint.as_ref(), block.fingerprint().as_ref());
         if done.input != input.data {
             let text = format!("drift: {path} got another input than when it ran; what it came to is used as recorded");
             self.record(&frame, EventKind::Drift { drift: DriftKind::Input, text });
@@ -115,17 +116,29 @@ impl Run {
 
     /// Takes what a function of a block returned from the memo; its changes are in force again. A block
     /// that it chose is found among `blocks`; where it is not, the function must be called.
-    pub(crate) fn recall_function(&self, cx: &Context, name: &str, blocks: &[Rc<Block>]) -> Option<Returned> {
+    pub(crate) fn recall_function(
+        &self,
+        cx: &Context,
+        name: &str,
+        function: Option<&Fun>,
+        blocks: &[Rc<Block>],
+    ) -> Option<Returned> {
         let done = self.memo.function(&cx.frame.path, name)?;
         let returned = match &done.returned {
             None => Returned::Data(Data::UNDEFINED),
             Some(Answer::Value(value)) => Returned::Data(value.clone().into()),
             Some(Answer::Block(name)) => Returned::Block(blocks.iter().find(|block| block.name == *name)?.clone()),
         };
+        let fingerprint = function.and_then(|function| function.fingerprint());
+        if fingerprint.is_some() {
+            let what = name.rsplit_once('#').map_or(name, |(what, _)| what).trim_end_matches('.');
+            let what = crate::path::join(&cx.frame.path, what);
+            self.compare_sources(&cx.frame, &what, done.fingerprint.as_ref(), fingerprint.as_ref());
+        }
         let events = self.bring_up(Some(&cx.frame), Some(&cx.frame.path), done.ended);
         let recalled = EventKind::CallbackReturned {
             callback: name.to_owned(),
-            fingerprint: None,
+            fingerprint,
             returned: None,
             events,
             superseded: Vec::new(),
@@ -134,6 +147,18 @@ impl Run {
         };
         self.record(&cx.frame, recalled);
         Some(returned)
+    }
+
+    /// Says once that what is taken from the log had another source when it ran.
+    fn compare_sources(&self, frame: &Frame, what: &str, was: Option<&Arc<str>>, is: Option<&Arc<str>>) {
+        let (Some(was), Some(is)) = (was, is) else { return };
+        if was == is {
+            return;
+        }
+        let text = format!("drift: the code of {what} was changed after it ran; what it came to is used as recorded");
+        if !self.memo.has_said(&text) && self.note_once(text.clone()) {
+            self.record(frame, EventKind::Drift { drift: DriftKind::Source, text });
+        }
     }
 
     /// Brings everything into force again that blocks around a frame wrote to what they share: from here on,

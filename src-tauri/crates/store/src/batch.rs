@@ -20,7 +20,7 @@ use crate::open::Owners;
 use crate::scopes::Step;
 use crate::totals::{self, Sums};
 use crate::unit::{Draft, Unit};
-use crate::{events, parcel, payload, rows, states, turns};
+use crate::{events, parcel, payload, queue, rows, states, turns};
 
 /// What an operation that was written before a restart is taken to weigh.
 const FORGOTTEN_BYTES: usize = 512;
@@ -110,9 +110,14 @@ impl<'a> Batch<'a> {
                 return Ok(Err(AppendError::Storage(message)));
             }
         };
-        let conflicts = self.conflicts(&unit.drafts)?;
+        let conflicts = self.conflicts(&unit.drafts, request.n)?;
         if !conflicts.is_empty() {
             unit.refuse_commits(conflicts)?;
+        } else if unit.drafts.iter().any(|draft| !draft.event.kind.commits().is_empty())
+            && queue::waits(self.memory.tickets(self.connection)?, request.n)
+        {
+            queue::leave(self.connection, request.n)?;
+            self.memory.forget_tickets();
         }
         for draft in &unit.drafts {
             self.write(&mut request, draft)?;
@@ -157,7 +162,8 @@ impl<'a> Batch<'a> {
         let mark = self.memory.next_event(self.connection)?;
         parcel::mark(self.connection, mark)?;
         for (scope, record) in records {
-            self.memory.scope_or_new(self.connection, scope, None)?.carry(self.connection, mark, record)?;
+            let known = self.memory.scope_or_new(self.connection, scope, None)?;
+            self.stored += known.carry(self.connection, mark, record)? as i64;
             self.stepped.insert(scope.clone());
         }
         Ok(())
@@ -184,8 +190,9 @@ impl<'a> Batch<'a> {
         Ok(has_records)
     }
 
-    /// The records that are not at the version these events commit from.
-    fn conflicts(&mut self, drafts: &[Draft]) -> Result<Vec<ScopeKey>, Error> {
+    /// The records that are not at the version these events commit from, and those that another request has
+    /// waited for longer.
+    fn conflicts(&mut self, drafts: &[Draft], request: i64) -> Result<Vec<ScopeKey>, Error> {
         let mut conflicts = Vec::new();
         let mut versions: HashMap<&ScopeKey, u64> = HashMap::new();
         for commit in drafts.iter().flat_map(|draft| draft.event.kind.commits()) {
@@ -197,6 +204,13 @@ impl<'a> Batch<'a> {
                 conflicts.push(commit.scope.clone());
             }
             versions.insert(&commit.scope, commit.version);
+        }
+        let at = drafts.last().map_or(0, |draft| draft.event.at);
+        for scope in versions.into_keys() {
+            let tickets = self.memory.tickets(self.connection)?;
+            if !conflicts.contains(scope) && queue::is_in_the_way(tickets, request, scope, at, self.owners) {
+                conflicts.push(scope.clone());
+            }
         }
         Ok(conflicts)
     }

@@ -14,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::attempts::Attempts;
 use crate::digest::Tail;
 use crate::error::Error;
+use crate::queue::{self, Ticket};
 use crate::scopes::Scope;
 
 /// More than any workspace runs at once; beyond it, memory is given back.
@@ -27,6 +28,8 @@ pub(crate) struct Memory {
     paths: HashMap<Arc<str>, i64>,
     /// The id that the newest event got.
     last_event: Option<i64>,
+    /// Who waits to write a record, once that was read.
+    tickets: Option<Vec<Ticket>>,
 }
 
 /// A request that runs.
@@ -66,6 +69,21 @@ impl Memory {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         *self = Memory::default();
+    }
+
+    /// Who waits to write a record. Read once: others' tickets come with a commit of theirs, after which
+    /// nothing of this is known any more.
+    pub(crate) fn tickets(&mut self, connection: &Connection) -> Result<&[Ticket], Error> {
+        let tickets = match self.tickets.take() {
+            Some(tickets) => tickets,
+            None => queue::read(connection)?,
+        };
+        Ok(self.tickets.insert(tickets))
+    }
+
+    /// A request waits no more.
+    pub(crate) fn forget_tickets(&mut self) {
+        self.tickets = None;
     }
 
     /// Gives memory back when there is too much of it.

@@ -47,6 +47,16 @@ impl Memo {
             if let Some(calls) = self.calls.get_mut(&path) {
                 calls.pop();
             }
+            self.forget_last_answer(&path);
+        }
+    }
+
+    /// Forgets what the author's own model answered last: asked again, its function is called again.
+    fn forget_last_answer(&mut self, path: &str) {
+        let Some(functions) = self.functions.get_mut(path) else { return };
+        let numbers = functions.keys().filter_map(|name| name.strip_prefix("generate#")?.parse::<u32>().ok());
+        if let Some(last) = numbers.max() {
+            functions.remove(&format!("generate#{last}"));
         }
     }
 

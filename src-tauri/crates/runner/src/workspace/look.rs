@@ -7,6 +7,7 @@ use engine::log::Record;
 use engine::resource::record::prefix;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
+use engine::views::asked::{Requests, refers};
 use engine::views::attempts::{first_end, rolled_back};
 use engine::views::blocks::{BlockView, blocks};
 use engine::views::items::items;
@@ -159,11 +160,19 @@ impl Workspace {
         })
     }
 
-    /// Raw events of a request, oldest first.
+    /// Raw events of a request, oldest first; writes to durable records as they came into force.
     pub fn events(&self, request: &str, query: EventQuery) -> Result<Vec<EventRow>, Fault> {
         self.request(request)?;
-        let events = self.store.events(request, &query).map_err(Fault::internal)?;
-        Ok(events.iter().map(|event| EventRow::new(request, event)).collect())
+        let mut events = self.store.events(request, &query).map_err(Fault::internal)?;
+        self.store.put_in_force(request, &mut events).map_err(Fault::internal)?;
+        let Some(last) = events.iter().rev().find(|event| refers(event)).map(|event| event.seq) else {
+            return Ok(events.iter().map(|event| EventRow::new(request, event)).collect());
+        };
+        // What these refer to may stand outside the part that was asked for.
+        let query = EventQuery { to: Some(last), kind: Some("effect_started".to_owned()), ..EventQuery::default() };
+        let calls = Requests::of(&self.store.events(request, &query).map_err(Fault::internal)?);
+        let row = |event: &Event| EventRow::new(request, calls.resolve(event).as_ref().unwrap_or(event));
+        Ok(events.iter().map(row).collect())
     }
 
     /// Every scope's state at an instant of a request; its newest instant when `at` is absent.

@@ -23,7 +23,8 @@ pub(super) struct Facts<'a> {
     abandoned: HashSet<(&'a str, u32)>,
     /// Attempts that were taken from the log, by the event that says so.
     memoized: HashMap<(&'a str, u32), Seq>,
-    committed: HashMap<Seq, Option<&'a Value>>,
+    /// What came into force of writes to durable records: the version, and sums that their events do not tell.
+    committed: HashMap<Seq, (u64, Option<&'a Value>)>,
     /// What the models of each attempt were asked and used.
     models: HashMap<(&'a str, u32), (&'a str, Usage)>,
     /// Attempts that have not ended.
@@ -58,9 +59,7 @@ impl<'a> Facts<'a> {
         let (mut goes_on, mut failed_at) = (false, None);
         for event in events.iter() {
             for commit in event.kind.commits() {
-                for (at, seq) in commit.operations.iter().enumerate() {
-                    committed.insert(*seq, commit.rebased.get(at).filter(|value| !value.is_null()));
-                }
+                committed.extend(commit.operations.iter().filter_map(|seq| Some((*seq, commit.in_force(*seq)?))));
             }
             let Some(path) = event.path.as_deref() else {
                 match &event.kind {
@@ -211,14 +210,14 @@ impl<'a> Facts<'a> {
                 ("suspension_resume", ItemStatus::Completed, payload)
             }
             EventKind::StateChanged { scope, operation, value, version } => {
-                let rebased = match self.committed.get(&event.seq) {
-                    Some(rebased) => *rebased,
+                let (version, rebased) = match self.committed.get(&event.seq) {
+                    Some(in_force) => *in_force,
                     // Durable operations that no commit names never came into force.
                     None if scope.kind.is_durable() => return None,
-                    None => None,
+                    None => (*version, None),
                 };
                 if scope.kind == ScopeKind::Resource {
-                    return resource_change(&scope.id, operation, *version, rebased.or(value.as_ref()));
+                    return resource_change(&scope.id, operation, version, rebased.or(value.as_ref()));
                 }
                 let mut payload = Map::new();
                 payload.insert("scope".to_owned(), scope.kind.as_str().into());
@@ -233,7 +232,7 @@ impl<'a> Facts<'a> {
                 payload.insert("delta".to_owned(), operation.delta());
                 let value = rebased.cloned().or_else(|| value.clone()).unwrap_or_else(|| operation.delta());
                 payload.insert("value".to_owned(), value);
-                payload.insert("version".to_owned(), (*version).into());
+                payload.insert("version".to_owned(), version.into());
                 ("state_change", ItemStatus::Completed, payload)
             }
             EventKind::RouteDecided { route } => {
