@@ -1,6 +1,7 @@
 # make run    opens the window on the example flows
 # make test   runs every test
 # make bench  measures the release build, in one table
+# make soak   runs the storms of the tests ten times as long
 # make dist   makes a package and an archive to hand out, in target/dist
 #
 # Each target installs what it lacks and says so; needed beforehand are Rust 1.95 (rustup) and Node.js 20.
@@ -9,7 +10,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test bench dist setup clean check-ui check-flows test-ui test-rust app
+.PHONY: help run test bench soak dist setup clean check-ui check-flows test-ui test-rust app
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 STAMPS := $(TARGET)/stamps
@@ -96,6 +97,12 @@ bench: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/ind
 ifeq ($(BENCH),)
 	cargo bench --quiet --package store --bench parts -- --noplot
 endif
+
+# Several processes on one database, killed, stopped and kept waiting: each storm ten times as long as in `make test`.
+soak: $(STAMPS)/apt-build $(STAMPS)/apt-test ui/dist/index.html
+	cargo build --workspace --all-targets
+	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- storms crash
+	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- --ignored soak_
 
 clean:
 	cargo clean

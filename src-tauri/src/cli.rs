@@ -140,6 +140,7 @@ fn options(global: &Global) -> OpenOptions {
         durability: global.durability,
         trust: global.trust,
         keep_ready: false,
+        on_busy: Some(|| tell("flowglass: another process keeps the database locked; waiting until it lets go")),
     }
 }
 

@@ -57,6 +57,10 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
     if reply.is_some() && !is_asked {
         eprintln!("flowglass: the answer came too late: the time for it was up; the flow is told so instead");
     }
+    for one in &running.open_effects {
+        let (effect, ordinal, path) = (one.effect.as_str(), one.ordinal, &one.path);
+        tell(&format!("may have happened: {effect} #{ordinal} of {path}, it will be made again"));
+    }
     wait(workspace, running, Wait { signals, started, events: false, after })
 }
 
@@ -161,7 +165,7 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     let code = match ended.status {
         // An answer that only the author's own schema could refuse is bad input like any other.
         _ if is(FlowError::is_refused_answer) => exit::USAGE,
-        _ if is(FlowError::leaves_request) => exit::REFUSED,
+        _ if is(FlowError::leaves_request) || is(FlowError::is_taken_over) => exit::REFUSED,
         RequestStatus::Completed => exit::DONE,
         RequestStatus::Suspended => exit::SUSPENDED,
         RequestStatus::Interrupted | RequestStatus::Aborted => exit::INTERRUPTED,

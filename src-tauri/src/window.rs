@@ -53,6 +53,7 @@ fn open_watched(
     let workspace = Workspace::open(OpenOptions { keep_ready: true, ..options })?;
     workspace.watch_files()?;
     workspace.keep_time()?;
+    workspace.watch_data()?;
     let (sender, notices) = std::sync::mpsc::channel();
     workspace.listen(move |notice| {
         // The window is closing when nobody forwards any more.
@@ -67,15 +68,16 @@ fn open_watched(
 fn forward(notices: &std::sync::mpsc::Receiver<Notice>, watchers: &Mutex<Vec<tauri::ipc::Channel<Notice>>>) {
     while let Ok(first) = notices.recv() {
         std::thread::sleep(Duration::from_secs(1) / BATCHES_A_SECOND);
-        let mut flows = false;
+        let mut others: Vec<Notice> = Vec::new();
         let mut requests = HashMap::new();
         for notice in std::iter::once(first).chain(notices.try_iter()) {
             match &notice {
-                Notice::Flows => flows = true,
                 Notice::Request { request_id, .. } => drop(requests.insert(request_id.clone(), notice)),
+                _ if others.contains(&notice) => {}
+                _ => others.push(notice),
             }
         }
-        let batch: Vec<Notice> = flows.then_some(Notice::Flows).into_iter().chain(requests.into_values()).collect();
+        let batch: Vec<Notice> = others.into_iter().chain(requests.into_values()).collect();
         // A page that was reloaded left a channel that no longer takes anything.
         lock(watchers).retain(|channel| batch.iter().all(|notice| channel.send(notice.clone()).is_ok()));
     }

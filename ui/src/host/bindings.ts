@@ -361,9 +361,21 @@ export type LogLine = {
 /**  Something changed. */
 export type Notice = 
 /**  A flow file changed, came or went. */
-{ kind: "flows" } | 
+{ kind: "flows"; 
+/**  The database of the workspace that it is in. */
+workspace: string } | 
+/**  Sessions came or went. */
+{ kind: "sessions"; 
+/**  The database of the workspace that they are in. */
+workspace: string } | 
+/**  Another process keeps the database locked, and whoever wants to write waits for it. */
+{ kind: "busy"; 
+/**  The database. */
+workspace: string } | 
 /**  A request has new events. */
 { kind: "request"; 
+/**  The database of the workspace that it is in. */
+workspace: string; 
 /**  Whose. */
 requestId: string; 
 /**  In which session. */

@@ -151,7 +151,7 @@ export class FakeHost implements Host {
   #notify(recording: Recording) {
     this.#touch(recording, Date.now());
     const { id, sessionId, lastSeq, status } = recording.row;
-    for (const tell of this.#watchers) tell({ kind: 'request', requestId: id, sessionId, seq: lastSeq, status });
+    for (const tell of this.#watchers) tell({ kind: 'request', workspace: this.#workspace.dataFile, requestId: id, sessionId, seq: lastSeq, status });
   }
 }
 

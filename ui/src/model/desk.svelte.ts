@@ -16,6 +16,7 @@ type Selection = { request: string; block: string; stamp: string };
 type Hearing = { request: string; seq: number };
 export type ItemLists = Record<ItemView, Item[]>;
 
+const BUSY = { title: 'Waiting', advice: 'Nothing is lost: whatever runs goes on then.' };
 const VIEWS: readonly ItemView[] = ['all', 'client', 'history', 'trace'];
 
 export class Desk {
@@ -32,6 +33,8 @@ export class Desk {
   /** What features keep while the window is open and no place names, such as a half-written input. */
   readonly kept = new Map<string, unknown>();
   #unwatch = () => {};
+  /** The database of the folder that is open; notices of another one, whose requests may still run, are not for us. */
+  #database: string | null = null;
 
   constructor(readonly host: Host, readonly here: Here) {
     this.workspace = new Workspace(host);
@@ -69,8 +72,12 @@ export class Desk {
     this.#arrive(this.here.place, { ...this.here.place, session: null, request: null });
     await this.try(async () => {
       this.#unwatch = await this.host.watch((notice) => {
+        const open = this.#database ?? this.workspace.info.answer?.dataFile;
+        if (open && notice.workspace !== open) return;
         if (notice.kind === 'flows') return this.workspace.reloadFlows();
+        if (notice.kind === 'busy') return this.faults.tell('Another process keeps the database locked. What you run waits until it lets go.', BUSY);
         this.workspace.reloadSessions();
+        if (notice.kind === 'sessions') return;
         if (notice.sessionId === this.session) this.requests.ask({ session: notice.sessionId }, true);
         if (notice.requestId === this.request.id) this.request.refresh();
       });
@@ -94,7 +101,7 @@ export class Desk {
   }
 
   async openWorkspace(dir: string): Promise<void> {
-    await this.host.chooseWorkspace(dir);
+    this.#database = (await this.host.chooseWorkspace(dir)).dataFile;
     this.here.go({ flow: null, action: null, session: null, request: null, seq: null, block: null });
     this.requests.clear();
     this.workspace.load();

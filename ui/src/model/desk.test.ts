@@ -21,11 +21,20 @@ async function open(hash: string, host = new FakeHost(0, 0)) {
 beforeEach(() => localStorage.clear());
 afterEach(() => desk.stop());
 
-test('a flow that was saved is read again', async () => {
+test('a busy database is told in words of its own', async () => {
+  await open('');
+  tell({ kind: 'busy', workspace: '.flowglass/flowglass.db' });
+  expect(desk.faults.notes.map((note) => note.words.title)).toEqual(['Waiting']);
+});
+
+test('a flow that was saved is read again, and not one of another folder', async () => {
   const host = await open('');
   await vi.waitFor(() => expect(desk.workspace.flows.answer).toHaveLength(4));
   host.flows = async () => [{ kind: 'new', file: 'flows/new.ts', actions: [], hasMock: false }];
-  tell({ kind: 'flows' });
+  tell({ kind: 'flows', workspace: '/elsewhere/flowglass.db' });
+  await new Promise((done) => setTimeout(done, 50));
+  expect(desk.workspace.flows.answer).toHaveLength(4);
+  tell({ kind: 'flows', workspace: '.flowglass/flowglass.db' });
   await vi.waitFor(() => expect(desk.workspace.flows.answer?.map((flow) => flow.kind)).toEqual(['new']));
 });
 

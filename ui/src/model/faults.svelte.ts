@@ -1,7 +1,8 @@
 // Faults that belong to no place on screen: they wait in a list until they are dismissed, and never stop the window.
 import { asFault, type Fault } from '../host/host';
 
-export type Note = { id: number; fault: Fault };
+type Words = { title: string; advice: string };
+export type Note = { id: number; fault: Fault; words: Words };
 
 export class Faults {
   notes: Note[] = $state.raw([]);
@@ -9,9 +10,14 @@ export class Faults {
 
   add(thrown: unknown): void {
     const fault = asFault(thrown);
+    this.tell(fault.message, WORDS[fault.kind], fault);
+  }
+
+  /** Something that is no fault of what was asked, in words of its own. */
+  tell(message: string, words: Words, fault: Fault = { kind: 'internal', message }): void {
     // The same trouble told twice is one note; a failing loop must not fill the window.
     const others = this.notes.filter((note) => note.fault.message !== fault.message);
-    this.notes = [...others, { id: ++this.#ids, fault }].slice(-3);
+    this.notes = [...others, { id: ++this.#ids, fault, words }].slice(-3);
   }
 
   dismiss(id: number): void {
@@ -19,7 +25,7 @@ export class Faults {
   }
 }
 
-const WORDS: Record<Fault['kind'], { title: string; advice: string }> = {
+const WORDS: Record<Fault['kind'], Words> = {
   notFound: { title: 'Not found', advice: 'It may have been deleted, or the address is old. Choose another one from the list.' },
   refused: { title: 'Refused', advice: 'Nothing was changed.' },
   invalid: { title: 'The input is not valid', advice: 'Correct the marked fields and run again.' },

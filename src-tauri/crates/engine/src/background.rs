@@ -11,11 +11,12 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, select_biased};
 
-use crate::block::run_block;
+use crate::block::run_block_as;
 use crate::callable::Fun;
+use crate::caught::Caller;
 use crate::context::Context;
 use crate::error::FlowError;
-use crate::fanout::iterations;
+use crate::fanout::{Branch, iterations};
 use crate::flow::{Block, Each};
 use crate::flowing::Flowing;
 use crate::hooks::step_errored;
@@ -84,7 +85,7 @@ pub(crate) async fn start(cx: &Context, path: String, block: Rc<Block>, input: F
     let (run, parent) = (cx.run.clone(), cx.frame.clone());
     let cx = cx.clone();
     spawn(&cx.clone(), async move {
-        let result = run_block(run, block, Some(parent), path.clone(), input).await;
+        let result = run_block_as(run, block, Some(parent), path.clone(), input, Caller::Background).await;
         if let Err(error) = &result {
             cx.run.leave_beside(error);
             step_errored(&cx, &path, error).await;
@@ -111,7 +112,8 @@ pub(crate) async fn for_each(
         let mut ends = futures_util::stream::iter(ready)
             .map(|branch| {
                 let (run, parent, path) = (run.clone(), parent.clone(), branch.path.clone());
-                async move { (path, run_block(run, branch.block, Some(parent), branch.path, branch.input).await) }
+                let Branch { path: place, block, input } = branch;
+                async move { (path, run_block_as(run, block, Some(parent), place, input, Caller::Background).await) }
             })
             .buffer_unordered(limit);
         while let Some((path, result)) = ends.next().await {

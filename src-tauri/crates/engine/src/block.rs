@@ -10,8 +10,9 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use serde_json::Value;
 
-use crate::boundary::{Finished, abandon, finish};
+use crate::boundary::{CommitPermit, Finished, abandon, finish};
 use crate::callable::Arg;
+use crate::caught::{Caller, caught_by};
 use crate::container;
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
@@ -22,6 +23,7 @@ use crate::frame::Frame;
 use crate::gate;
 use crate::hooks::step_errored;
 use crate::path::{encode, join};
+use crate::prior_try::TryEffects;
 use crate::request::Run;
 use crate::resume::Recalled;
 use crate::route;
@@ -40,7 +42,19 @@ pub fn run_block(
     path: String,
     input: Flowing,
 ) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
-    try_block(run, block, parent, path, input, None)
+    run_block_as(run, block, parent, path, input, Caller::Plain)
+}
+
+/// As [`run_block`]; `caller` says what the block around it makes of a failure.
+pub(crate) fn run_block_as(
+    run: Rc<Run>,
+    block: Rc<Block>,
+    parent: Option<Rc<Frame>>,
+    path: String,
+    input: Flowing,
+    caller: Caller,
+) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
+    try_block(run, block, parent, path, input, (caller, None))
 }
 
 /// Whether the caller of a block tries it again after a failure.
@@ -53,7 +67,7 @@ pub(crate) fn try_block(
     parent: Option<Rc<Frame>>,
     path: String,
     input: Flowing,
-    again: Option<Again>,
+    (caller, again): (Caller, Option<Again>),
 ) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
     async move {
         let path: Arc<str> = path.into();
@@ -66,9 +80,10 @@ pub(crate) fn try_block(
         let mut tries = 0;
         let mut conflicts = 0;
         let mut cas = Cas::default();
-        // Held while a body runs again because a record changed under it, so that no other writer
-        // of this request can come in between a second time.
-        let mut turn = None;
+        // Kept while a body runs again because a record changed under it.
+        let mut permit: Option<CommitPermit<'_>> = None;
+        // What the try got from outside that a conflict came to nothing.
+        let mut superseded_try = None;
         // How the log has it that the block ended, where it is only gone through again.
         let mut recorded = None;
         loop {
@@ -79,7 +94,12 @@ pub(crate) fn try_block(
                 match run.recall(&block, &path, parent.as_ref(), &input)? {
                     Recalled::Nothing => {}
                     Recalled::Ended(_, Ok(output)) => return Ok(output),
-                    Recalled::Ended(frame, Err(error)) => return rescue(&run, &frame, error).await,
+                    Recalled::Ended(frame, Err(error)) => {
+                        *frame.caller.borrow_mut() = caller;
+                        // Known from the log; the arms of an operation count it again.
+                        caught_by(&frame, &error);
+                        return rescue(&run, &frame, error).await;
+                    }
                     Recalled::Unsettled(end, given) => recorded = Some((end, given)),
                 }
             }
@@ -87,8 +107,13 @@ pub(crate) fn try_block(
                 run.bring_up_all(parent.as_ref());
             }
             let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
+            if let Some(earlier) = superseded_try.take() {
+                frame.effects.replace(TryEffects::after(earlier));
+            }
+            caller.begin();
+            *frame.caller.borrow_mut() = caller.clone();
             run.until_due(&frame).await;
-            let versions = run.see_records(&frame)?;
+            let versions = run.see_records(&frame, &frame.transaction)?;
             run.record(
                 &frame,
                 EventKind::BlockStarted {
@@ -97,7 +122,7 @@ pub(crate) fn try_block(
                     parent: parent.as_ref().map(|frame| frame.instance.clone()),
                     input: input.recorded(),
                     versions,
-                    fingerprint: None,
+                    fingerprint: block.fingerprint(),
                 },
             );
             if let Some(own) = &frame.own {
@@ -110,7 +135,13 @@ pub(crate) fn try_block(
                     },
                 );
             }
-            let mut result = body_until_abort(&run, &frame, &input).await;
+            let is_superseded = conflicts > cas.max_retries;
+            let mut result = if is_superseded {
+                // Never up to date: it has no effect.
+                Err(FlowError { path: Some(path.to_string()), ..FlowError::conflict(conflicts) })
+            } else {
+                body_until_abort(&run, &frame, &input).await
+            };
             frame.finish();
             if result.as_ref().is_err_and(FlowError::is_suspension) {
                 run.suspend(&frame);
@@ -126,17 +157,15 @@ pub(crate) fn try_block(
                 frame.end(&Ok(given.clone()));
                 return Ok(given);
             }
-            let superseded = conflicts > cas.max_retries;
-            if superseded {
-                let path = Some(path.to_string());
-                result = Err(FlowError { path, ..FlowError::conflict(conflicts) });
-            }
-            if result.as_ref().is_err_and(|error| error.is_abort() || superseded) {
-                // Cut off in the middle, or never up to date: it has no effect.
+            if result.as_ref().is_err_and(FlowError::is_abort) {
+                // Cut off in the middle: it has no effect.
                 frame.transaction.clear();
             }
             match result {
                 Err(error) if should_retry(&block, &error, tries) && !run.abort.is_set() => {
+                    (permit, conflicts) = (None, 0);
+                    // What a retry asks for is live.
+                    frame.effects.borrow().end();
                     abandon(&run, &frame, Some(error)).await?;
                     let pause = pause_before(&block, tries);
                     tries += 1;
@@ -150,27 +179,48 @@ pub(crate) fn try_block(
                     abandon(&run, &frame, Some(error.clone())).await?;
                     return Err(error);
                 }
-                result => match finish(&run, &frame, &result, turn.is_some()).await? {
-                    Finished::Committed(seq) => {
-                        frame.end(&result);
-                        return match result {
-                            Ok(flowing) => {
-                                Ok(Flowing { origin: flowing.origin.or(Some(seq)), data: flowing.data, thrown: None })
+                ended => {
+                    result = ended;
+                    let stale = loop {
+                        match finish(&run, &frame, &result, &mut permit).await? {
+                            Finished::Committed(seq) => {
+                                drop(permit);
+                                frame.end(&result);
+                                return match result {
+                                    Ok(Flowing { origin, data, .. }) => {
+                                        Ok(Flowing { origin: origin.or(Some(seq)), data, thrown: None })
+                                    }
+                                    Err(error) => rescue(&run, &frame, error).await,
+                                };
                             }
-                            Err(error) => rescue(&run, &frame, error).await,
-                        };
-                    }
-                    Finished::RunAgain(scope) => {
-                        abandon(&run, &frame, None).await?;
-                        cas = run.flow.settings.cas(scope);
-                        if turn.is_none() {
-                            turn = Some(run.commits.turn().await);
-                        } else {
-                            run.effects.sleep(cas.base_delay_ms << conflicts.min(20)).await;
+                            Finished::Aborted => {
+                                frame.transaction.clear();
+                                result = Err(FlowError::aborted());
+                            }
+                            // What a function that failed had written. The blocks inside have ended, and do
+                            // not run again.
+                            Finished::RunAgain(_) if !matches!(block.body, Body::Handler { .. }) => {
+                                frame.transaction.clear();
+                                if result.is_ok() {
+                                    let path = Some(path.to_string());
+                                    result = Err(FlowError { path, ..FlowError::conflict(0) });
+                                }
+                            }
+                            Finished::RunAgain(stale) => break stale,
                         }
-                        conflicts += 1;
+                    };
+                    abandon(&run, &frame, None).await?;
+                    cas = run.flow.settings.cas(stale.scope);
+                    conflicts += 1;
+                    superseded_try = Some(frame.effects.borrow().clone());
+                    if let Some(permit) = &mut permit {
+                        match permit.queue_behind_others(&stale).await {
+                            // Found at the top of the loop.
+                            Err(error) if error.is_abort() => {}
+                            queued => queued?,
+                        }
                     }
-                },
+                }
             }
         }
     }
@@ -190,7 +240,10 @@ async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<Fl
     run_handler(&cx, handler, &error).await
 }
 
-fn handler_of<'a>(handlers: &'a [crate::flow::Rescue], error: &FlowError) -> Option<&'a crate::flow::Rescue> {
+pub(crate) fn handler_of<'a>(
+    handlers: &'a [crate::flow::Rescue],
+    error: &FlowError,
+) -> Option<&'a crate::flow::Rescue> {
     if error.is_beyond_the_flow() {
         return None;
     }
@@ -202,7 +255,7 @@ fn handler_of<'a>(handlers: &'a [crate::flow::Rescue], error: &FlowError) -> Opt
 async fn run_handler(cx: &Context, handler: &crate::flow::Rescue, error: &FlowError) -> Result<Flowing, FlowError> {
     let path = join(&cx.frame.path, &format!("rescue:{}", encode(&handler.block.name)));
     let input = Flowing::thrown(error);
-    run_block(cx.run.clone(), handler.block.clone(), Some(cx.frame.clone()), path, input).await
+    run_block_as(cx.run.clone(), handler.block.clone(), Some(cx.frame.clone()), path, input, Caller::Rescue).await
 }
 
 async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> Result<Flowing, FlowError> {

@@ -1,10 +1,12 @@
 //! The step boundary: one durable commit of a block's end with everything it wrote.
 //!
 //! Conflicts with other writers are settled here, and nowhere else: operations that may be applied
-//! again are, and the rest sends the body round once more (decision 2).
+//! again are, and the rest sends the body round once more (decisions 2 and 22). Writers that conflict with
+//! those of other requests wait in the log's queue, one after another.
 
 use std::rc::Rc;
 
+use crate::caught::caught_by;
 use crate::error::FlowError;
 use crate::event::{EventKind, Outcome, Seq};
 use crate::flowing::Flowing;
@@ -12,18 +14,90 @@ use crate::frame::Frame;
 use crate::log::AppendError;
 use crate::request::Run;
 use crate::scope::{ScopeKey, ScopeKind};
-use crate::transaction::Rebase;
+use crate::transaction::{Rebase, Transaction, Turn};
+
+/// How often a waiting writer looks whether it is the first of the queue, in milliseconds.
+const QUEUE_POLL_MS: u64 = 2;
 
 /// How an attempt to commit came out.
 pub(crate) enum Finished {
     Committed(Seq),
-    /// The author's code must decide anew: a record of this scope changed under it.
-    RunAgain(ScopeKind),
+    /// The author's code must decide anew.
+    RunAgain(Stale),
+    /// The request was aborted while it waited for other writers.
+    Aborted,
+}
+
+/// A transaction that cannot be moved onto the newest records.
+pub(crate) struct Stale {
+    /// The kind of the record that changed under it.
+    pub(crate) scope: ScopeKind,
+    /// All records that it writes.
+    pub(crate) scopes: Vec<ScopeKey>,
+    /// Whether another request wrote the record.
+    is_foreign: bool,
+}
+
+/// The right to commit durable records. Writers of one request have it one after another: together they would
+/// refuse each other, and every refusal is an event. It is kept while a body runs again, so that nobody of
+/// this request comes in between a second time; and, once it has [queued](Self::queue), nobody of another.
+pub(crate) struct CommitPermit<'r> {
+    run: &'r Rc<Run>,
+    has_ticket: bool,
+    _first: Turn<'r>,
+}
+
+impl<'r> CommitPermit<'r> {
+    /// Waits for the other writers of the request.
+    pub(crate) async fn take(run: &'r Rc<Run>) -> CommitPermit<'r> {
+        CommitPermit { run, has_ticket: false, _first: run.commits.turn().await }
+    }
+
+    /// Before a body runs again: waits for the writers of other requests, where those are in the way.
+    pub(crate) async fn queue_behind_others(&mut self, stale: &Stale) -> Result<(), FlowError> {
+        let has_rivals = stale.is_foreign || self.has_ticket || self.run.has_rivals.get();
+        if has_rivals { self.queue(&stale.scopes).await } else { Ok(()) }
+    }
+
+    /// Waits until no writer of these records that began to wait earlier is left; from then on none comes in
+    /// between, until this writer has committed or given up. Fails when the request is aborted.
+    pub(crate) async fn queue(&mut self, scopes: &[ScopeKey]) -> Result<(), FlowError> {
+        let (log, request) = (&self.run.log, &self.run.request);
+        self.run.has_rivals.set(true);
+        self.has_ticket = true;
+        let taken = log.take_ticket(request, scopes, self.run.effects.now_ms()).await;
+        taken.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned()))).map_err(storage)?;
+        while !log.is_first(request, self.run.effects.now_ms()).map_err(storage)? {
+            if self.run.abort.is_set() {
+                return Err(FlowError::aborted());
+            }
+            self.run.effects.sleep(QUEUE_POLL_MS).await;
+        }
+        Ok(())
+    }
+
+    /// The log has let the ticket go with a commit.
+    pub(crate) fn committed(&mut self) {
+        self.has_ticket = false;
+    }
+}
+
+impl Drop for CommitPermit<'_> {
+    fn drop(&mut self) {
+        if self.has_ticket {
+            self.run.log.leave_ticket(&self.run.request);
+        }
+    }
+}
+
+fn storage(error: AppendError) -> FlowError {
+    FlowError::storage(error.to_string())
 }
 
 /// Ends an attempt without effect: its writes are dropped, its evidence stays.
 pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<FlowError>) -> Result<(), FlowError> {
     frame.transaction.clear();
+    frame.roll_back(|| run.next_stamp());
     run.forget_notes(frame);
     let event = EventKind::BlockFinished {
         outcome: Outcome::Abandoned,
@@ -34,29 +108,22 @@ pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<Flow
         memoized: false,
         commits: Vec::new(),
     };
-    run.recorder
-        .commit(Some(&frame.path), frame.attempt, event)
-        .await
-        .map(drop)
-        .map_err(|error| FlowError::storage(error.to_string()))
+    run.recorder.commit(Some(&frame.path), frame.attempt, event).await.map(drop).map_err(storage)
 }
 
 /// Commits a block's end with everything it wrote: the step boundary.
-pub(crate) async fn finish(
-    run: &Rc<Run>,
+pub(crate) async fn finish<'r>(
+    run: &'r Rc<Run>,
     frame: &Rc<Frame>,
     result: &Result<Flowing, FlowError>,
-    has_turn: bool,
+    permit: &mut Option<CommitPermit<'r>>,
 ) -> Result<Finished, FlowError> {
     run.let_others_go().await;
-    // Writers of one request commit one after another: together they would refuse each other, and
-    // every refusal is an event.
-    let _turn = match frame.transaction.is_empty() || has_turn {
-        true => None,
-        false => Some(run.commits.turn().await),
-    };
-    if let Some(scope) = catch_up(run, frame)? {
-        return Ok(Finished::RunAgain(scope));
+    if !frame.transaction.is_empty() && permit.is_none() {
+        *permit = Some(CommitPermit::take(run).await);
+    }
+    if let Some(stale) = catch_up(run, &frame.transaction)? {
+        return Ok(Finished::RunAgain(stale));
     }
     loop {
         let commits = frame.transaction.commits();
@@ -68,8 +135,8 @@ pub(crate) async fn finish(
         let event = EventKind::BlockFinished {
             outcome,
             output,
+            caught: error.as_ref().and_then(|error| caught_by(frame, error)),
             error,
-            caught: None,
             transient,
             memoized: false,
             commits: commits.clone(),
@@ -77,38 +144,41 @@ pub(crate) async fn finish(
         match run.recorder.commit(Some(&frame.path), frame.attempt, event).await {
             Ok(seq) => {
                 frame.transaction.clear();
-                run.refresh_ancestors(frame, &commits);
+                frame.settle();
+                permit.iter_mut().for_each(CommitPermit::committed);
+                run.refresh(frame.parent.as_ref(), &commits);
                 return Ok(Finished::Committed(seq));
             }
-            Err(AppendError::Conflict(scopes)) => {
-                if let Some(scope) = rebase(run, frame, &scopes)? {
-                    return Ok(Finished::RunAgain(scope));
+            Err(AppendError::Conflict(_)) => {
+                let scopes: Vec<ScopeKey> = commits.into_iter().map(|commit| commit.scope).collect();
+                if let Some(permit) = permit {
+                    match permit.queue(&scopes).await {
+                        Err(error) if error.is_abort() => return Ok(Finished::Aborted),
+                        queued => queued?,
+                    }
+                }
+                if let Some(stale) = catch_up(run, &frame.transaction)? {
+                    return Ok(Finished::RunAgain(stale));
                 }
             }
-            Err(error) => return Err(FlowError::storage(error.to_string())),
+            Err(error) => return Err(storage(error)),
         }
     }
 }
 
-/// Moves a transaction onto records that are newer than those it saw. Answers the scope of the one
-/// that lets the author's code decide anew, if there is one.
-pub(crate) fn catch_up(run: &Rc<Run>, frame: &Rc<Frame>) -> Result<Option<ScopeKind>, FlowError> {
-    let mut stale = Vec::new();
-    for commit in frame.transaction.commits() {
-        let record = run.log.record(&commit.scope).map_err(|error| FlowError::storage(error.to_string()))?;
-        if record.version != commit.from {
-            stale.push(commit.scope);
-        }
-    }
-    rebase(run, frame, &stale)
-}
-
-/// Moves a transaction onto the newest records; answers as [`catch_up`].
-pub(crate) fn rebase(run: &Rc<Run>, frame: &Rc<Frame>, scopes: &[ScopeKey]) -> Result<Option<ScopeKind>, FlowError> {
-    for scope in scopes {
-        let record = run.log.record(scope).map_err(|error| FlowError::storage(error.to_string()))?;
-        if frame.transaction.rebase(scope, &record, run.next_stamp()) == Rebase::Impossible {
-            return Ok(Some(scope.kind));
+/// Moves a transaction onto records that are newer than those it saw. Answers what is in the way where the
+/// author's code must decide anew.
+pub(crate) fn catch_up(run: &Rc<Run>, transaction: &Transaction) -> Result<Option<Stale>, FlowError> {
+    let commits = transaction.commits();
+    for commit in &commits {
+        let record = run.log.record(&commit.scope).map_err(storage)?;
+        if record.version != commit.from
+            && transaction.rebase(&commit.scope, &record, run.next_stamp()) == Rebase::Impossible
+        {
+            let is_foreign = !run.is_own_version(&commit.scope, record.version);
+            let scope = commit.scope.kind;
+            let scopes = commits.into_iter().map(|commit| commit.scope).collect();
+            return Ok(Some(Stale { scope, scopes, is_foreign }));
         }
     }
     Ok(None)

@@ -3,6 +3,7 @@
 //! The engine never names JavaScript. A flow written in Rust implements these with closures.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -57,6 +58,12 @@ impl Returned {
 pub trait Callable {
     /// Calls it with a context; the answer comes when its promise settles.
     fn call(&self, args: Vec<Arg>, cx: Context) -> LocalBoxFuture<'static, Result<Returned, FlowError>>;
+
+    /// What it is known by wherever it stands: 16 hexadecimal digits that are the same for the same source.
+    /// Nothing where its source is not known; a resume goes by its place then.
+    fn fingerprint(&self) -> Option<Arc<str>> {
+        None
+    }
 }
 
 /// One thing a schema found wrong.

@@ -13,6 +13,7 @@ mod session;
 mod target;
 
 pub use collections::Create;
+pub use effects::Begun;
 pub use emit::EmitOptions;
 pub use resources::Entry;
 pub use target::Target;
@@ -30,8 +31,9 @@ use crate::frame::Frame;
 use crate::operation::{Operation, equal};
 use crate::request::Run;
 use crate::scope::{ScopeKey, ScopeKind};
+use crate::shared::{Container, Writer};
 use crate::state::State;
-use crate::transaction::{Container, Fifo};
+use crate::transaction::{Fifo, Transaction};
 use crate::unit::Doing;
 
 /// A state operation as the author asks for it.
@@ -47,6 +49,13 @@ pub enum Change {
     Whole { updater: Fun },
     /// `writeContent(text)` of a resource.
     Content(String),
+}
+
+impl Change {
+    /// Whether the author's function is given the state.
+    fn reads_state(&self) -> bool {
+        matches!(self, Change::Update { .. } | Change::Atomic { .. } | Change::Whole { .. })
+    }
 }
 
 /// How the log line of a failure begins that nobody waits for.
@@ -90,9 +99,16 @@ impl Context {
             }
             Place::Durable(key) => {
                 self.look();
-                self.frame.transaction.read(&key)
+                self.transaction().note_read(&key);
+                self.transaction().read(&key)
             }
         }
+    }
+
+    /// What the writes to durable records wait in: the function's own where those are counted one by one,
+    /// else the block's.
+    pub(crate) fn transaction(&self) -> &Transaction {
+        self.doing.as_ref().map_or(&self.frame.transaction, |doing| &doing.transaction)
     }
 
     /// Notes that a function looked at what others may change.
@@ -114,7 +130,7 @@ impl Context {
         })?;
         let queue = match &place {
             Place::Shared(container) => &container.queue,
-            Place::Durable(_) => &self.frame.transaction.queue,
+            Place::Durable(_) => &self.transaction().queue,
         };
         self.in_turn(queue, self.apply_in_turn(target, &place, change)).await
     }
@@ -149,7 +165,7 @@ impl Context {
         let place = self.place(target)?;
         let queue = match &place {
             Place::Shared(container) => &container.queue,
-            Place::Durable(_) => &self.frame.transaction.queue,
+            Place::Durable(_) => &self.transaction().queue,
         };
         if queue.is_held() || self.frame.is_finished() || matches!(operation, Operation::Set { .. }) {
             return None;
@@ -157,6 +173,7 @@ impl Context {
         let before = self.state_of(&place);
         let mut next = (*before).clone();
         if !operation.apply(&mut next) {
+            self.note_unchanged(&place, operation);
             return Some(false);
         }
         let (_, schemas) = self.schemas_of(&place);
@@ -175,7 +192,7 @@ impl Context {
     fn state_of(&self, place: &Place) -> Arc<State> {
         match place {
             Place::Shared(container) => container.read().1,
-            Place::Durable(key) => self.frame.transaction.read(key).map(|(_, state)| state).unwrap_or_default(),
+            Place::Durable(key) => self.transaction().read(key).map(|(_, state)| state).unwrap_or_default(),
         }
     }
 
@@ -191,10 +208,16 @@ impl Context {
 
     async fn apply_in_turn(&self, target: &Target, place: &Place, change: Change) -> Result<bool, FlowError> {
         let before = self.state_of(place);
+        if let Place::Durable(key) = place
+            && change.reads_state()
+        {
+            self.transaction().note_read(key);
+        }
         let operation = self.resolve(change, &before).await?;
         self.need_running()?;
         let mut next = (*before).clone();
         if !operation.apply(&mut next) {
+            self.note_unchanged(place, operation);
             return Ok(false);
         }
         let (kind, schemas) = self.schemas_of(place);
@@ -203,12 +226,21 @@ impl Context {
         Ok(true)
     }
 
+    /// Notes that the author was told that an operation changes nothing: on a newer record it might.
+    fn note_unchanged(&self, place: &Place, operation: Operation) {
+        if let Place::Durable(key) = place {
+            self.transaction().push_unchanged(key, operation);
+        }
+    }
+
     /// Takes an operation and the state it makes.
     fn take(&self, place: &Place, operation: Operation, next: State) {
         match place {
             Place::Shared(container) => {
                 let value = operation.sums(&next);
-                let version = container.replace(next, self.run.next_stamp());
+                let by = Writer::new(&self.frame, self.doing.as_ref());
+                let version = container.write(&operation, next, Some(by), self.run.next_stamp());
+                self.frame.wrote(container);
                 let scope = container.key.clone();
                 let transient = container.transient();
                 let recorded = match transient.is_empty() {
@@ -242,16 +274,17 @@ impl Context {
 
     /// Takes an operation on a durable record, and the state it makes, into the block's transaction.
     fn write(&self, key: &ScopeKey, operation: Operation, next: State) {
-        let transaction = &self.frame.transaction;
+        let transaction = self.transaction();
         if let Some(fields) = transaction.unwritten_defaults(key) {
             let state = Value::Object(fields.clone());
             let seq = self.record(EventKind::StateInitialized { scope: key.clone(), state, durable: true });
             transaction.push_defaults(key, seq, fields);
         }
         let (version, value) = (transaction.next_version(key), operation.sums(&next));
+        let evidence = (version, value.clone());
         let seq =
             self.record(EventKind::StateChanged { scope: key.clone(), operation: operation.clone(), value, version });
-        transaction.push(key, seq, operation, next, self.run.next_stamp());
+        transaction.push(key, seq, operation, evidence, next, self.run.next_stamp());
     }
 
     async fn resolve(&self, change: Change, before: &State) -> Result<Operation, FlowError> {
@@ -380,9 +413,14 @@ impl Context {
     /// Records an event of this block.
     pub fn record(&self, kind: EventKind) -> Seq {
         let seq = self.run.record(&self.frame, kind);
+        self.did(seq);
+        seq
+    }
+
+    /// Notes that an event is evidence of the function that runs now.
+    fn did(&self, seq: Seq) {
         if let Some(doing) = &self.doing {
             doing.events.borrow_mut().push(seq);
         }
-        seq
     }
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use futures_util::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::data::Data;
 use crate::error::FlowError;
@@ -231,6 +231,31 @@ pub struct ToolCall {
     /// Its arguments.
     #[serde(deserialize_with = "crate::json::exact")]
     pub args: Value,
+    /// Whether the provider has run it itself: then nobody runs it again, and the model waits for nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub provider_executed: bool,
+    /// What came of it there, as far as the provider tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+}
+
+impl ToolCall {
+    /// A call that the model wants run.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, args: Value) -> Self {
+        ToolCall { id: id.into(), name: name.into(), args, provider_executed: false, result: None }
+    }
+
+    /// The call in an author's words.
+    pub fn told(&self) -> Value {
+        let mut told = json!({ "toolCallId": self.id, "toolName": self.name, "args": self.args });
+        if self.provider_executed {
+            told["providerExecuted"] = true.into();
+        }
+        if let Some(result) = &self.result {
+            told["result"] = result.clone();
+        }
+        told
+    }
 }
 
 /// One message of a model's conversation.
@@ -254,7 +279,7 @@ pub struct ModelReply {
     /// The thinking text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// Tools to run before the next step.
+    /// Tools to run before the next step, and those that the provider has run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// A structured answer.

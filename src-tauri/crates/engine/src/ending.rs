@@ -90,14 +90,19 @@ impl Run {
                 Ended { status, output: Data::UNDEFINED, error: Some(error) },
             ),
         };
-        match self.recorder.commit(None, 0, event).await {
-            Ok(_) => ended,
-            Err(error) => Ended {
-                status: RequestStatus::Interrupted,
-                output: Data::UNDEFINED,
-                error: Some(FlowError::storage(error.to_string())),
-            },
+        if self.recorder.is_lost() {
+            return self.cut_short(FlowError::taken_over(&self.request));
         }
+        match self.recorder.commit_end(event).await {
+            Ok(_) => ended,
+            Err(error) => self.cut_short(FlowError::storage(error.to_string())),
+        }
+    }
+
+    /// The end of a request that could not record one: somebody else owns it now, or the storage failed.
+    pub(crate) fn cut_short(&self, error: FlowError) -> Ended {
+        let error = if self.recorder.is_lost() { FlowError::taken_over(&self.request) } else { error };
+        Ended { status: RequestStatus::Interrupted, output: Data::UNDEFINED, error: Some(error) }
     }
 }
 

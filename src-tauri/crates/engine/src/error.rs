@@ -159,6 +159,17 @@ impl FlowError {
         self.is_abort() || self.is_suspension() || self.leaves_request() || self.name == "StorageError"
     }
 
+    /// Another process owns the request now; nothing more of it may run here.
+    pub fn taken_over(request: &str) -> Self {
+        let message = format!("request \"{request}\" was taken over by another process; nothing of this step was kept");
+        FlowError { code: Some("taken_over".to_owned()), ..FlowError::new("StorageError", message) }
+    }
+
+    /// True for what [`taken_over`](Self::taken_over) makes.
+    pub fn is_taken_over(&self) -> bool {
+        self.code.as_deref() == Some("taken_over") && self.name == "StorageError"
+    }
+
     /// The storage could not take an event; nothing after it may run.
     pub fn storage(message: impl Into<String>) -> Self {
         FlowError { code: Some("storage_error".to_owned()), ..FlowError::new("StorageError", message) }

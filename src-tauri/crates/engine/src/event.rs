@@ -119,6 +119,17 @@ pub struct ScopeCommit {
     pub rebased: Vec<Value>,
 }
 
+impl ScopeCommit {
+    /// What came into force of an operation: the version that it made, and its sums where they are not those
+    /// that its event tells. Versions are counted from the end, because the events that only fill in defaults
+    /// stand first and make none.
+    pub fn in_force(&self, operation: Seq) -> Option<(u64, Option<&Value>)> {
+        let at = self.operations.iter().position(|seq| *seq == operation)?;
+        let later = (self.operations.len() - 1 - at) as u64;
+        Some((self.version.saturating_sub(later), self.rebased.get(at).filter(|value| !value.is_null())))
+    }
+}
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]

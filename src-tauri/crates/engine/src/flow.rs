@@ -152,6 +152,8 @@ pub struct Block {
     pub expects: Vec<Expectation>,
     /// What the blocks inside say of its state: see [`join_declarations`].
     pub joined: OnceCell<Vec<SchemaRef>>,
+    /// Its fingerprint, once somebody asked for it.
+    pub fingerprint: OnceCell<Option<Arc<str>>>,
     /// Maps what it is given to its input.
     pub connect_input: Option<Fun>,
     /// Maps its output to what leaves it.

@@ -8,11 +8,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::abort::Abort;
+use crate::caught::Caller;
 use crate::data::Data;
 use crate::effects::Listener;
 use crate::error::FlowError;
 use crate::flow::Block;
-use crate::transaction::{Container, Transaction};
+use crate::prior_try::TryEffects;
+use crate::shared::Container;
+use crate::transaction::Transaction;
 
 /// One execution of one block.
 pub struct Frame {
@@ -28,6 +31,8 @@ pub struct Frame {
     pub instance: Arc<str>,
     /// How many blocks are around it.
     pub(crate) depth: u32,
+    /// As what the block around it runs it.
+    pub(crate) caller: RefCell<Caller>,
     /// The block around it.
     pub parent: Option<Rc<Frame>>,
     /// What it was called with.
@@ -40,6 +45,10 @@ pub struct Frame {
     pub(crate) listener: RefCell<Option<Listener>>,
     /// Its writes to durable records.
     pub transaction: Transaction,
+    /// The shared memory it wrote to.
+    pub(crate) written: RefCell<Vec<Rc<Container>>>,
+    /// What it got from outside.
+    pub(crate) effects: RefCell<Rc<TryEffects>>,
     /// Background work its chain started and has not waited for.
     pub(crate) tasks: RefCell<Vec<crate::background::Task>>,
     /// The blocks it dispatched, in order; a block finds its elder siblings here.
@@ -88,6 +97,9 @@ impl Frame {
             model: RefCell::default(),
             listener: RefCell::default(),
             transaction: Transaction::default(),
+            caller: RefCell::default(),
+            written: RefCell::default(),
+            effects: RefCell::default(),
             tasks: RefCell::default(),
             children: RefCell::default(),
             index,
@@ -113,6 +125,7 @@ impl Frame {
 
     /// Keeps how it ended, for siblings that ask.
     pub(crate) fn end(&self, result: &Result<crate::flowing::Flowing, FlowError>) {
+        self.effects.borrow().end();
         *self.outcome.borrow_mut() = Some(match result {
             Ok(flowing) => Ok(flowing.data.clone()),
             Err(error) => Err(error.clone()),

@@ -17,6 +17,19 @@
 //! 6. **Turns.** An append that puts a request with a claim in progress is refused with
 //!    [`AppendError::Busy`], and nothing of it kept, while another request that is in progress holds the
 //!    key, or one that was accepted earlier waits for it. Of processes that died, none holds or waits.
+//! 7. **One owner.** An append names the [`Lease`] it is made under. It is kept only under the request's own lease,
+//!    or when it takes the request over: it begins with `request_resumed` or `request_adopted`, its epoch is the
+//!    next one, and no job that lives runs the request. Everything else is refused with [`AppendError::Fenced`].
+//! 8. **One user.** A request whose session belongs to another user is refused with [`AppendError::NotYours`].
+
+//! 7. **Queues.** [`Log::take_ticket`] puts a request into the queue of those who write certain records.
+//!    While a ticket of an earlier number waits for a record, an append of another request that commits it is
+//!    refused as by promise 3, though its version may be right; it takes a ticket itself and waits until
+//!    [`Log::is_first`]. So writers that conflict take turns, and none starves. A request has one ticket, for
+//!    all the records it waits for, and tickets are numbered in one order: no two requests wait for each
+//!    other. A ticket is gone with the next commit of its request that names one of its records, with
+//!    [`Log::leave_ticket`], when its request is no longer in progress or its owner is dead, and at the latest
+//!    [`TICKET_MS`] after it was taken: nothing waits for ever.
 
 pub mod memory;
 
@@ -38,6 +51,49 @@ pub enum Durability {
     Soon,
 }
 
+/// Who may append to a request: the job that runs it, and which of the request's owners that is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The id of the job's database, a dot, and the name of the job's lock.
+    pub owner: Arc<str>,
+    /// Counts the owners of the request, from 1.
+    pub epoch: u64,
+}
+
+impl Lease {
+    /// The first owner of a request.
+    pub fn first(owner: impl Into<Arc<str>>) -> Lease {
+        Lease { owner: owner.into(), epoch: 1 }
+    }
+
+    /// The newest owner of a request, as its events tell; none where it has none yet. What a fork has in common
+    /// with the request it comes from says nothing of the fork's own owners.
+    pub fn of(events: &[Event]) -> Option<Lease> {
+        let common = match events.first().map(|event| &event.kind) {
+            Some(EventKind::RequestStarted { forked_from: Some(from), .. }) => from.seq,
+            _ => 0,
+        };
+        let own = events.iter().rev().filter(|event| event.seq == 1 || event.seq > common);
+        own.into_iter().find_map(|event| Lease::named(&event.kind))
+    }
+
+    /// The owner that an event names.
+    pub fn named(kind: &EventKind) -> Option<Lease> {
+        match kind {
+            EventKind::RequestStarted { owner, .. } => Some(Lease::first(owner.as_str())),
+            EventKind::RequestResumed { owner, epoch, .. } | EventKind::RequestAdopted { owner, epoch } => {
+                Some(Lease { owner: owner.as_str().into(), epoch: *epoch })
+            }
+            _ => None,
+        }
+    }
+
+    /// The lease under which somebody takes the request over from this owner.
+    pub fn next(&self, owner: impl Into<Arc<str>>) -> Lease {
+        Lease { owner: owner.into(), epoch: self.epoch + 1 }
+    }
+}
+
 /// Why an append was refused.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AppendError {
@@ -47,7 +103,21 @@ pub enum AppendError {
     /// The append starts a request whose id is already in use.
     #[error("request id is already in use")]
     Exists,
-    /// Another process has gone on with the request: the first event is not the next one.
+    /// Somebody else owns the request; see promise 7.
+    #[error("request \"{request}\" was taken over by another process; nothing of this step was kept")]
+    Fenced {
+        /// The request.
+        request: String,
+    },
+    /// The session belongs to another user; see promise 8.
+    #[error("session \"{session}\" belongs to user \"{user}\"")]
+    NotYours {
+        /// The session.
+        session: String,
+        /// Whose it is.
+        user: String,
+    },
+    /// The first event is not the next one.
     #[error("event {found} does not follow event {last}")]
     OutOfOrder {
         /// The newest event there is.
@@ -65,6 +135,10 @@ pub enum AppendError {
     #[error("{0}")]
     Storage(String),
 }
+
+/// How long a ticket counts, in milliseconds: longer than any queue should be, and short enough that a process
+/// that was stopped holds nobody up for good.
+pub const TICKET_MS: i64 = 30_000;
 
 /// A durable record at one version. A record nobody wrote is at version 0 and empty.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -108,11 +182,12 @@ pub type RequestEvents = (Arc<str>, Vec<Event>);
 
 /// Storage of event logs and durable records; see the promises above.
 pub trait Log: Send + Sync {
-    /// Appends events of one request. A `Soon` append may be answered before it is written; its
+    /// Appends events of one request under a lease. A `Soon` append may be answered before it is written; its
     /// failure is then reported by the next `Committed` one.
     fn append(
         &self,
         request: &str,
+        lease: &Lease,
         events: Vec<Event>,
         durability: Durability,
     ) -> oneshot::Receiver<Result<(), AppendError>>;
@@ -127,6 +202,28 @@ pub trait Log: Send + Sync {
     fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
         scopes.iter().map(|scope| self.record(scope)).collect()
     }
+
+    /// Puts a request into the queue of those who write these records, or adds the records to the ticket it has;
+    /// see promise 7. `at` is the time. A log that only one request writes to has no queue.
+    fn take_ticket(
+        &self,
+        _request: &str,
+        _scopes: &[ScopeKey],
+        _at: i64,
+    ) -> oneshot::Receiver<Result<(), AppendError>> {
+        let (answer, receiver) = oneshot::channel();
+        // The caller holds the other end.
+        let _ = answer.send(Ok(()));
+        receiver
+    }
+
+    /// Whether nobody who took a ticket earlier waits for a record that this request waits for.
+    fn is_first(&self, _request: &str, _at: i64) -> Result<bool, AppendError> {
+        Ok(true)
+    }
+
+    /// Gives up a request's ticket, if it has one.
+    fn leave_ticket(&self, _request: &str) {}
 
     /// Whether a queued request could go on now, as far as one can tell without trying.
     fn is_turn_of(&self, request: &str) -> Result<bool, AppendError>;

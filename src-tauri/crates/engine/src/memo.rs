@@ -6,6 +6,8 @@
 //! or kind at a path is drift, and that stops the resume.
 
 mod failures;
+mod numbers;
+mod pauses;
 mod questions;
 
 use std::cell::RefCell;
@@ -17,21 +19,30 @@ use serde_json::Value;
 use crate::data::Data;
 use crate::effects::{EffectKind, ModelReply};
 use crate::error::FlowError;
-use crate::event::{Answer, BlockKind, Event, EventKind, Outcome, Seq};
+use crate::event::{Answer, BlockKind, CaughtBy, Event, EventKind, Outcome, Seq};
 use crate::flow::{Block, Body};
 use crate::operation::Operation;
-use crate::path::beside;
+use crate::path::{beside, instance};
 use crate::scope::ScopeKind;
 use crate::suspension::Resolved;
+use crate::views::asked::{AskedWith, Requests};
 use crate::views::{Events, edited_input};
+use numbers::Numbered;
+use pauses::Pauses;
+pub(crate) use questions::Asked;
 use questions::Questions;
+
+pub(crate) use pauses::Pause;
 
 /// A block that ended.
 pub(crate) struct Finished {
     pub(crate) name: Arc<str>,
     pub(crate) kind: BlockKind,
+    pub(crate) fingerprint: Option<Arc<str>>,
     pub(crate) input: Data,
     pub(crate) result: Result<Data, FlowError>,
+    /// Who caught the failure, where it failed.
+    pub(crate) caught: Option<CaughtBy>,
     /// The event that holds the output.
     pub(crate) seq: Seq,
     /// The event that ended it.
@@ -41,6 +52,7 @@ pub(crate) struct Finished {
 
 /// A function of a block that left evidence or writes.
 pub(crate) struct Function {
+    pub(crate) fingerprint: Option<Arc<str>>,
     pub(crate) returned: Option<Answer>,
     /// The event that says so.
     pub(crate) ended: Seq,
@@ -48,7 +60,10 @@ pub(crate) struct Function {
 
 /// A model call that was answered.
 pub(crate) struct Call {
-    pub(crate) request: Value,
+    /// What was asked, where the log has it.
+    pub(crate) asked: Option<AskedWith>,
+    /// The event that holds it.
+    pub(crate) held_by: Option<Seq>,
     pub(crate) answer: Result<ModelReply, FlowError>,
 }
 
@@ -82,7 +97,8 @@ pub(crate) struct Memo {
     finished: HashMap<Arc<str>, Finished>,
     functions: HashMap<Arc<str>, HashMap<String, Function>>,
     routes: HashMap<Arc<str>, String>,
-    calls: HashMap<Arc<str>, Vec<Call>>,
+    calls: HashMap<Arc<str>, Numbered<Call>>,
+    pauses: Pauses,
     /// What was asked of somebody outside.
     pub(crate) questions: Questions,
     /// What counts of the changes of shared state, by whose it is.
@@ -91,8 +107,16 @@ pub(crate) struct Memo {
     pub(crate) is_of_edits: bool,
     /// Blocks with work beside their chain.
     unsettled: HashSet<Arc<str>>,
+    /// What drift events said.
+    said: HashSet<String>,
     /// Failures of which a `step_error` item tells.
     told: HashSet<Arc<str>>,
+    /// The instances of blocks, not of chains, that failed.
+    failed: HashSet<Arc<str>>,
+    /// Blocks whose own rescue took their failure on, with the newest block that it was.
+    handed_on: HashMap<Arc<str>, Arc<str>>,
+    /// The block around every block that ever ran.
+    parents: HashMap<Arc<str>, Arc<str>>,
     /// Blocks whose newest attempt waited for an answer.
     waited: HashSet<Arc<str>>,
     /// The next attempt of every path that ever ran.
@@ -107,6 +131,7 @@ pub(crate) struct Memo {
 struct Open {
     name: Arc<str>,
     kind: BlockKind,
+    fingerprint: Option<Arc<str>>,
     input: Data,
     changes: Vec<(Seq, Shared, Operation)>,
 }
@@ -118,7 +143,14 @@ type Settled = (Attempt, Seq, Shared, Operation);
 struct Reader<'e> {
     view: Events<'e>,
     memo: Memo,
+    requests: Requests,
     open: HashMap<Attempt, Open>,
+    /// The execution around each, as `path:attempt`.
+    around: HashMap<Arc<str>, Option<Arc<str>>>,
+    /// The newest execution of every path that is not left behind.
+    newest: HashMap<Arc<str>, u32>,
+    /// Executions that went on when their path was tried again: what they come to is nobody's any more.
+    left: HashSet<Arc<str>>,
     settled: Vec<Settled>,
     /// What functions did that had returned, and what a fork has besides.
     kept: Vec<Settled>,
@@ -133,8 +165,17 @@ impl Memo {
     /// As [`read`](Self::read), with what was changed of shared state at some paths alone.
     fn read_at(events: &[Event], answers: &[Resolved], is_wanted: impl Fn(&str) -> bool) -> Memo {
         let view = Events::new(events);
-        let mut reader =
-            Reader { view, memo: Memo::default(), open: HashMap::new(), settled: Vec::new(), kept: Vec::new() };
+        let mut reader = Reader {
+            view,
+            memo: Memo::default(),
+            requests: Requests::default(),
+            open: HashMap::new(),
+            around: HashMap::new(),
+            newest: HashMap::new(),
+            left: HashSet::new(),
+            settled: Vec::new(),
+            kept: Vec::new(),
+        };
         events.iter().for_each(|event| reader.read(event));
         let Reader { mut memo, settled, mut kept, .. } = reader;
         answers.iter().for_each(|answer| memo.questions.answer(&answer.id, Some(answer)));
@@ -166,7 +207,12 @@ impl Memo {
         let edited = edited(events);
         if let Some(seq) = edited_input(events) {
             let common = events.partition_point(|event| event.seq < seq);
-            memo = Memo { attempts: HashMap::new(), calls: HashMap::new(), ..Memo::read(&events[..common], &[]) };
+            memo = Memo {
+                attempts: HashMap::new(),
+                calls: HashMap::new(),
+                pauses: Pauses::default(),
+                ..Memo::read(&events[..common], &[])
+            };
         } else if !edited.is_empty() {
             let is_edited = |path: &str| prefixes(path).any(|around| edited.contains(around));
             let all = Memo::read_at(events, &[], is_edited);
@@ -217,7 +263,12 @@ impl Memo {
 
     /// What a model answered to a block's call of this number.
     pub(crate) fn call(&self, path: &str, ordinal: u32) -> Option<&Call> {
-        self.calls.get(path)?.get(ordinal as usize)
+        self.calls.get(path)?.get(ordinal)
+    }
+
+    /// The pause that a block began with this number, where it keeps its end.
+    pub(crate) fn pause(&self, path: &str, ordinal: u32) -> Option<Pause> {
+        self.pauses.find(path, ordinal)
     }
 
     /// When a block ended, by the order of the log, and whether well; one that was rescued ended with
@@ -244,6 +295,11 @@ impl Memo {
         self.told.contains(path)
     }
 
+    /// Whether a drift event said this before.
+    pub(crate) fn has_said(&self, text: &str) -> bool {
+        self.said.contains(text)
+    }
+
     /// Forgets all that happened below a path: an attempt that was tried again came to nothing.
     fn forget_below(&mut self, path: &str) {
         let below = |other: &Arc<str>| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
@@ -252,11 +308,52 @@ impl Memo {
         self.told.retain(|other| !below(other) && **other != *path);
         self.routes.retain(|other, _| !below(other) && **other != *path);
         self.calls.retain(|other, _| !below(other) && **other != *path);
+        self.pauses.forget(|other| below(other) || **other == *path);
     }
 }
 
 impl Reader<'_> {
+    /// Finds the executions that are left behind: a call that took too long goes on beside its retry, and the
+    /// path is the retry's.
+    fn find_left(&mut self, event: &Event) {
+        let (EventKind::BlockStarted { parent, .. }, Some(path)) = (&event.kind, &event.path) else { return };
+        self.around.insert(instance(path, event.attempt).into(), parent.clone());
+        if self.is_left(path, event.attempt) {
+            return;
+        }
+        let before = self.newest.insert(path.clone(), event.attempt);
+        if let Some(before) = before.filter(|before| self.open.contains_key(&(path.clone(), *before))) {
+            self.left.insert(instance(path, before).into());
+            self.memo.forget_below(path);
+        }
+    }
+
+    fn is_left(&self, path: &str, attempt: u32) -> bool {
+        if self.left.is_empty() {
+            return false;
+        }
+        let mut found = Some(Arc::from(instance(path, attempt)));
+        while let Some(one) = found {
+            if self.left.contains(&one) {
+                return true;
+            }
+            found = self.around.get(&one).cloned().flatten();
+        }
+        false
+    }
+
+    /// What an execution that is left behind does: only that it ran counts.
+    fn read_left(&mut self, (path, attempt): Attempt, event: &Event) {
+        if matches!(event.kind, EventKind::BlockStarted { .. }) {
+            let next = self.memo.attempts.entry(path).or_insert(0);
+            *next = (*next).max(attempt + 1);
+        }
+    }
+
     fn read(&mut self, event: &Event) {
+        self.requests.read(event);
+        self.find_left(event);
+        let is_left = event.path.as_deref().is_some_and(|path| self.is_left(path, event.attempt));
         let memo = &mut self.memo;
         let Some(path) = &event.path else {
             match &event.kind {
@@ -273,10 +370,17 @@ impl Reader<'_> {
             return;
         };
         let key = (path.clone(), event.attempt);
+        if is_left {
+            self.read_left(key, event);
+            return;
+        }
+        memo.pauses.read(path, event);
         match &event.kind {
-            EventKind::BlockStarted { name, block, input, .. } => {
+            EventKind::BlockStarted { name, block, input, fingerprint, parent, .. } => {
+                memo.follow_parent(path, parent.as_ref());
                 let input = Data::from(self.view.value(input).cloned());
-                self.open.insert(key, Open { name: name.clone(), kind: *block, input, changes: Vec::new() });
+                let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
+                self.open.insert(key, Open { name, kind, fingerprint, input, changes: Vec::new() });
                 memo.waited.remove(path);
                 let next = memo.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
@@ -291,8 +395,9 @@ impl Reader<'_> {
                     open.changes.push((event.seq, shared, operation.clone()));
                 }
             }
-            EventKind::CallbackReturned { callback, returned, events, memoized, .. } => {
+            EventKind::CallbackReturned { callback, fingerprint, returned, events, superseded, memoized, .. } => {
                 let Some(open) = self.open.get_mut(&key) else { return };
+                open.changes.retain(|(seq, ..)| !superseded.contains(seq));
                 let own: HashSet<Seq> = events.iter().copied().collect();
                 let done = open.changes.extract_if(.., |(seq, ..)| own.contains(seq));
                 // What was only brought into force again is known from where it happened.
@@ -301,7 +406,9 @@ impl Reader<'_> {
                     return;
                 }
                 self.kept.extend(done.map(|(seq, shared, change)| (key.clone(), seq, shared, change)));
-                let done = Function { returned: returned.clone(), ended: event.seq };
+                memo.calls.get_mut(path).into_iter().for_each(|calls| calls.take_out(|seq| own.contains(&seq)));
+                let (fingerprint, returned) = (fingerprint.clone(), returned.clone());
+                let done = Function { fingerprint, returned, ended: event.seq };
                 memo.functions.entry(path.clone()).or_default().insert(callback.clone(), done);
             }
             EventKind::OutputEdited { output } => {
@@ -322,14 +429,12 @@ impl Reader<'_> {
                     Some(error) => Err(error.clone()),
                     None => Ok(crate::json::from_value(result.clone()).unwrap_or_default()),
                 };
-                let request = self.view.effect_request(&event.kind).cloned().unwrap_or_default();
-                let call = Call { request, answer };
-                let calls = memo.calls.entry(path.clone()).or_default();
-                let at = *ordinal as usize;
-                calls.truncate(calls.len().max(at));
-                if at < calls.len() { calls[at] = call } else { calls.push(call) }
+                let (held_by, asked) = self.requests.asked(event).unzip();
+                let call = Call { asked: asked.cloned(), held_by, answer };
+                memo.calls.entry(path.clone()).or_default().insert(&key, *ordinal, event.seq, call);
             }
             EventKind::Suspended(asking) => memo.questions.ask(path, event.seq, asking),
+            EventKind::Drift { text, .. } => drop(memo.said.insert(text.clone())),
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
                 "step_error" => {
                     memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
@@ -337,8 +442,11 @@ impl Reader<'_> {
                 "message" if memo.attempts.is_empty() => memo.has_greeting = true,
                 _ => {}
             },
-            EventKind::BlockFinished { outcome, output, error, memoized, .. } => {
+            EventKind::BlockFinished { outcome, output, error, caught, memoized, .. } => {
                 let Some(open) = self.open.remove(&key) else { return };
+                if *outcome == Outcome::Failed && open.kind != BlockKind::Sequencer {
+                    memo.failed.insert(crate::path::instance(path, event.attempt).into());
+                }
                 if *outcome == Outcome::Suspended {
                     memo.waited.insert(path.clone());
                 }
@@ -356,11 +464,12 @@ impl Reader<'_> {
                     (Outcome::Abandoned, Some(_)) => return memo.forget_below(path),
                     _ => return,
                 };
-                let Open { name, kind, input, changes } = open;
+                let Open { name, kind, fingerprint, input, changes } = open;
                 let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
                 self.settled.extend(changes.into_iter().map(by));
                 let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);
-                let done = Finished { name, kind, input, result, seq, ended, attempt };
+                let caught = *caught;
+                let done = Finished { name, kind, fingerprint, input, result, caught, seq, ended, attempt };
                 memo.finished.insert(path.clone(), done);
             }
             _ => {}

@@ -152,12 +152,14 @@ impl Operation {
     }
 
     /// Whether a conflict may apply it again to a newer record without running the author's code
-    /// (decision 2): a single increment, a push, a record write, a patch of one literal.
-    pub fn is_repeatable(&self) -> bool {
+    /// (decisions 2 and 22): a single increment and a push always; a record write and a patch of one literal
+    /// unless the author's code had looked at the record before (`after_read`).
+    pub fn is_repeatable(&self, after_read: bool) -> bool {
         match self {
-            Operation::Patch { fields } => fields.len() == 1,
+            Operation::Patch { fields } => fields.len() == 1 && !after_read,
             Operation::Increment { by } => by.len() == 1,
-            Operation::Push { .. } | Operation::SetRecord { .. } | Operation::DeleteRecord { .. } => true,
+            Operation::Push { .. } => true,
+            Operation::SetRecord { .. } | Operation::DeleteRecord { .. } => !after_read,
             Operation::Update { .. } | Operation::Set { .. } | Operation::Atomic { .. } => false,
         }
     }

@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use futures_channel::mpsc;
 
+use crate::abort::Abort;
 use crate::effects::Effects;
 use crate::event::{Event, EventKind, Outcome, Seq};
 use crate::item::ItemStatus;
-use crate::log::{AppendError, Durability, Log};
+use crate::log::{AppendError, Durability, Lease, Log};
 use crate::views::items::of_items;
 
 /// Evidence beyond this many events is flushed without waiting for the timer.
@@ -57,11 +58,26 @@ impl News {
     }
 }
 
+/// Whose events they are, and who is stopped when they are another owner's.
+pub struct Whose {
+    /// The request.
+    pub request: Arc<str>,
+    /// Under which it is written.
+    pub lease: Lease,
+    /// Stops it.
+    pub abort: Abort,
+}
+
 /// The one writer of one request's events.
 pub struct Recorder {
     log: Arc<dyn Log>,
     effects: Rc<dyn Effects>,
     request: Arc<str>,
+    lease: Lease,
+    /// Set when somebody else has taken the request over: nothing more of it may run here.
+    abort: Abort,
+    lost: Cell<bool>,
+    unwritten: RefCell<Vec<Event>>,
     last: Cell<Seq>,
     began: Cell<Option<i64>>,
     newest: Cell<i64>,
@@ -97,11 +113,15 @@ impl Drop for Unanswered<'_> {
 
 impl Recorder {
     /// A recorder that continues after these events; none for a new request.
-    pub fn after(events: &[Event], log: Arc<dyn Log>, effects: Rc<dyn Effects>, request: Arc<str>) -> Self {
+    pub fn after(events: &[Event], log: Arc<dyn Log>, effects: Rc<dyn Effects>, whose: Whose) -> Self {
         Recorder {
             log,
             effects,
-            request,
+            request: whose.request,
+            lease: whose.lease,
+            abort: whose.abort,
+            lost: Cell::default(),
+            unwritten: RefCell::default(),
             last: Cell::new(events.last().map_or(0, |event| event.seq)),
             began: Cell::new(events.first().map(|event| event.at)),
             newest: Cell::new(events.last().map_or(0, |event| event.at)),
@@ -170,12 +190,42 @@ impl Recorder {
         let mut unanswered = Unanswered::new(self, &event);
         let mut events = self.waiting.take();
         events.push(event);
-        let answer = self.log.append(&self.request, events, Durability::Committed);
+        let answer = self.log.append(&self.request, &self.lease, events, Durability::Committed);
         let answer = answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())));
-        if answer.is_err() {
+        if let Err(error) = &answer {
             unanswered.shown = None;
+            if matches!(error, AppendError::Fenced { .. }) {
+                self.lost.set(true);
+                self.abort.set();
+            }
         }
         answer.map(|()| seq)
+    }
+
+    /// Records evidence that something may happen outside: it may do so once this, and all before it, is
+    /// committed. The event has its number at once.
+    pub(crate) fn announce(
+        &self,
+        path: Option<&Arc<str>>,
+        attempt: u32,
+        kind: EventKind,
+    ) -> (Seq, impl Future<Output = Result<(), AppendError>>) {
+        let event = self.event(path, attempt, kind);
+        let seq = event.seq;
+        let unanswered = Unanswered::new(self, &event);
+        let mut events = self.waiting.take();
+        events.push(event);
+        let answer = self.log.append(&self.request, &self.lease, events, Durability::Committed);
+        let committed = async move {
+            let _unanswered = unanswered;
+            let answer = answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())));
+            if matches!(&answer, Err(AppendError::Fenced { .. })) {
+                self.lost.set(true);
+                self.abort.set();
+            }
+            answer
+        };
+        (seq, committed)
     }
 
     /// Commits an event that the log may refuse with [`AppendError::Busy`]; a refused one has no number.
@@ -188,6 +238,34 @@ impl Recorder {
         answer
     }
 
+    /// Commits the event that ends the request for now. What the storage does not take is kept: see
+    /// [`unwritten`](Self::unwritten).
+    pub(crate) async fn commit_end(&self, kind: EventKind) -> Result<Seq, AppendError> {
+        let kept = (self.last.get() + 1, self.waiting.borrow().clone(), kind.clone());
+        let answer = self.commit(None, 0, kind).await;
+        if let Err(AppendError::Storage(_)) = &answer {
+            let (seq, mut events, kind) = kept;
+            events.push(Event { seq, at: self.newest.get(), path: None, attempt: 0, kind });
+            *self.unwritten.borrow_mut() = events;
+        }
+        answer
+    }
+
+    /// The last events of a request that the storage did not take, for somebody who tries again.
+    pub fn unwritten(&self) -> Vec<Event> {
+        self.unwritten.borrow().clone()
+    }
+
+    /// Under which it writes.
+    pub fn lease(&self) -> &Lease {
+        &self.lease
+    }
+
+    /// Whether somebody else has taken the request over.
+    pub fn is_lost(&self) -> bool {
+        self.lost.get()
+    }
+
     /// Whether a step boundary is on its way to the log.
     pub fn is_committing(&self) -> bool {
         self.unanswered.get() > 0
@@ -197,7 +275,7 @@ impl Recorder {
     pub fn flush(&self) {
         let events = self.waiting.take();
         if !events.is_empty() {
-            drop(self.log.append(&self.request, events, Durability::Soon));
+            drop(self.log.append(&self.request, &self.lease, events, Durability::Soon));
         }
     }
 

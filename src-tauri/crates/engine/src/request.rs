@@ -27,17 +27,20 @@ use crate::event::{Event, EventKind, RequestStatus, Seq};
 use crate::flow::Flow;
 use crate::flowing::Flowing;
 use crate::frame::{Frame, Roots};
+use crate::held::Held;
 use crate::hooks;
 use crate::item::{ItemStatus, NewItem};
-use crate::log::Log;
+use crate::log::{Lease, Log};
 use crate::memo::Memo;
 use crate::note::{self, Note};
 use crate::path::ROOT;
-use crate::recorder::Recorder;
+use crate::places::Places;
+use crate::recorder::{Recorder, Whose};
 use crate::scope::{ScopeKey, ScopeKind};
+use crate::shared::Container;
 use crate::state::State;
 use crate::tape::Tape;
-use crate::transaction::{Container, Fifo, fill};
+use crate::transaction::{Fifo, fill};
 use crate::usage::Usage;
 use crate::views::attempts::Attempts;
 use crate::views::edited_input;
@@ -82,6 +85,8 @@ pub struct Run {
     pub(crate) notes: RefCell<Vec<Note>>,
     /// What its models used so far.
     pub usage: RefCell<Usage>,
+    /// What its model calls hold of their conversations.
+    pub(crate) held: RefCell<Held>,
     /// Answers of `ctx.runOnce`, by key.
     pub(crate) once: RefCell<HashMap<String, Value>>,
     /// Answers of tools that equal calls may use again.
@@ -98,6 +103,8 @@ pub struct Run {
     pub(crate) commits: Fifo,
     /// What an earlier part of this request finished.
     pub(crate) memo: Memo,
+    /// Where that stands in the code of today.
+    pub(crate) places: Places,
     /// Questions that were answered with this taking up, and those of them whose answer was used.
     pub(crate) answers: Vec<String>,
     pub(crate) used_answers: RefCell<HashSet<String>>,
@@ -116,6 +123,10 @@ pub struct Run {
     /// When a step boundary last let the rest of the thread go on, in milliseconds since the epoch.
     pub(crate) paused: Cell<i64>,
     pub(crate) versions: RefCell<HashMap<ScopeKey, u64>>,
+    /// The version of each record that this request made last.
+    pub(crate) own_versions: RefCell<HashMap<ScopeKey, u64>>,
+    /// Whether another request has written a record under it.
+    pub(crate) has_rivals: Cell<bool>,
     attempts: RefCell<HashMap<Arc<str>, u32>>,
     roots: Roots,
 }
@@ -164,18 +175,26 @@ impl Run {
         let mut state = State::default();
         fill(&mut state, &defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
-        let memo = Memo::read(events, answers);
+        let places = Places::read(events, &flow, flow.actions.get(&asked.action));
+        let memo = Memo::read(&places.of_today(events), answers);
         let has_first_state = events
             .iter()
             .any(|event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key));
         let container = Container::new(key, Vec::new(), state, 0);
-        let attempts = memo.attempts.clone();
+        let mut attempts = memo.attempts.clone();
+        places.keep_attempts_apart(events, &mut attempts);
         let notes = note::counting(events).flat_map(Note::of).collect();
+        // Each part of a request has an owner of its own.
+        let lease = match Lease::of(events) {
+            Some(before) => before.next(asked.owner.as_str()),
+            None => Lease::first(asked.owner.as_str()),
+        };
+        let whose = Whose { request: request.clone(), lease, abort: abort.clone() };
         Rc::new(Run {
             began_at: events.first().map_or_else(|| effects.now_ms(), |event| event.at),
             is_begun: is_begun(events),
             has_first_state,
-            recorder: Recorder::after(events, log.clone(), effects.clone(), request.clone()),
+            recorder: Recorder::after(events, log.clone(), effects.clone(), whose),
             request,
             flow,
             asked,
@@ -187,6 +206,7 @@ impl Run {
             notes: RefCell::new(notes),
             commits: Fifo::default(),
             memo,
+            places,
             answers: answers.iter().map(|answer| answer.id.clone()).collect(),
             used_answers: RefCell::default(),
             left_beside: RefCell::default(),
@@ -194,6 +214,7 @@ impl Run {
             had_state: has_state(events),
             tape: None,
             usage: RefCell::new(Usage::of(events)),
+            held: RefCell::new(Held::of(events)),
             once: RefCell::new(run_once(events)),
             tool_answers: RefCell::default(),
             pool: crate::background::Pool::default(),
@@ -202,6 +223,8 @@ impl Run {
             has_company: Cell::default(),
             paused: Cell::default(),
             versions: RefCell::default(),
+            own_versions: RefCell::default(),
+            has_rivals: Cell::default(),
             attempts: RefCell::new(attempts),
             roots: Roots::default(),
         })
@@ -216,6 +239,9 @@ impl Run {
             return self.close(RequestStatus::Completed, Err(error)).await;
         };
         if let Err(error) = self.take_turn().await {
+            if self.recorder.is_lost() {
+                return self.cut_short(error);
+            }
             return self.close(RequestStatus::Completed, Err(error)).await;
         }
         if let Some(make) =
@@ -238,6 +264,9 @@ impl Run {
             run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await
         };
         let result = self.pool.run_with(root, |result, tasks| self.tell_background(result, tasks)).await;
+        if self.recorder.is_lost() {
+            return self.cut_short(FlowError::taken_over(&self.request));
+        }
         // What work beside the chain wrote, when all of that is in the log already.
         self.bring_up_all(None);
         // Work beside the chain may wait for somebody when the chain itself has ended.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::callable::Returned;
+use crate::callable::{Fun, Returned};
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
@@ -35,7 +35,7 @@ impl Run {
     pub async fn take_up(self: &Rc<Self>, answers: Vec<Resolved>) -> Result<Seq, AppendError> {
         let resumed = EventKind::RequestResumed {
             owner: self.asked.owner.clone(),
-            epoch: 0,
+            epoch: self.recorder.lease().epoch,
             code_hash: self.flow.code_hash.clone(),
             mock: self.asked.mock.clone(),
         };
@@ -81,8 +81,8 @@ impl Run {
             Found::Nothing => return Ok(Recalled::Nothing),
             Found::Unsettled(done) => {
                 let data = done.result.clone().unwrap_or_default();
-                let given = Flowing { data, origin: Some(done.seq), thrown: None };
-                return Ok(Recalled::Unsettled(ended(done), given));
+                let given = Flowing { data, origin: self.origin(done), thrown: None };
+                return Ok(Recalled::Unsettled(self.ended(done), given));
             }
             Found::Finished(done) => done,
         };
@@ -95,18 +95,19 @@ impl Run {
                 parent: parent.map(|frame| frame.instance.clone()),
                 input: input.recorded(),
                 versions: Vec::new(),
-                fingerprint: None,
+                fingerprint: block.fingerprint(),
             },
         );
+        self.compare_sources(&frame, path, done.fingerprint.as_ref(), block.fingerprint().as_ref());
         if done.input != input.data {
             let text = format!("drift: {path} got another input than when it ran; what it came to is used as recorded");
             self.record(&frame, EventKind::Drift { drift: DriftKind::Input, text });
         }
         self.bring_up(Some(&frame), Some(path), done.ended);
-        self.record(&frame, ended(done));
+        self.record(&frame, self.ended(done));
         frame.finish();
         let result = match &done.result {
-            Ok(data) => Ok(Flowing { data: data.clone(), origin: Some(done.seq), thrown: None }),
+            Ok(data) => Ok(Flowing { data: data.clone(), origin: self.origin(done), thrown: None }),
             Err(error) => Err(error.clone()),
         };
         frame.end(&result);
@@ -115,17 +116,29 @@ impl Run {
 
     /// Takes what a function of a block returned from the memo; its changes are in force again. A block
     /// that it chose is found among `blocks`; where it is not, the function must be called.
-    pub(crate) fn recall_function(&self, cx: &Context, name: &str, blocks: &[Rc<Block>]) -> Option<Returned> {
+    pub(crate) fn recall_function(
+        &self,
+        cx: &Context,
+        name: &str,
+        function: Option<&Fun>,
+        blocks: &[Rc<Block>],
+    ) -> Option<Returned> {
         let done = self.memo.function(&cx.frame.path, name)?;
         let returned = match &done.returned {
             None => Returned::Data(Data::UNDEFINED),
             Some(Answer::Value(value)) => Returned::Data(value.clone().into()),
             Some(Answer::Block(name)) => Returned::Block(blocks.iter().find(|block| block.name == *name)?.clone()),
         };
+        let fingerprint = function.and_then(|function| function.fingerprint());
+        if fingerprint.is_some() {
+            let what = name.rsplit_once('#').map_or(name, |(what, _)| what).trim_end_matches('.');
+            let what = crate::path::join(&cx.frame.path, what);
+            self.compare_sources(&cx.frame, &what, done.fingerprint.as_ref(), fingerprint.as_ref());
+        }
         let events = self.bring_up(Some(&cx.frame), Some(&cx.frame.path), done.ended);
         let recalled = EventKind::CallbackReturned {
             callback: name.to_owned(),
-            fingerprint: None,
+            fingerprint,
             returned: None,
             events,
             superseded: Vec::new(),
@@ -134,6 +147,18 @@ impl Run {
         };
         self.record(&cx.frame, recalled);
         Some(returned)
+    }
+
+    /// Says once that what is taken from the log had another source when it ran.
+    fn compare_sources(&self, frame: &Frame, what: &str, was: Option<&Arc<str>>, is: Option<&Arc<str>>) {
+        let (Some(was), Some(is)) = (was, is) else { return };
+        if was == is {
+            return;
+        }
+        let text = format!("drift: the code of {what} was changed after it ran; what it came to is used as recorded");
+        if !self.memo.has_said(&text) && self.note_once(text.clone()) {
+            self.record(frame, EventKind::Drift { drift: DriftKind::Source, text });
+        }
     }
 
     /// Brings everything into force again that blocks around a frame wrote to what they share: from here on,
@@ -185,7 +210,7 @@ impl Run {
                 if !operation.apply(&mut next) {
                     continue;
                 }
-                let version = container.replace(next, self.next_stamp());
+                let version = container.write(&operation, next, None, self.next_stamp());
                 let again = EventKind::StateChanged { scope: container.key.clone(), operation, value: None, version };
                 events.push(match frame {
                     Some(frame) => self.record(frame, again),
@@ -195,21 +220,29 @@ impl Run {
         }
         events
     }
-}
 
-/// The end of a block that was taken from the log: its output by reference.
-fn ended(done: &Finished) -> EventKind {
-    let (outcome, output, error) = match &done.result {
-        Ok(_) => (Outcome::Completed, Some(Recorded::Of(done.seq)), None),
-        Err(error) => (Outcome::Failed, None, Some(error.clone())),
-    };
-    EventKind::BlockFinished {
-        outcome,
-        output,
-        error,
-        caught: None,
-        transient: true,
-        memoized: true,
-        commits: Vec::new(),
+    /// The event that holds a block's output. The log of a replay has it under another number, or not at all.
+    fn origin(&self, done: &Finished) -> Option<Seq> {
+        self.tape.is_none().then_some(done.seq)
+    }
+
+    /// The end of a block that was taken from the log: its output by reference, where the log has it.
+    fn ended(&self, done: &Finished) -> EventKind {
+        let (outcome, output, error) = match &done.result {
+            Ok(data) => {
+                let output = self.origin(done).map_or_else(|| Recorded::inline(data), Recorded::Of);
+                (Outcome::Completed, Some(output), None)
+            }
+            Err(error) => (Outcome::Failed, None, Some(error.clone())),
+        };
+        EventKind::BlockFinished {
+            outcome,
+            output,
+            error,
+            caught: done.caught,
+            transient: true,
+            memoized: true,
+            commits: Vec::new(),
+        }
     }
 }

@@ -41,6 +41,7 @@ pub(crate) struct Chain<'a> {
 
 /// Runs the steps on a value.
 pub async fn run_steps(cx: &Context, steps: &[Step], input: Flowing) -> Result<Flowing, FlowError> {
+    cx.run.places.check(&cx.frame.path, steps)?;
     let mut chain = Chain { cx, steps, passes: Passes::default(), pass: String::new(), label: "" };
     let mut value = input;
     let mut at = 0;

@@ -12,21 +12,22 @@ use crate::frame::Frame;
 use crate::log::Record;
 use crate::request::Run;
 use crate::scope::{ScopeKey, ScopeKind};
+use crate::transaction::Transaction;
 
 impl Run {
     /// Lets a frame see the newest committed records under its ancestors' waiting writes.
     /// Returns the versions that differ from those recorded last (decision 8).
-    pub fn see_records(&self, frame: &Rc<Frame>) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
+    pub fn see_records(&self, frame: &Rc<Frame>, transaction: &Transaction) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
         self.play(frame, |scope| scope.kind != ScopeKind::Resource);
         // Resources are seen when they are looked at.
-        frame.transaction.forget_resources();
+        transaction.forget_resources();
         let kinds = [ScopeKind::Session, ScopeKind::User, ScopeKind::Project];
         let keys: Vec<ScopeKey> = kinds.into_iter().filter_map(|kind| self.durable_key(kind)).collect();
         let records = self.log.records(&keys).map_err(|error| FlowError::storage(error.to_string()))?;
         let mut news = Vec::new();
         for (key, record) in keys.into_iter().zip(records) {
             let missing = self.missing(key.kind, &record.state);
-            news.extend(self.see(frame, key, record, missing));
+            news.extend(self.see(frame, transaction, key, record, missing));
         }
         Ok(news)
     }
@@ -36,6 +37,7 @@ impl Run {
     pub(crate) fn see_record(
         &self,
         frame: &Rc<Frame>,
+        transaction: &Transaction,
         key: ScopeKey,
         missing: impl FnOnce(&Record) -> Map<String, Value>,
     ) -> Result<Option<(ScopeKey, u64)>, FlowError> {
@@ -44,7 +46,7 @@ impl Run {
         }
         let record = self.log.record(&key).map_err(|error| FlowError::storage(error.to_string()))?;
         let missing = missing(&record);
-        Ok(self.see(frame, key, record, missing))
+        Ok(self.see(frame, transaction, key, record, missing))
     }
 
     /// In a replay: puts the records of these scopes where the frame saw them.
@@ -58,6 +60,7 @@ impl Run {
     fn see(
         &self,
         frame: &Frame,
+        transaction: &Transaction,
         key: ScopeKey,
         record: Record,
         missing: Map<String, Value>,
@@ -69,19 +72,34 @@ impl Run {
                 above.extend(ancestor.transaction.pending(&key));
             }
         }
+        if !std::ptr::eq(transaction, &frame.transaction) {
+            above.extend(frame.transaction.pending(&key));
+        }
         let version = record.version;
         let is_news = self.versions.borrow_mut().insert(key.clone(), version) != Some(version);
-        frame.transaction.see(key.clone(), record, missing, &above, self.next_stamp());
+        transaction.see(key.clone(), record, missing, &above, self.next_stamp());
         is_news.then_some((key, version))
     }
 
-    /// Lets the blocks around a frame see what it just committed.
-    pub fn refresh_ancestors(&self, frame: &Rc<Frame>, commits: &[ScopeCommit]) {
+    /// Lets a frame and the blocks around it see what was just committed inside it.
+    pub(crate) fn refresh(&self, frame: Option<&Rc<Frame>>, commits: &[ScopeCommit]) {
         for commit in commits {
+            self.own_versions.borrow_mut().insert(commit.scope.clone(), commit.version);
             let Ok(record) = self.log.record(&commit.scope) else { continue };
-            for ancestor in frame.chain().skip(1) {
-                ancestor.transaction.refresh(&commit.scope, &record, self.next_stamp());
+            for around in frame.into_iter().flat_map(|frame| frame.chain()) {
+                around.transaction.refresh(&commit.scope, &record, self.next_stamp());
             }
         }
+    }
+
+    /// Whether this request made a version of a record.
+    pub(crate) fn is_own_version(&self, scope: &ScopeKey, version: u64) -> bool {
+        self.own_versions.borrow().get(scope) == Some(&version)
+    }
+
+    /// Lets the next block that begins tell of these versions, because nobody looked at them.
+    pub(crate) fn forget_versions(&self, versions: &[(ScopeKey, u64)]) {
+        let mut known = self.versions.borrow_mut();
+        known.retain(|scope, _| !versions.iter().any(|(forgotten, _)| forgotten == scope));
     }
 }

@@ -1,7 +1,8 @@
 //! Waiting for an answer from outside: `ctx.suspend` (core-semantics §2.12).
 //!
 //! A question is numbered within its block (architecture §4), so that several of one block each get
-//! their own answer. The block that asks runs again from its top once there is one. A suspension is
+//! their own answer. The block that asks runs again from its top once there is one; where it then asks
+//! something else, that is a new question, because an answer belongs to what was shown. A suspension is
 //! an outcome of its own: it is no failure, no rescue sees it, and nothing that runs beside it is cut off.
 
 use std::rc::Rc;
@@ -12,8 +13,10 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
-use crate::event::{EventKind, Outcome, RequestStatus};
+use crate::event::{DriftKind, EventKind, Outcome, RequestStatus};
 use crate::frame::Frame;
+use crate::memo::Asked;
+use crate::operation::equal;
 use crate::request::{Ended, Run};
 
 /// How a question may be answered.
@@ -141,6 +144,50 @@ impl Asking {
     pub fn is_over(&self, now: i64) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
+
+    /// What a person who answers is shown, by the names that authors know. Times are no part of it, nor is
+    /// how a client draws it.
+    fn shown(&self) -> [(&'static str, Option<Value>); 5] {
+        // Which answers are taken is a set.
+        let allow: Vec<Value> =
+            ALL_REPLIES.iter().filter(|one| self.allow.contains(one)).map(|one| one.as_str().into()).collect();
+        [
+            ("reason", Some(self.reason.as_str().into())),
+            ("message", self.message.as_deref().map(Value::from)),
+            ("data", self.data.clone()),
+            ("resumeSchema", self.resume_schema.clone()),
+            ("allow", Some(allow.into())),
+        ]
+    }
+
+    /// In what two questions differ for whoever answers them: nothing where an answer to one answers the other.
+    fn differences(&self, other: &Asking) -> Option<String> {
+        let differing = |(was, is): (&Option<Value>, &Option<Value>)| match (was, is) {
+            (Some(was), Some(is)) => !equal(was, is),
+            (was, is) => was.is_some() != is.is_some(),
+        };
+        let both = self.shown().into_iter().zip(other.shown());
+        let differences = both
+            .filter(|((_, was), (_, is))| differing((was, is)))
+            .map(|((name, was), (_, is))| format!("{name} {} is now {}", clipped(was.as_ref()), clipped(is.as_ref())));
+        let differences: Vec<String> = differences.collect();
+        (!differences.is_empty()).then(|| differences.join(", "))
+    }
+}
+
+const ALL_REPLIES: [Reply; 4] = [Reply::Approve, Reply::Reject, Reply::Submit, Reply::Skip];
+
+/// The longest value that a drift event shows, in characters.
+const LONGEST_SHOWN: usize = 160;
+
+/// A value as JSON, cut off where it is long.
+fn clipped(value: Option<&Value>) -> String {
+    let Some(value) = value else { return "nothing".to_owned() };
+    let json = value.to_string();
+    match json.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}…", &json[..end]),
+        None => json,
+    }
 }
 
 /// An answer, as it is in the log.
@@ -203,33 +250,63 @@ impl Context {
             Some(doing) => (Some(doing.function.clone()), doing.number_question()),
             None => (None, self.ordinal("suspend")),
         };
-        let known = run.memo.questions.find(&self.frame.path, function.as_deref(), ordinal);
-        if let Some(resolved) = known.and_then(|asked| asked.resolved.clone()) {
-            run.used_answers.borrow_mut().insert(resolved.id.clone());
-            return Ok(resolved);
-        }
-        if known.is_none() {
-            let by = function.as_deref().unwrap_or_default();
-            let key = format!("{}{}{}{by}{ordinal}", run.request, self.frame.path, self.frame.attempt);
-            let id = format!("susp_{}", &blake3::hash(key.as_bytes()).to_hex()[..16]);
-            let expires_at = wanted.timeout_ms.map(|ms| run.effects.now_ms().saturating_add_unsigned(ms));
-            let allow = wanted.allow.filter(|allow| !allow.is_empty());
-            let allow = allow.unwrap_or_else(|| Reply::usual(&wanted.reason, wanted.resume_schema.is_some()));
-            self.record(EventKind::Suspended(Asking {
-                id,
-                ordinal,
-                function,
-                reason: wanted.reason,
-                message: wanted.message,
-                data: wanted.data,
-                resume_schema: wanted.resume_schema,
-                render: wanted.render,
-                allow,
-                expires_at,
-            }));
+        let asking = self.asking(wanted, function, ordinal);
+        let known = run.memo.questions.find(&self.frame.path, asking.function.as_deref(), ordinal);
+        // A replay gives every answer where the request got it.
+        let differences = known.filter(|_| run.tape.is_none()).and_then(|asked| asked.asking.differences(&asking));
+        match (known, differences) {
+            (Some(asked), None) => {
+                if let Some(resolved) = &asked.resolved {
+                    run.used_answers.borrow_mut().insert(resolved.id.clone());
+                    return Ok(resolved.clone());
+                }
+            }
+            (Some(asked), Some(differences)) => {
+                self.withdraw(asked, &differences);
+                self.record(EventKind::Suspended(asking));
+            }
+            (None, _) => drop(self.record(EventKind::Suspended(asking))),
         }
         self.frame.suspended.set();
         std::future::pending().await
+    }
+
+    /// A question as it is asked now.
+    fn asking(&self, wanted: Wanted, function: Option<String>, ordinal: u32) -> Asking {
+        let (run, by) = (&self.run, function.as_deref().unwrap_or_default());
+        let key = format!("{}{}{}{by}{ordinal}", run.request, self.frame.path, self.frame.attempt);
+        let allow = wanted.allow.filter(|allow| !allow.is_empty());
+        Asking {
+            id: format!("susp_{}", &blake3::hash(key.as_bytes()).to_hex()[..16]),
+            ordinal,
+            function,
+            allow: allow.unwrap_or_else(|| Reply::usual(&wanted.reason, wanted.resume_schema.is_some())),
+            reason: wanted.reason,
+            message: wanted.message,
+            data: wanted.data,
+            resume_schema: wanted.resume_schema,
+            render: wanted.render,
+            expires_at: wanted.timeout_ms.map(|ms| run.effects.now_ms().saturating_add_unsigned(ms)),
+        }
+    }
+
+    /// Ends a question that would show something else now. An answer belongs to what was shown, so the one
+    /// that it has is not used.
+    fn withdraw(&self, asked: &Asked, differences: &str) {
+        let (run, id) = (&self.run, &asked.asking.id);
+        let answer = match &asked.resolved {
+            Some(resolved) => format!("; its answer \"{}\" is not used", resolved.resolution.as_str()),
+            None => String::new(),
+        };
+        let text = format!(
+            "drift: {} asks something else than suspension \"{id}\" showed: {differences}{answer}; it is asked anew",
+            self.frame.path
+        );
+        self.record(EventKind::Drift { drift: DriftKind::Question, text });
+        // The answer came to its end here, and nobody need be asked for it again.
+        run.used_answers.borrow_mut().insert(id.clone());
+        let expired = Resolved { id: id.clone(), resolution: SuspensionStatus::Expired, data: None, by: None };
+        run.recorder.record(None, 0, EventKind::SuspensionResolved(expired));
     }
 }
 
@@ -251,6 +328,7 @@ impl Run {
     /// Ends an attempt that waits for an answer: its writes are dropped, because it runs again.
     pub(crate) fn suspend(&self, frame: &Rc<Frame>) {
         frame.transaction.clear();
+        frame.roll_back(|| self.next_stamp());
         self.forget_notes(frame);
         let event = EventKind::BlockFinished {
             outcome: Outcome::Suspended,
@@ -293,13 +371,9 @@ impl Run {
                 self.recorder.record(None, 0, EventKind::SuspensionReopened { id: id.to_owned() });
             }
         }
-        match self.recorder.commit(None, 0, EventKind::RequestStatus { status }).await {
+        match self.recorder.commit_end(EventKind::RequestStatus { status }).await {
             Ok(_) => Ended { status, output: Data::UNDEFINED, error },
-            Err(failed) => Ended {
-                status: RequestStatus::Interrupted,
-                output: Data::UNDEFINED,
-                error: Some(FlowError::storage(failed.to_string())),
-            },
+            Err(failed) => self.cut_short(FlowError::storage(failed.to_string())),
         }
     }
 }

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use futures_channel::oneshot;
 use serde_json::{Map, Value};
 
-use crate::callable::SchemaRef;
 use crate::event::{ScopeCommit, Seq};
 use crate::log::Record;
 use crate::operation::Operation;
@@ -81,75 +80,6 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Shared memory of one request: the state of the request, a sequencer or a block.
-pub struct Container {
-    /// Whose state.
-    pub key: ScopeKey,
-    /// Check writes.
-    pub schemas: Vec<SchemaRef>,
-    /// One mutation at a time.
-    pub queue: Fifo,
-    state: RefCell<Arc<State>>,
-    version: Cell<u64>,
-    stamp: Cell<u64>,
-    life: Cell<u32>,
-}
-
-impl Container {
-    /// A container at version 0.
-    pub fn new(key: ScopeKey, schemas: Vec<SchemaRef>, state: State, stamp: u64) -> Self {
-        Container {
-            key,
-            schemas,
-            queue: Fifo::default(),
-            state: RefCell::new(Arc::new(state)),
-            version: Cell::new(0),
-            stamp: Cell::new(stamp),
-            life: Cell::new(0),
-        }
-    }
-
-    /// What lives in memory only begins anew when another process takes the request up, or this one later.
-    pub(crate) fn begin_life(&self, life: u32, defaults: &Map<String, Value>, stamp: u64) {
-        if self.life.replace(life.max(self.life.get())) >= life {
-            return;
-        }
-        let mut state = (*self.read().1).clone();
-        self.transient().iter().for_each(|field| drop(state.remove(field)));
-        fill(&mut state, defaults);
-        *self.state.borrow_mut() = Arc::new(state);
-        self.stamp.set(stamp);
-    }
-
-    /// The state now, and a stamp that changes whenever it does.
-    pub fn read(&self) -> (u64, Arc<State>) {
-        (self.stamp.get(), self.state.borrow().clone())
-    }
-
-    /// Fields that live in memory only: never in an event, never in a checkpoint.
-    pub fn transient(&self) -> Vec<String> {
-        let fields = self.schemas.iter().flat_map(|schema| schema.fields().unwrap_or_default());
-        fields.filter(|field| field.transient).map(|field| field.name.clone()).collect()
-    }
-
-    /// The state as events may hold it.
-    pub fn recordable(&self) -> Value {
-        let mut state = (*self.read().1).clone();
-        for field in self.transient() {
-            state.remove(&field);
-        }
-        state.to_json()
-    }
-
-    /// The state after a mutation. Returns the new version.
-    pub fn replace(&self, state: State, stamp: u64) -> u64 {
-        *self.state.borrow_mut() = Arc::new(state);
-        self.stamp.set(stamp);
-        self.version.set(self.version.get() + 1);
-        self.version.get()
-    }
-}
-
 /// A durable record as one block sees it.
 struct View {
     key: ScopeKey,
@@ -160,12 +90,28 @@ struct View {
     above: Vec<Operation>,
     state: Arc<State>,
     stamp: u64,
+    /// Whether the author's code has looked at the record.
+    is_read: bool,
     pending: Vec<Pending>,
 }
 
 enum Pending {
-    Defaults { seq: Seq, fields: Map<String, Value> },
-    Operation { seq: Seq, operation: Operation },
+    Defaults {
+        seq: Seq,
+        fields: Map<String, Value>,
+    },
+    Operation {
+        seq: Seq,
+        operation: Operation,
+        /// Whether the author's code had looked at the record before.
+        after_read: bool,
+        /// The version and the sums that its event tells.
+        evidence: (u64, Option<Value>),
+    },
+    /// It changed nothing, and the author was told so.
+    Unchanged {
+        operation: Operation,
+    },
 }
 
 /// A block's writes to durable records, until its end commits them.
@@ -195,6 +141,7 @@ impl Transaction {
             above: above.to_vec(),
             state: Arc::default(),
             stamp,
+            is_read: false,
             pending: Vec::new(),
         };
         view.state = Arc::new(view.replayed().0);
@@ -227,11 +174,18 @@ impl Transaction {
         self.views.borrow().iter().map(|view| (view.key.clone(), view.base.version)).collect()
     }
 
+    /// Notes that the author's code has looked at a record: what it writes from now on may depend on that.
+    pub(crate) fn note_read(&self, key: &ScopeKey) {
+        if let Some(view) = self.views.borrow_mut().iter_mut().find(|view| view.key == *key) {
+            view.is_read = true;
+        }
+    }
+
     /// Defaults that a first write has to persist, once.
     pub fn unwritten_defaults(&self, key: &ScopeKey) -> Option<Map<String, Value>> {
         let views = self.views.borrow();
         let view = views.iter().find(|view| view.key == *key)?;
-        (view.pending.is_empty() && !view.missing.is_empty()).then(|| view.missing.clone())
+        (!view.is_written() && !view.missing.is_empty()).then(|| view.missing.clone())
     }
 
     /// Notes that defaults were recorded.
@@ -241,14 +195,29 @@ impl Transaction {
         }
     }
 
-    /// Takes one recorded operation and the state it made. Returns the version as this block sees it.
-    pub fn push(&self, key: &ScopeKey, seq: Seq, operation: Operation, state: State, stamp: u64) -> u64 {
+    /// Takes one recorded operation and the state it made. `evidence` is the version and the sums that its
+    /// event tells.
+    pub fn push(
+        &self,
+        key: &ScopeKey,
+        seq: Seq,
+        operation: Operation,
+        evidence: (u64, Option<Value>),
+        state: State,
+        stamp: u64,
+    ) {
         let mut views = self.views.borrow_mut();
-        let Some(view) = views.iter_mut().find(|view| view.key == *key) else { return 0 };
-        view.pending.push(Pending::Operation { seq, operation });
+        let Some(view) = views.iter_mut().find(|view| view.key == *key) else { return };
+        view.pending.push(Pending::Operation { seq, operation, after_read: view.is_read, evidence });
         view.state = Arc::new(state);
         view.stamp = stamp;
-        view.base.version + view.operations().count() as u64
+    }
+
+    /// Notes an operation that changed nothing.
+    pub(crate) fn push_unchanged(&self, key: &ScopeKey, operation: Operation) {
+        if let Some(view) = self.views.borrow_mut().iter_mut().find(|view| view.key == *key) {
+            view.pending.push(Pending::Unchanged { operation });
+        }
     }
 
     /// The version the next operation will make.
@@ -263,16 +232,12 @@ impl Transaction {
     /// Operations waiting on one record, for children to see.
     pub fn pending(&self, key: &ScopeKey) -> Vec<Operation> {
         let views = self.views.borrow();
-        views
-            .iter()
-            .filter(|view| view.key == *key)
-            .flat_map(|view| view.operations().map(|(_, operation)| operation.clone()))
-            .collect()
+        views.iter().filter(|view| view.key == *key).flat_map(|view| view.operations().cloned()).collect()
     }
 
     /// Whether anything waits for a commit.
     pub fn is_empty(&self) -> bool {
-        self.views.borrow().iter().all(|view| view.pending.is_empty())
+        self.views.borrow().iter().all(|view| !view.is_written())
     }
 
     /// What a commit has to write.
@@ -280,7 +245,7 @@ impl Transaction {
         self.views
             .borrow()
             .iter()
-            .filter(|view| !view.pending.is_empty())
+            .filter(|view| view.is_written())
             .map(|view| ScopeCommit {
                 scope: view.key.clone(),
                 from: view.base.version,
@@ -288,11 +253,12 @@ impl Transaction {
                 operations: view
                     .pending
                     .iter()
-                    .map(|pending| match pending {
-                        Pending::Defaults { seq, .. } | Pending::Operation { seq, .. } => *seq,
+                    .filter_map(|pending| match pending {
+                        Pending::Defaults { seq, .. } | Pending::Operation { seq, .. } => Some(*seq),
+                        Pending::Unchanged { .. } => None,
                     })
                     .collect(),
-                rebased: Vec::new(),
+                rebased: view.rebased(),
             })
             .collect()
     }
@@ -305,12 +271,21 @@ impl Transaction {
         if key.kind == ScopeKind::Resource && exists(&view.base.state) && !exists(&record.state) {
             return Rebase::Impossible;
         }
-        if !view.operations().all(|(_, operation)| operation.is_repeatable()) {
+        if view.base.version == record.version {
+            return Rebase::Done;
+        }
+        let is_repeatable = |pending: &Pending| match pending {
+            Pending::Defaults { .. } => true,
+            Pending::Operation { operation, after_read, .. } => operation.is_repeatable(*after_read),
+            Pending::Unchanged { operation } => operation.is_repeatable(false),
+        };
+        if !view.pending.iter().all(is_repeatable) {
             return Rebase::Impossible;
         }
         view.base = record.clone();
-        let (state, all_changed) = view.replayed();
-        if !all_changed {
+        view.missing.retain(|field, _| record.state.get(field).is_none());
+        let (state, has_same_answers) = view.replayed();
+        if !has_same_answers {
             return Rebase::Impossible;
         }
         view.state = Arc::new(state);
@@ -318,9 +293,34 @@ impl Transaction {
         Rebase::Done
     }
 
+    /// Takes over what waits in another transaction, which has nothing left then.
+    pub(crate) fn take_over(&self, other: &Transaction, stamp: u64) {
+        let mut views = self.views.borrow_mut();
+        for mut view in other.views.take().into_iter().filter(View::is_written) {
+            let Some(own) = views.iter_mut().find(|own| own.key == view.key) else {
+                views.push(view);
+                continue;
+            };
+            if !own.is_written() {
+                *own = view;
+                continue;
+            }
+            // The older record is the one that others may have changed since.
+            if view.base.version < own.base.version {
+                own.base = view.base.clone();
+            }
+            own.is_read |= view.is_read;
+            own.pending.append(&mut view.pending);
+            // What fills in defaults stands first in a commit.
+            own.pending.sort_by_key(|pending| !matches!(pending, Pending::Defaults { .. }));
+            own.state = Arc::new(own.replayed().0);
+            own.stamp = stamp;
+        }
+    }
+
     /// Forgets resources that were only read, so that the next look sees the newest.
     pub fn forget_resources(&self) {
-        self.views.borrow_mut().retain(|view| view.key.kind != ScopeKind::Resource || !view.pending.is_empty());
+        self.views.borrow_mut().retain(|view| view.key.kind != ScopeKind::Resource || view.is_written());
     }
 
     /// Forgets everything: committed, or dropped.
@@ -331,28 +331,68 @@ impl Transaction {
 }
 
 impl View {
-    fn operations(&self) -> impl Iterator<Item = (Seq, &Operation)> {
+    fn operations(&self) -> impl Iterator<Item = &Operation> {
         self.pending.iter().filter_map(|pending| match pending {
-            Pending::Operation { seq, operation } => Some((*seq, operation)),
-            Pending::Defaults { .. } => None,
+            Pending::Operation { operation, .. } => Some(operation),
+            Pending::Defaults { .. } | Pending::Unchanged { .. } => None,
         })
     }
 
-    /// The base with all pending writes, and whether each operation still changed something.
+    /// Whether anything of it waits for a commit.
+    fn is_written(&self) -> bool {
+        self.pending.iter().any(|pending| !matches!(pending, Pending::Unchanged { .. }))
+    }
+
+    /// The base with all pending writes, and whether each operation has the answer that the author was given:
+    /// that it changed something, or that it did not.
     fn replayed(&self) -> (State, bool) {
         let mut state = (*self.base.state).clone();
         fill(&mut state, &self.missing);
         for operation in &self.above {
             operation.apply(&mut state);
         }
-        let mut all_changed = true;
+        let mut has_same_answers = true;
         for pending in &self.pending {
             match pending {
                 Pending::Defaults { fields, .. } => fill(&mut state, fields),
-                Pending::Operation { operation, .. } => all_changed &= operation.apply(&mut state),
+                Pending::Operation { operation, .. } => has_same_answers &= operation.apply(&mut state),
+                Pending::Unchanged { operation } => has_same_answers &= !operation.apply(&mut state),
             }
         }
-        (state, all_changed)
+        (state, has_same_answers)
+    }
+
+    /// For a commit: the sums of the increments as they come into force, null for other operations; nothing
+    /// where the events tell all that already.
+    fn rebased(&self) -> Vec<Value> {
+        let mut state = (*self.base.state).clone();
+        let (mut version, mut is_news) = (self.base.version, false);
+        let is_moved = |pending: &Pending| match pending {
+            Pending::Operation { evidence: (told, _), .. } => Some(*told != self.base.version + 1),
+            _ => None,
+        };
+        // The first operation tells whether the record is the one that was written to.
+        if self.above.is_empty() && self.pending.iter().find_map(is_moved) != Some(true) {
+            return Vec::new();
+        }
+        let mut values = Vec::new();
+        for pending in &self.pending {
+            match pending {
+                Pending::Defaults { fields, .. } => {
+                    fill(&mut state, fields);
+                    values.push(Value::Null);
+                }
+                Pending::Operation { operation, evidence, .. } => {
+                    operation.apply(&mut state);
+                    version += 1;
+                    let sums = operation.sums(&state);
+                    is_news |= *evidence != (version, sums.clone());
+                    values.push(sums.unwrap_or_default());
+                }
+                Pending::Unchanged { .. } => {}
+            }
+        }
+        if is_news { values } else { Vec::new() }
     }
 }
 

@@ -2,14 +2,15 @@
 //!
 //! A sequencer's maps, conditions and connectors, and the hooks of every block that runs others, are
 //! transactions by themselves. Their writes commit when the function returns; when a record changed
-//! under it, that function alone runs again, never the children around it. A function that left
+//! under it, that function alone runs again, never the children around it, and what it had got from outside
+//! is given to it again. A function that left
 //! evidence or writes, or looked at records, items or notes that change with time, is not called again
 //! by a resume: what it returned is in the log.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::boundary::{catch_up, rebase};
+use crate::boundary::{CommitPermit, Stale, catch_up};
 use crate::callable::{Arg, Fun, Returned};
 use crate::context::Context;
 use crate::error::FlowError;
@@ -17,7 +18,9 @@ use crate::event::{Answer, DriftKind, EventKind, ScopeCommit, Seq};
 use crate::flow::{Block, Body};
 use crate::flowing::Flowing;
 use crate::log::AppendError;
-use crate::scope::ScopeKind;
+use crate::prior_try::{Numbers, TryEffects};
+use crate::scope::ScopeKey;
+use crate::transaction::Transaction;
 
 /// What one call of a function does so far.
 pub(crate) struct Doing {
@@ -25,6 +28,12 @@ pub(crate) struct Doing {
     pub(crate) function: String,
     /// Its events.
     pub(crate) events: RefCell<Vec<Seq>>,
+    /// Its writes to durable records: functions of one block may run at the same time.
+    pub(crate) transaction: Transaction,
+    /// What it got from outside.
+    pub(crate) effects: Rc<TryEffects>,
+    /// The numbers of what it asks for.
+    pub(crate) numbers: Numbers,
     /// Whether it looked at what others may change.
     looked: Cell<bool>,
     questions: Cell<u32>,
@@ -35,8 +44,20 @@ impl Doing {
         Doing {
             function: function.to_owned(),
             events: RefCell::default(),
+            transaction: Transaction::default(),
+            effects: Rc::default(),
+            numbers: Numbers::default(),
             looked: Cell::default(),
             questions: Cell::default(),
+        }
+    }
+
+    /// The call that a conflict makes necessary after this one.
+    fn again(&self) -> Self {
+        Doing {
+            effects: TryEffects::after(self.effects.clone()),
+            numbers: Numbers::after(&self.numbers),
+            ..Doing::new(&self.function)
         }
     }
 
@@ -69,52 +90,110 @@ pub(crate) async fn choose(
         return cx.frame.until_suspended(function.call(args, cx.clone())).await;
     }
     let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
-    if let Some(returned) = cx.run.recall_function(cx, &name, blocks) {
+    if let Some(returned) = cx.run.recall_function(cx, &name, Some(function), blocks) {
         return Ok(returned);
     }
     let mut superseded = Vec::new();
-    let mut turn = None;
+    let mut permit = None;
     let mut conflicts = 0;
+    let mut doing = Rc::new(Doing::new(&name));
     loop {
-        if cx.frame.transaction.is_empty() {
-            cx.run.see_records(&cx.frame)?;
-        }
-        let doing = Rc::new(Doing::new(&name));
-        let returned = cx.frame.until_suspended(function.call(args.clone(), cx.within(doing.clone()))).await?;
-        if let Returned::Block(block) = &returned {
+        let news = cx.run.see_records(&cx.frame, &doing.transaction)?;
+        // What a function before this one wrote and failed.
+        doing.transaction.take_over(&cx.frame.transaction, cx.run.next_stamp());
+        let returned = cx.frame.until_suspended(function.call(args.clone(), cx.within(doing.clone()))).await;
+        if let Ok(Returned::Block(block)) = &returned {
             // Nothing of a choice that does not fit may come into force.
             cx.run.memo.check_route(&cx.frame.path, &block.name)?;
         }
-        let end =
-            End { function: &name, returned: &returned, events: doing.events.take(), superseded: superseded.clone() };
-        if cx.frame.transaction.is_empty() {
-            let has_looked = doing.looked.get() && end.is_known_by_name();
-            if has_looked || !end.events.is_empty() || !end.superseded.is_empty() {
-                cx.record(end.event(Vec::new()));
+        tell_of_news(cx, &doing, news);
+        let events = doing.events.take();
+        let stale = match returned {
+            Ok(returned) => {
+                let (superseded, events) = (superseded.clone(), events.clone());
+                let end = End { name: &name, function, returned: &returned, events, superseded };
+                if doing.transaction.is_empty() {
+                    let has_looked = doing.looked.get() && end.is_known_by_name();
+                    if has_looked || !end.events.is_empty() || !end.superseded.is_empty() {
+                        cx.record(end.event(Vec::new()));
+                    }
+                    end.settle(cx, &doing);
+                    doing.end(cx);
+                    return Ok(returned);
+                }
+                if permit.is_none() {
+                    permit = Some(CommitPermit::take(&cx.run).await);
+                }
+                match commit(cx, &doing.transaction, &end, permit.as_mut()).await? {
+                    Some(stale) => stale,
+                    None => {
+                        end.settle(cx, &doing);
+                        doing.end(cx);
+                        return Ok(returned);
+                    }
+                }
             }
-            return Ok(returned);
-        }
-        if turn.is_none() {
-            turn = Some(cx.run.commits.turn().await);
-        }
-        let Some(scope) = commit(cx, &end).await? else { return Ok(returned) };
-        // With the turn in hand, only another request can come in between again.
-        cx.frame.transaction.clear();
-        superseded.extend(end.events);
+            // What it had written came to nothing: the request stops here, or goes on with it later.
+            Err(error) if error.is_beyond_the_flow() => return Err(error),
+            Err(error) => match catch_up(&cx.run, &doing.transaction)? {
+                Some(stale) => stale,
+                None => {
+                    // Its block decides what becomes of that: a failure that is final keeps its writes.
+                    cx.frame.transaction.take_over(&doing.transaction, cx.run.next_stamp());
+                    doing.end(cx);
+                    return Err(error);
+                }
+            },
+        };
+        cx.frame.roll_back_call(&doing, || cx.run.next_stamp());
+        superseded.extend(events);
         conflicts += 1;
-        let cas = cx.run.flow.settings.cas(scope);
-        if conflicts > cas.max_retries {
+        if conflicts > cx.run.flow.settings.cas(stale.scope).max_retries {
             return Err(FlowError::conflict(conflicts));
         }
-        cx.run.effects.sleep(cas.base_delay_ms << (conflicts - 1).min(20)).await;
+        let permit = match &mut permit {
+            Some(permit) => permit,
+            none => none.insert(CommitPermit::take(&cx.run).await),
+        };
+        permit.queue_behind_others(&stale).await?;
+        doing = Rc::new(doing.again());
     }
+}
+
+/// Records the versions of records that a function found written by another request, and looked at; where it
+/// did not look, the next block that begins tells of them.
+fn tell_of_news(cx: &Context, doing: &Doing, mut news: Vec<(ScopeKey, u64)>) {
+    if !doing.looked.get() {
+        cx.run.forget_versions(&news);
+        return;
+    }
+    news.retain(|(scope, version)| !cx.run.is_own_version(scope, *version));
+    if !news.is_empty() {
+        cx.record(EventKind::RecordsSeen { versions: news });
+    }
+}
+
+impl Doing {
+    /// The call has come to its end, and no other follows.
+    fn end(&self, cx: &Context) {
+        self.effects.end();
+        self.numbers.give_back(&mut cx.frame.ordinals.borrow_mut());
+    }
+}
+
+/// Passes over a call of a function whose effect is known from the log: it is not called, what it wrote to
+/// shared state is in force again, and the calls after it keep their numbers.
+pub(crate) fn pass(cx: &Context, role: &str) {
+    let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
+    // One that left nothing is not in the log.
+    cx.run.recall_function(cx, &name, None, &[]);
 }
 
 /// Keeps the list that several blocks are run for: a resume goes by the one that was recorded, and says
 /// so where the flow of today has another (decision 15).
 pub(crate) fn keep_list(cx: &Context, role: &str, list: Flowing) -> Flowing {
     let function = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
-    if let Some(Returned::Data(known)) = cx.run.recall_function(cx, &function, &[]) {
+    if let Some(Returned::Data(known)) = cx.run.recall_function(cx, &function, None, &[]) {
         if known != list.data {
             let text = format!(
                 "drift: {role} of {} has another list than when it began; it goes by the old one",
@@ -144,13 +223,21 @@ pub(crate) fn keep_list(cx: &Context, role: &str, list: Flowing) -> Flowing {
 
 /// A function that has returned.
 struct End<'a> {
-    function: &'a str,
+    name: &'a str,
+    function: &'a Fun,
     returned: &'a Returned,
     events: Vec<Seq>,
     superseded: Vec<Seq>,
 }
 
 impl End<'_> {
+    /// What it wrote to shared memory stays where the log says that it returned.
+    fn settle(&self, cx: &Context, call: &Rc<Doing>) {
+        if self.is_known_by_name() {
+            cx.frame.settle_call(call);
+        }
+    }
+
     /// Whether the log can hold what was returned.
     fn is_known_by_name(&self) -> bool {
         matches!(self.returned, Returned::Data(_) | Returned::Block(_))
@@ -164,8 +251,8 @@ impl End<'_> {
             Returned::Blocks(_) | Returned::Model(_) => return EventKind::Committed { commits },
         };
         EventKind::CallbackReturned {
-            callback: self.function.to_owned(),
-            fingerprint: None,
+            callback: self.name.to_owned(),
+            fingerprint: self.function.fingerprint(),
             returned,
             events: self.events.clone(),
             superseded: self.superseded.clone(),
@@ -175,24 +262,33 @@ impl End<'_> {
     }
 }
 
-/// Commits what a unit wrote. Answers the scope that lets its function decide anew, if one does.
-async fn commit(cx: &Context, end: &End<'_>) -> Result<Option<ScopeKind>, FlowError> {
+/// Commits what a unit wrote. Answers what is in the way where its function must decide anew.
+async fn commit(
+    cx: &Context,
+    transaction: &Transaction,
+    end: &End<'_>,
+    mut permit: Option<&mut CommitPermit<'_>>,
+) -> Result<Option<Stale>, FlowError> {
     cx.run.let_others_go().await;
-    if let Some(scope) = catch_up(&cx.run, &cx.frame)? {
-        return Ok(Some(scope));
+    if let Some(stale) = catch_up(&cx.run, transaction)? {
+        return Ok(Some(stale));
     }
     loop {
-        let commits = cx.frame.transaction.commits();
+        let commits = transaction.commits();
         match cx.run.recorder.commit(Some(&cx.frame.path), cx.frame.attempt, end.event(commits.clone())).await {
             Ok(_) => {
-                cx.frame.transaction.clear();
-                cx.run.refresh_ancestors(&cx.frame, &commits);
-                cx.run.see_records(&cx.frame)?;
+                transaction.clear();
+                permit.iter_mut().for_each(|permit| permit.committed());
+                cx.run.refresh(Some(&cx.frame), &commits);
                 return Ok(None);
             }
-            Err(AppendError::Conflict(scopes)) => {
-                if let Some(scope) = rebase(&cx.run, &cx.frame, &scopes)? {
-                    return Ok(Some(scope));
+            Err(AppendError::Conflict(_)) => {
+                let scopes: Vec<ScopeKey> = commits.into_iter().map(|commit| commit.scope).collect();
+                if let Some(permit) = &mut permit {
+                    permit.queue(&scopes).await?;
+                }
+                if let Some(stale) = catch_up(&cx.run, transaction)? {
+                    return Ok(Some(stale));
                 }
             }
             Err(error) => return Err(FlowError::storage(error.to_string())),

@@ -51,6 +51,7 @@ pub fn block(name: &str, body: Body) -> Block {
         state_schema: None,
         expects: Vec::new(),
         joined: OnceCell::new(),
+        fingerprint: OnceCell::new(),
         connect_input: None,
         connect_output: None,
         map_model_output: None,

@@ -9,13 +9,17 @@
 //! The first line of JSON is a [`Label`], each further one a [`Line`]. Whatever is wrong with a file is
 //! found before anything is done with it. Must not know what the lines mean.
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use engine::event::upgrade::Upgrade;
 use engine::event::{EventKind, Seq};
 use engine::scope::ScopeKey;
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::fault::Fault;
@@ -23,7 +27,9 @@ use crate::fault::Fault;
 /// What every file begins with, before its format.
 const NAME: &str = "flowglass export ";
 /// The format this version writes, and the newest it reads.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// The newest format whose events are in the words of before.
+const OLD_WORDS: u32 = 1;
 /// Smaller is better than fast here.
 const LEVEL: i32 = 9;
 
@@ -149,7 +155,11 @@ pub(crate) fn read(file: &Path) -> Result<(Label, Vec<Line>), Fault> {
         .map_err(|error| damaged(&error.to_string()))?;
     let mut lines = text.lines();
     let label: Label = parse(lines.next().unwrap_or_default()).map_err(|error| damaged(&error))?;
-    let lines = lines.map(parse).collect::<Result<Vec<Line>, _>>().map_err(|error| damaged(&error))?;
+    let lines = match format {
+        ..=OLD_WORDS => upgraded(lines),
+        _ => lines.map(parse).collect::<Result<Vec<Line>, _>>(),
+    };
+    let lines = lines.map_err(|error| damaged(&error))?;
     match lines.len() as u64 == label.lines {
         true => Ok((label, lines)),
         false => Err(damaged(&format!("it has {} lines of {}", lines.len(), label.lines))),
@@ -158,6 +168,50 @@ pub(crate) fn read(file: &Path) -> Result<(Label, Vec<Line>), Fault> {
 
 fn parse<T: serde::de::DeserializeOwned>(line: &str) -> Result<T, String> {
     engine::data::from_json(line).map_err(|error| error.to_string())
+}
+
+/// The lines of an export whose events are in the words of an older format.
+fn upgraded<'t>(lines: impl Iterator<Item = &'t str>) -> Result<Vec<Line>, String> {
+    #[derive(Deserialize)]
+    struct OldLine {
+        event: Option<OldEvent>,
+    }
+    #[derive(Deserialize)]
+    struct OldEvent {
+        request: Arc<str>,
+        seq: Seq,
+        at: i64,
+        path: Option<Arc<str>>,
+        attempt: u32,
+        event: IndexMap<String, Box<RawValue>>,
+    }
+    let mut upgrades: HashMap<Arc<str>, Upgrade> = HashMap::new();
+    let mut parsed = Vec::new();
+    for line in lines {
+        let Some(mut old) = parse::<OldLine>(line)?.event else {
+            parsed.push(Err(parse(line)?));
+            continue;
+        };
+        let kind = old.event.shift_remove("kind").ok_or("an event has no kind")?;
+        let kind: String = parse(kind.get())?;
+        let body = serde_json::to_string(&old.event).map_err(|error| error.to_string())?;
+        let upgrade = upgrades.entry(old.request.clone()).or_default();
+        upgrade.survey(&kind, old.path.as_deref(), &body);
+        parsed.push(Ok((old, kind, body)));
+    }
+    let line = |parsed: Result<(OldEvent, String, String), Line>| {
+        let (old, kind, body) = match parsed {
+            Ok(event) => event,
+            Err(line) => return Ok(line),
+        };
+        let upgrade = upgrades.entry(old.request.clone()).or_default();
+        let (kind, body) = upgrade.event(&kind, old.path.as_deref(), &body).unwrap_or((kind, body));
+        let comma = if body == "{}" { "" } else { "," };
+        let event = parse(&format!("{{\"kind\":\"{kind}\"{comma}{}", &body[1..]))?;
+        let OldEvent { request, seq, at, path, attempt, .. } = old;
+        Ok(Line::Event { request, seq, at, path, attempt, event })
+    };
+    parsed.into_iter().map(line).collect()
 }
 
 /// A line of text, and what follows it.

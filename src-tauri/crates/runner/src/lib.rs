@@ -10,6 +10,7 @@ mod config;
 mod fault;
 mod fetch;
 mod http;
+mod late;
 mod mock;
 mod models;
 mod notice;

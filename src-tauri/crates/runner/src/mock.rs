@@ -67,12 +67,17 @@ struct Thrown {
 
 /// A tool call in a reply.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Call {
     id: Option<String>,
     name: String,
     #[serde(default, deserialize_with = "engine::json::exact")]
     args: Value,
+    /// Whether the provider has run it itself, and what came of it.
+    #[serde(default)]
+    provider_executed: bool,
+    #[serde(default)]
+    result: Option<Value>,
 }
 
 impl MockScript {
@@ -179,6 +184,8 @@ impl Entry {
             id: tool.id.unwrap_or_else(|| format!("call_{}_{n}", call.step)),
             name: tool.name,
             args: tool.args,
+            provider_executed: tool.provider_executed,
+            result: tool.result,
         });
         ModelReply {
             tool_calls: tool_calls.collect(),

@@ -11,9 +11,24 @@ use engine::event::RequestStatus;
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Notice {
     /// A flow file changed, came or went.
-    Flows,
+    Flows {
+        /// The database of the workspace that it is in.
+        workspace: Arc<str>,
+    },
+    /// Sessions came or went.
+    Sessions {
+        /// The database of the workspace that they are in.
+        workspace: Arc<str>,
+    },
+    /// Another process keeps the database locked, and whoever wants to write waits for it.
+    Busy {
+        /// The database.
+        workspace: Arc<str>,
+    },
     /// A request has new events.
     Request {
+        /// The database of the workspace that it is in.
+        workspace: Arc<str>,
         /// Whose.
         request_id: String,
         /// In which session.

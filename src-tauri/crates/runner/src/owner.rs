@@ -1,132 +1,220 @@
-//! Which process runs a request, whether it still lives (decision 11), and how it hears of a wish to
-//! abort a request.
+//! Which job runs a request, whether it still lives (decisions 11 and 21), and how it hears of a wish to
+//! abort it.
 //!
-//! A process holds an operating-system lock on a file of its own while it lives; the lock goes with
-//! the process however it dies. A request names the file. A wish is an empty file beside it: it needs
-//! no room in the database, and is gone with its owner.
+//! Every running job holds an operating-system lock on a file of its own. The lock belongs to the job and goes
+//! with it, however it ends: with its end, with a panic, or with its process. A request names the file as its
+//! owner: the id of the database, a dot, and the name of the file. The files lie in a folder beside the real
+//! database file, so that every path to it leads to the same ones, and the folder carries the id of the database.
+//! A wish is an empty file beside the lock: it needs no room in the database.
 //!
-//! Files are made and cleared away under one lock of the folder. Without it, a file could be cleared,
-//! or be found unlocked, between its making and its locking.
+//! What a database says of its owners may have come from anywhere: only names that this module makes are ever
+//! used as a path.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the folder's own lock is called: no UUID, so never cleared.
-const FOLDER_LOCK: &str = "folder.lock";
+use store::Liveness;
+use uuid::Uuid;
 
-/// This process's lock.
-pub(crate) struct Owner {
-    name: String,
-    folder: PathBuf,
+/// The locks of the jobs that run requests of one database.
+#[derive(Clone)]
+pub(crate) struct Locks(Arc<Folder>);
+
+struct Folder {
+    path: PathBuf,
+    database: String,
+    /// Whether what dead jobs left behind has been cleared away.
+    is_clear: AtomicBool,
+}
+
+/// A job's lock, for as long as the job lives.
+pub(crate) struct Lock {
+    locks: Locks,
+    name: Uuid,
     _locked: File,
 }
 
-impl Owner {
-    /// Takes a lock in the folder, and clears away those of dead processes.
-    pub(crate) fn new(folder: &Path) -> io::Result<Owner> {
-        std::fs::create_dir_all(folder)?;
-        let alone = lock_folder(folder)?;
-        let name = uuid::Uuid::now_v7().to_string();
-        let file = OpenOptions::new().create_new(true).write(true).open(path(folder, &name))?;
-        file.lock()?;
-        clear(folder, &name)?;
-        drop(alone);
-        Ok(Owner { name, folder: folder.to_owned(), _locked: file })
+impl Locks {
+    /// Of the database in this file, which is there. Makes nothing.
+    pub(crate) fn new(data: &Path, database: &str) -> io::Result<Locks> {
+        let path = beside(&std::fs::canonicalize(data)?).join(database);
+        Ok(Locks(Arc::new(Folder { path, database: database.to_owned(), is_clear: AtomicBool::new(false) })))
     }
 
-    /// The name requests carry.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.0.path
     }
 
-    /// Whether the process of that name lives.
-    pub(crate) fn is_alive(&self, name: &str) -> bool {
-        name == self.name || is_alive(&self.folder, name)
+    /// A lock for a job that is about to run.
+    pub(crate) fn take(&self) -> io::Result<Lock> {
+        loop {
+            let name = Uuid::now_v7();
+            let file = self.make(&self.path(name, "lock"))?;
+            // Before the lock is held somebody may take the file for that of a dead job, and clear it away.
+            file.lock()?;
+            if is_there(&file, &self.path(name, "lock"))? {
+                if !self.0.is_clear.swap(true, Ordering::Relaxed) {
+                    self.clear(name);
+                }
+                return Ok(Lock { locks: self.clone(), name, _locked: file });
+            }
+        }
     }
 
-    /// Tells the process of that name that a request of its own is to be aborted.
-    pub(crate) fn ask_to_abort(&self, name: &str, request: &str) -> io::Result<()> {
-        File::create(wish(&self.folder, name, request)).map(drop)
+    /// An owner that runs nothing, for who only ends a request.
+    pub(crate) fn nobody(&self) -> String {
+        self.owner(Uuid::now_v7())
     }
 
-    /// Where this process finds a wish to abort a request, from now on.
-    pub(crate) fn wish(&self, request: &str) -> Wish {
-        let wish = Wish(wish(&self.folder, &self.name, request));
-        wish.forget();
-        wish
+    /// Whether an owner is one of this database, and not one that an import brought.
+    pub(crate) fn is_ours(&self, owner: &str) -> bool {
+        self.name_of(owner).is_some()
+    }
+
+    /// Whether the job lives that has this name as an owner.
+    pub(crate) fn liveness(&self, owner: &str) -> Liveness {
+        match self.name_of(owner) {
+            Some(name) => liveness(&self.path(name, "lock")),
+            // Jobs of another database are none here.
+            None => Liveness::Dead,
+        }
+    }
+
+    /// Tells an owner that it is to be aborted; nothing where it cannot be one.
+    pub(crate) fn ask_to_abort(&self, owner: &str) -> io::Result<()> {
+        match self.name_of(owner) {
+            // Somebody else, maybe another user, may have asked already.
+            Some(name) if self.path(name, "abort").exists() => Ok(()),
+            Some(name) => self.make(&self.path(name, "abort")).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// The lock's name in an owner's, where that is one of this database.
+    fn name_of(&self, owner: &str) -> Option<Uuid> {
+        let (database, name) = owner.split_once('.')?;
+        let uuid = Uuid::try_parse(name).ok()?;
+        (database == self.0.database && uuid.hyphenated().to_string() == name).then_some(uuid)
+    }
+
+    fn owner(&self, name: Uuid) -> String {
+        format!("{}.{}", self.0.database, name.hyphenated())
+    }
+
+    fn path(&self, name: Uuid, what: &str) -> PathBuf {
+        self.0.path.join(format!("{}.{what}", name.hyphenated()))
+    }
+
+    /// Makes a file that every user may look at, and the folder where there is none.
+    fn make(&self, path: &Path) -> io::Result<File> {
+        let open = || OpenOptions::new().create(true).truncate(false).write(true).open(path);
+        let file = match open() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                std::fs::create_dir_all(&self.0.path)?;
+                open()?
+            }
+            made => made?,
+        };
+        readable_by_all(&file)?;
+        Ok(file)
+    }
+
+    /// Removes what dead jobs left behind. Only what is surely ours, and surely dead, is ever removed.
+    fn clear(&self, own: Uuid) {
+        let Ok(entries) = std::fs::read_dir(&self.0.path) else { return };
+        for entry in entries.flatten() {
+            let file = entry.file_name().to_string_lossy().into_owned();
+            let Some((name, "lock" | "abort")) = file.split_once('.') else { continue };
+            let Ok(name) = Uuid::try_parse(name) else { continue };
+            if name != own && liveness(&self.path(name, "lock")) == Liveness::Dead {
+                // Somebody else may remove it at the same time.
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
     }
 }
 
-impl Drop for Owner {
+impl Lock {
+    /// The name that requests carry.
+    pub(crate) fn owner(&self) -> String {
+        self.locks.owner(self.name)
+    }
+
+    /// Where the job finds a wish to abort it.
+    pub(crate) fn wish(&self) -> Wish {
+        Wish(self.locks.path(self.name, "abort"))
+    }
+}
+
+impl Drop for Lock {
     fn drop(&mut self) {
         // What is left behind is cleared by the next process.
-        let _ = std::fs::remove_file(path(&self.folder, &self.name));
+        let _ = std::fs::remove_file(self.locks.path(self.name, "lock"));
+        let _ = std::fs::remove_file(self.locks.path(self.name, "abort"));
     }
 }
 
-/// Whether the process of that name lives, as the locks of a folder tell.
-pub(crate) fn is_alive(folder: &Path, name: &str) -> bool {
-    match File::open(path(folder, name)) {
-        // Shared, so that two who ask at the same time do not take each other for the owner.
-        Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
-        Err(_) => false,
-    }
-}
-
-/// A place where a wish to abort one request may appear.
+/// A place where a wish to abort a job may appear.
 pub(crate) struct Wish(PathBuf);
 
 impl Wish {
-    /// Whether somebody wants the request aborted.
+    /// Whether somebody wants the job aborted.
     pub(crate) fn is_there(&self) -> bool {
         self.0.exists()
     }
+}
 
-    /// A wish for an earlier part of the request must not end a later one. Mostly there is none.
-    fn forget(&self) {
-        let _ = std::fs::remove_file(&self.0);
+fn liveness(lock: &Path) -> Liveness {
+    match File::open(lock) {
+        // Shared, so that two who ask at the same time do not take each other for the owner.
+        Ok(file) => match file.try_lock_shared() {
+            Ok(()) => Liveness::Dead,
+            Err(TryLockError::WouldBlock) => Liveness::Alive,
+            Err(TryLockError::Error(_)) => Liveness::Unknown,
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => Liveness::Dead,
+        // It cannot be looked at now, or by this user.
+        Err(_) => Liveness::Unknown,
     }
 }
 
-impl Drop for Wish {
-    fn drop(&mut self) {
-        self.forget();
-    }
-}
-
-fn path(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.lock"))
-}
-
-/// A request's id may hold any letters; a file's name may not.
-fn wish(folder: &Path, name: &str, request: &str) -> PathBuf {
-    let key = blake3::hash(request.as_bytes()).to_hex();
-    folder.join(format!("{name}.{}.abort", &key[..24]))
-}
-
-/// Waits until nobody else makes or clears files here; the lock goes with the file.
-fn lock_folder(folder: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(FOLDER_LOCK))?;
-    file.lock()?;
-    Ok(file)
-}
-
-/// Removes what dead processes left behind. Only what is surely ours is ever removed.
-fn clear(folder: &Path, own: &str) -> io::Result<()> {
-    for entry in std::fs::read_dir(folder)?.flatten() {
-        let file = entry.file_name().to_string_lossy().into_owned();
-        let Some((name, "lock" | "abort")) =
-            file.split_once('.').map(|(name, rest)| (name, rest.rsplit('.').next().unwrap_or_default()))
-        else {
-            continue;
-        };
-        if name != own && uuid::Uuid::try_parse(name).is_ok() && !is_alive(folder, name) {
-            // Its owner may remove it at the same time.
-            let _ = std::fs::remove_file(entry.path());
+/// Where a database has the locks of its jobs: beside its real file, under a name of its own.
+fn beside(data: &Path) -> PathBuf {
+    match data.parent() {
+        Some(folder) if folder.file_name().is_some_and(|name| name == ".flowglass") => folder.join("run"),
+        _ => {
+            let mut name = data.as_os_str().to_owned();
+            name.push(".run");
+            name.into()
         }
     }
+}
+
+#[cfg(unix)]
+fn readable_by_all(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable_by_all(_file: &File) -> io::Result<()> {
     Ok(())
+}
+
+/// Whether a file that is open still has its name.
+#[cfg(unix)]
+fn is_there(file: &File, _path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(file.metadata()?.nlink() > 0)
+}
+
+#[cfg(not(unix))]
+fn is_there(_file: &File, path: &Path) -> io::Result<bool> {
+    Ok(path.exists())
 }
 
 #[cfg(test)]
@@ -134,48 +222,110 @@ fn clear(folder: &Path, own: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn locks(folder: &Path) -> Locks {
+        let data = folder.join("x.db");
+        File::create(&data).unwrap();
+        Locks::new(&data, "00ff").unwrap()
+    }
+
     #[test]
     fn many_that_begin_at_once_all_live() {
         let folder = tempfile::tempdir().unwrap();
-        let owners: Vec<Owner> = std::thread::scope(|scope| {
-            let begin = || Owner::new(folder.path()).unwrap();
+        let own: Vec<Lock> = std::thread::scope(|scope| {
+            let begin = || locks(folder.path()).take().unwrap();
             let threads: Vec<_> = (0..16).map(|_| scope.spawn(begin)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        for owner in &owners {
-            assert!(owners.iter().all(|other| other.is_alive(owner.name())), "{}", owner.name());
-            assert!(path(folder.path(), owner.name()).exists());
+        let other = locks(folder.path());
+        for lock in &own {
+            assert_eq!(other.liveness(&lock.owner()), Liveness::Alive);
+        }
+        let owners: Vec<String> = own.iter().map(Lock::owner).collect();
+        drop(own);
+        for owner in owners {
+            assert_eq!(other.liveness(&owner), Liveness::Dead);
         }
     }
 
     #[test]
-    fn a_wish_counts_for_the_request_that_runs() {
+    fn every_way_to_the_file_leads_to_the_same_locks() {
         let folder = tempfile::tempdir().unwrap();
-        let (owner, other) = (Owner::new(folder.path()).unwrap(), Owner::new(folder.path()).unwrap());
-        other.ask_to_abort(owner.name(), "r/1").unwrap();
-        let wish = owner.wish("r/1");
-        assert!(!wish.is_there(), "it was meant for an earlier part");
-        other.ask_to_abort(owner.name(), "r/1").unwrap();
-        assert!(wish.is_there());
-        assert!(!owner.wish("r/2").is_there());
+        let data = folder.path().join("x.db");
+        let lock = locks(folder.path()).take().unwrap();
+        std::fs::create_dir(folder.path().join("deep")).unwrap();
+        assert_eq!(
+            Locks::new(&folder.path().join("deep/../x.db"), "00ff").unwrap().liveness(&lock.owner()),
+            Liveness::Alive
+        );
+        #[cfg(unix)]
+        {
+            let link = folder.path().join("deep/link.db");
+            std::os::unix::fs::symlink(&data, &link).unwrap();
+            assert_eq!(Locks::new(&link, "00ff").unwrap().liveness(&lock.owner()), Liveness::Alive);
+        }
+        // Another database in the same place has other jobs.
+        assert_eq!(Locks::new(&data, "00fe").unwrap().liveness(&lock.owner()), Liveness::Dead);
+    }
+
+    #[test]
+    fn a_wish_counts_for_the_job_that_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let locks = locks(folder.path());
+        let (lock, other) = (locks.take().unwrap(), locks.take().unwrap());
+        assert!(!lock.wish().is_there());
+        locks.ask_to_abort(&lock.owner()).unwrap();
+        assert!(lock.wish().is_there());
+        assert!(!other.wish().is_there());
+    }
+
+    #[test]
+    fn an_owner_from_elsewhere_is_never_a_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let locks = locks(folder.path());
+        let victim = folder.path().join("victim.lock");
+        let file = File::create(&victim).unwrap();
+        file.lock().unwrap();
+        for owner in ["../../victim", "00ff.../../victim", "00ff.victim", "../victim.00ff", "", "."] {
+            assert_eq!(locks.liveness(owner), Liveness::Dead, "{owner}");
+            locks.ask_to_abort(owner).unwrap();
+            assert!(!locks.is_ours(owner));
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing was made");
     }
 
     #[test]
     fn what_the_dead_leave_is_cleared_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
-        let dead = uuid::Uuid::now_v7().to_string();
-        let living = Owner::new(folder.path()).unwrap();
-        living.ask_to_abort(&dead, "r1").unwrap();
+        let first = locks(folder.path());
+        let living = first.take().unwrap();
+        let dead = Uuid::now_v7().to_string();
+        first.ask_to_abort(&format!("00ff.{dead}")).unwrap();
         for name in [format!("{dead}.lock"), "notes.lock".to_owned(), "notes.txt".to_owned()] {
-            File::create(folder.path().join(name)).unwrap();
+            File::create(first.folder().join(name)).unwrap();
         }
-        let other = Owner::new(folder.path()).unwrap();
-        let mut left: Vec<String> = std::fs::read_dir(folder.path())
+        let second = locks(folder.path());
+        let other = second.take().unwrap();
+        let mut left: Vec<String> = std::fs::read_dir(first.folder())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| !name.starts_with(other.name()) && !name.starts_with(living.name()))
+            .filter(|name| [&living, &other].iter().all(|lock| !name.starts_with(&lock.name.to_string())))
             .collect();
         left.sort();
-        assert_eq!(left, ["folder.lock", "notes.lock", "notes.txt"]);
+        assert_eq!(left, ["notes.lock", "notes.txt"]);
+        assert_eq!(first.liveness(&other.owner()), Liveness::Alive);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_that_cannot_be_looked_at_is_no_dead_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let locks = locks(folder.path());
+        let lock = locks.take().unwrap();
+        let path = locks.path(lock.name, "lock");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
+        // The superuser may look at everything.
+        let seen = locks.liveness(&lock.owner());
+        assert_ne!(seen, Liveness::Dead);
     }
 }

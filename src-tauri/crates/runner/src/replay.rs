@@ -13,7 +13,7 @@ use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::loading::{LOAD, load_effects};
 use engine::log::memory::MemoryLog;
-use engine::log::{AppendError, Durability, Log, NoteKind, Record, RequestEvents};
+use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::operation::equal;
 use engine::request::{Asked, Run};
 use engine::scope::ScopeKey;
@@ -212,10 +212,11 @@ impl Log for Stage {
     fn append(
         &self,
         request: &str,
+        lease: &Lease,
         events: Vec<Event>,
         durability: Durability,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
-        self.memory.append(request, events, durability)
+        self.memory.append(request, lease, events, durability)
     }
 
     fn put(&self, scope: ScopeKey, record: Record) {

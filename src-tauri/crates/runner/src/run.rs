@@ -21,15 +21,18 @@ use engine::log::{AppendError, Log};
 use engine::request::{Asked, Earlier, Run};
 use engine::suspension::Resolved;
 use engine::views::Events;
+use engine::views::happened::OpenEffect;
 use futures_util::{FutureExt, select_biased};
 use script::{Limits, LoadTime, Loaded};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::catalogue::Good;
 use crate::config::Config;
 use crate::fault::{Detail, Fault};
+use crate::late::Late;
 use crate::mock::{MockModels, MockScript};
-use crate::owner::Wish;
+use crate::owner::{Lock, Wish};
 use crate::pool::Pool;
 use crate::progress::run_to_end;
 use crate::ready::Ready;
@@ -47,6 +50,8 @@ pub struct Running {
     pub request_id: String,
     /// Its session.
     pub session_id: String,
+    /// What may have happened outside before it was taken up, and is made again.
+    pub open_effects: Vec<OpenEffect>,
     pub(crate) ended: mpsc::Receiver<Ended>,
 }
 
@@ -112,8 +117,10 @@ pub(crate) struct Job {
     /// Keeps the code that runs, when the request is accepted.
     pub(crate) keep_code: OnAccept,
     pub(crate) abort: watch::Receiver<bool>,
-    /// Where another process asks to abort it.
-    pub(crate) wish: Wish,
+    /// Says that it lives, and where another process asks to abort it.
+    pub(crate) lock: Lock,
+    /// Takes an end that the storage did not.
+    pub(crate) late: Box<dyn FnOnce(Late) + Send>,
     /// Told when nothing runs the request any more.
     pub(crate) gone: Gone,
 }
@@ -166,7 +173,7 @@ pub(crate) fn start(job: Job, ready: &Ready, pool: &Pool) -> Result<Running, Fau
         pool.give(work)?;
     }
     verdict.recv().map_err(|_| Fault::internal("the request's thread ended before it began"))??;
-    Ok(Running { request_id, session_id, ended })
+    Ok(Running { request_id, session_id, open_effects: Vec::new(), ended })
 }
 
 /// Runs a request; `loaded` is its flow, where that was evaluated beforehand. Gives the flow back, for whoever
@@ -191,8 +198,22 @@ async fn carry_out(
     loaded: &mut Option<Loaded>,
     accepted: &mpsc::Sender<Result<(), Fault>>,
 ) -> Result<Ended, Fault> {
-    let Job { workspace, good, mut asked, mock, config, trust, mut before, log, keep_code, mut abort, wish, gone: _ } =
-        job;
+    let Job {
+        workspace,
+        good,
+        mut asked,
+        mock,
+        config,
+        trust,
+        mut before,
+        log,
+        keep_code,
+        mut abort,
+        lock,
+        late,
+        gone: _,
+    } = job;
+    let wish = lock.wish();
     let loaded = match loaded {
         Some(loaded) => loaded,
         None => loaded.insert(load(&workspace, &good, config.script_limits(), live(&before.events))?),
@@ -233,10 +254,15 @@ async fn carry_out(
         }
     }
     .await;
+    let events = run.recorder.unwritten();
+    if !events.is_empty() {
+        late(Late { request: run.request.clone(), lease: run.recorder.lease().clone(), events });
+    }
     match result {
         Ok(ended) => Ok(Ended { status: ended.status, output: ended.output, error: ended.error }),
         Err(AppendError::Exists) => Err(Fault::refused(format!("request id \"{}\" is already in use", run.request))),
-        Err(AppendError::OutOfOrder { .. }) => {
+        Err(AppendError::NotYours { session, user }) => Err(not_yours(&session, &user, &run.asked.user)),
+        Err(AppendError::Fenced { .. } | AppendError::OutOfOrder { .. }) => {
             Err(Fault::refused(format!("request \"{}\" was just taken up by another process", run.request)))
         }
         Err(AppendError::Busy { holder }) => Err(busy(&run.asked, &holder)),
@@ -295,12 +321,14 @@ fn caller<'a>(flow: &'a str, asked: &'a Asked) -> Caller<'a> {
     }
 }
 
-/// The model calls that were answered before, in order.
+/// The model calls that were answered before, in order, without what they told.
 fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
     let view = Events::new(events);
     let calls = events.iter().filter_map(|event| match &event.kind {
         EventKind::EffectFinished { effect: EffectKind::Model, memoized: false, .. } => {
-            engine::json::from_value(view.effect_request(&event.kind)?.clone()).ok()
+            let mut request = view.effect_request(&event.kind)?.clone();
+            request["messages"] = Value::Array(Vec::new());
+            engine::json::from_value(request).ok()
         }
         _ => None,
     });
@@ -325,6 +353,11 @@ fn refused_input(flow: &str, action: &str, issues: Vec<Issue>, given: bool) -> F
         },
         details: issues.into_iter().map(|issue| Detail { path: issue.path, message: issue.message }).collect(),
     }
+}
+
+/// A session that is somebody else's.
+pub(crate) fn not_yours(session: &str, owner: &str, user: &str) -> Fault {
+    Fault::refused(format!("session \"{session}\" belongs to user \"{owner}\", not to \"{user}\""))
 }
 
 fn busy(asked: &Asked, holder: &str) -> Fault {
@@ -353,7 +386,7 @@ async fn flush(run: Rc<Run>) {
     }
 }
 
-/// Stops the request when this process is told to, or finds another one's wish.
+/// Stops the request when this process is told to, finds another one's wish, or has lost it to another one.
 async fn stop_when_told(told: &mut watch::Receiver<bool>, wish: &Wish, loaded: &Loaded, stop: Abort) {
     let told = async {
         // Where nobody can tell any more, the wish of another process still counts.
@@ -369,6 +402,8 @@ async fn stop_when_told(told: &mut watch::Receiver<bool>, wish: &Wish, loaded: &
     select_biased! {
         () = Box::pin(told.fuse()) => {}
         () = Box::pin(wished.fuse()) => {}
+        // Somebody else owns the request now.
+        () = Box::pin(stop.wait().fuse()) => {}
     }
     loaded.abort();
     stop.set();

@@ -11,10 +11,13 @@ mod differences;
 mod expiry;
 mod follow;
 mod fork;
+#[cfg(test)]
+mod gone_tests;
 mod items;
 mod journal;
 mod look;
 mod moving;
+mod news;
 mod records;
 mod replay;
 mod resume;
@@ -25,14 +28,13 @@ mod writers;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use engine::concurrency::status_after;
 use engine::data::Data;
-use engine::event::{EventKind, RequestStatus};
+use engine::event::RequestStatus;
 use engine::request::Asked;
 use serde_json::Value;
-use store::{Options, Owners, Store};
+use store::{Liveness, OnBusy, Options, Owners, Store};
 use tokio::sync::watch;
 
 use crate::catalogue::{Catalogue, FlowRow, Good, mock_file};
@@ -40,10 +42,10 @@ use crate::config::{Config, Durability};
 use crate::fault::Fault;
 use crate::mock::MockScript;
 use crate::notice::{Notice, Notices};
-use crate::owner::{self, Owner};
+use crate::owner::{Lock, Locks};
 use crate::pool::Pool;
 use crate::ready::Ready;
-use crate::run::{Before, Gone, Job, Running, start};
+use crate::run::{Before, Gone, Job, Running, not_yours, start};
 use crate::views::*;
 use crate::watch::{Watch, watch};
 use crate::world::now_ms;
@@ -66,6 +68,8 @@ pub struct OpenOptions {
     pub trust: bool,
     /// Whether flows that ran are kept ready for their next request, as whoever serves many of them wants.
     pub keep_ready: bool,
+    /// Called when another process keeps the database locked for long; the wait goes on.
+    pub on_busy: Option<fn()>,
 }
 
 /// What to run.
@@ -132,12 +136,16 @@ pub struct Workspace {
     ready: Ready,
     pool: Pool,
     store: Arc<Store>,
+    locks: Locks,
+    /// The database's file, as notices name it.
+    name: Arc<str>,
     /// The hashes of the bundles whose code is in the database.
     kept_code: Arc<Mutex<HashSet<String>>>,
-    owner: Owner,
     catalogue: Mutex<Option<Catalogue>>,
     running: Arc<Mutex<Runs>>,
     tokens: AtomicU64,
+    /// What this process writes.
+    written: news::Written,
     notices: Notices,
     watching: Mutex<Option<Watch>>,
 }
@@ -149,7 +157,11 @@ impl Workspace {
         let config = Config::read(&dir)?;
         let create = options.data.is_none() || !options.existing;
         let data = options.data.unwrap_or_else(|| default_data(&dir));
-        let locks = lock_folder(&data);
+        let notices = Notices::default();
+        let name: Arc<str> = data.display().to_string().into();
+        // Where they are is known when the database is open; until then nobody can tell who lives.
+        let found: Arc<OnceLock<Locks>> = Arc::default();
+        let locks = found.clone();
         let durability = options.durability.or(config.durability).unwrap_or(Durability::Process);
         let store = Store::open(
             &data,
@@ -159,11 +171,13 @@ impl Workspace {
                     Durability::Power => store::Durability::Power,
                 },
                 create,
-                owners: Owners::new(move |name| owner::is_alive(&locks, name)),
+                owners: Owners::new(move |owner| locks.get().map_or(Liveness::Unknown, |locks| locks.liveness(owner))),
+                on_busy: on_busy(options.on_busy, Some((notices.clone(), name.clone()))),
             },
         )
         .map_err(open_fault)?;
-        let owner = Owner::new(&lock_folder(&data)).map_err(|error| unwritable(&lock_folder(&data), &error))?;
+        let locks = Locks::new(&data, store.id()).map_err(Fault::internal)?;
+        let locks = found.get_or_init(|| locks).clone();
         let workspace = Arc::new(Workspace {
             dir,
             data,
@@ -173,41 +187,18 @@ impl Workspace {
             ready: Ready::default(),
             pool: Pool::new(),
             store: Arc::new(store),
+            locks,
+            name,
             kept_code: Arc::default(),
-            owner,
             catalogue: Mutex::default(),
             running: Arc::default(),
             tokens: AtomicU64::default(),
-            notices: Notices::default(),
+            written: news::Written::default(),
+            notices,
             watching: Mutex::default(),
         });
         workspace.forward_commits();
         Ok(workspace)
-    }
-
-    /// Turns commits into notices, for as long as the workspace lives.
-    fn forward_commits(self: &Arc<Self>) {
-        let notices = self.notices.clone();
-        let sessions: Mutex<HashMap<Arc<str>, Arc<str>>> = Mutex::default();
-        self.store.listen(move |committed: &store::Committed| {
-            let mut sessions = lock(&sessions);
-            for event in committed.events.iter() {
-                if let EventKind::RequestStarted { session, .. } = &event.kind {
-                    sessions.insert(committed.request.clone(), session.clone());
-                }
-            }
-            let status = status_after(committed.events.iter()).unwrap_or(RequestStatus::InProgress);
-            let session = sessions.get(&committed.request).cloned().unwrap_or_default();
-            if status.is_terminal() {
-                sessions.remove(&committed.request);
-            }
-            notices.tell(&Notice::Request {
-                request_id: committed.request.to_string(),
-                session_id: session.to_string(),
-                seq: committed.events.last().map_or(0, |event| event.seq),
-                status,
-            });
-        });
     }
 
     /// What the window shows of the workspace.
@@ -240,8 +231,10 @@ impl Workspace {
 
     /// Follows the files: a change is told as [`Notice::Flows`].
     pub fn watch_files(self: &Arc<Self>) -> Result<(), Fault> {
-        let notices = self.notices.clone();
-        *lock(&self.watching) = Some(watch(std::slice::from_ref(&self.dir), move || notices.tell(&Notice::Flows))?);
+        let (notices, name) = (self.notices.clone(), self.name.clone());
+        *lock(&self.watching) = Some(watch(std::slice::from_ref(&self.dir), move || {
+            notices.tell(&Notice::Flows { workspace: name.clone() })
+        })?);
         Ok(())
     }
 
@@ -293,10 +286,7 @@ impl Workspace {
         if let Some(known) = self.store.session(&session).map_err(Fault::internal)?
             && known.user != options.user
         {
-            return Err(Fault::refused(format!(
-                "session \"{session}\" belongs to user \"{}\", not to \"{}\"",
-                known.user, options.user
-            )));
+            return Err(not_yours(&session, &known.user, &options.user));
         }
         let request = options.request.clone().unwrap_or_else(new_request);
         if request.contains(':') || request.trim().is_empty() {
@@ -316,7 +306,7 @@ impl Workspace {
             user: options.user.into(),
             project: options.project.map(Into::into),
             mock: origin,
-            owner: self.owner.name().to_owned(),
+            owner: String::new(),
             retry_of: None,
             claim: None,
             fork,
@@ -324,14 +314,29 @@ impl Workspace {
         self.start(good, asked, mock, Before::default())
     }
 
-    fn start(&self, good: Arc<Good>, asked: Asked, mock: Option<MockScript>, before: Before) -> Result<Running, Fault> {
+    fn start(
+        &self,
+        good: Arc<Good>,
+        mut asked: Asked,
+        mock: Option<MockScript>,
+        before: Before,
+    ) -> Result<Running, Fault> {
         let (stop, abort) = watch::channel(false);
         let id = asked.request.to_string();
-        let wish = self.owner.wish(&id);
+        let job_lock = self.lock()?;
+        asked.owner = job_lock.owner();
         let token = self.tokens.fetch_add(1, Ordering::Relaxed);
         lock(&self.running).insert(token, Stop { request: id, sender: stop });
         let running = self.running.clone();
-        let gone = Gone::new(move || drop(lock(&running).remove(&token)));
+        self.written.begin(&asked.request, &asked.session, token);
+        let (written, notices, workspace) = (self.written.clone(), self.notices.clone(), self.name.clone());
+        let request = asked.request.clone();
+        let gone = Gone::new(move || {
+            drop(lock(&running).remove(&token));
+            if let Some((session, seq)) = written.end(&request, token) {
+                news::tell(&notices, &workspace, (&request, &session), seq, RequestStatus::Interrupted);
+            }
+        });
         let job = Job {
             workspace: self.dir.clone(),
             good: good.clone(),
@@ -343,7 +348,11 @@ impl Workspace {
             log: self.store.clone(),
             keep_code: self.keep_code(&good),
             abort,
-            wish,
+            lock: job_lock,
+            late: {
+                let store = Arc::downgrade(&self.store);
+                Box::new(move |late| late.keep_trying(store))
+            },
             gone,
         };
         let running = start(job, &self.ready, &self.pool)?;
@@ -375,12 +384,25 @@ impl Workspace {
         Ok((Some(MockScript::read(&path)?), Some(origin)))
     }
 
-    fn request_row(&self, row: store::RequestRow) -> RequestRow {
-        let unfinished = matches!(row.status, RequestStatus::InProgress | RequestStatus::Queued);
-        let status = match unfinished && !self.owner.is_alive(&row.owner) {
-            true => RequestStatus::Interrupted,
-            false => row.status,
-        };
+    /// A lock for a job that is about to run.
+    fn lock(&self) -> Result<Lock, Fault> {
+        self.locks.take().map_err(|error| unwritable(self.locks.folder(), &error))
+    }
+
+    /// Whether the job of a request that has not ended is gone for certain.
+    fn is_gone(&self, status: RequestStatus, owner: &str) -> bool {
+        news::is_unfinished(status) && self.locks.liveness(owner) == Liveness::Dead
+    }
+
+    /// A request whose job is gone is interrupted, whatever its row says (decision 23).
+    fn request_row(&self, mut row: store::RequestRow) -> RequestRow {
+        while self.is_gone(row.status, &row.owner) {
+            // Its job may have said how it ended between the look at the row and the look at the lock.
+            match self.store.request(&row.id) {
+                Ok(Some(newer)) if newer != row => row = newer,
+                _ => row.status = RequestStatus::Interrupted,
+            }
+        }
         RequestRow {
             id: row.id,
             session_id: row.session,
@@ -388,7 +410,7 @@ impl Workspace {
             action: row.action,
             user_id: row.user,
             project_id: row.project,
-            status,
+            status: row.status,
             started_at: row.started_at,
             finished_at: row.finished_at,
             duration_ms: row.finished_at.map(|end| span(row.started_at, end)),
@@ -400,12 +422,13 @@ impl Workspace {
         }
     }
 
-    fn session_row(&self, row: store::SessionRow) -> SessionRow {
-        let unfinished = matches!(row.last_status, RequestStatus::InProgress | RequestStatus::Queued);
-        let last_status = match unfinished && !self.owner.is_alive(&row.last_owner) {
-            true => RequestStatus::Interrupted,
-            false => row.last_status,
-        };
+    fn session_row(&self, mut row: store::SessionRow) -> SessionRow {
+        while self.is_gone(row.last_status, &row.last_owner) {
+            match self.store.session(&row.id) {
+                Ok(Some(newer)) if newer != row => row = newer,
+                _ => row.last_status = RequestStatus::Interrupted,
+            }
+        }
         SessionRow {
             id: row.id,
             flow: row.flow,
@@ -414,7 +437,7 @@ impl Workspace {
             title: row.title,
             requests: row.requests,
             items: row.items,
-            last_status,
+            last_status: row.last_status,
             created_at: row.created_at,
             updated_at: row.updated_at,
             forked_from: row.forked_from,
@@ -437,16 +460,14 @@ fn default_data(dir: &std::path::Path) -> PathBuf {
     dir.join(".flowglass/flowglass.db")
 }
 
-/// Where processes that share a database keep their locks: beside it, under a name of its own.
-fn lock_folder(data: &std::path::Path) -> PathBuf {
-    match data.parent() {
-        Some(folder) if folder.file_name().is_some_and(|name| name == ".flowglass") => folder.join("run"),
-        _ => {
-            let mut name = data.as_os_str().to_owned();
-            name.push(".run");
-            name.into()
+/// Who hears that another process keeps the database locked.
+fn on_busy(tell: Option<fn()>, notices: Option<(Notices, Arc<str>)>) -> OnBusy {
+    OnBusy::new(move || {
+        tell.into_iter().for_each(|tell| tell());
+        if let Some((notices, workspace)) = &notices {
+            notices.tell(&Notice::Busy { workspace: workspace.clone() });
         }
-    }
+    })
 }
 
 fn new_request() -> String {

@@ -4,9 +4,10 @@
 //! anything: rules live in the engine.
 
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 
 use engine::callable::{Arg, Callable, Returned};
-use engine::context::{Change, Context as Cx, Target};
+use engine::context::{Begun, Change, Context as Cx, Target};
 use engine::data::{Data, from_json, parse};
 use engine::effects::{Message, ModelCall, ToolCall};
 use engine::error::FlowError;
@@ -17,7 +18,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, select};
 use rquickjs::{Function, Object};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::glance;
 use crate::registry::Registry;
@@ -32,6 +33,10 @@ pub(crate) struct ScriptFunction {
 }
 
 impl Callable for ScriptFunction {
+    fn fingerprint(&self) -> Option<Arc<str>> {
+        self.registry.upgrade()?.fingerprint(&self.vm, self.id)
+    }
+
     fn call(&self, args: Vec<Arg>, cx: Cx) -> LocalBoxFuture<'static, Result<Returned, FlowError>> {
         let (vm, registry, id) = (self.vm.clone(), self.registry.clone(), self.id);
         async move {
@@ -192,7 +197,8 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
             cx.sleep(ms.max(0.0) as u64).await;
             Ok(String::new())
         }
-        (Some(cx), "once") => once(&cx, &question.payload).await,
+        (Some(cx), "beginOnce") => begin_once(&cx, &question.payload).await,
+        (Some(cx), "endOnce") => end_once(&vm, &cx, &question.payload).await,
         (Some(cx), "fetch") => crate::fetch::fetch(&cx, &question.payload, question.stopped).await,
         (Some(cx), "model") => model(&cx, &question.payload).await,
         (Some(cx), "suspend") => suspend(&cx, &question.payload).await,
@@ -230,16 +236,27 @@ fn settle(shared: &Shared, token: u32) {
     }
 }
 
-/// Keeps the answer of `ctx.runOnce`.
-async fn once(cx: &Cx, payload: &str) -> Result<String, FlowError> {
+/// `ctx.runOnce` is about to call the author's function.
+async fn begin_once(cx: &Cx, payload: &str) -> Result<String, FlowError> {
+    let key: String = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
+    let begun = cx.begin_once(&key).await?;
+    serde_json::to_string(&begun).map_err(|error| FlowError::plain(error.to_string()))
+}
+
+/// Keeps what came of it: an answer, or a failure.
+async fn end_once(vm: &Vm, cx: &Cx, payload: &str) -> Result<String, FlowError> {
     #[derive(Deserialize)]
-    struct Asked {
+    struct Told {
         key: String,
-        #[serde(deserialize_with = "engine::json::exact")]
+        begun: Begun,
+        #[serde(default, deserialize_with = "engine::json::exact")]
         answer: Value,
+        #[serde(default)]
+        error: Option<Value>,
     }
-    let asked: Asked = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
-    cx.keep_once(asked.key, asked.answer).await.map(|()| String::new())
+    let told: Told = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
+    let answer = told.error.map_or(Ok(told.answer), |error| Err(thrown(vm, &error.to_string())));
+    cx.end_once(told.begun, told.key, answer).await.map(|()| String::new())
 }
 
 /// `ctx.suspend`: answered only where there is an answer.
@@ -281,8 +298,7 @@ async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     let mut told = serde_json::to_value(&reply).map_err(|error| FlowError::plain(error.to_string()))?;
     // Authors know tool calls by other names than a log does.
     if !reply.tool_calls.is_empty() {
-        let call = |call: &ToolCall| json!({ "toolCallId": call.id, "toolName": call.name, "args": call.args });
-        told["toolCalls"] = reply.tool_calls.iter().map(call).collect();
+        told["toolCalls"] = reply.tool_calls.iter().map(ToolCall::told).collect();
     }
     Ok(told.to_string())
 }

@@ -90,7 +90,7 @@ pub async fn bundle(workspace: &Path, file: &Path) -> Result<Bundle, LoadError> 
     let Some(chunk) = chunk else {
         return Err(LoadError::in_file(LoadErrorKind::Import, &shown, "the file could not be bundled"));
     };
-    let code: Arc<str> = chunk.code.as_str().into();
+    let code: Arc<str> = crate::fingerprint::mark(&chunk.code).into();
     let map = chunk.map.as_ref().map(|map| map.to_json_string()).unwrap_or_default();
     let hash = blake3::hash(code.as_bytes()).to_hex().to_string();
     Ok(Bundle { file: shown, code, map, hash, inputs })

@@ -15,6 +15,7 @@ mod embedded;
 mod error;
 mod fetch;
 mod fields;
+mod fingerprint;
 mod glance;
 mod load_time;
 mod plain;

@@ -5,6 +5,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use engine::callable::{Fun, SchemaRef};
 use engine::data::from_json;
@@ -17,6 +18,7 @@ use engine::flow::{
 use engine::resource::{Clash, Resources};
 use engine::scope::ScopeKind;
 use indexmap::IndexMap;
+use rquickjs::Function;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -30,6 +32,7 @@ use crate::wire::*;
 pub(crate) struct Registry {
     blocks: RefCell<HashMap<u32, Rc<Block>>>,
     functions: RefCell<HashMap<u32, Fun>>,
+    fingerprints: RefCell<HashMap<u32, Option<Arc<str>>>>,
 }
 
 /// Why a description makes no flow.
@@ -58,6 +61,23 @@ impl Registry {
             .entry(id)
             .or_insert_with(|| Rc::new(ScriptFunction { vm: vm.clone(), registry: Rc::downgrade(self), id }))
             .clone()
+    }
+
+    /// A function's fingerprint, which is made when it is first asked for.
+    pub(crate) fn fingerprint(&self, vm: &Vm, id: u32) -> Option<Arc<str>> {
+        if let Some(known) = self.fingerprints.borrow().get(&id) {
+            return known.clone();
+        }
+        // The first time, of all that are there: each look into the runtime costs more than a source.
+        let first = if self.fingerprints.borrow().is_empty() { 0 } else { id };
+        let count = if first < id { u32::MAX } else { 1 };
+        let sources: String =
+            vm.enter(|_, host| host.get::<_, Function>("sources")?.call::<_, String>((first, count))).ok()?;
+        let mut fingerprints = self.fingerprints.borrow_mut();
+        for (at, source) in sources.split('\0').enumerate() {
+            fingerprints.insert(first + at as u32, crate::fingerprint::of_source(source));
+        }
+        fingerprints.get(&id).cloned().flatten()
     }
 
     /// A block that a factory made while the flow runs.
@@ -202,6 +222,7 @@ impl Registry {
                 .filter_map(|one| Some(Expectation { target: one.target, declaration: one.declaration.build(vm)? }))
                 .collect(),
             joined: OnceCell::new(),
+            fingerprint: OnceCell::new(),
             connect_input: function(wire.connect_input),
             connect_output: function(wire.connect_output),
             map_model_output: function(wire.map_model_output),

@@ -7,11 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus, Seq};
-use engine::log::{AppendError, Record};
+use engine::log::{AppendError, Lease, Record};
 use engine::scope::ScopeKey;
+use engine::views::attempts::verdict;
 use rusqlite::{CachedStatement, Connection};
 
-use crate::attempts::{Turn, Withdrawn};
+use crate::attempts::{self, Withdrawn};
 use crate::digest::Tail;
 use crate::error::Error;
 use crate::live::{Memory, Request};
@@ -19,7 +20,7 @@ use crate::open::Owners;
 use crate::scopes::Step;
 use crate::totals::{self, Sums};
 use crate::unit::{Draft, Unit};
-use crate::{events, parcel, payload, rows, states, turns};
+use crate::{events, parcel, payload, queue, rows, states, turns};
 
 /// What an operation that was written before a restart is taken to weigh.
 const FORGOTTEN_BYTES: usize = 512;
@@ -73,7 +74,13 @@ impl<'a> Batch<'a> {
         };
         let mut request = match (self.memory.take(self.connection, &unit.request)?, unit.starts()) {
             (Some(known), starts) => {
-                let refusal = if starts { Some(AppendError::Exists) } else { gap(known.last, &unit.drafts) };
+                let refusal = if starts {
+                    Some(AppendError::Exists)
+                } else if self.is_fenced(&known, unit)? {
+                    Some(AppendError::Fenced { request: unit.request.to_string() })
+                } else {
+                    gap(known.last, &unit.drafts)
+                };
                 if let Some(refusal) = refusal {
                     self.memory.put(unit.request.clone(), known);
                     return Ok(Err(refusal));
@@ -93,19 +100,30 @@ impl<'a> Batch<'a> {
                 if let Some(holder) = turns::in_the_way_of(self.connection, unit, None, self.owners)? {
                     return Ok(Err(AppendError::Busy { holder }));
                 }
-                rows::begin(self.connection, &unit.request, &first.event)?
+                match rows::begin(self.connection, &unit.request, &first.event, unit.lease.is_none())? {
+                    Ok(begun) => begun,
+                    Err(refusal) => return Ok(Err(refusal)),
+                }
             }
             (None, false) => {
                 let message = format!("request \"{}\" was never started", unit.request);
                 return Ok(Err(AppendError::Storage(message)));
             }
         };
-        let conflicts = self.conflicts(&unit.drafts)?;
+        let conflicts = self.conflicts(&unit.drafts, request.n)?;
         if !conflicts.is_empty() {
             unit.refuse_commits(conflicts)?;
+        } else if unit.drafts.iter().any(|draft| !draft.event.kind.commits().is_empty())
+            && queue::waits(self.memory.tickets(self.connection)?, request.n)
+        {
+            queue::leave(self.connection, request.n)?;
+            self.memory.forget_tickets();
         }
         for draft in &unit.drafts {
             self.write(&mut request, draft)?;
+            if let Some(lease) = Lease::named(&draft.event.kind) {
+                request.lease = lease;
+            }
             if let EventKind::RequestStarted { forked_from: Some(from), session, .. } = &draft.event.kind {
                 self.copy(&mut request, session, from)?;
             }
@@ -121,6 +139,21 @@ impl<'a> Batch<'a> {
         Ok(Ok(()))
     }
 
+    /// Whether somebody else owns the request: the append is neither its owner's nor that of somebody who may
+    /// take it over.
+    fn is_fenced(&self, known: &Request, unit: &Unit) -> Result<bool, Error> {
+        let Some(lease) = unit.lease.as_ref().filter(|lease| **lease != known.lease) else { return Ok(false) };
+        if lease.epoch != known.lease.epoch + 1 || unit.taker().as_ref() != Some(lease) {
+            return Ok(true);
+        }
+        let status: String = self
+            .connection
+            .prepare_cached("SELECT status FROM request WHERE n = ?1")?
+            .query_row((known.n,), |row| row.get(0))?;
+        // What waits for somebody, or has ended, needs no owner.
+        Ok(matches!(status.as_str(), "queued" | "in_progress") && self.owners.is_alive(&known.lease.owner))
+    }
+
     /// Puts records in force from here on, as an import brings them.
     pub(crate) fn carry(&mut self, records: &[(ScopeKey, Record)]) -> Result<(), Error> {
         if records.is_empty() {
@@ -129,7 +162,8 @@ impl<'a> Batch<'a> {
         let mark = self.memory.next_event(self.connection)?;
         parcel::mark(self.connection, mark)?;
         for (scope, record) in records {
-            self.memory.scope_or_new(self.connection, scope, None)?.carry(self.connection, mark, record)?;
+            let known = self.memory.scope_or_new(self.connection, scope, None)?;
+            self.stored += known.carry(self.connection, mark, record)? as i64;
             self.stepped.insert(scope.clone());
         }
         Ok(())
@@ -156,8 +190,9 @@ impl<'a> Batch<'a> {
         Ok(has_records)
     }
 
-    /// The records that are not at the version these events commit from.
-    fn conflicts(&mut self, drafts: &[Draft]) -> Result<Vec<ScopeKey>, Error> {
+    /// The records that are not at the version these events commit from, and those that another request has
+    /// waited for longer.
+    fn conflicts(&mut self, drafts: &[Draft], request: i64) -> Result<Vec<ScopeKey>, Error> {
         let mut conflicts = Vec::new();
         let mut versions: HashMap<&ScopeKey, u64> = HashMap::new();
         for commit in drafts.iter().flat_map(|draft| draft.event.kind.commits()) {
@@ -169,6 +204,13 @@ impl<'a> Batch<'a> {
                 conflicts.push(commit.scope.clone());
             }
             versions.insert(&commit.scope, commit.version);
+        }
+        let at = drafts.last().map_or(0, |draft| draft.event.at);
+        for scope in versions.into_keys() {
+            let tickets = self.memory.tickets(self.connection)?;
+            if !conflicts.contains(scope) && queue::is_in_the_way(tickets, request, scope, at, self.owners) {
+                conflicts.push(scope.clone());
+            }
         }
         Ok(conflicts)
     }
@@ -252,7 +294,14 @@ impl<'a> Batch<'a> {
             let operations = Some(states::write_operations(event.seq, &commit.operations));
             self.step(&commit.scope, None, &Step { event: row, version: commit.version, bytes, operations })?;
         }
-        let withdrawn = request.attempts.follow(event.path.as_ref(), event.attempt, Turn::of(&event.kind));
+        if matches!(event.kind, EventKind::CallbackReturned { .. })
+            && request.attempts.has_written(event.path.as_ref(), event.attempt)
+        {
+            for scope in attempts::settle(self.connection, request.n, attempts::settled(&event.kind))? {
+                self.memory.weigh_again(self.connection, scope)?;
+            }
+        }
+        let withdrawn = request.attempts.follow(event.path.as_ref(), event.attempt, verdict(&event.kind));
         withdrawn.iter().try_for_each(|withdrawn| self.withdraw(withdrawn, row))
     }
 

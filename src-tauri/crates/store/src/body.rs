@@ -36,6 +36,14 @@ pub(crate) struct Body {
 
 /// The line of an event: the fields of its kind. The kind itself has a column.
 pub(crate) fn of_event(kind: &EventKind) -> Result<Body, Error> {
+    if let EventKind::Unknown { fields, .. } = kind {
+        let mut payloads = Vec::new();
+        let mut fields = fields.clone();
+        for field in fields.values_mut() {
+            shrink(field, &mut payloads)?;
+        }
+        return Ok(Body { text: serde_json::to_string(&fields)?, payloads });
+    }
     let text = serde_json::to_string(kind)?;
     let mut payloads = Vec::new();
     let text = if is_plain(&text) {

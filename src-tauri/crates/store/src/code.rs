@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::parcel::Piece;
+use crate::pieces::Pieces;
 use crate::references::References;
 use crate::{Store, body, payload, totals};
 
@@ -27,11 +28,7 @@ impl Store {
     /// Keeps the code of a bundle.
     pub fn keep_code(&self, hash: &str, code: Value) -> Result<(), Error> {
         let (hash, body) = (hash.to_owned(), body::of_state(code)?);
-        self.writer.run(move |connection| {
-            let transaction = connection.unchecked_transaction()?;
-            keep(&transaction, &hash, &body)?;
-            Ok(transaction.commit()?)
-        })
+        self.pieces()?.write(move |connection, _| keep(connection, &hash, &body))
     }
 
     /// The code of a bundle; `None` where it is not here: versions before format 6 kept none.
@@ -56,11 +53,6 @@ fn keep(connection: &Connection, hash: &str, body: &body::Body) -> Result<(), Er
     totals::store(connection, bytes as i64)?;
     connection.execute("INSERT INTO code (hash, body) VALUES (?1, ?2)", (hash, &body.text))?;
     Ok(())
-}
-
-/// Keeps what an import brings.
-pub(crate) fn bring(connection: &Connection, hash: &str, code: &Value) -> Result<(), Error> {
-    keep(connection, hash, &body::of_state(code.clone())?)
 }
 
 pub(crate) fn load(connection: &Connection, hash: &str) -> Result<Option<Value>, Error> {
@@ -95,8 +87,21 @@ pub(crate) fn pieces(connection: &Connection, of: &[Piece]) -> Result<Vec<Piece>
 }
 
 /// Drops the code that no event names. What it alone kept of large values is unnamed from then on.
-pub(crate) fn drop_unnamed(connection: &Connection) -> Result<(), Error> {
-    connection.execute(&format!("DELETE FROM code WHERE hash NOT IN ({NAMED})"), ())?;
+pub(crate) fn drop_unnamed(pieces: &Pieces) -> Result<(), Error> {
+    let (unnamed, newest) = pieces.read(|connection| {
+        let mut statement = connection.prepare(&format!("SELECT hash FROM code WHERE hash NOT IN ({NAMED})"))?;
+        let unnamed = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+        let newest: i64 = connection.query_row("SELECT coalesce(max(id), 0) FROM event", (), |row| row.get(0))?;
+        Ok((unnamed, newest))
+    })?;
+    for hash in unnamed {
+        pieces.write(move |connection, _| {
+            // What was written since the look may name it.
+            let sql = format!("DELETE FROM code WHERE hash = ?1 AND hash NOT IN ({NAMED} AND id > ?2)");
+            connection.execute(&sql, (hash, newest))?;
+            Ok::<_, Error>(())
+        })?;
+    }
     Ok(())
 }
 

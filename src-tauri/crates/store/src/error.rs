@@ -135,10 +135,7 @@ pub enum Error {
 impl Error {
     /// Whether another process held the database for too long.
     pub(crate) fn is_busy(&self) -> bool {
-        let Error::Sqlite(error) = self else {
-            return false;
-        };
-        matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+        matches!(self, Error::Sqlite(error) if crate::waiting::is_busy(error))
     }
 }
 

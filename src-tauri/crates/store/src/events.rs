@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind, Seq};
+use engine::event::{Event, EventKind, ScopeCommit, Seq};
 use engine::log::{Record, RequestEvents};
 use engine::scope::{ScopeKey, ScopeKind};
+use engine::views::in_force::{put_in_force, waits_for_commit};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
+use crate::attempts::{Attempts, Unfinished, Withdrawn};
 use crate::error::Error;
 use crate::query::{Filter, number};
 use crate::sessions::LINEAGE;
-use crate::{Store, body, states};
+use crate::{Store, body, lock, states};
 
 /// Which events of a request; oldest first.
 #[derive(Clone, Debug, Default)]
@@ -41,22 +43,42 @@ pub struct Step {
     pub version: u64,
 }
 
+/// Events of a request, oldest first.
+pub(crate) fn of_request(connection: &Connection, request: &str, query: &EventQuery) -> Result<Vec<Event>, Error> {
+    let mut filter = Filter::default();
+    filter.and("e.request = (SELECT n FROM request WHERE id = ?)", Some(request.to_owned()));
+    filter.and("e.seq >= ?", number(query.from));
+    filter.and("e.seq <= ?", number(query.to));
+    filter.and("e.kind = ?", query.kind.clone());
+    let sql = filter.select(EVENTS, "e.seq", query.limit, query.offset);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(&filter.values))?;
+    collect(connection, &mut rows)
+}
+
 pub(crate) const EVENTS: &str =
     "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body FROM event e LEFT JOIN path p ON p.n = e.path";
 
 impl Store {
     /// Events of a request, oldest first.
     pub fn events(&self, request: &str, query: &EventQuery) -> Result<Vec<Event>, Error> {
-        let mut filter = Filter::default();
-        filter.and("e.request = (SELECT n FROM request WHERE id = ?)", Some(request.to_owned()));
-        filter.and("e.seq >= ?", number(query.from));
-        filter.and("e.seq <= ?", number(query.to));
-        filter.and("e.kind = ?", query.kind.clone());
-        let sql = filter.select(EVENTS, "e.seq", query.limit, query.offset);
+        self.read(|connection| of_request(connection, request, query))
+    }
+
+    /// Puts the values and versions that came into force over the writes to durable records among these events
+    /// of a request.
+    pub fn put_in_force(&self, request: &str, events: &mut [Event]) -> Result<(), Error> {
+        let mut writes: HashMap<ScopeKey, Vec<&mut Event>> = HashMap::new();
+        for event in events.iter_mut().filter(|event| waits_for_commit(event)) {
+            if let EventKind::StateChanged { scope, .. } = &event.kind {
+                writes.entry(scope.clone()).or_default().push(event);
+            }
+        }
+        if writes.is_empty() {
+            return Ok(());
+        }
         self.read(|connection| {
-            let mut statement = connection.prepare_cached(&sql)?;
-            let mut rows = statement.query(params_from_iter(&filter.values))?;
-            collect(connection, &mut rows)
+            writes.into_iter().try_for_each(|(scope, writes)| follow_commits(connection, request, &scope, writes))
         })
     }
 
@@ -84,6 +106,41 @@ impl Store {
             (Some(scope), Some(instant)) => states::at(connection, scope, instant),
             _ => Ok(Record::default()),
         })
+    }
+
+    /// As [`state_at`](Self::state_at), at the newest event of a request that nobody runs: what attempts wrote to
+    /// shared memory that have not ended is without effect.
+    pub fn state_at_rest(&self, scope: &ScopeKey, request: &str, seq: Seq) -> Result<Record, Error> {
+        self.read(|connection| match (states::find(connection, scope)?, states::instant(connection, request, seq)?) {
+            (Some(scope), Some(instant)) => {
+                states::at_rest(connection, scope, instant, &self.unfinished(connection, request, instant)?)
+            }
+            _ => Ok(Record::default()),
+        })
+    }
+
+    /// The attempts of a request that have not ended by an instant. Kept for one request, because a view asks
+    /// for each of its scopes.
+    pub(crate) fn unfinished(
+        &self,
+        connection: &Connection,
+        request: &str,
+        instant: i64,
+    ) -> Result<Arc<Vec<Withdrawn>>, Error> {
+        let known = lock(&self.unfinished).clone();
+        if let Some(known) = known.filter(|known| &*known.request == request && known.instant == instant) {
+            return Ok(known.attempts);
+        }
+        let n: Option<i64> = connection
+            .prepare_cached("SELECT n FROM request WHERE id = ?1")?
+            .query_row((request,), |row| row.get(0))
+            .optional()?;
+        let attempts = match n {
+            Some(n) => Arc::new(Attempts::load(connection, n, instant)?.open()),
+            None => Arc::default(),
+        };
+        *lock(&self.unfinished) = Some(Unfinished { request: request.into(), instant, attempts: attempts.clone() });
+        Ok(attempts)
     }
 
     /// A durable record as a block saw it that began with this event: at that version, though others may
@@ -251,4 +308,68 @@ pub(crate) fn event(connection: &Connection, row: &Row<'_>, paths: &mut Paths) -
         attempt: row.get(3)?,
         kind,
     })
+}
+
+/// Goes through a request's commits of a record from its first of these writes on, until each has its commit.
+fn follow_commits(
+    connection: &Connection,
+    request: &str,
+    scope: &ScopeKey,
+    mut writes: Vec<&mut Event>,
+) -> Result<(), Error> {
+    let (Some(n), Some(first)) = (states::find(connection, scope)?, writes.iter().map(|event| event.seq).min()) else {
+        return Ok(());
+    };
+    let Some(first) = states::instant(connection, request, first)? else { return Ok(()) };
+    let mut commits = connection.prepare_cached(
+        "SELECT c.version, c.operations, e.seq, e.kind, e.body FROM change c JOIN event e ON e.id = c.event
+         WHERE c.scope = ?1 AND c.event > ?2 AND e.request = (SELECT n FROM request WHERE id = ?3) ORDER BY c.event",
+    )?;
+    let mut rows = commits.query((n, first, request))?;
+    while !writes.is_empty()
+        && let Some(row) = rows.next()?
+    {
+        let (version, operations, seq): (u64, Option<String>, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let back = states::read_operations(operations.as_deref().unwrap_or_default());
+        let operations = back.map(|back| Ok((seq - back?).unsigned_abs())).collect::<Result<Vec<Seq>, Error>>()?;
+        let rebased = Vec::new();
+        let mut commit = ScopeCommit { scope: scope.clone(), from: 0, version, operations, rebased };
+        let mut is_whole = false;
+        let mut left = Vec::new();
+        for event in writes {
+            let EventKind::StateChanged { version: told, .. } = &event.kind else { continue };
+            match commit.in_force(event.seq) {
+                None => left.push(event),
+                Some((in_force, _)) if in_force == *told => {}
+                Some(_) => {
+                    // Only a write that was put onto another record needs the values of its commit.
+                    if !is_whole {
+                        let kind = body::event(connection, &row.get::<_, String>(3)?, &row.get::<_, String>(4)?)?;
+                        let known = kind.commits().iter().find(|known| known.scope == *scope);
+                        commit.rebased = known.map(|known| known.rebased.clone()).unwrap_or_default();
+                        is_whole = true;
+                    }
+                    put_in_force(event, &commit);
+                }
+            }
+        }
+        writes = left;
+    }
+    if writes.is_empty() {
+        return Ok(());
+    }
+    // What a fork has in common with another request made no step of its own.
+    let mut commits = connection.prepare_cached(
+        "SELECT e.kind, e.body FROM event e JOIN request r ON r.n = e.request
+         WHERE r.id = ?1 AND r.forked_from IS NOT NULL AND e.seq <= r.forked_at AND e.id > ?2
+             AND e.kind IN ('block_finished', 'callback_returned', 'committed') ORDER BY e.seq",
+    )?;
+    let mut rows = commits.query((request, first))?;
+    while let Some(row) = rows.next()? {
+        let kind = body::event(connection, &row.get::<_, String>(0)?, &row.get::<_, String>(1)?)?;
+        for commit in kind.commits() {
+            writes.iter_mut().for_each(|event| put_in_force(event, commit));
+        }
+    }
+    Ok(())
 }

@@ -11,11 +11,15 @@
 //! | `unit` `body` `payload` `measure` | an append, written out on the thread that makes it |
 //! | `writer` and its folder, `batch` `live` `identity` `rows` | who writes, the transactions, what is remembered between them, the log folded into the file |
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
-//! | `parcel` | requests on their way to another database, and their arrival |
+//! | `parcel` `arrival` | requests on their way to another database, and their arrival |
 //! | `grams` `digest` `search` | where a text cannot be, and where it is |
 //! | `totals` | what all events come to, without counting them |
-//! | `delete` `compact` `references` | taking out what nobody needs any more |
+//! | `pieces` | long work in short transactions |
+//! | `delete` `removal` `compact` `references` | taking out what nobody needs any more |
+//! | `in_force` | what old logs do not tell of their writes |
 //! | `check` and its folder | whether all of that is what the events say |
+//! | `waiting` | another process that writes is waited for |
+//! | `queue` | whose turn it is to write a record that several write |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
 //! | `code` | the code of every bundle that ran |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
@@ -24,6 +28,7 @@
 //! Only this crate names rusqlite. It must not decide what an event means beyond the rows it keeps
 //! for speed, and it reads no clock: times are those of the events.
 
+mod arrival;
 mod attempts;
 mod batch;
 mod body;
@@ -36,15 +41,19 @@ mod error;
 mod events;
 mod grams;
 mod identity;
+mod in_force;
 mod live;
 mod measure;
 mod migrate;
 mod open;
 mod parcel;
 mod payload;
+mod pieces;
 mod query;
+mod queue;
 mod records;
 mod references;
+mod removal;
 mod requests;
 mod rows;
 mod scopes;
@@ -55,6 +64,7 @@ mod stats;
 mod totals;
 mod turns;
 mod unit;
+mod waiting;
 mod writer;
 mod writes;
 
@@ -62,7 +72,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::event::Event;
-use engine::log::{AppendError, Log, NoteKind, Record, RequestEvents};
+use engine::log::{AppendError, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot;
 use rusqlite::Connection;
@@ -73,15 +83,18 @@ pub use compact::Compacted;
 pub use delete::{Cleared, Deleted};
 pub use error::{Error, OpenError};
 pub use events::{EventQuery, Step};
-pub use open::{Durability, Options, Owners};
+pub use open::{Durability, Liveness, Options, Owners};
 pub use parcel::{ImportError, Piece};
 pub use requests::{RequestQuery, RequestRow};
 pub use search::{Hit, SearchQuery};
 pub use sessions::{Note, SessionQuery, SessionRow};
 pub use stats::Stats;
+pub use waiting::OnBusy;
 pub use writes::{LastWrite, Write};
 
+use pieces::Pieces;
 use records::Records;
+use removal::Remover;
 use unit::Unit;
 use writer::{Stamp, Writer};
 
@@ -118,10 +131,14 @@ impl Listeners {
 /// An open database. Dropping it writes what waits.
 pub struct Store {
     path: PathBuf,
+    id: String,
     owners: Owners,
     readers: Mutex<Vec<Connection>>,
     records: Records,
+    unfinished: Mutex<Option<attempts::Unfinished>>,
     listeners: Arc<Mutex<Listeners>>,
+    /// Ends before the writer does.
+    _remover: Option<Remover>,
     writer: Writer,
 }
 
@@ -131,12 +148,17 @@ impl Store {
         let listeners: Arc<Mutex<Listeners>> = Arc::default();
         let owners = options.owners.clone();
         let writer = Writer::start(path.to_owned(), options, listeners.clone())?;
+        // Where nothing can be read now, the first who wants to will say so.
+        let remover = Remover::start(path, writer.handle()).ok().flatten();
         Ok(Store {
             path: path.to_owned(),
+            id: writer.id().to_owned(),
             owners,
             readers: Mutex::default(),
             records: Records::default(),
+            unfinished: Mutex::default(),
             listeners,
+            _remover: remover,
             writer,
         })
     }
@@ -144,6 +166,16 @@ impl Store {
     /// Where the database is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The database's own id, which is in the names of the owners of its requests.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether the job lives that a request names as its owner.
+    pub fn liveness(&self, owner: &str) -> Liveness {
+        self.owners.liveness(owner)
     }
 
     /// Calls `listener` after every commit of this process, on the writing thread: be quick.
@@ -192,6 +224,11 @@ impl Store {
         Ok(record?)
     }
 
+    /// For work that takes long.
+    fn pieces(&self) -> Result<Pieces, Error> {
+        Ok(Pieces::new(&self.path, self.writer.handle(), Arc::default())?)
+    }
+
     fn reader(&self) -> Result<Connection, Error> {
         match lock(&self.readers).pop() {
             Some(idle) => Ok(idle),
@@ -211,11 +248,12 @@ impl Log for Store {
     fn append(
         &self,
         request: &str,
+        lease: &Lease,
         events: Vec<Event>,
         durability: engine::log::Durability,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
         let (answer, receiver) = oneshot::channel();
-        match Unit::new(request, events, durability) {
+        match Unit::new(request, Some(lease.clone()), events, durability) {
             Ok(unit) => self.writer.append(Unit { answer: Some(answer), ..unit }),
             // The caller may have dropped its end already.
             Err(error) => drop(answer.send(Err(error.into()))),
@@ -230,6 +268,27 @@ impl Log for Store {
     fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
         let stamp = self.writer.stamp();
         scopes.iter().map(|scope| self.newest(scope, stamp)).collect()
+    }
+
+    fn take_ticket(&self, request: &str, scopes: &[ScopeKey], at: i64) -> oneshot::Receiver<Result<(), AppendError>> {
+        let (answer, receiver) = oneshot::channel();
+        let (request, scopes) = (request.to_owned(), scopes.to_vec());
+        self.writer.run_later(move |connection| {
+            let taken = queue::take(connection, &request, &scopes, at);
+            // A request that was given up hears nothing.
+            let _ = answer.send(taken.map_err(AppendError::from));
+        });
+        receiver
+    }
+
+    fn is_first(&self, request: &str, at: i64) -> Result<bool, AppendError> {
+        Ok(self.read(|connection| queue::is_first(connection, request, at, &self.owners))?)
+    }
+
+    fn leave_ticket(&self, request: &str) {
+        let request = request.to_owned();
+        // One that could not be given up counts until it is too old.
+        self.writer.run_later(move |connection| drop(queue::leave_by_id(connection, &request)));
     }
 
     fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {

@@ -6,15 +6,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::event::{Outcome, Seq};
+use engine::event::Seq;
+use engine::log::Lease;
 use engine::scope::ScopeKey;
 use rusqlite::{Connection, OptionalExtension};
-use serde::Deserialize;
 
-use crate::attempts::{Attempts, Turn};
-use crate::body;
+use crate::attempts::Attempts;
 use crate::digest::Tail;
 use crate::error::Error;
+use crate::queue::{self, Ticket};
 use crate::scopes::Scope;
 
 /// More than any workspace runs at once; beyond it, memory is given back.
@@ -28,6 +28,8 @@ pub(crate) struct Memory {
     paths: HashMap<Arc<str>, i64>,
     /// The id that the newest event got.
     last_event: Option<i64>,
+    /// Who waits to write a record, once that was read.
+    tickets: Option<Vec<Ticket>>,
 }
 
 /// A request that runs.
@@ -35,6 +37,8 @@ pub(crate) struct Memory {
 pub(crate) struct Request {
     pub(crate) n: i64,
     pub(crate) session: i64,
+    /// Who owns it.
+    pub(crate) lease: Lease,
     /// Its newest event.
     pub(crate) last: Seq,
     pub(crate) attempts: Attempts,
@@ -47,10 +51,11 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub(crate) fn new(n: i64, session: i64) -> Request {
+    pub(crate) fn new(n: i64, session: i64, lease: Lease) -> Request {
         Request {
             n,
             session,
+            lease,
             last: 0,
             attempts: Attempts::default(),
             operations: HashMap::new(),
@@ -64,6 +69,21 @@ impl Memory {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         *self = Memory::default();
+    }
+
+    /// Who waits to write a record. Read once: others' tickets come with a commit of theirs, after which
+    /// nothing of this is known any more.
+    pub(crate) fn tickets(&mut self, connection: &Connection) -> Result<&[Ticket], Error> {
+        let tickets = match self.tickets.take() {
+            Some(tickets) => tickets,
+            None => queue::read(connection)?,
+        };
+        Ok(self.tickets.insert(tickets))
+    }
+
+    /// A request waits no more.
+    pub(crate) fn forget_tickets(&mut self) {
+        self.tickets = None;
     }
 
     /// Gives memory back when there is too much of it.
@@ -168,50 +188,18 @@ impl Memory {
 
 /// Reads back what the thread would know had it written the request itself.
 fn load(connection: &Connection, id: &str) -> Result<Option<Request>, Error> {
-    let row: Option<(i64, i64)> = connection
-        .prepare_cached("SELECT n, session FROM request WHERE id = ?1")?
-        .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?)))
+    let row: Option<(i64, i64, Arc<str>, u64)> = connection
+        .prepare_cached("SELECT n, session, owner, epoch FROM request WHERE id = ?1")?
+        .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()?;
-    let Some((n, session)) = row else {
+    let Some((n, session, owner, epoch)) = row else {
         return Ok(None);
     };
-    let mut request = Request::new(n, session);
+    let mut request = Request::new(n, session, Lease { owner, epoch });
     request.last = connection
         .prepare_cached("SELECT coalesce(max(seq), 0) FROM event WHERE request = ?1")?
         .query_row((n,), |row| row.get(0))?;
     request.tail = Tail::load(connection, n, request.last)?;
-    let mut turns = connection.prepare_cached(
-        "SELECT e.kind, p.text, e.attempt, e.body FROM event e LEFT JOIN path p ON p.n = e.path
-         WHERE e.request = ?1 AND e.kind IN ('block_started', 'block_finished', 'request_resumed') ORDER BY e.seq",
-    )?;
-    let mut rows = turns.query((n,))?;
-    while let Some(row) = rows.next()? {
-        let path: Option<Arc<str>> = row.get(1)?;
-        let turn = turn_of(connection, &row.get::<_, String>(0)?, &row.get::<_, String>(3)?)?;
-        request.attempts.follow(path.as_ref(), row.get(2)?, turn);
-    }
-    let mut writes = connection.prepare_cached(
-        "SELECT p.text, e.attempt, c.scope, min(c.event)
-         FROM scope s JOIN change c ON c.scope = s.n JOIN event e ON e.id = c.event JOIN path p ON p.n = e.path
-         WHERE s.request = ?1 AND e.kind = 'state_changed' GROUP BY c.scope, e.path, e.attempt",
-    )?;
-    let mut rows = writes.query((n,))?;
-    while let Some(row) = rows.next()? {
-        let path: Arc<str> = row.get(0)?;
-        request.attempts.wrote(Some(&path), row.get(1)?, (row.get(2)?, row.get(3)?));
-    }
+    request.attempts = Attempts::load(connection, n, i64::MAX)?;
     Ok(Some(request))
-}
-
-fn turn_of(connection: &Connection, kind: &str, text: &str) -> Result<Turn, Error> {
-    #[derive(Deserialize)]
-    struct Ended {
-        outcome: Outcome,
-    }
-    Ok(match kind {
-        "block_started" => Turn::Started,
-        "block_finished" => Turn::Ended(body::fields::<Ended>(connection, text)?.outcome),
-        "request_resumed" => Turn::Resumed,
-        _ => Turn::Other,
-    })
 }

@@ -5,14 +5,15 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use engine::event::upgrade::Upgrade;
+use engine::scope::{ScopeKey, ScopeKind};
 
-use crate::body;
-use crate::digest;
 use crate::error::{Error, OpenError};
 use crate::open::APPLICATION_ID;
+use crate::waiting::Waiting;
+use crate::{attempts, body, compact, delete, digest, in_force};
 
 /// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
 const STEPS: &[&str] = &[
@@ -43,6 +44,14 @@ const STEPS: &[&str] = &[
     "CREATE TABLE database (id TEXT NOT NULL) STRICT;
      INSERT INTO database VALUES (lower(hex(randomblob(8))));
      CREATE TABLE code (hash TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+     CREATE TABLE ticket (
+         kind    TEXT    NOT NULL,
+         id      TEXT    NOT NULL,
+         n       INTEGER NOT NULL,
+         request INTEGER NOT NULL,
+         at      INTEGER NOT NULL,
+         PRIMARY KEY (kind, id, n)
+     ) STRICT, WITHOUT ROWID;
      ALTER TABLE request RENAME COLUMN tail TO unindexed_from;
      DROP INDEX request_by_tail;
      CREATE INDEX request_unindexed ON request (n) WHERE unindexed_from IS NOT NULL;
@@ -54,7 +63,15 @@ const STEPS: &[&str] = &[
      ALTER TABLE withdrawal RENAME TO attempt_rollback;
      ALTER TABLE keyframe RENAME COLUMN stands_in TO tombstone;
      ALTER TABLE total RENAME COLUMN covered TO indexed_events;
-     ALTER TABLE total RENAME COLUMN floor TO id_floor;",
+     ALTER TABLE total RENAME COLUMN floor TO id_floor;
+     CREATE TABLE removal (
+         kind   TEXT    NOT NULL,
+         n      INTEGER NOT NULL,
+         import TEXT    NOT NULL DEFAULT '',
+         name   TEXT,
+         last   INTEGER,
+         PRIMARY KEY (kind, n, import)
+     ) STRICT, WITHOUT ROWID;",
 ];
 /// The first format with the words of today.
 const TODAYS_WORDS: u32 = 6;
@@ -72,13 +89,13 @@ pub(crate) fn check_format(path: &Path, found: u32) -> Result<(), OpenError> {
 }
 
 /// Makes the tables of an empty database, or migrates an old one.
-pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
+pub(crate) fn prepare(connection: &mut Connection, path: &Path, waiting: &Waiting) -> Result<(), OpenError> {
     let found = format_of(connection).map_err(|error| OpenError::from_sqlite(path, &error))?;
     check_format(path, found)?;
     if found == 0 {
-        return create(connection).map_err(|error| OpenError::from_sqlite(path, &error));
+        return create(connection, waiting).map_err(|error| OpenError::from_sqlite(path, &error));
     }
-    migrate(connection, path, found, STEPS)
+    migrate(connection, path, found, STEPS, waiting)
 }
 
 fn format_of(connection: &Connection) -> rusqlite::Result<u32> {
@@ -86,24 +103,39 @@ fn format_of(connection: &Connection) -> rusqlite::Result<u32> {
 }
 
 /// Another process may have made the tables while this one waited for the lock.
-fn create(connection: &mut Connection) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+fn create(connection: &Connection, waiting: &Waiting) -> rusqlite::Result<()> {
+    // Free pages are given back a few at a time; this can be said only before there are tables.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    let begin = || Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+    let transaction = waiting.until_free(begin)?;
     if format_of(&transaction)? == 0 {
-        transaction.execute_batch(include_str!("schema.sql"))?;
+        make(&transaction)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", FORMAT)?;
     }
     transaction.commit()
 }
 
-fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[&str]) -> Result<(), OpenError> {
+/// Makes the tables.
+pub(crate) fn make(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(include_str!("schema.sql"))
+}
+
+fn migrate(
+    connection: &mut Connection,
+    path: &Path,
+    found: u32,
+    steps: &[&str],
+    waiting: &Waiting,
+) -> Result<(), OpenError> {
     let target = steps.len() as u32 + 1;
     if found >= target {
         return Ok(());
     }
     keep_copy(connection, path, found)?;
-    let run = |connection: &mut Connection| -> Result<(), Error> {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let run = |connection: &Connection| -> Result<(), Error> {
+        let begin = || Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+        let transaction = waiting.until_free(begin)?;
         // Whoever waited here for another process finds its work done.
         let found = format_of(&transaction)?;
         for step in steps.iter().skip(found as usize - 1) {
@@ -112,12 +144,19 @@ fn migrate(connection: &mut Connection, path: &Path, found: u32, steps: &[&str])
         // After all steps, because they read and write as this version does.
         if found < TODAYS_WORDS && target >= TODAYS_WORDS {
             upgrade_events(&transaction)?;
+            drop_copies_left_behind(&transaction)?;
+            in_force::complete(&transaction, 0)?;
+            attempts::rebuild(&transaction)?;
         }
         if found < TAILLESS && target >= TAILLESS {
             digest::cover_all(&transaction)?;
         }
         transaction.pragma_update(None, "user_version", target.max(found))?;
         transaction.commit()?;
+        if found < TODAYS_WORDS && target >= TODAYS_WORDS {
+            // Somebody else may be at the file; `compact` does it then.
+            let _ = compact::rewrite(connection);
+        }
         // The header on disk must tell the new format; see `open::examine`.
         Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?)
     };
@@ -175,6 +214,33 @@ fn upgrade_events(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
+/// Older versions left the copies that a fork had of users and projects when its session was deleted.
+fn drop_copies_left_behind(connection: &Connection) -> Result<(), Error> {
+    let mut statement = connection.prepare(
+        "SELECT n, kind, id FROM scope WHERE kind IN ('user', 'project') AND instr(id, '~fork_') > 0
+         AND NOT EXISTS (SELECT 1 FROM session s WHERE s.id = substr(scope.id, instr(scope.id, '~fork_') + 1))",
+    )?;
+    let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let copies: Vec<(i64, String, String)> = rows.collect::<Result<_, _>>()?;
+    for (n, kind, id) in copies {
+        let mut scopes = vec![n];
+        if let Some(kind) = ScopeKind::parse(&kind) {
+            scopes.extend(delete::resources_of(connection, &ScopeKey::new(kind, id))?);
+        }
+        for scope in scopes {
+            for sql in [
+                "DELETE FROM change WHERE scope = ?1",
+                "DELETE FROM keyframe WHERE scope = ?1",
+                "DELETE FROM attempt_rollback WHERE scope = ?1",
+                "DELETE FROM scope WHERE n = ?1",
+            ] {
+                connection.prepare_cached(sql)?.execute((scope,))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 #[derive(serde::Deserialize)]
 struct Owned {
     owner: String,
@@ -208,8 +274,8 @@ mod tests {
 
     fn old_database(folder: &Path) -> (PathBuf, Connection) {
         let path = folder.join("old.db");
-        let mut connection = Connection::open(&path).unwrap();
-        create(&mut connection).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        create(&connection, &Waiting::default()).unwrap();
         connection.pragma_update(None, "user_version", 1).unwrap();
         connection.execute("INSERT INTO path (text) VALUES ('root')", ()).unwrap();
         (path, connection)
@@ -220,7 +286,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut connection) = old_database(folder.path());
         let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE path SET note = 'migrated'"];
-        migrate(&mut connection, &path, 1, &steps).unwrap();
+        migrate(&mut connection, &path, 1, &steps, &Waiting::default()).unwrap();
         assert_eq!(format_of(&connection).unwrap(), 3);
         let note: String = connection.query_row("SELECT note FROM path", (), |row| row.get(0)).unwrap();
         assert_eq!(note, "migrated");
@@ -238,11 +304,12 @@ mod tests {
             DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
             ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
             ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch; DROP TABLE filter_block;
-            DROP TABLE database; DROP TABLE code; ALTER TABLE attempt_rollback RENAME TO withdrawal;
+            DROP TABLE database; DROP TABLE code; DROP TABLE ticket; DROP TABLE removal;
+            ALTER TABLE attempt_rollback RENAME TO withdrawal;
             ALTER TABLE keyframe DROP COLUMN tombstone; ALTER TABLE total DROP COLUMN id_floor;
             ALTER TABLE total RENAME COLUMN indexed_events TO events";
         connection.execute_batch(later).unwrap();
-        prepare(&mut connection, &path).unwrap();
+        prepare(&mut connection, &path, &Waiting::default()).unwrap();
         assert_eq!(format_of(&connection).unwrap(), FORMAT);
         let schema = |connection: &Connection| -> Vec<String> {
             let sql = "SELECT name FROM sqlite_schema UNION SELECT name FROM pragma_table_info('request')
@@ -250,8 +317,8 @@ mod tests {
                 ORDER BY 1";
             connection.prepare(sql).unwrap().query_map((), |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
         };
-        let mut fresh = Connection::open_in_memory().unwrap();
-        create(&mut fresh).unwrap();
+        let fresh = Connection::open_in_memory().unwrap();
+        create(&fresh, &Waiting::default()).unwrap();
         assert_eq!(schema(&connection), schema(&fresh));
     }
 
@@ -260,7 +327,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut connection) = old_database(folder.path());
         let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE nowhere SET note = 1"];
-        assert!(migrate(&mut connection, &path, 1, &steps).is_err());
+        assert!(migrate(&mut connection, &path, 1, &steps, &Waiting::default()).is_err());
         assert_eq!(format_of(&connection).unwrap(), 1);
         assert!(connection.prepare("SELECT note FROM path").is_err());
     }

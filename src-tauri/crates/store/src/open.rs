@@ -7,20 +7,19 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, OpenFlags};
 
 use crate::error::OpenError;
 use crate::migrate;
+use crate::waiting::{OnBusy, TURN, Waiting};
 
 /// "FGLS": marks our databases among all SQLite files.
 pub(crate) const APPLICATION_ID: u32 = 0x4647_4C53;
-/// How long to wait for another process's transaction.
+/// How long is waited until the database can be read: another process may make or recover it.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often is tried what SQLite does not wait for itself.
-const PAUSE: Duration = Duration::from_millis(5);
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// SQLite's fixed header; numbers in it are big-endian.
 const HEADER: usize = 100;
@@ -46,29 +45,47 @@ pub struct Options {
     pub durability: Durability,
     /// Whether to make a database, and its folder, where there is none.
     pub create: bool,
-    /// Which processes live.
+    /// Which jobs live.
     pub owners: Owners,
+    /// Who is told when another process keeps the database locked for long.
+    pub on_busy: OnBusy,
 }
 
-/// Tells whether the process lives that a request names as its owner. A store that was not told how
+/// Whether the job lives that a request names as its owner (decision 21).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Liveness {
+    /// It does.
+    Alive,
+    /// It does not, for certain: only then may somebody else take the request over.
+    Dead,
+    /// Nobody can tell, so it must be taken to live.
+    Unknown,
+}
+
+/// Tells whether the job lives that a request names as its owner. A store that was not told how
 /// takes all of them to live.
 #[derive(Clone)]
-pub struct Owners(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+pub struct Owners(Arc<dyn Fn(&str) -> Liveness + Send + Sync>);
 
 impl Owners {
     /// Asks this function.
-    pub fn new(is_alive: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Owners(Arc::new(is_alive))
+    pub fn new(liveness: impl Fn(&str) -> Liveness + Send + Sync + 'static) -> Self {
+        Owners(Arc::new(liveness))
     }
 
-    pub(crate) fn is_alive(&self, owner: &str) -> bool {
+    pub(crate) fn liveness(&self, owner: &str) -> Liveness {
         (self.0)(owner)
+    }
+
+    /// Whether a job must be taken to live: so must one of which nobody can tell.
+    pub(crate) fn is_alive(&self, owner: &str) -> bool {
+        self.liveness(owner) != Liveness::Dead
     }
 }
 
 impl Default for Owners {
     fn default() -> Self {
-        Owners::new(|_| true)
+        Owners::new(|_| Liveness::Alive)
     }
 }
 
@@ -80,7 +97,7 @@ impl std::fmt::Debug for Owners {
 
 /// Opens the writing connection. An empty file counts as none: it is what a crash between making
 /// a file and its tables leaves.
-pub(crate) fn open(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+pub(crate) fn open(path: &Path, options: &Options, waiting: &Waiting) -> Result<Connection, OpenError> {
     match examine(path)? {
         Found::Ours => {}
         Found::Nothing if options.create => make_folder(path)?,
@@ -93,8 +110,9 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Connection, OpenErr
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(|error| explain(&error))?;
     connection.busy_timeout(PATIENCE).map_err(|error| explain(&error))?;
-    migrate::prepare(&mut connection, path)?;
-    configure(&connection, options).map_err(|error| explain(&error))?;
+    migrate::prepare(&mut connection, path, waiting)?;
+    connection.busy_timeout(TURN).map_err(|error| explain(&error))?;
+    configure(&connection, options, waiting).map_err(|error| explain(&error))?;
     Ok(connection)
 }
 
@@ -110,7 +128,7 @@ pub(crate) fn reader(path: &Path) -> Result<Connection, OpenError> {
 
 /// Keeps statements prepared: many of them, and each whatever values it is asked with. SQLite would
 /// otherwise plan every look-up of a range again.
-fn settle(connection: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn settle(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(64);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
@@ -193,26 +211,13 @@ fn make_folder(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Puts the file in WAL mode. SQLite does not wait for others there, who may be making the same database
-/// at this moment, so the waiting is done here.
-fn use_log(connection: &Connection) -> rusqlite::Result<()> {
-    let asked = Instant::now();
-    loop {
-        match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && asked.elapsed() < PATIENCE => {
-                std::thread::sleep(PAUSE);
-            }
-            result => return result,
-        }
-    }
-}
-
-fn configure(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
+fn configure(connection: &Connection, options: &Options, waiting: &Waiting) -> rusqlite::Result<()> {
     let synchronous = match options.durability {
         Durability::Process => "NORMAL",
         Durability::Power => "FULL",
     };
-    use_log(connection)?;
+    // SQLite does not wait for others there, who may be making the same database at this moment.
+    waiting.until_free(|| connection.pragma_update(None, "journal_mode", "WAL"))?;
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "cache_size", -16_000)?;
     // A burst must not leave its log behind for good.

@@ -2,13 +2,14 @@
 
 use engine::data::from_json;
 use engine::error::FlowError;
-use engine::event::{ForkedFrom, RequestStatus, Seq};
+use engine::event::{Event, ForkedFrom, RequestStatus, Seq};
 use engine::resource::record::{self, Address, Place};
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::Store;
 use crate::error::Error;
+use crate::events::EventQuery;
 use crate::query::Filter;
 use crate::sessions::LINEAGE;
 
@@ -43,8 +44,10 @@ pub struct RequestRow {
     pub project: Option<String>,
     /// As recorded: `in_progress` also when its process died.
     pub status: RequestStatus,
-    /// The lock file of the process that runs it, or ran it last.
+    /// The job that runs it, or ran it last: the id of its database, a dot, and the name of its lock.
     pub owner: String,
+    /// Which of its owners that is.
+    pub epoch: u64,
     /// Where its mock script came from, if models are mocked.
     pub mock: Option<String>,
     /// The request it tries again.
@@ -63,7 +66,7 @@ pub struct RequestRow {
 
 const COLUMNS: &str = "SELECT r.id, s.id, r.flow, r.action, r.user, r.project, r.status, r.owner, r.mock, r.retry_of,
     r.started_at, r.finished_at, (SELECT max(e.seq) FROM event e WHERE e.request = r.n), r.error, r.forked_from,
-    r.forked_at";
+    r.forked_at, r.epoch";
 const FROM: &str = "FROM request r JOIN session s ON s.n = r.session";
 
 impl Store {
@@ -73,6 +76,37 @@ impl Store {
             let mut statement = connection.prepare_cached(&format!("{COLUMNS} {FROM} WHERE r.id = ?1"))?;
             let mut rows = statement.query((id,))?;
             rows.next()?.map(request).transpose()
+        })
+    }
+
+    /// One request and all its events, as they stood at one moment.
+    pub fn log_of(&self, id: &str) -> Result<Option<(RequestRow, Vec<Event>)>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!("{COLUMNS} {FROM} WHERE r.id = ?1"))?;
+            let mut rows = statement.query((id,))?;
+            let Some(row) = rows.next()?.map(request).transpose()? else { return Ok(None) };
+            let events = crate::events::of_request(connection, id, &EventQuery::default())?;
+            Ok(Some((row, events)))
+        })
+    }
+
+    /// The newest event of the whole database, as [`news`](Self::news) counts; 0 where there is none.
+    pub fn newest_event(&self) -> Result<i64, Error> {
+        self.read(|connection| Ok(newest_event(connection)?))
+    }
+
+    /// The requests that got events after that one, by whoever wrote them, and the newest of these.
+    pub fn news(&self, after: i64) -> Result<(i64, Vec<RequestRow>), Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "{COLUMNS} {FROM} WHERE r.n IN (SELECT DISTINCT request FROM event WHERE id > ?1) ORDER BY r.n"
+            ))?;
+            let mut rows = statement.query((after,))?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(request(row)?);
+            }
+            Ok((newest_event(connection)?, found))
         })
     }
 
@@ -187,6 +221,10 @@ impl Store {
     }
 }
 
+fn newest_event(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("SELECT coalesce(max(id), 0) FROM event")?.query_row((), |row| row.get(0))
+}
+
 pub(crate) fn status(text: &str) -> Result<RequestStatus, Error> {
     RequestStatus::parse(text).ok_or_else(|| Error::Damaged(format!("\"{text}\" is not a status")))
 }
@@ -237,6 +275,7 @@ fn request(row: &Row<'_>) -> Result<RequestRow, Error> {
         finished_at: row.get(11)?,
         last_seq: row.get(12)?,
         error: error.map(|text| from_json(&text)).transpose()?,
+        epoch: row.get(16)?,
         forked_from: match (row.get::<_, Option<String>>(14)?, row.get::<_, Option<u64>>(15)?) {
             (Some(request_id), Some(seq)) => Some(ForkedFrom { request_id, seq }),
             _ => None,

@@ -3,14 +3,24 @@
 //! Counters that move with every event are not kept here but once a transaction, by `batch`.
 
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus};
+use engine::log::{AppendError, Lease};
 use rusqlite::{Connection, params};
 
 use crate::error::Error;
 use crate::live::Request;
 use crate::sessions::LINEAGE;
+use crate::{body, events, removal};
 
 /// Makes the row of a request, and of its session if that is new.
-pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<Request, Error> {
+///
+/// A session belongs to the user of its first request; where that is another one, nothing is written. Only an
+/// import, which brings what is elsewhere already, may bring such a request.
+pub(crate) fn begin(
+    connection: &Connection,
+    id: &str,
+    event: &Event,
+    is_import: bool,
+) -> Result<Result<Request, AppendError>, Error> {
     let EventKind::RequestStarted {
         flow,
         action,
@@ -30,8 +40,10 @@ pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<
     };
     connection
         .prepare_cached(
-            "INSERT INTO session (id, flow, user, project, ephemeral, created_at, updated_at, forked_from)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO session (n, id, flow, user, project, ephemeral, created_at, updated_at, forked_from)
+             VALUES (max(coalesce((SELECT max(n) FROM session), 0),
+                 coalesce((SELECT max(n) FROM removal WHERE kind = 'session'), 0)) + 1,
+                 ?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7) ON CONFLICT (id) DO NOTHING",
         )?
         .execute((
             &**session,
@@ -42,14 +54,20 @@ pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<
             event.at,
             forked_from.as_ref().map(|from| &from.request_id),
         ))?;
-    let session_n: i64 =
-        connection.prepare_cached("SELECT n FROM session WHERE id = ?1")?.query_row((&**session,), |row| row.get(0))?;
+    removal::make_room(connection, id)?;
+    let (session_n, known): (i64, String) = connection
+        .prepare_cached("SELECT n, user FROM session WHERE id = ?1")?
+        .query_row((&**session,), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if known != **user && !is_import {
+        return Ok(Err(AppendError::NotYours { session: session.to_string(), user: known }));
+    }
     connection
         .prepare_cached(
             "INSERT INTO request
-             (id, session, flow, action, user, project, status, owner, mock, retry_of, started_at, claim,
+             (n, id, session, flow, action, user, project, status, owner, mock, retry_of, started_at, claim,
               forked_from, forked_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+             VALUES (max(coalesce((SELECT max(n) FROM request), 0),
+                 coalesce((SELECT max(n) FROM removal WHERE kind = 'request'), 0)) + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
         .execute(params![
             id,
@@ -71,7 +89,7 @@ pub(crate) fn begin(connection: &Connection, id: &str, event: &Event) -> Result<
     connection
         .prepare_cached("UPDATE session SET requests = requests + 1, last_request = ?2 WHERE n = ?1")?
         .execute((session_n, n))?;
-    Ok(Request::new(n, session_n))
+    Ok(Ok(Request::new(n, session_n, Lease::first(owner.as_str()))))
 }
 
 /// Whether an event changes its request as a whole, and so its session.
@@ -80,6 +98,7 @@ pub(crate) fn is_of_request(kind: &EventKind) -> bool {
         kind,
         EventKind::RequestStarted { .. }
             | EventKind::RequestResumed { .. }
+            | EventKind::RequestAdopted { .. }
             | EventKind::RequestStatus { .. }
             | EventKind::RequestFinished { .. }
     )
@@ -101,11 +120,17 @@ pub(crate) fn follow(connection: &Connection, request: &Request, event: &Event, 
             let error = error.as_ref().map(serde_json::to_string).transpose()?;
             set_status(connection, request, *status, event.at, error)
         }
-        EventKind::RequestResumed { owner, mock, .. } => {
+        EventKind::RequestAdopted { owner, epoch } => {
+            connection
+                .prepare_cached("UPDATE request SET owner = ?2, epoch = ?3 WHERE n = ?1")?
+                .execute((request.n, owner, epoch))?;
+            Ok(())
+        }
+        EventKind::RequestResumed { owner, epoch, mock, .. } => {
             set_status(connection, request, RequestStatus::InProgress, event.at, None)?;
             connection
-                .prepare_cached("UPDATE request SET owner = ?2, mock = ?3 WHERE n = ?1")?
-                .execute((request.n, owner, mock))?;
+                .prepare_cached("UPDATE request SET owner = ?2, mock = ?3, epoch = ?4 WHERE n = ?1")?
+                .execute((request.n, owner, mock, epoch))?;
             Ok(())
         }
         EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. } => {
@@ -167,22 +192,28 @@ pub(crate) fn copy(
              WHERE request = ?1 AND kind IN ('journal_appended', 'metadata_set') ORDER BY seq",
         )?
         .execute((request,))?;
-    connection
-        .prepare_cached(&format!(
-            "UPDATE session SET title = (
-                 {LINEAGE} SELECT json_extract(e.body, '$.metadata.title') FROM line
-                 JOIN journal j ON j.session = line.session JOIN event e ON e.id = j.event
-                 JOIN request r ON r.n = e.request AND r.n < line.before
-                 WHERE e.kind = 'metadata_set' AND json_type(e.body, '$.metadata.title') = 'text'
-                 ORDER BY r.n DESC, e.seq DESC LIMIT 1)
-             WHERE id = ?1"
-        ))?
-        .execute((session,))?;
-    let items = connection
-        .prepare_cached(
-            "SELECT count(*) FROM event WHERE request = ?1 AND kind = 'item_added'
-             AND coalesce(json_extract(body, '$.item.transient'), 0) = 0",
-        )?
-        .query_row((request,), |row| row.get(0))?;
-    Ok((events as i64, items))
+    if let Some(title) = title_of(connection, session)? {
+        connection.prepare_cached("UPDATE session SET title = ?2 WHERE id = ?1")?.execute((session, title))?;
+    }
+    let added = events::of_kind(connection, request, "item_added")?;
+    Ok((events as i64, added.iter().map(items).sum()))
+}
+
+/// The title that was set last in a session and in those it is a fork of.
+fn title_of(connection: &Connection, session: &str) -> Result<Option<String>, Error> {
+    let mut statement = connection.prepare_cached(&format!(
+        "{LINEAGE} SELECT e.body FROM line JOIN journal j ON j.session = line.session JOIN event e ON e.id = j.event
+         JOIN request r ON r.n = e.request AND r.n < line.before
+         WHERE e.kind = 'metadata_set' ORDER BY r.n DESC, e.seq DESC"
+    ))?;
+    let mut rows = statement.query((session,))?;
+    while let Some(row) = rows.next()? {
+        // The whole line: a field that is large lies elsewhere.
+        if let EventKind::MetadataSet { metadata } = body::event(connection, "metadata_set", row.get_ref(0)?.as_str()?)?
+            && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
+        {
+            return Ok(Some(title.to_owned()));
+        }
+    }
+    Ok(None)
 }

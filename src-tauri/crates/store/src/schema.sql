@@ -162,6 +162,17 @@ CREATE TABLE attempt_rollback (
     PRIMARY KEY (scope, event, path, attempt)
 ) STRICT, WITHOUT ROWID;
 
+-- Who waits to write a record that other requests write at the same time, in the order of `n`: a request has one
+-- number for all the records it waits for. No event tells of it, and it is gone with the write.
+CREATE TABLE ticket (
+    kind    TEXT    NOT NULL,
+    id      TEXT    NOT NULL,
+    n       INTEGER NOT NULL,
+    request INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (kind, id, n)
+) STRICT, WITHOUT ROWID;
+
 -- Where a session's journal and what was set of its metadata are.
 CREATE TABLE journal (
     session INTEGER NOT NULL,
@@ -179,3 +190,15 @@ CREATE TABLE total (
     id_floor             INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO total VALUES (0, 0, 0, 0, 0);
+
+-- What is deleted, or was brought by an import that is not done, and lies in other tables still: nobody sees it,
+-- and no number of it is given again. `kind` says what `n` is a number of, see `removal.rs`. `import` names the
+-- import it belongs to, `name` is the id of a request, `last` the end of a range or a note of who is at it.
+CREATE TABLE removal (
+    kind   TEXT    NOT NULL,
+    n      INTEGER NOT NULL,
+    import TEXT    NOT NULL DEFAULT '',
+    name   TEXT,
+    last   INTEGER,
+    PRIMARY KEY (kind, n, import)
+) STRICT, WITHOUT ROWID;

@@ -16,6 +16,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::attempts::Withdrawn;
 use crate::body;
 use crate::error::Error;
 
@@ -42,7 +43,27 @@ pub(crate) fn instant(connection: &Connection, request: &str, seq: Seq) -> Resul
 
 /// A scope's state at an instant.
 pub(crate) fn at(connection: &Connection, scope: i64, instant: i64) -> Result<Record, Error> {
-    let withdrawals = withdrawals(connection, scope, instant)?;
+    at_without(connection, scope, instant, withdrawals(connection, scope, instant)?)
+}
+
+/// As [`at`], of a request that nobody runs at its newest event: what had not ended is without effect.
+pub(crate) fn at_rest(
+    connection: &Connection,
+    scope: i64,
+    instant: i64,
+    unfinished: &[Withdrawn],
+) -> Result<Record, Error> {
+    let mut withdrawals = withdrawals(connection, scope, instant)?;
+    withdrawals.extend(those_of(connection, scope, instant, unfinished)?);
+    at_without(connection, scope, instant, withdrawals)
+}
+
+fn at_without(
+    connection: &Connection,
+    scope: i64,
+    instant: i64,
+    withdrawals: Vec<Withdrawal>,
+) -> Result<Record, Error> {
     let (since, record) = match base(connection, scope, instant, &withdrawals)? {
         None => (0, Record::default()),
         Some(event) => (event, read_keyframe(connection, scope, event)?),
@@ -86,13 +107,53 @@ pub(crate) fn is_whole_since(connection: &Connection, scope: i64, step: i64) -> 
         .query_row((scope, step), |row| row.get(0))?)
 }
 
+/// The attempts whose writes to a scope are without effect by the end of an instant, those that have not ended
+/// included, each by the number of its path.
+pub(crate) fn without_effect(
+    connection: &Connection,
+    scope: i64,
+    instant: i64,
+    unfinished: &[Withdrawn],
+) -> Result<HashSet<(i64, u32)>, Error> {
+    let mut gone = withdrawals(connection, scope, instant)?;
+    gone.extend(those_of(connection, scope, instant, unfinished)?);
+    Ok(gone.iter().map(|one| (one.path, one.attempt)).collect())
+}
+
+/// Those attempts that wrote to a scope, as if they were rolled back after an instant.
+fn those_of(
+    connection: &Connection,
+    scope: i64,
+    instant: i64,
+    attempts: &[Withdrawn],
+) -> Result<Vec<Withdrawal>, Error> {
+    let mut found = Vec::new();
+    for Withdrawn { attempt: (path, attempt), writes } in attempts {
+        let Some(first) = writes.iter().find(|(written, _)| *written == scope).map(|(_, first)| *first) else {
+            continue;
+        };
+        let path =
+            connection.prepare_cached("SELECT n FROM path WHERE text = ?1")?.query_row((&**path,), |row| row.get(0))?;
+        found.push(Withdrawal { event: instant.saturating_add(1), first, path, attempt: *attempt });
+    }
+    Ok(found)
+}
+
 /// The newest keyframe at or before an instant that holds nothing withdrawn by then.
 pub(crate) fn usable_keyframe(connection: &Connection, scope: i64, instant: i64) -> Result<Option<i64>, Error> {
     base(connection, scope, instant, &withdrawals(connection, scope, instant)?)
 }
 
-/// The events of a span just after which a scope's state does not follow from its last step: attempts
-/// were withdrawn there, or steps were deleted.
+/// The events of a span just after which a scope's state does not follow from its last step, because steps were
+/// deleted there.
+pub(crate) fn gaps(connection: &Connection, scope: i64, from: i64, to: i64) -> Result<BTreeSet<i64>, Error> {
+    let mut statement = connection
+        .prepare_cached("SELECT event FROM keyframe WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 AND tombstone")?;
+    let rows = statement.query_map((scope, from, to), |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// As [`gaps`], and where attempts were rolled back.
 pub(crate) fn jumps(connection: &Connection, scope: i64, from: i64, to: i64) -> Result<BTreeSet<i64>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT event FROM attempt_rollback WHERE scope = ?1 AND event BETWEEN ?2 AND ?3
@@ -162,9 +223,11 @@ fn fold(
     let mut rows = steps.query((scope, since, instant))?;
     while let Some(row) = rows.next()? {
         let Some(operations) = row.get_ref(1)?.as_str_or_null().map_err(column)? else {
-            if row
-                .get::<_, Option<i64>>(4)?
-                .is_some_and(|path| row.get(5).is_ok_and(|attempt: u32| withdrawn.contains(&(path, attempt))))
+            // First values are the scope's own, whatever becomes of the attempt.
+            if row.get_ref(2)?.as_str().map_err(column)? == "state_changed"
+                && row
+                    .get::<_, Option<i64>>(4)?
+                    .is_some_and(|path| row.get(5).is_ok_and(|attempt: u32| withdrawn.contains(&(path, attempt))))
             {
                 continue;
             }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, ForkedFrom};
-use engine::log::{AppendError, Durability};
+use engine::log::{AppendError, Durability, Lease};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot;
 
@@ -21,6 +21,8 @@ pub(crate) type Answer = oneshot::Sender<Result<(), AppendError>>;
 #[derive(Debug)]
 pub(crate) struct Unit {
     pub(crate) request: Arc<str>,
+    /// Under which it is appended; none of an import, which brings what others did.
+    pub(crate) lease: Option<Lease>,
     pub(crate) drafts: Vec<Draft>,
     pub(crate) durability: Durability,
     /// Records that had changed under its commits, which were therefore refused.
@@ -40,9 +42,14 @@ pub(crate) struct Draft {
 }
 
 impl Unit {
-    pub(crate) fn new(request: &str, events: Vec<Event>, durability: Durability) -> Result<Unit, Error> {
+    pub(crate) fn new(
+        request: &str,
+        lease: Option<Lease>,
+        events: Vec<Event>,
+        durability: Durability,
+    ) -> Result<Unit, Error> {
         let drafts = events.into_iter().map(Draft::new).collect::<Result<_, _>>()?;
-        Ok(Unit { request: request.into(), drafts, durability, conflict: None, answer: None })
+        Ok(Unit { request: request.into(), lease, drafts, durability, conflict: None, answer: None })
     }
 
     /// Puts `commit_refused` where a commit would have stood (promise 3 of the log).
@@ -63,6 +70,11 @@ impl Unit {
             draft.body.text.len() + draft.body.payloads.iter().map(|payload| payload.text.len()).sum::<usize>()
         };
         self.drafts.iter().map(of_draft).sum()
+    }
+
+    /// The owner that its first event makes the request's own.
+    pub(crate) fn taker(&self) -> Option<Lease> {
+        self.drafts.first().and_then(|draft| Lease::named(&draft.event.kind))
     }
 
     /// Whether it begins a request.

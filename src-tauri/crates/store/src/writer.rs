@@ -10,8 +10,8 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -20,13 +20,12 @@ use rusqlite::Connection;
 
 use crate::error::{Error, OpenError};
 use crate::open::Options;
-use crate::parcel::{ImportError, Piece};
 use crate::unit::Unit;
+use crate::waiting::Waiting;
 use crate::{Listeners, lock};
 
-use desk::{Desk, Moment};
+use desk::{Desk, Moment, Patience};
 use fold::Folder;
-pub(crate) use fold::empty;
 
 /// How long evidence may wait.
 const PATIENCE: Duration = Duration::from_millis(16);
@@ -37,16 +36,12 @@ const TOGETHER: Duration = Duration::from_millis(2);
 /// How many bytes of evidence may wait, and about how many one transaction takes.
 const MUCH: usize = 256 << 10;
 /// Values may be nested deeper than a usual thread's stack.
-const STACK: usize = 64 << 20;
+pub(crate) const STACK: usize = 64 << 20;
 
 enum Message {
     Append(Unit),
-    /// A parcel from another database.
-    Import(Vec<Piece>, Sender<Result<(), ImportError>>),
     /// How far the file may grow.
     LimitPages(Option<u32>),
-    /// Whether another process has committed since this was asked last.
-    ChangedElsewhere(Sender<bool>),
     /// Something that is neither an append nor a look.
     Run(Box<dyn FnOnce(&Connection) + Send>),
 }
@@ -155,6 +150,17 @@ impl Office {
         }
     }
 
+    /// Puts appends back where they were, in front.
+    fn put_back(&self, units: Vec<Unit>) {
+        let mut inbox = lock(&self.inbox);
+        for unit in units.into_iter().rev() {
+            inbox.bytes += unit.bytes();
+            inbox.is_urgent |= unit.durability == engine::log::Durability::Committed;
+            inbox.messages.push_front(Message::Append(unit));
+        }
+        inbox.due.get_or_insert_with(Instant::now);
+    }
+
     /// The oldest message, if it is one of these.
     fn next(&self, is_wanted: impl Fn(&Message) -> bool) -> Option<Message> {
         let mut inbox = lock(&self.inbox);
@@ -199,6 +205,11 @@ pub(crate) struct Writer {
     office: Arc<Office>,
     thread: Option<JoinHandle<()>>,
     folder: Option<Folder>,
+    waiting: Waiting,
+    /// The database's own.
+    id: String,
+    /// SQLite's number for what others did, as the last asker knows it.
+    told: AtomicI64,
 }
 
 impl Writer {
@@ -209,7 +220,9 @@ impl Writer {
     ) -> Result<Writer, OpenError> {
         // What the disk takes to be waited for is known after the first time.
         let is_quick = AtomicBool::new(options.durability == crate::Durability::Process);
-        let desk = Desk::open(path.clone(), options, listeners)?;
+        let waiting = Waiting::new(options.on_busy.clone());
+        let desk = Desk::open(path.clone(), options, waiting.clone(), listeners)?;
+        let (id, told) = (desk.id.clone(), AtomicI64::new(desk.moment.newest()));
         let (moment, length) = (desk.moment.clone(), desk.length.clone());
         let (inbox, bell, desk) = (Mutex::default(), Condvar::new(), Mutex::new(desk));
         let office = Arc::new(Office { inbox, bell, desk, moment, is_quick });
@@ -220,7 +233,7 @@ impl Writer {
             .stack_size(STACK)
             .spawn(move || there.attend())
             .map_err(|error| OpenError::io(&path, error))?;
-        Ok(Writer { office, thread: Some(thread), folder })
+        Ok(Writer { office, thread: Some(thread), folder, waiting, id, told })
     }
 
     /// Writes a unit down, or lets it wait for one that will be.
@@ -228,7 +241,11 @@ impl Writer {
         match self.office.put(Message::Append(unit)) {
             Next::Write => {
                 if let Some(mut desk) = free(&self.office.desk) {
-                    desk.write_down(&self.office);
+                    // Who waits for what a panic swallowed hears that nobody answers; the log goes on.
+                    let written = catch_unwind(AssertUnwindSafe(|| desk.write_down(&self.office, Patience::None)));
+                    if written.is_err() {
+                        desk.recover();
+                    }
                 }
                 // What came meanwhile, or was not reached, is not for this thread to do.
                 if !lock(&self.office.inbox).messages.is_empty() {
@@ -238,6 +255,11 @@ impl Writer {
             Next::Ring => self.office.bell.notify_one(),
             Next::Wait => {}
         }
+    }
+
+    /// The database's own id.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
     }
 
     /// The moment, where it can be told without waiting.
@@ -253,31 +275,49 @@ impl Writer {
         self.office.bell.notify_one();
     }
 
-    /// Takes a parcel in, and waits until it is.
-    pub(crate) fn import(&self, pieces: Vec<Piece>) -> Result<(), ImportError> {
-        let (sender, receiver) = channel();
-        self.post(Message::Import(pieces, sender));
-        receiver.recv().map_err(|_| Error::Closed)?
-    }
-
     pub(crate) fn limit_pages(&self, pages: Option<u32>) {
         self.post(Message::LimitPages(pages));
     }
 
+    /// Whether another process has committed since this was asked last. Waits for nobody: what cannot be seen
+    /// now is seen the next time.
     pub(crate) fn changed_elsewhere(&self) -> Result<bool, Error> {
-        let (sender, receiver) = channel();
-        self.post(Message::ChangedElsewhere(sender));
-        receiver.recv().map_err(|_| Error::Closed)
+        let now = match free(&self.office.desk) {
+            Some(desk) => desk.data_version()?,
+            None => self.office.moment.newest(),
+        };
+        Ok(self.told.swap(now, Ordering::SeqCst) != now)
     }
 
+    /// Runs something on the writing connection, between two transactions.
+    pub(crate) fn run_later(&self, run: impl FnOnce(&Connection) + Send + 'static) {
+        self.post(Message::Run(Box::new(run)));
+    }
+
+    /// Somebody else's way to the writing connection.
+    pub(crate) fn handle(&self) -> Handle {
+        Handle(self.office.clone())
+    }
+}
+
+/// A way to the writing connection, for those who work longer than a call.
+#[derive(Clone)]
+pub(crate) struct Handle(Arc<Office>);
+
+impl Handle {
     /// Runs something on the writing connection, between two transactions, and waits for its answer.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
+        // What comes after the end would wait for ever.
+        if lock(&self.0.inbox).is_closed {
+            return Err(Error::Closed);
+        }
         let (answer, receiver) = channel();
         // Whoever asked waits for it.
-        self.post(Message::Run(Box::new(move |connection| drop(answer.send(run(connection))))));
+        self.0.put(Message::Run(Box::new(move |connection| drop(answer.send(run(connection))))));
+        self.0.bell.notify_one();
         receiver.recv().map_err(|_| Error::Closed)?
     }
 }
@@ -293,6 +333,7 @@ fn free(desk: &Mutex<Desk>) -> Option<MutexGuard<'_, Desk>> {
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        self.waiting.close();
         self.folder = None;
         lock(&self.office.inbox).is_closed = true;
         self.office.bell.notify_one();
@@ -305,6 +346,5 @@ impl Drop for Writer {
 
 mod desk;
 mod fold;
-mod import;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! Who wrote one place of a scope: a request's operations on it, each with the value before and after.
 //!
-//! And who wrote several places last. One walk over the scope's steps during the request, by the engine's own rule, so that the values are
-//! those that [`Store::state_at`] tells.
+//! And who wrote several places last. One walk over the scope's steps during the request, by the engine's own
+//! rule: the values are those of what counts, so that what is told of a write stays true.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, Seq};
@@ -43,11 +44,12 @@ pub struct LastWrite {
 }
 
 impl Store {
-    /// The operations of a request that changed a place of a scope, in the order they came into force.
-    pub fn writes(&self, scope: &ScopeKey, request: &str, place: &Place) -> Result<Vec<Write>, Error> {
+    /// The operations of a request that changed a place of a scope, in the order they came into force; those of
+    /// attempts without effect are left out. `live` says whether the request's process still runs it.
+    pub fn writes(&self, scope: &ScopeKey, request: &str, place: &Place, live: bool) -> Result<Vec<Write>, Error> {
         let mut writes = Vec::new();
         self.read(|connection| {
-            walk(connection, scope, request, Seq::MAX, |state, event, is_own, committed| {
+            self.walk(connection, scope, request, (Seq::MAX, live), |state, event, is_own, committed| {
                 if let Some((old, new)) = apply(state, &event.kind, place)
                     && is_own
                 {
@@ -59,28 +61,87 @@ impl Store {
     }
 
     /// For each of several places of a scope that differ between two instants of a request: who of it wrote
-    /// there last, up to the second; `None` where nobody of it did, or somebody else after.
+    /// there last, up to the second; `None` where nobody of it did, or somebody else after. `live` says whether
+    /// the request was running at the second. The events of `again` put in force what was written before.
     pub fn last_writers(
         &self,
         scope: &ScopeKey,
         request: &str,
         places: &[Place],
-        (from, to): (Seq, Seq),
+        (from, to, live): (Seq, Seq, bool),
+        again: &HashSet<Seq>,
     ) -> Result<Vec<Option<LastWrite>>, Error> {
         let mut last = vec![None; places.len()];
         self.read(|connection| {
-            if let Some(only) = only_writer(connection, scope, request, (from, to))? {
+            if let Some(only) = only_writer(connection, scope, request, (from, to, live))?
+                && !again.contains(&only.seq)
+            {
                 last.fill(Some(only));
                 return Ok(());
             }
-            walk(connection, scope, request, to, |state, event, is_own, committed| {
+            self.walk(connection, scope, request, (to, live), |state, event, is_own, committed| {
+                let is_again = again.contains(&event.seq);
                 for at in changed(state, &event.kind, places) {
+                    if is_own && is_again && last[at].is_some() {
+                        continue;
+                    }
                     let writer = || LastWrite { seq: event.seq, path: event.path.clone(), committed };
                     last[at] = is_own.then(writer);
                 }
             })
         })?;
         Ok(last)
+    }
+
+    /// Goes through the operations that came into force on a scope during a request, up to an instant of it:
+    /// with the state before each, whether it is the request's own, and the event that put it in force. The
+    /// visitor applies them. What attempts wrote that are without effect by then is passed over.
+    fn walk(
+        &self,
+        connection: &Connection,
+        scope: &ScopeKey,
+        request: &str,
+        (to, live): (Seq, bool),
+        mut visit: impl FnMut(&mut State, Event, bool, Seq),
+    ) -> Result<(), Error> {
+        let (Some(scope), Some(last)) = (states::find(connection, scope)?, states::instant(connection, request, to)?)
+        else {
+            return Ok(());
+        };
+        let (own, first): (i64, i64) = connection
+            .prepare_cached("SELECT request, min(id) FROM event WHERE request = (SELECT n FROM request WHERE id = ?1)")?
+            .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut gaps = states::gaps(connection, scope, first, last)?;
+        let unfinished = if live { Arc::default() } else { self.unfinished(connection, request, last)? };
+        let gone = states::without_effect(connection, scope, last, &unfinished)?;
+        let mut state = states::at(connection, scope, first - 1)?.state;
+        let mut steps = connection.prepare_cached(
+            "SELECT c.event, c.operations, e.request, e.seq, e.path, e.attempt, e.kind FROM change c JOIN event e ON e.id = c.event
+             WHERE c.scope = ?1 AND c.event BETWEEN ?2 AND ?3 ORDER BY c.event",
+        )?;
+        let mut one = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq = ?2"))?;
+        let mut rows = steps.query((scope, first, last))?;
+        let mut paths = Paths::default();
+        while let Some(row) = rows.next()? {
+            let (id, operations): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
+            let (by, seq): (i64, i64) = (row.get(2)?, row.get(3)?);
+            let (path, attempt): (Option<i64>, u32) = (row.get(4)?, row.get(5)?);
+            let is_write = operations.is_none() && row.get_ref(6)?.as_str()? == "state_changed";
+            if is_write && path.is_some_and(|path| gone.contains(&(path, attempt))) {
+                continue;
+            }
+            let later = gaps.split_off(&id);
+            if !std::mem::replace(&mut gaps, later).is_empty() {
+                state = states::at(connection, scope, id - 1)?.state;
+            }
+            for back in states::read_operations(operations.as_deref().unwrap_or("0")) {
+                let mut found = one.query((by, seq - back?))?;
+                let row = found.next()?.ok_or_else(|| Error::Damaged("a commit names no event".to_owned()))?;
+                let event = events::event(connection, row, &mut paths)?;
+                visit(Arc::make_mut(&mut state), event, by == own, seq.unsigned_abs());
+            }
+        }
+        Ok(())
     }
 }
 
@@ -90,7 +151,7 @@ fn only_writer(
     connection: &Connection,
     scope: &ScopeKey,
     request: &str,
-    (from, to): (Seq, Seq),
+    (from, to, live): (Seq, Seq, bool),
 ) -> Result<Option<LastWrite>, Error> {
     let instants = (states::instant(connection, request, from)?, states::instant(connection, request, to)?);
     let (Some(scope), (Some(from), Some(to))) = (states::find(connection, scope)?, instants) else {
@@ -106,6 +167,10 @@ fn only_writer(
     let mut rows = steps.query((scope, from, to))?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let (operations, by, committed): (Option<String>, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    // It may be that of an attempt that never ended.
+    if operations.is_none() && !live {
+        return Ok(None);
+    }
     let back = states::read_operations(operations.as_deref().unwrap_or("0")).collect::<Result<Vec<i64>, _>>()?;
     let (&[back], None) = (back.as_slice(), rows.next()?) else { return Ok(None) };
     let writer: Option<(i64, Option<Arc<str>>)> = connection
@@ -116,49 +181,6 @@ fn only_writer(
         .query_row((by, committed - back, request), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     Ok(writer.map(|(seq, path)| LastWrite { seq: seq.unsigned_abs(), path, committed: committed.unsigned_abs() }))
-}
-
-/// Goes through the operations that came into force on a scope during a request, up to an instant of it:
-/// with the state before each, whether it is the request's own, and the event that put it in force. The
-/// visitor applies them.
-fn walk(
-    connection: &Connection,
-    scope: &ScopeKey,
-    request: &str,
-    to: Seq,
-    mut visit: impl FnMut(&mut State, Event, bool, Seq),
-) -> Result<(), Error> {
-    let (Some(scope), Some(last)) = (states::find(connection, scope)?, states::instant(connection, request, to)?)
-    else {
-        return Ok(());
-    };
-    let (own, first): (i64, i64) = connection
-        .prepare_cached("SELECT request, min(id) FROM event WHERE request = (SELECT n FROM request WHERE id = ?1)")?
-        .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let mut jumps = states::jumps(connection, scope, first, last)?;
-    let mut state = states::at(connection, scope, first - 1)?.state;
-    let mut steps = connection.prepare_cached(
-        "SELECT c.event, c.operations, e.request, e.seq FROM change c JOIN event e ON e.id = c.event
-         WHERE c.scope = ?1 AND c.event BETWEEN ?2 AND ?3 ORDER BY c.event",
-    )?;
-    let mut one = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq = ?2"))?;
-    let mut rows = steps.query((scope, first, last))?;
-    let mut paths = Paths::default();
-    while let Some(row) = rows.next()? {
-        let (id, operations): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
-        let (by, seq): (i64, i64) = (row.get(2)?, row.get(3)?);
-        let later = jumps.split_off(&id);
-        if !std::mem::replace(&mut jumps, later).is_empty() {
-            state = states::at(connection, scope, id - 1)?.state;
-        }
-        for back in states::read_operations(operations.as_deref().unwrap_or("0")) {
-            let mut found = one.query((by, seq - back?))?;
-            let row = found.next()?.ok_or_else(|| Error::Damaged("a commit names no event".to_owned()))?;
-            let event = events::event(connection, row, &mut paths)?;
-            visit(Arc::make_mut(&mut state), event, by == own, seq.unsigned_abs());
-        }
-    }
-    Ok(())
 }
 
 /// Applies an operation. Answers which of the places it changed.

@@ -44,12 +44,13 @@ impl Context {
         let at = self.entry(id, key)?;
         let turn = async {
             let found = record::exists(&self.see(&at)?.1);
+            self.transaction().note_read(&at.record);
             if found && at.resource.writable {
                 self.use_instance(&at)?;
             }
             Ok(found)
         };
-        let found = self.in_turn(&self.frame.transaction.queue, turn).await?;
+        let found = self.in_turn(&self.transaction().queue, turn).await?;
         Ok(at.entry.filter(|_| found))
     }
 
@@ -58,6 +59,7 @@ impl Context {
         let resource = self.resource(id)?;
         let pattern = &resource.collection()?.pattern;
         let keys = self.keys(&resource)?;
+        self.transaction().note_read(&self.index(&resource)?.record);
         let listed = keys.into_iter().map(|(key, _)| key).filter(|key| key.starts_with(prefix));
         Ok(listed.map(|key| Entry { path: pattern.path_of(&key), key }).collect())
     }
@@ -72,7 +74,7 @@ impl Context {
     ) -> Result<Entry, FlowError> {
         let at = self.entry(id, key)?;
         let turn = async { self.create_in_turn(&at, fields, how) };
-        for (instance, happened) in self.in_turn(&self.frame.transaction.queue, turn).await? {
+        for (instance, happened) in self.in_turn(&self.transaction().queue, turn).await? {
             self.tell(instance.as_ref().unwrap_or(&at), happened).await?;
         }
         at.entry.ok_or_else(|| FlowError::plain("an instance has a key"))
@@ -86,7 +88,7 @@ impl Context {
             self.need_running()?;
             self.delete_in_turn(&at)
         };
-        let deleted = self.in_turn(&self.frame.transaction.queue, turn).await?;
+        let deleted = self.in_turn(&self.transaction().queue, turn).await?;
         if deleted {
             self.tell(&at, Happened::Deleted).await?;
         }
@@ -101,6 +103,8 @@ impl Context {
         how: Create,
     ) -> Result<Vec<(Option<Instance>, Happened)>, FlowError> {
         let before = self.see(at)?.1;
+        // Whether there is one already decides what happens.
+        self.transaction().note_read(&at.record);
         let is_taken = record::exists(&before);
         if is_taken && matches!(how, Create::OrGet) {
             self.use_instance(at)?;

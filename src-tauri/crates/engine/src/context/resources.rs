@@ -56,7 +56,9 @@ impl Context {
 
     /// The fields of a resource, and a stamp that changes with them; none of one that is deleted.
     pub fn read_resource(&self, id: u32, key: Option<&str>) -> Result<(u64, Arc<State>), FlowError> {
-        let (stamp, state) = self.see(&self.instance(id, key)?)?;
+        let at = self.instance(id, key)?;
+        let (stamp, state) = self.see(&at)?;
+        self.transaction().note_read(&at.record);
         Ok((stamp, record::fields(&state)))
     }
 
@@ -65,6 +67,7 @@ impl Context {
     pub fn resource_text(&self, id: u32, key: Option<&str>) -> Result<Option<(String, String)>, FlowError> {
         let at = self.instance(id, key)?;
         let state = self.see(&at)?.1;
+        self.transaction().note_read(&at.record);
         let is_there = at.entry.is_none() || record::exists(&state);
         Ok(at.resource.text(&state).filter(|_| is_there))
     }
@@ -77,7 +80,7 @@ impl Context {
         change: Change,
     ) -> Result<bool, FlowError> {
         let at = self.instance(id, key)?;
-        let queue = &self.frame.transaction.queue;
+        let queue = &self.transaction().queue;
         match self.in_turn(queue, self.change_in_turn(&at, change)).await? {
             Some(happened) => self.tell(&at, happened).await.map(|()| true),
             None => Ok(false),
@@ -91,6 +94,9 @@ impl Context {
             return Err(refusal_of("ResourceDeletedError", "resource_deleted", at, "was deleted"));
         }
         let is_content = matches!(change, Change::Content(_));
+        if change.reads_state() {
+            self.transaction().note_read(&at.record);
+        }
         let operation = self.resolve(change, &record::fields(&before)).await?;
         self.need_running()?;
         if is_content {
@@ -113,6 +119,7 @@ impl Context {
     ) -> Result<Option<Happened>, FlowError> {
         let mut next = (**before).clone();
         if !operation.apply(&mut next) {
+            self.transaction().push_unchanged(&at.record, operation);
             return Ok(None);
         }
         let next = Arc::new(next);
@@ -221,7 +228,7 @@ impl Context {
     /// The record as this block sees it, from its first look on.
     pub(super) fn see(&self, at: &Instance) -> Result<(u64, Arc<State>), FlowError> {
         self.look();
-        if let Some(seen) = self.frame.transaction.read(&at.record) {
+        if let Some(seen) = self.transaction().read(&at.record) {
             return Ok(seen);
         }
         let missing = |found: &crate::log::Record| {
@@ -234,11 +241,11 @@ impl Context {
             missing.retain(|field, _| found.state.get(field).is_none());
             missing
         };
-        let news = self.run.see_record(&self.frame, at.record.clone(), missing)?;
+        let news = self.run.see_record(&self.frame, self.transaction(), at.record.clone(), missing)?;
         if let Some((key, version)) = news.filter(|(_, version)| *version > 0) {
             self.record(EventKind::RecordsSeen { versions: vec![(key, version)] });
         }
-        self.frame.transaction.read(&at.record).ok_or_else(|| FlowError::plain("a record that was seen is known"))
+        self.transaction().read(&at.record).ok_or_else(|| FlowError::plain("a record that was seen is known"))
     }
 
     pub(super) fn need_writable(&self, resource: &Resource) -> Result<(), FlowError> {

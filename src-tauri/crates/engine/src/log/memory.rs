@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use futures_channel::oneshot;
 use serde_json::Value;
 
-use super::{AppendError, Durability, Log, NoteKind, Record, RequestEvents};
+use super::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
 use crate::concurrency::{Claim, status_after};
 use crate::event::{Event, EventKind, RequestStatus};
 use crate::note::counting;
@@ -56,6 +56,18 @@ impl Inner {
         self.requests.iter().enumerate().find(holds).map(|(_, (id, _))| id.to_string())
     }
 
+    /// The session that these events begin a request in, and whose it is, where that is somebody else.
+    fn owner_of_session(&self, events: &[Event]) -> Option<(String, String)> {
+        let parts = |events: &[Event]| match events.first().map(|event| &event.kind) {
+            Some(EventKind::RequestStarted { session, user, .. }) => Some((session.clone(), user.clone())),
+            _ => None,
+        };
+        let (session, user) = parts(events)?;
+        let known = self.requests.iter().filter_map(|(_, events)| parts(events));
+        let (_, owner) = known.into_iter().find(|(known, _)| *known == session)?;
+        (owner != user).then(|| (session.to_string(), owner.to_string()))
+    }
+
     fn of_session<'i>(&'i self, session: &'i str, before: &'i str) -> impl Iterator<Item = &'i RequestEvents> {
         self.requests.iter().filter(move |(id, events)| {
             let started = events.first().map(|event| &event.kind);
@@ -64,11 +76,18 @@ impl Inner {
         })
     }
 
-    fn append(&mut self, request: &str, mut events: Vec<Event>) -> Result<(), AppendError> {
+    fn append(&mut self, request: &str, lease: &Lease, mut events: Vec<Event>) -> Result<(), AppendError> {
         let starts = events.first().is_some_and(|event| matches!(event.kind, EventKind::RequestStarted { .. }));
         let known = self.position(request);
         if starts && known.is_some() {
             return Err(AppendError::Exists);
+        }
+        let held = known.and_then(|at| Lease::of(&self.requests[at].1));
+        if held.is_some_and(|held| !may_append(&held, lease, &events)) {
+            return Err(AppendError::Fenced { request: request.to_owned() });
+        }
+        if let Some((session, user)) = self.owner_of_session(&events) {
+            return Err(AppendError::NotYours { session, user });
         }
         if status_after(events.iter()) == Some(RequestStatus::InProgress)
             && let Some(holder) = self.in_the_way_of(request, claim_of(&events))
@@ -121,12 +140,13 @@ impl Log for MemoryLog {
     fn append(
         &self,
         request: &str,
+        lease: &Lease,
         events: Vec<Event>,
         _durability: Durability,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
         let (sender, receiver) = oneshot::channel();
         // A caller that does not wait for the answer has dropped the receiver.
-        let _ = sender.send(self.lock().append(request, events));
+        let _ = sender.send(self.lock().append(request, lease, events));
         receiver
     }
 
@@ -162,6 +182,13 @@ impl Log for MemoryLog {
         }
         Ok(notes)
     }
+}
+
+/// Whether an append is the owner's, or takes the request over. In one process nobody is known to be dead, so
+/// whoever comes next may.
+fn may_append(held: &Lease, lease: &Lease, events: &[Event]) -> bool {
+    let taken = events.first().and_then(|event| Lease::named(&event.kind));
+    held == lease || lease.epoch == held.epoch + 1 && taken.as_ref() == Some(lease)
 }
 
 fn claim_of(events: &[Event]) -> Option<&Claim> {

@@ -15,7 +15,8 @@ use crate::suspension::{Asking, Resolved, SuspensionStatus};
 pub(crate) struct Asked {
     /// Where in the log.
     seq: Seq,
-    id: String,
+    /// What was shown to whoever answered.
+    pub(crate) asking: Asking,
     /// The answer, if there is one.
     pub(crate) resolved: Option<Resolved>,
 }
@@ -31,14 +32,14 @@ impl Questions {
     /// Takes a question from the log.
     pub(super) fn ask(&mut self, path: &Arc<str>, seq: Seq, asking: &Asking) {
         let number = (asking.function.clone(), asking.ordinal);
-        let asked = Asked { seq, id: asking.id.clone(), resolved: None };
+        let asked = Asked { seq, asking: asking.clone(), resolved: None };
         self.0.entry(path.clone()).or_default().insert(number, asked);
     }
 
     /// Takes an answer from the log, or takes it back.
     pub(super) fn answer(&mut self, id: &str, answer: Option<&Resolved>) {
         let all = self.0.values_mut().flat_map(HashMap::values_mut);
-        all.filter(|asked| asked.id == id).for_each(|asked| asked.resolved = answer.cloned());
+        all.filter(|asked| asked.asking.id == id).for_each(|asked| asked.resolved = answer.cloned());
     }
 
     /// The question of this number.

@@ -7,7 +7,95 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::error::FlowError;
 use crate::event::{Event, EventKind, Outcome, Seq};
+
+/// What an event means for the writes of attempts to shared memory. What a callback wrote that has returned
+/// stays in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Its attempt begins.
+    Begins,
+    /// Its attempt came to its end, and what it did counts.
+    Counts,
+    /// Its attempt ended without effect: it is tried again, it waits for an answer, or it was stopped.
+    RolledBack,
+    /// So did every attempt that has not ended: the request is taken up again, or has ended.
+    AllRolledBack,
+}
+
+/// What an event means for attempts, if it means anything.
+pub fn verdict(kind: &EventKind) -> Option<Verdict> {
+    match kind {
+        EventKind::BlockStarted { .. } => Some(Verdict::Begins),
+        EventKind::BlockFinished { outcome, error, .. } => Some(end(*outcome, error.as_ref())),
+        EventKind::RequestResumed { .. } | EventKind::RequestFinished { .. } => Some(Verdict::AllRolledBack),
+        _ => None,
+    }
+}
+
+/// What the end of an attempt means.
+pub fn end(outcome: Outcome, error: Option<&FlowError>) -> Verdict {
+    match outcome {
+        Outcome::Failed if error.is_some_and(FlowError::is_abort) => Verdict::RolledBack,
+        Outcome::Completed | Outcome::Failed => Verdict::Counts,
+        Outcome::Suspended | Outcome::Abandoned => Verdict::RolledBack,
+    }
+}
+
+/// The writes to shared memory that are without effect at the end of these events: those of attempts that were
+/// rolled back, and, of a request that nobody runs, those of attempts that have not ended.
+pub fn rolled_back(events: &[Event], live: bool) -> HashSet<Seq> {
+    let mut open: HashMap<(&str, u32), HashSet<Seq>> = HashMap::new();
+    let mut gone = HashSet::new();
+    for event in events {
+        if matches!(verdict(&event.kind), Some(Verdict::AllRolledBack)) {
+            gone.extend(open.drain().flat_map(|(_, writes)| writes));
+        }
+        let Some(path) = event.path.as_deref() else { continue };
+        let key = (path, event.attempt);
+        match (&event.kind, verdict(&event.kind)) {
+            (_, Some(Verdict::Begins)) => drop(open.entry(key).or_default()),
+            (_, Some(Verdict::Counts)) => drop(open.remove(&key)),
+            (_, Some(Verdict::RolledBack)) => gone.extend(open.remove(&key).into_iter().flatten()),
+            (EventKind::StateChanged { scope, .. }, _) if !scope.kind.is_durable() => {
+                if let Some(writes) = open.get_mut(&key) {
+                    writes.insert(event.seq);
+                }
+            }
+            (EventKind::CallbackReturned { events, superseded, .. }, _) => {
+                if let Some(writes) = open.get_mut(&key) {
+                    events.iter().for_each(|seq| {
+                        writes.remove(seq);
+                    });
+                    gone.extend(superseded.iter().filter(|seq| writes.remove(seq)));
+                }
+            }
+            _ => {}
+        }
+    }
+    if !live {
+        gone.extend(open.into_values().flatten());
+    }
+    gone
+}
+
+/// The event with which a block at a path first finished in the newest of its attempts that count: not where a
+/// resume took that from the log. Where none counts, its newest end of any kind.
+pub fn first_end(events: &[Event], path: &str) -> Option<Seq> {
+    let ends = events.iter().rev().filter(|event| event.path.as_deref() == Some(path));
+    let mut ends = ends.filter_map(|event| match &event.kind {
+        EventKind::BlockFinished { outcome, error, memoized: false, .. } => {
+            Some((event.seq, end(*outcome, error.as_ref())))
+        }
+        _ => None,
+    });
+    let newest = ends.next()?;
+    if newest.1 == Verdict::Counts {
+        return Some(newest.0);
+    }
+    Some(ends.find(|(_, verdict)| *verdict == Verdict::Counts).unwrap_or(newest).0)
+}
 
 /// How an attempt ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,6 +106,8 @@ enum End {
     Memoized,
     /// Not: the process died, or it waited.
     Cut,
+    /// Not, and its path began anew beside it, as a call does that took too long: a replay begins both.
+    Left,
 }
 
 /// The attempts of a request.
@@ -48,10 +138,12 @@ impl Attempts {
         };
         // Failed attempts since the last resume, and those before it.
         let (mut open_failures, mut failed) = (HashSet::new(), HashSet::new());
+        let (mut life, mut waiting) = (0, HashSet::new());
         for event in events {
             let Some(path) = &event.path else {
                 if matches!(event.kind, EventKind::RequestResumed { .. }) {
                     failed.extend(open_failures.drain());
+                    life = event.seq;
                 }
                 continue;
             };
@@ -59,11 +151,22 @@ impl Attempts {
             match &event.kind {
                 EventKind::BlockStarted { .. } => {
                     all.began.insert(key.clone(), event.seq);
-                    all.newest.insert(path.clone(), event.attempt);
+                    let before = all.newest.insert(path.clone(), event.attempt).map(|before| (path.clone(), before));
+                    if let Some(before) = before
+                        && !waiting.contains(&before)
+                        && all.ends.get(&before) == Some(&End::Cut)
+                        && all.began.get(&before).is_some_and(|began| *began > life)
+                    {
+                        all.order.entry(path.clone()).or_default().push(before.1);
+                        all.ends.insert(before, End::Left);
+                    }
                     all.ends.insert(key, End::Cut);
                 }
                 EventKind::BlockFinished { memoized: true, .. } => drop(all.ends.insert(key, End::Memoized)),
-                EventKind::BlockFinished { outcome: Outcome::Suspended, .. } => {}
+                // It waited: the next attempt begins anew.
+                EventKind::BlockFinished { outcome: Outcome::Suspended, .. } => drop(waiting.insert(key)),
+                // Another writer was faster: so does this one.
+                EventKind::BlockFinished { outcome: Outcome::Abandoned, error: None, .. } => {}
                 EventKind::BlockFinished { outcome, .. } => {
                     let order = all.order.entry(path.clone()).or_default();
                     // A failure that a resume ran again is behind the request.
@@ -73,7 +176,10 @@ impl Attempts {
                         order.pop();
                         all.ends.insert((path.clone(), last), End::Cut);
                     }
-                    order.push(event.attempt);
+                    // A replay makes them in the order of their beginnings; one may outlast the next.
+                    if let Err(at) = order.binary_search(&event.attempt) {
+                        order.insert(at, event.attempt);
+                    }
                     if *outcome == Outcome::Failed {
                         open_failures.insert(key.clone());
                     }
@@ -145,7 +251,7 @@ impl Attempts {
         }
         let order = self.order.get(path).map(Vec::as_slice).unwrap_or_default();
         match self.ends.get(&key) {
-            Some(End::Itself) => order.iter().position(|attempt| *attempt == event.attempt),
+            Some(End::Itself | End::Left) => order.iter().position(|attempt| *attempt == event.attempt),
             Some(End::Cut) if self.kept.contains(&event.seq) => {
                 order.iter().position(|attempt| *attempt > event.attempt).or(Some(order.len()))
             }
@@ -153,10 +259,14 @@ impl Attempts {
         }
     }
 
-    /// The newest attempts of paths that had not come to their end, each as the number it would have.
+    /// The attempts of paths that had not come to their end, each as the number it would have.
     pub fn unfinished(&self) -> impl Iterator<Item = (Arc<str>, usize)> {
         let newest = self.newest.iter().filter(|(path, attempt)| self.is_unfinished(path, **attempt));
-        newest.map(|(path, _)| (path.clone(), self.order.get(path).map_or(0, Vec::len)))
+        let newest = newest.map(|(path, _)| (path.clone(), self.order.get(path).map_or(0, Vec::len)));
+        let left = self.ends.iter().filter(|(_, end)| **end == End::Left);
+        newest.chain(left.filter_map(|((path, attempt), _)| {
+            Some((path.clone(), self.order.get(path)?.iter().position(|other| other == attempt)?))
+        }))
     }
 
     fn is_unfinished(&self, path: &Arc<str>, attempt: u32) -> bool {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Events;
+use super::attempts::rolled_back;
 use crate::error::FlowError;
 use crate::event::{BlockKind, EventKind, Outcome, Seq};
 
@@ -68,7 +69,7 @@ pub struct BlockView<'a> {
     pub seq_start: Seq,
     /// Its last event.
     pub seq_end: Option<Seq>,
-    /// How many state operations it made itself.
+    /// How many state operations it made itself, without those on shared memory that were rolled back.
     pub changes: u32,
     /// How many items it emitted itself.
     pub items: u32,
@@ -77,6 +78,7 @@ pub struct BlockView<'a> {
 /// All executions, in start order. `live` says whether the request's process still runs it: an
 /// execution without an end is then running, else abandoned.
 pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
+    let rolled_back = rolled_back(events.0, live);
     let mut blocks: Vec<BlockView<'a>> = Vec::new();
     let mut open: HashMap<(Arc<str>, u32), usize> = HashMap::new();
     for event in events.iter() {
@@ -116,13 +118,17 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
         let block = &mut blocks[at];
         match &event.kind {
             EventKind::BlockInput { input } => block.input = events.value(input),
-            EventKind::StateChanged { .. } => block.changes += 1,
+            EventKind::StateChanged { .. } => block.changes += u32::from(!rolled_back.contains(&event.seq)),
             EventKind::ItemAdded { .. } => block.items += 1,
             EventKind::BlockFinished { outcome, output, error, memoized, .. } => {
                 block.status = (*outcome).into();
                 block.output = output.as_ref().and_then(|output| events.value(output));
                 block.error = error.as_ref();
                 block.memoized = *memoized;
+                if *memoized {
+                    // What is put in force again is no change of its own.
+                    block.changes = 0;
+                }
                 block.finished_at = Some(event.at);
                 block.seq_end = Some(event.seq);
                 open.remove(&key);

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::Events;
+use super::attempts::rolled_back;
 use crate::event::{Event, EventKind, Outcome, Seq};
 use crate::item::{ItemStatus, NewItem};
 use crate::scope::{ScopeKey, ScopeKind};
@@ -38,6 +39,8 @@ pub struct Snapshot {
     pub durable: bool,
     /// Whether the sequencer has ended.
     pub terminal: bool,
+    /// Whether its block ran again: another instance has taken its place.
+    pub is_behind: bool,
     /// When it changed last, milliseconds since the epoch.
     pub at: i64,
 }
@@ -62,11 +65,14 @@ impl Snapshot {
     }
 }
 
-/// Every sequencer instance with state, by the event that gave it its initial state.
-pub fn snapshots(events: Events<'_>) -> HashMap<Seq, Snapshot> {
+/// Every sequencer instance with state, by the event that gave it its initial state. `live` says whether what
+/// running blocks wrote counts.
+pub fn snapshots(events: Events<'_>, live: bool) -> HashMap<Seq, Snapshot> {
+    let gone = rolled_back(events.0, live);
     let mut found: HashMap<Seq, Snapshot> = HashMap::new();
     let mut begun: HashMap<&ScopeKey, Seq> = HashMap::new();
     let mut owners: HashMap<(&str, u32), Seq> = HashMap::new();
+    let mut newest: HashMap<&str, Seq> = HashMap::new();
     let mut names: HashMap<(&str, u32), &Arc<str>> = HashMap::new();
     // The operations of each chain that began; the last write to its state, where a function of its own
     // made it.
@@ -75,16 +81,11 @@ pub fn snapshots(events: Events<'_>) -> HashMap<Seq, Snapshot> {
     for event in events.iter() {
         let place = event.path.as_deref().map(|path| (path, event.attempt));
         match (&event.kind, place) {
-            (EventKind::BlockStarted { name, parent, .. }, Some(place @ (path, attempt))) => {
+            (EventKind::BlockStarted { name, parent, .. }, Some(place @ (path, _))) => {
                 names.insert(place, name);
                 let around = parent.as_deref().and_then(read_instance);
                 if let (Some(around), Some(seq)) = (around, around.and_then(|around| owners.get(&around))) {
                     index_in(ran.entry(*seq).or_default(), operation_of(path, around.0));
-                }
-                // One that was cut off, or that waited, is over when it runs again.
-                let earlier = attempt.checked_sub(1).and_then(|before| owners.get(&(path, before)));
-                if let Some(snapshot) = earlier.and_then(|seq| found.get_mut(seq)) {
-                    snapshot.terminal = true;
                 }
             }
             (EventKind::StateInitialized { scope, state, durable }, Some(place))
@@ -92,9 +93,16 @@ pub fn snapshots(events: Events<'_>) -> HashMap<Seq, Snapshot> {
             {
                 begun.insert(scope, event.seq);
                 owners.insert(place, event.seq);
+                // One that ran before, at the same place, is over.
+                let earlier = newest.insert(place.0, event.seq);
+                if let Some(snapshot) = earlier.and_then(|seq| found.get_mut(&seq)) {
+                    (snapshot.terminal, snapshot.is_behind) = (true, true);
+                }
                 found.insert(event.seq, initial(event, scope, state, *durable));
             }
-            (EventKind::StateChanged { scope, operation, .. }, Some(place)) if scope.kind == ScopeKind::Sequencer => {
+            (EventKind::StateChanged { scope, operation, .. }, Some(place))
+                if scope.kind == ScopeKind::Sequencer && !gone.contains(&event.seq) =>
+            {
                 let Some(seq) = begun.get(scope) else { continue };
                 let Some(snapshot) = found.get_mut(seq) else { continue };
                 if operation.apply(&mut snapshot.state) {
@@ -119,8 +127,10 @@ pub fn snapshots(events: Events<'_>) -> HashMap<Seq, Snapshot> {
                     snapshot.step_index = index_in(ran.entry(*seq).or_default(), first_operation(label));
                 }
             }
-            // One that waits for an answer has not ended (a resume begins with its checkpoint).
-            (EventKind::BlockFinished { outcome, .. }, Some(place)) if *outcome != Outcome::Suspended => {
+            // One that waits for an answer, or runs again, has not ended (a resume begins with its checkpoint).
+            (EventKind::BlockFinished { outcome, .. }, Some(place))
+                if !matches!(outcome, Outcome::Suspended | Outcome::Abandoned) =>
+            {
                 if let Some(snapshot) = owners.get(&place).and_then(|seq| found.get_mut(seq)) {
                     snapshot.terminal = true;
                 }
@@ -176,6 +186,7 @@ fn initial(event: &Event, scope: &ScopeKey, state: &Value, durable: bool) -> Sna
         step_index: -1,
         durable,
         terminal: false,
+        is_behind: false,
         at: event.at,
     }
 }

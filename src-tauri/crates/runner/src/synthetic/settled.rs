@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::event::Event;
-use engine::log::{AppendError, Durability, Log, NoteKind, Record, RequestEvents};
+use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot::{Receiver, channel};
 use serde_json::Value;
@@ -17,8 +17,14 @@ const LOOK: Duration = Duration::from_micros(20);
 pub(super) struct Settled(pub(super) Arc<dyn Log>);
 
 impl Log for Settled {
-    fn append(&self, request: &str, events: Vec<Event>, durability: Durability) -> Receiver<Result<(), AppendError>> {
-        let mut answer = self.0.append(request, events, durability);
+    fn append(
+        &self,
+        request: &str,
+        lease: &Lease,
+        events: Vec<Event>,
+        durability: Durability,
+    ) -> Receiver<Result<(), AppendError>> {
+        let mut answer = self.0.append(request, lease, events, durability);
         if durability == Durability::Soon {
             return answer;
         }

@@ -1,11 +1,13 @@
 //! Aborting requests, of this process and of others.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus};
-use engine::log::{AppendError, Durability, Log};
+use engine::log::{AppendError, Durability, Lease, Log};
 
+use super::news::is_unfinished;
 use super::{Workspace, lock};
 use crate::fault::Fault;
 use crate::world::now_ms;
@@ -17,11 +19,12 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Workspace {
-    /// Aborts a request that runs or waits for its turn, in whatever process, and waits for its end; one
-    /// that waits for an answer ends at once, because nothing of it runs. Answers how it stands: `aborted`, or as before when the flow does not yield for long.
+    /// Aborts a request that runs or waits for its turn, in whatever process, and waits for its end; one that
+    /// waits for an answer, or whose job is gone, ends at once, because nothing of it runs. Answers how it
+    /// stands: `aborted`, or as before when the flow does not yield for long.
     pub fn abort(&self, request: &str) -> Result<RequestStatus, Fault> {
         let status = self.request(request)?.status;
-        if status == RequestStatus::Suspended {
+        if needs_nobody(status) {
             return self.give_up(request);
         }
         if !is_unfinished(status) {
@@ -30,7 +33,7 @@ impl Workspace {
         if !self.stop(request) {
             let row = self.store.request(request).map_err(Fault::internal)?;
             let owner = row.map(|row| row.owner).unwrap_or_default();
-            self.owner.ask_to_abort(&owner, request).map_err(|error| {
+            self.locks.ask_to_abort(&owner).map_err(|error| {
                 Fault::internal(format!(
                     "the process that runs request \"{request}\" cannot be told to abort it: {error}"
                 ))
@@ -41,6 +44,8 @@ impl Workspace {
             let status = self.request(request)?.status;
             match status {
                 RequestStatus::Aborted => return Ok(status),
+                // It came to wait before it heard of the abort, or its process has died.
+                left if needs_nobody(left) => return self.give_up(request),
                 other if !is_unfinished(other) => return Err(refused(request, other)),
                 other if asked.elapsed() > PATIENCE => return Ok(other),
                 _ => std::thread::sleep(LOOK),
@@ -48,25 +53,32 @@ impl Workspace {
         }
     }
 
-    /// Ends a request that waits for an answer: its last event says so, unless somebody was faster.
+    /// Ends a request that nothing runs: takes it over, and says with its last event that it was aborted, unless
+    /// somebody was faster.
     fn give_up(&self, request: &str) -> Result<RequestStatus, Fault> {
         let (row, events) = self.log_of(request)?;
-        if row.status != RequestStatus::Suspended {
+        if !needs_nobody(row.status) {
             return Err(refused(request, row.status));
         }
         let (status, error) = (RequestStatus::Aborted, Some(FlowError::aborted()));
-        let end = Event {
-            seq: events.last().map_or(1, |event| event.seq + 1),
-            at: now_ms(),
-            path: None,
-            attempt: 0,
-            kind: EventKind::RequestFinished { status, output: None, error },
+        let lease = match Lease::of(&events) {
+            Some(before) => before.next(self.locks.nobody()),
+            None => Lease::first(self.locks.nobody()),
         };
-        let written = self.store.append(request, vec![end], Durability::Committed);
-        match futures_executor::block_on(written).map_err(|_| Fault::internal("the store is closed"))? {
+        let taken = EventKind::RequestAdopted { owner: lease.owner.to_string(), epoch: lease.epoch };
+        let kinds = [taken, EventKind::RequestFinished { status, output: None, error }];
+        let last = events.last().map_or(0, |event| event.seq);
+        let at = now_ms();
+        let event = |(seq, kind)| Event { seq, at, path: None, attempt: 0, kind };
+        let end: Vec<Event> = (last + 1..).zip(kinds).map(event).collect();
+        let token = self.tokens.fetch_add(1, Ordering::Relaxed);
+        self.written.begin(&row.id.as_str().into(), &row.session_id.as_str().into(), token);
+        let written = futures_executor::block_on(self.store.append(request, &lease, end, Durability::Committed));
+        self.written.end(request, token);
+        match written.map_err(|_| Fault::internal("the store is closed"))? {
             Ok(()) => Ok(status),
-            Err(AppendError::OutOfOrder { .. }) => Err(Fault::refused(format!(
-                "request \"{request}\" was just answered, and goes on; abort it again to stop it"
+            Err(AppendError::OutOfOrder { .. } | AppendError::Fenced { .. }) => Err(Fault::refused(format!(
+                "request \"{request}\" was just taken up, and goes on; abort it again to stop it"
             ))),
             Err(error) => Err(Fault::internal(error)),
         }
@@ -86,13 +98,14 @@ impl Workspace {
     }
 }
 
-fn is_unfinished(status: RequestStatus) -> bool {
-    matches!(status, RequestStatus::InProgress | RequestStatus::Queued)
+/// Whether a request has not ended, and nothing runs it.
+fn needs_nobody(status: RequestStatus) -> bool {
+    matches!(status, RequestStatus::Suspended | RequestStatus::Interrupted)
 }
 
 fn refused(request: &str, status: RequestStatus) -> Fault {
     Fault::refused(format!(
-        "request \"{request}\" is {}; only one that is queued, in progress or suspended can be aborted",
+        "request \"{request}\" is {}; only one that is queued, in progress, suspended or interrupted can be aborted",
         status.as_str()
     ))
 }

@@ -2,7 +2,7 @@
 
 use store::{OpenError, Options, Store};
 
-use super::{OpenOptions, Workspace, default_data, folder, open_fault};
+use super::{OpenOptions, Workspace, default_data, folder, on_busy, open_fault};
 use crate::fault::Fault;
 use crate::views::{DataCheck, ProblemRow};
 
@@ -12,7 +12,8 @@ impl Workspace {
     pub fn check_data(options: &OpenOptions) -> Result<DataCheck, Fault> {
         let dir = folder(&options.dir)?;
         let data = options.data.clone().unwrap_or_else(|| default_data(&dir));
-        let store = match Store::open(&data, Options::default()) {
+        let store = match Store::open(&data, Options { on_busy: on_busy(options.on_busy, None), ..Options::default() })
+        {
             Ok(store) => store,
             Err(OpenError::Missing { .. }) if options.data.is_none() => return Ok(DataCheck::new(0, 0, Vec::new())),
             Err(missing @ OpenError::Missing { .. }) => return Err(Fault::not_found(missing.to_string())),
@@ -25,6 +26,7 @@ impl Workspace {
         let checked = store.check().map_err(Fault::internal)?;
         let row =
             |problem: store::Problem| ProblemRow { request_id: problem.request, seq: problem.seq, what: problem.what };
-        Ok(DataCheck::new(checked.requests, checked.events, checked.problems.into_iter().map(row).collect()))
+        let problems = checked.problems.into_iter().map(row).collect();
+        Ok(DataCheck { unknown: checked.unknown, ..DataCheck::new(checked.requests, checked.events, problems) })
     }
 }

@@ -13,11 +13,13 @@ impl Workspace {
     /// sequencers that have ended only where the flow keeps them.
     pub fn checkpoints(&self, request: &str) -> Result<Vec<CheckpointRow>, Fault> {
         let (_, events) = self.log_of(request)?;
+        let view = Events::new(&events);
         let cleans_up = events
             .first()
             .is_some_and(|event| matches!(event.kind, EventKind::RequestStarted { cleanup_checkpoints: true, .. }));
-        let is_kept = |one: &Snapshot| one.durable && !(cleans_up && one.terminal);
-        let mut found: Vec<_> = snapshots(Events::new(&events)).into_iter().filter(|(_, one)| is_kept(one)).collect();
+        let is_kept = |one: &Snapshot| one.durable && !one.is_behind && !(cleans_up && one.terminal);
+        // A checkpoint is of blocks that have finished, also while others run.
+        let mut found: Vec<_> = snapshots(view, false).into_iter().filter(|(_, one)| is_kept(one)).collect();
         found.sort_by_key(|(seq, _)| *seq);
         let rows = found.into_iter().map(|(_, one)| CheckpointRow {
             block_instance_id: one.instance.to_string(),

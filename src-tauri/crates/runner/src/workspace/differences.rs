@@ -100,7 +100,9 @@ impl Workspace {
         let (mut request, mut scope, mut to) = (request.to_owned(), scope, to);
         while changes.iter().any(|change| change.by.is_none()) && from < to {
             (request, scope, to) = self.original(&request, scope, to)?;
-            let last = self.store.last_writers(&scope, &request, &places, (from, to)).map_err(Fault::internal)?;
+            let span = (from, to, !self.is_at_rest(&request, to)?);
+            let again = self.recalled(&request)?;
+            let last = self.store.last_writers(&scope, &request, &places, span, &again).map_err(Fault::internal)?;
             for (change, writer) in changes.iter_mut().zip(last).filter(|(change, _)| change.by.is_none()) {
                 let Some(writer) = writer.filter(|writer| writer.committed > from) else { continue };
                 change.seq = Some(writer.seq);

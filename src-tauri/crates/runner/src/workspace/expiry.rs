@@ -1,13 +1,15 @@
 //! Questions that nobody answered in time: their requests go on and are told so (architecture §4).
 //!
 //! Only a process that stays looks for them; the command line goes on with a late request when it is
-//! asked to resume it.
+//! asked to resume it. What another database brought is left alone until somebody here resumes it by hand, and
+//! each deadline is acted on once: where the code of today does not fit, that is told once (decision 24).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::suspension::SuspensionStatus;
+use engine::views::suspensions::Suspension;
 use store::{EventQuery, RequestQuery};
 
 use super::{Given, Mock, Workspace};
@@ -24,7 +26,7 @@ impl Workspace {
         let query = RequestQuery { status: Some(RequestStatus::Suspended), ..RequestQuery::default() };
         let mut running = Vec::new();
         for row in self.store.requests(&query).map_err(Fault::internal)? {
-            if self.is_late(&row.id)? {
+            if self.locks.is_ours(&row.owner) && self.is_late(&row.id)? {
                 match self.resume(&row.id, &Mock::Inherit, Given::default()) {
                     Ok(run) => running.push(run),
                     // Somebody answered a moment ago, or its flow does not load: it waits on, as it was.
@@ -59,6 +61,16 @@ impl Workspace {
         }
         let (row, events) = self.log_of(request)?;
         let asked = super::answers::questions(&row, &events);
-        Ok(asked.iter().any(|one| one.status == SuspensionStatus::Expired && one.answer.is_none()))
+        // A request that went on and came back unanswered asked the same again: its time was told already.
+        let is_told = |id: &str, deadline: i64| {
+            events.iter().any(|event| {
+                event.at >= deadline && matches!(&event.kind, EventKind::SuspensionReopened { id: of } if of == id)
+            })
+        };
+        let is_news = |one: &Suspension| {
+            let deadline = one.asking.expires_at.unwrap_or(i64::MAX);
+            !one.is_moot && one.answer.is_none() && !is_told(&one.asking.id, deadline)
+        };
+        Ok(asked.iter().any(|one| one.status == SuspensionStatus::Expired && is_news(one)))
     }
 }

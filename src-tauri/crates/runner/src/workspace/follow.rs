@@ -1,15 +1,31 @@
 //! Following a request while it runs.
+//!
+//! Events are handed out in order, as they are committed. A write to a durable record is final with the commit
+//! that names it: it is held back for that, with what follows it, for a moment at most.
 
-use engine::event::EventKind;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use engine::event::{Event, EventKind};
+use engine::views::asked::Requests;
+use engine::views::in_force::{put_in_force, waits_for_commit};
 use store::EventQuery;
 
 use super::Workspace;
+use super::news::is_unfinished;
 use crate::fault::Fault;
 use crate::notice::Notice;
 use crate::views::EventRow;
 
+/// How long a write waits for the commit that tells its final value and version; later it is handed out as its
+/// block saw it.
+const MAX_HOLD: Duration = Duration::from_millis(250);
+/// How long to wait for news: a lost notice costs that, never an event.
+const MAX_SILENCE: Duration = Duration::from_millis(100);
+
 impl Workspace {
-    /// Follows a request's committed events until it ends, from its first.
+    /// Follows a request's committed events until it ends or waits for somebody, from its first, whatever process
+    /// runs it.
     pub fn follow(&self, request: &str, mut each: impl FnMut(EventRow)) -> Result<(), Fault> {
         let (sender, news) = std::sync::mpsc::channel();
         let wanted = request.to_owned();
@@ -21,25 +37,72 @@ impl Workspace {
                 let _ = sender.send(());
             }
         });
-        let mut seen = 0;
+        let (mut seen, mut held, mut requests) = (0, Held::default(), Requests::default());
         let result = loop {
             let query = EventQuery { from: Some(seen + 1), ..EventQuery::default() };
             let events = match self.store.events(request, &query) {
                 Ok(events) => events,
                 Err(error) => break Err(Fault::internal(error)),
             };
-            let ended = events.iter().any(|event| matches!(event.kind, EventKind::RequestFinished { .. }));
-            for event in &events {
-                seen = event.seq;
-                each(EventRow::new(request, event));
+            seen = events.last().map_or(seen, |event| event.seq);
+            let ended = matches!(events.last().map(|event| &event.kind), Some(EventKind::RequestFinished { .. }));
+            let is_over = ended
+                || events.is_empty()
+                    && match self.request(request) {
+                        Ok(row) => row.last_seq == seen && !is_unfinished(row.status),
+                        Err(fault) => break Err(fault),
+                    };
+            events.iter().for_each(|event| requests.read(event));
+            held.add(events);
+            while let Some(event) = held.next(is_over) {
+                each(EventRow::new(request, requests.resolve(&event).as_ref().unwrap_or(&event)));
             }
-            if ended || !self.runs_here(request) && events.is_empty() {
+            if is_over {
                 break Ok(());
             }
-            // A lost notice costs a tenth of a second, never an event.
-            let _ = news.recv_timeout(std::time::Duration::from_millis(100));
+            // Without news the events are looked at all the same.
+            let _ = news.recv_timeout(held.until_due().map_or(MAX_SILENCE, |due| due.min(MAX_SILENCE)));
         };
         self.unlisten(id);
         result
+    }
+}
+
+/// Events that were not handed out yet.
+#[derive(Default)]
+struct Held {
+    events: VecDeque<(Instant, Event)>,
+}
+
+impl Held {
+    fn add(&mut self, events: Vec<Event>) {
+        let now = Instant::now();
+        self.events.extend(events.into_iter().map(|event| (now, event)));
+    }
+
+    /// The next event that can be handed out; any, where no more come.
+    fn next(&mut self, is_over: bool) -> Option<Event> {
+        let (since, first) = self.events.front()?;
+        if waits_for_commit(first) {
+            let first_seq = first.seq;
+            let commits = self.events.iter().flat_map(|(_, event)| event.kind.commits());
+            let commit = commits.into_iter().find(|commit| commit.operations.contains(&first_seq)).cloned();
+            let has_ended = self.events.iter().any(|(_, event)| {
+                matches!(event.kind, EventKind::BlockFinished { .. })
+                    && (&event.path, event.attempt) == (&first.path, first.attempt)
+            });
+            if commit.is_none() && !has_ended && !is_over && since.elapsed() < MAX_HOLD {
+                return None;
+            }
+            let (_, mut event) = self.events.pop_front()?;
+            commit.iter().for_each(|commit| put_in_force(&mut event, commit));
+            return Some(event);
+        }
+        self.events.pop_front().map(|(_, event)| event)
+    }
+
+    /// How long the first event may still be held back.
+    fn until_due(&self) -> Option<Duration> {
+        self.events.front().map(|(since, _)| MAX_HOLD.saturating_sub(since.elapsed()))
     }
 }

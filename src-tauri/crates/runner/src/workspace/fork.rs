@@ -8,7 +8,7 @@ mod edits;
 
 use engine::event::{Event, EventKind, ForkedFrom, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
 use engine::flow::Flow;
-use engine::log::{Durability, Log, Record};
+use engine::log::{Durability, Lease, Log, Record};
 use engine::operation::Operation;
 use engine::request::Asked;
 use engine::resource::record;
@@ -90,7 +90,8 @@ impl Workspace {
             }
             draft.push(None, 0, EventKind::RequestStatus { status: RequestStatus::Interrupted });
             let id = asked.request.clone();
-            let written = store.append(&id, draft.events, Durability::Committed);
+            let lease = Lease::first(asked.owner.as_str());
+            let written = store.append(&id, &lease, draft.events, Durability::Committed);
             futures_executor::block_on(written)
                 .map_err(|_| Fault::internal("the store is closed"))?
                 .map_err(Fault::internal)?;
@@ -161,13 +162,16 @@ impl Workspace {
     }
 }
 
-/// The finished step that a fork goes on from: the newest at or before an event, or the last at a path.
+/// The finished step that a fork goes on from: the newest at or before an event, or the last at a path that
+/// was run and not taken from the log.
 fn leaves(request: &str, events: &[Event], at: &At, has_output: bool) -> Result<Leaves, Fault> {
     let newest = |is_it: &dyn Fn(&Event) -> bool| events.iter().rev().find(|event| has_ended(event) && is_it(event));
+    // What a resume took from the log ended before that.
+    let newest_own = |is_it: &dyn Fn(&Event) -> bool| newest(&|event| !is_memoized(event) && is_it(event));
     let mut until = match at {
         At::Seq(seq) => *seq,
         At::Path(path) => {
-            let there = newest(&|event| event.path.as_deref() == Some(path)).ok_or_else(|| {
+            let there = newest_own(&|event| event.path.as_deref() == Some(path)).ok_or_else(|| {
                 Fault::not_found(format!("no block finished at path \"{path}\" in request \"{request}\""))
             })?;
             match &there.kind {
@@ -175,7 +179,7 @@ fn leaves(request: &str, events: &[Event], at: &At, has_output: bool) -> Result<
                 // it gave.
                 EventKind::BlockFinished { error: Some(error), .. } if !has_output => {
                     let origin =
-                        newest(&|event| event.seq <= there.seq && event.path.as_deref() == error.path.as_deref());
+                        newest_own(&|event| event.seq <= there.seq && event.path.as_deref() == error.path.as_deref());
                     origin.unwrap_or(there).seq - 1
                 }
                 _ => there.seq,
@@ -200,6 +204,10 @@ fn leaves(request: &str, events: &[Event], at: &At, has_output: bool) -> Result<
 
 fn has_ended(event: &Event) -> bool {
     matches!(&event.kind, EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, .. })
+}
+
+fn is_memoized(event: &Event) -> bool {
+    matches!(event.kind, EventKind::BlockFinished { memoized: true, .. })
 }
 
 fn started(asked: &Asked, input: Recorded, flow: &Flow, from: &ForkedFrom) -> Event {

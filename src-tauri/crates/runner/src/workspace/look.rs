@@ -7,6 +7,8 @@ use engine::log::Record;
 use engine::resource::record::prefix;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
+use engine::views::asked::{Requests, refers};
+use engine::views::attempts::{first_end, rolled_back};
 use engine::views::blocks::{BlockView, blocks};
 use engine::views::items::items;
 use serde_json::Value;
@@ -125,11 +127,12 @@ impl Workspace {
                 _ => None,
             })
             .collect();
+        let gone = rolled_back(&events, !row.status.is_terminal());
         let mut changes = Vec::new();
         for scope in self.scopes_of(request)? {
             let writes: Vec<u64> = events
                 .iter()
-                .filter(own)
+                .filter(|event| own(event) && !gone.contains(&event.seq))
                 .filter(
                     |event| matches!(&event.kind, EventKind::StateChanged { scope: written, .. } if *written == scope),
                 )
@@ -157,11 +160,19 @@ impl Workspace {
         })
     }
 
-    /// Raw events of a request, oldest first.
+    /// Raw events of a request, oldest first; writes to durable records as they came into force.
     pub fn events(&self, request: &str, query: EventQuery) -> Result<Vec<EventRow>, Fault> {
         self.request(request)?;
-        let events = self.store.events(request, &query).map_err(Fault::internal)?;
-        Ok(events.iter().map(|event| EventRow::new(request, event)).collect())
+        let mut events = self.store.events(request, &query).map_err(Fault::internal)?;
+        self.store.put_in_force(request, &mut events).map_err(Fault::internal)?;
+        let Some(last) = events.iter().rev().find(|event| refers(event)).map(|event| event.seq) else {
+            return Ok(events.iter().map(|event| EventRow::new(request, event)).collect());
+        };
+        // What these refer to may stand outside the part that was asked for.
+        let query = EventQuery { to: Some(last), kind: Some("effect_started".to_owned()), ..EventQuery::default() };
+        let calls = Requests::of(&self.store.events(request, &query).map_err(Fault::internal)?);
+        let row = |event: &Event| EventRow::new(request, calls.resolve(event).as_ref().unwrap_or(event));
+        Ok(events.iter().map(row).collect())
     }
 
     /// Every scope's state at an instant of a request; its newest instant when `at` is absent.
@@ -208,7 +219,18 @@ impl Workspace {
     /// request, as that one had it.
     pub(super) fn record_at(&self, scope: &ScopeKey, request: &str, seq: u64) -> Result<Record, Fault> {
         let (request, scope, seq) = self.original(request, scope.clone(), seq)?;
-        self.store.state_at(&scope, &request, seq).map_err(Fault::internal)
+        let found = match self.is_at_rest(&request, seq)? {
+            true => self.store.state_at_rest(&scope, &request, seq),
+            false => self.store.state_at(&scope, &request, seq),
+        };
+        found.map_err(Fault::internal)
+    }
+
+    /// Whether an instant is the newest of a request whose process died: what had not ended then is without
+    /// effect, though no event says so yet.
+    pub(super) fn is_at_rest(&self, request: &str, seq: u64) -> Result<bool, Fault> {
+        let row = self.request(request)?;
+        Ok(row.status == RequestStatus::Interrupted && seq >= row.last_seq)
     }
 
     /// Where an instant of a scope was recorded.
@@ -266,9 +288,16 @@ impl Workspace {
     }
 
     pub(super) fn log_of(&self, request: &str) -> Result<(RequestRow, Vec<Event>), Fault> {
-        let row = self.request(request)?;
-        let events = self.store.events(request, &EventQuery::default()).map_err(Fault::internal)?;
-        Ok((row, events))
+        loop {
+            let found = self.store.log_of(request).map_err(Fault::internal)?;
+            let (row, events) = found.ok_or_else(|| Fault::not_found(format!("unknown request \"{request}\"")))?;
+            let seq = row.last_seq;
+            let row = self.request_row(row);
+            // Where its job has ended meanwhile, the row is newer than the events.
+            if row.last_seq == seq {
+                return Ok((row, events));
+            }
+        }
     }
 
     pub(super) fn scopes_of(&self, request: &str) -> Result<Vec<ScopeKey>, Fault> {
@@ -284,8 +313,7 @@ impl Workspace {
             Some(At::Path(path)) => {
                 let query = EventQuery { kind: Some("block_finished".to_owned()), ..EventQuery::default() };
                 let events = self.store.events(request, &query).map_err(Fault::internal)?;
-                let found = events.iter().rev().find(|event| event.path.as_deref() == Some(path));
-                found.map(|event| event.seq).ok_or_else(|| {
+                first_end(&events, path).ok_or_else(|| {
                     Fault::not_found(format!("no block finished at path \"{path}\" in request \"{request}\""))
                 })
             }

@@ -59,7 +59,9 @@ impl Workspace {
             Ok((scope.clone(), record))
         };
         for event in events.iter().filter(|event| event.seq > own) {
-            for commit in event.kind.commits() {
+            // What an attempt wrote that is not made again is there for the replay as if another had written it.
+            let is_done_again = event.path.is_none() || attempts.place_to_end(event).is_some();
+            for commit in event.kind.commits().iter().filter(|_| is_done_again) {
                 match &from {
                     Some(from) if event.seq <= from.seq => {
                         let scope = self.counterpart(&commit.scope, &from.request_id, request)?;

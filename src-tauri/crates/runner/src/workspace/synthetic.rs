@@ -12,6 +12,7 @@ impl Workspace {
     /// Writes made-up requests. Stops at the first that cannot be written.
     pub fn synthesize(&self, wanted: &Synthetic) -> Result<Synthesized, Fault> {
         let log: Arc<dyn Log> = self.store.clone();
-        synthesize(&log, self.owner.name(), wanted)
+        let lock = self.lock()?;
+        synthesize(&log, &lock.owner(), wanted)
     }
 }

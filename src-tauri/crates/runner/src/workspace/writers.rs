@@ -1,6 +1,8 @@
 //! Who wrote a value: the history of one place of one scope in a request.
 
-use engine::event::EventKind;
+use std::collections::HashSet;
+
+use engine::event::{EventKind, RequestStatus, Seq};
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::place::Place;
 use engine::views::recalled::recalled;
@@ -26,18 +28,17 @@ impl Workspace {
     /// writes do so when a block's end commits them. `address` is `SCOPE.PATH`.
     pub fn history(&self, request: &str, address: &str) -> Result<Vec<WriteRow>, Fault> {
         let address = Address::parse(address)?;
-        self.request(request)?;
+        let live = self.request(request)?.status != RequestStatus::Interrupted;
         let mut writes = Vec::new();
         for scope in self.store.scopes_of(request).map_err(Fault::internal)? {
             if address.names(request, &scope) {
-                writes.extend(self.store.writes(&scope, request, &address.place).map_err(Fault::internal)?);
+                writes.extend(self.store.writes(&scope, request, &address.place, live).map_err(Fault::internal)?);
             }
         }
         // A block that ran more than once has a state for each attempt.
         writes.sort_by_key(|write| write.committed);
-        if !writes.is_empty() && self.was_resumed(request)? {
-            let events = self.store.events(request, &EventQuery::default()).map_err(Fault::internal)?;
-            let again = recalled(&events);
+        if !writes.is_empty() {
+            let again = self.recalled(request)?;
             writes.retain(|write| !again.contains(&write.event.seq));
         }
         let row = |write: store::Write| {
@@ -56,10 +57,14 @@ impl Workspace {
 }
 
 impl Workspace {
-    fn was_resumed(&self, request: &str) -> Result<bool, Fault> {
+    /// The writes of a request that a resume only put in force again.
+    pub(super) fn recalled(&self, request: &str) -> Result<HashSet<Seq>, Fault> {
         let kind = Some("request_resumed".to_owned());
         let query = EventQuery { kind, limit: Some(1), ..EventQuery::default() };
-        Ok(!self.store.events(request, &query).map_err(Fault::internal)?.is_empty())
+        if self.store.events(request, &query).map_err(Fault::internal)?.is_empty() {
+            return Ok(HashSet::new());
+        }
+        Ok(recalled(&self.store.events(request, &EventQuery::default()).map_err(Fault::internal)?))
     }
 }
 

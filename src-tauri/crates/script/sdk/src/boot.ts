@@ -13,6 +13,7 @@ import { accepted, describe } from './json-schema';
 import { takeWarnings } from './known-keys';
 import { originOf } from './origins';
 import { keyOf } from './policies';
+import { sourceOf } from './sources';
 import { functions, schemas } from './tables';
 import { checkField, parse, parseAsync, type Answer } from './schema';
 import { rejected, takeUnhandled } from './rejections';
@@ -137,6 +138,9 @@ const host = {
 
   /** `wide` counts what the schema would make of other values as let through. */
   describeSchema: (schema: number, wide: boolean): string => JSON.stringify((wide ? accepted : describe)(schemas[schema] as never)),
+
+  /** The sources of functions, `\0` between them. */
+  sources: (first: number, count: number): string => functions.slice(first, first + count).map(sourceOf).join('\0'),
 
   /** The stack of the call that made a block. */
   site: (block: number): string => siteOf(blocksById[block] as Block),

@@ -12,6 +12,7 @@ import { cacheOf, generatorSettings } from './generator';
 import { originOf } from './origins';
 import { concurrencyOf, sessionPast } from './policies';
 import { Sequencer } from './sequencer';
+import { standsFor } from './sources';
 import { functionId, retry, schemaId, stateSchema, text } from './tables';
 
 const blockIds = new Map<Block, number>();
@@ -68,7 +69,7 @@ export function describeFlow(flow: Flow): string {
 /** What the user said, which is what a message may be; nothing where there is nothing to say. */
 function spoken(make: Fn | undefined): unknown {
   if (make === undefined) return undefined;
-  return async (input: unknown, ctx: unknown): Promise<unknown> => {
+  const said = async (input: unknown, ctx: unknown): Promise<unknown> => {
     const content = (await (make as (input: unknown, ctx: unknown) => unknown)(input, ctx)) ?? undefined;
     try {
       if (content !== undefined) checkContent(content, originOf(make)?.what ?? 'userMessage', 'must return');
@@ -79,6 +80,7 @@ function spoken(make: Fn | undefined): unknown {
     }
     return content;
   };
+  return standsFor(said, make);
 }
 
 function policy(given: ReturnType<typeof concurrencyOf>): Config | undefined {
@@ -229,18 +231,20 @@ function expectations(config: Config, owner: string, site: number): Config[] {
 function withMeta(hook: unknown): unknown {
   if (typeof hook !== 'function') return undefined;
   const call = hook as (...args: unknown[]) => unknown;
-  return (...args: unknown[]) => (args.length === 3 ? call(args[0], args[2], args[1]) : call(...args));
+  const passed = (...args: unknown[]) => (args.length === 3 ? call(args[0], args[2], args[1]) : call(...args));
+  return standsFor(passed, hook);
 }
 
 /** `validateRoute(candidate, routes, input, ctx)`: the engine knows the candidate by its name. */
 function routeCheck({ validateRoute, routes }: Config): unknown {
   if (typeof validateRoute !== 'function') return undefined;
   const candidates = routes as Block[];
-  return (name: string, input: unknown, ctx: unknown) => {
+  const check = (name: string, input: unknown, ctx: unknown) => {
     const made = [...candidates, ...blocksById].findLast((block) => block.name === name);
     const candidate = candidates.find((route) => route.name === name) ?? made;
     return (validateRoute as (...args: unknown[]) => unknown)(candidate, candidates, input, ctx);
   };
+  return standsFor(check, validateRoute);
 }
 
 /** Handlers from `.rescue(…)` are read already; those of a configuration are not. */

@@ -11,6 +11,7 @@ import { warnOfUnknown } from './known-keys';
 import { tellMisspelt } from './misspelt';
 import { keepOrigin } from './origins';
 import type { AnySchema } from './schema';
+import { standsFor } from './sources';
 import { after, compare } from './tracked';
 
 /** Wraps a sequencer while it passes through promise machinery that would call its `then`. */
@@ -125,7 +126,8 @@ export class Sequencer extends Block {
     const call = async (value: unknown, ctx: unknown): Promise<never> => {
       throw typeof error === 'function' ? await (error as (v: unknown, c: unknown) => unknown)(value, ctx) : error;
     };
-    return this.#with({ op: 'throwIf', condition: needFunction(condition, 'throwIf'), call: call as unknown as Fn });
+    const thrown = standsFor(call as unknown as Fn, error);
+    return this.#with({ op: 'throwIf', condition: needFunction(condition, 'throwIf'), call: thrown });
   }
 
   parallel(branches: unknown, options: { maxConcurrency?: number } = {}): Sequencer {

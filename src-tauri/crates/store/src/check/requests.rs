@@ -4,12 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::event::{EventKind, Recorded, RequestStatus, Seq};
+use engine::log::Lease;
+use engine::views::attempts::verdict;
 use rusqlite::Connection;
 use serde_json::Value;
 
 use super::scopes::{self, Applied, Commit, Shared};
 use super::{Checked, Sums};
-use crate::attempts::Turn;
+use crate::attempts;
 use crate::error::Error;
 use crate::grams::may_hold;
 use crate::{body, digest, rows, totals};
@@ -23,6 +25,7 @@ struct Row {
     project: Option<String>,
     status: String,
     owner: String,
+    epoch: u64,
     mock: Option<String>,
     retry_of: Option<String>,
     started_at: i64,
@@ -110,9 +113,18 @@ fn one(
             }
         };
         let at = row.get(2)?;
+        if let EventKind::Unknown { name, .. } = &kind {
+            *found.unknown.entry(name.clone()).or_default() += 1;
+        }
         walk.names(found, seq, &kind);
         walk.filters(found, seq, &kind);
         walk.follow_session(sums, session, event, at, &kind);
+        if let EventKind::RequestStarted { user, session: name, .. } = &kind
+            && let Some(known) = sums.sessions.get(&session).filter(|known| known.user != **user)
+        {
+            let what = format!("its user is {user:?}; its session \"{name}\" belongs to user {:?}", known.user);
+            found.add(Some(id), Some(seq), what);
+        }
         if let EventKind::RequestStarted { forked_from: Some(from), .. } = &kind {
             walk.common = from.seq;
         }
@@ -233,6 +245,7 @@ impl Walk<'_> {
                 project: project.as_ref().map(ToString::to_string),
                 status: RequestStatus::InProgress.as_str().to_owned(),
                 owner: owner.clone(),
+                epoch: 1,
                 mock: mock.clone(),
                 retry_of: retry_of.clone(),
                 started_at: at,
@@ -241,6 +254,13 @@ impl Walk<'_> {
                 claim: claim.as_ref().map(|claim| claim.key.to_string()),
             });
             return;
+        }
+        if let Some(lease) = Lease::named(kind)
+            && let Some(row) = &self.row
+            && lease.epoch != row.epoch + 1
+        {
+            let what = format!("its owner has epoch {} and follows one with epoch {}", lease.epoch, row.epoch);
+            self.add(found, seq, what);
         }
         let Some(row) = &mut self.row else {
             if seq == 1 {
@@ -255,8 +275,14 @@ impl Walk<'_> {
         let (status, error) = match kind {
             EventKind::RequestStatus { status } => (*status, None),
             EventKind::RequestFinished { status, error, .. } => (*status, error.as_ref()),
-            EventKind::RequestResumed { owner, mock, .. } => {
+            EventKind::RequestAdopted { owner, epoch } => {
                 row.owner.clone_from(owner);
+                row.epoch = *epoch;
+                return;
+            }
+            EventKind::RequestResumed { owner, epoch, mock, .. } => {
+                row.owner.clone_from(owner);
+                row.epoch = *epoch;
                 row.mock.clone_from(mock);
                 (RequestStatus::InProgress, None)
             }
@@ -306,9 +332,12 @@ impl Walk<'_> {
                 from: commit.from,
                 version: commit.version,
                 operations: commit.operations.clone(),
+                rebased: commit.rebased.clone(),
+                is_removed: false,
             });
         }
-        let turn = Turn::of(&kind);
+        let verdict = verdict(&kind);
+        self.shared.settle(path, attempt, attempts::settled(&kind));
         match kind {
             EventKind::StateInitialized { ref scope, .. } | EventKind::StateChanged { ref scope, .. }
                 if scope.kind.is_durable() =>
@@ -321,7 +350,7 @@ impl Walk<'_> {
             }
             _ => {}
         }
-        self.shared.follow(event, path, attempt, turn);
+        self.shared.follow(event, path, attempt, verdict);
     }
 
     fn end(mut self, found: &mut Checked) -> Result<(), Error> {
@@ -339,6 +368,7 @@ impl Walk<'_> {
             ("project", told.project != made.project, format!("{:?}", told.project), format!("{:?}", made.project)),
             ("status", told.status != made.status, told.status.clone(), made.status.clone()),
             ("owner", told.owner != made.owner, told.owner.clone(), made.owner.clone()),
+            ("epoch", told.epoch != made.epoch, told.epoch.to_string(), made.epoch.to_string()),
             ("mock script", told.mock != made.mock, format!("{:?}", told.mock), format!("{:?}", made.mock)),
             ("origin", told.retry_of != made.retry_of, format!("{:?}", told.retry_of), format!("{:?}", made.retry_of)),
             ("beginning", told.started_at != made.started_at, told.started_at.to_string(), made.started_at.to_string()),
@@ -387,7 +417,8 @@ impl Walk<'_> {
 fn read(connection: &Connection, n: i64) -> Result<Row, Error> {
     Ok(connection
         .prepare_cached(
-            "SELECT flow, action, user, project, status, owner, mock, retry_of, started_at, finished_at, error, claim
+            "SELECT flow, action, user, project, status, owner, mock, retry_of, started_at, finished_at, error, claim,
+             epoch
              FROM request WHERE n = ?1",
         )?
         .query_row((n,), |row| {
@@ -399,6 +430,7 @@ fn read(connection: &Connection, n: i64) -> Result<Row, Error> {
                 project: row.get(3)?,
                 status: row.get(4)?,
                 owner: row.get(5)?,
+                epoch: row.get(12)?,
                 mock: row.get(6)?,
                 retry_of: row.get(7)?,
                 started_at: row.get(8)?,

@@ -9,11 +9,12 @@ use engine::operation::equal;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
 use engine::transaction::fill;
+use engine::views::attempts::Verdict;
 use rusqlite::Connection;
 use serde_json::Value;
 
 use super::Checked;
-use crate::attempts::{Attempt, Attempts, Turn};
+use crate::attempts::{Attempt, Attempts, Settled};
 use crate::error::Error;
 use crate::{body, states};
 
@@ -33,6 +34,10 @@ pub(super) struct Commit {
     pub(super) from: u64,
     pub(super) version: u64,
     pub(super) operations: Vec<Seq>,
+    /// What increments came to, where that is not what their events say.
+    pub(super) rebased: Vec<Value>,
+    /// Whether its request waits to be removed: nobody sees it, but what it did is still read from here.
+    pub(super) is_removed: bool,
 }
 
 /// The shared memory of one request.
@@ -49,9 +54,11 @@ struct Step {
     attempt: Option<Attempt>,
     version: u64,
     kind: EventKind,
+    /// What a callback that returned made of it.
+    settled: Option<&'static str>,
 }
 
-/// A row of `withdrawal`: event, path, attempt, first write.
+/// A row of `attempt_rollback`: event, path, attempt, first write.
 type Withdrawn = (i64, Arc<str>, u32, i64);
 /// A row of `change`: event, version, operations.
 type Change = (i64, u64, Option<String>);
@@ -76,12 +83,28 @@ impl Shared {
             _ => steps.last().map_or(0, |step| step.version),
         };
         let attempt = path.map(|path| (path.clone(), attempt));
-        steps.push(Step { event, seq, attempt, version, kind });
+        steps.push(Step { event, seq, attempt, version, kind, settled: None });
+    }
+
+    /// Takes what a callback did that has returned.
+    pub(super) fn settle(&mut self, path: Option<&Arc<str>>, attempt: u32, settled: Settled<'_>) {
+        if !self.attempts.has_written(path, attempt) {
+            return;
+        }
+        for (_, steps) in &mut self.scopes {
+            for (seq, operations) in settled.events() {
+                if let Ok(at) = steps.binary_search_by_key(&seq, |step| step.seq)
+                    && matches!(steps[at].kind, EventKind::StateChanged { .. })
+                {
+                    steps[at].settled.get_or_insert(operations);
+                }
+            }
+        }
     }
 
     /// Takes any event, after its writes.
-    pub(super) fn follow(&mut self, event: i64, path: Option<&Arc<str>>, attempt: u32, turn: Turn) {
-        for gone in self.attempts.follow(path, attempt, turn) {
+    pub(super) fn follow(&mut self, event: i64, path: Option<&Arc<str>>, attempt: u32, verdict: Option<Verdict>) {
+        for gone in self.attempts.follow(path, attempt, verdict) {
             let (path, attempt) = gone.attempt;
             let rows = gone.writes.into_iter().map(|(scope, first)| (scope, (event, path.clone(), attempt, first)));
             self.withdrawn.extend(rows);
@@ -99,13 +122,14 @@ pub(super) fn check_shared(
     let mut known = BTreeSet::new();
     for (at, (key, steps)) in shared.scopes.iter().enumerate() {
         known.insert((key.kind.as_str().to_owned(), key.id.to_string()));
-        let made: Vec<Change> = steps.iter().map(|step| (step.event, step.version, None)).collect();
+        let made: Vec<Change> =
+            steps.iter().map(|step| (step.event, step.version, step.settled.map(str::to_owned))).collect();
         let withdrawn: BTreeSet<Withdrawn> =
             shared.withdrawn.iter().filter(|(scope, _)| *scope == at as i64).map(|(_, row)| row.clone()).collect();
         let seqs: BTreeMap<i64, (Arc<str>, Seq)> =
             steps.iter().map(|step| (step.event, (Arc::from(id), step.seq))).collect();
         let Some(rows) = Rows::read(connection, found, key, Some(n))? else { continue };
-        rows.compare(found, key, &made, &seqs);
+        rows.compare(found, key, &made, &seqs, &[]);
         if withdrawals(connection, rows.scope)? != withdrawn {
             found.add(Some(id), None, format!("{key}: the rows of withdrawn attempts are not what its events say"));
         }
@@ -116,9 +140,13 @@ pub(super) fn check_shared(
             let mut state = State::default();
             let mut version = 0;
             for step in steps.iter().take_while(|step| step.event <= until) {
-                let is_gone = step.attempt.as_ref().is_some_and(|(path, attempt)| gone.contains(&(path, *attempt)));
+                let is_gone = step.settled.is_none()
+                    && matches!(step.kind, EventKind::StateChanged { .. })
+                    && step.attempt.as_ref().is_some_and(|(path, attempt)| gone.contains(&(path, *attempt)));
                 if !is_gone {
-                    apply(&mut state, &step.kind);
+                    if step.settled != Some(Settled::SUPERSEDED) {
+                        apply(&mut state, &step.kind);
+                    }
                     version = step.version;
                 }
             }
@@ -170,16 +198,17 @@ pub(super) fn check_durable(
 }
 
 fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits: &[Commit]) -> Result<(), Error> {
-    let mut commits: Vec<&Commit> = commits.iter().collect();
-    commits.sort_by_key(|commit| commit.event);
     let made: Vec<Change> = commits
         .iter()
         .map(|commit| (commit.event, commit.version, Some(states::write_operations(commit.seq, &commit.operations))))
         .collect();
+    let Some(rows) = Rows::read(connection, found, key, None)? else { return Ok(()) };
+    let removed = removed(connection, rows.scope)?;
+    let mut commits: Vec<&Commit> = commits.iter().chain(&removed).collect();
+    commits.sort_by_key(|commit| commit.event);
     let seqs: BTreeMap<i64, (Arc<str>, Seq)> =
         commits.iter().map(|commit| (commit.event, (commit.request.clone(), commit.seq))).collect();
-    let Some(rows) = Rows::read(connection, found, key, None)? else { return Ok(()) };
-    rows.compare(found, key, &made, &seqs);
+    rows.compare(found, key, &made, &seqs, &removed);
     let (mut version, mut state) = (0, State::default());
     let mut keyframes = rows.keyframes.iter().peekable();
     let mut one = connection.prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq = ?2")?;
@@ -187,17 +216,28 @@ fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits
         while let Some(keyframe) = keyframes.next_if(|keyframe| keyframe.event < commit.event) {
             keyframe.follow(connection, found, key, None, (&mut version, &mut state))?;
         }
-        if commit.from != version {
+        if commit.from != version && !commit.is_removed {
             let what = format!("it commits {key} from version {}, which is at version {version}", commit.from);
             found.add(Some(&commit.request), Some(commit.seq), what);
         }
-        for operation in &commit.operations {
-            let mut found = one.query((commit.n, operation))?;
+        if !commit.rebased.is_empty() && commit.rebased.len() != commit.operations.len() {
+            let (told, made) = (commit.rebased.len(), commit.operations.len());
+            let what = format!("it tells what {told} operations on {key} came to, and commits {made}");
+            found.add(Some(&commit.request), Some(commit.seq), what);
+        }
+        let mut made = commit.from;
+        for (at, operation) in commit.operations.iter().enumerate() {
+            let mut rows = one.query((commit.n, operation))?;
             // What is missing or no operation is told where its request is looked at.
-            if let Some(row) = found.next()?
+            if let Some(row) = rows.next()?
                 && let Ok(kind) = body::event(connection, &row.get::<_, String>(0)?, &row.get::<_, String>(1)?)
             {
                 apply(&mut state, &kind);
+                made += u64::from(matches!(kind, EventKind::StateChanged { .. }));
+                if !commit.is_removed {
+                    let differs = differs(&kind, commit.rebased.get(at), made, &state);
+                    differs.into_iter().for_each(|what| found.add(Some(&commit.request), Some(*operation), what));
+                }
             }
         }
         version = commit.version;
@@ -210,6 +250,63 @@ fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits
     }
     rows.compare_newest(connection, found, key, version, &state);
     Ok(())
+}
+
+/// The steps of requests that wait to be removed, as the rows have them.
+fn removed(connection: &Connection, scope: i64) -> Result<Vec<Commit>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT c.event, c.version, c.operations, e.request, e.seq FROM removal r JOIN event e ON e.request = r.n
+         JOIN change c ON c.event = e.id AND c.scope = ?1 WHERE r.kind = 'request'",
+    )?;
+    let mut rows = statement.query((scope,))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let seq: Seq = row.get(4)?;
+        let operations: Option<String> = row.get(2)?;
+        let back = states::read_operations(operations.as_deref().unwrap_or("0")).collect::<Result<Vec<_>, _>>()?;
+        found.push(Commit {
+            event: row.get(0)?,
+            request: "".into(),
+            n: row.get(3)?,
+            seq,
+            from: 0,
+            version: row.get(1)?,
+            operations: back.into_iter().map(|back| seq.saturating_sub(back.unsigned_abs())).collect(),
+            rebased: Vec::new(),
+            is_removed: true,
+        });
+    }
+    Ok(found)
+}
+
+/// What a write says of itself, or its commit for it, that is not what came into force.
+fn differs(kind: &EventKind, rebased: Option<&Value>, made: u64, state: &State) -> Option<String> {
+    let EventKind::StateChanged { scope, operation, value, version } = kind else { return None };
+    let sums = operation.sums(state);
+    let (told, version) = match rebased {
+        Some(value) => ((!value.is_null()).then_some(value), made),
+        None => (value.as_ref(), *version),
+    };
+    let is_right = match (told, &sums) {
+        (Some(told), Some(sums)) => sums
+            .as_object()
+            .into_iter()
+            .flatten()
+            .all(|(field, sum)| told.get(field).is_some_and(|told| equal(told, sum))),
+        // An event that says nothing of its sum says nothing wrong.
+        (None, Some(_)) => rebased.is_none(),
+        (Some(_), None) => false,
+        (None, None) => true,
+    };
+    if is_right && version == made {
+        return None;
+    }
+    let words = |value: Option<&Value>| value.map_or("no value".to_owned(), ToString::to_string);
+    Some(format!(
+        "it says that {scope} has {} at version {version}; what came into force is {} at version {made}",
+        words(told),
+        words(sums.as_ref())
+    ))
 }
 
 fn apply(state: &mut State, kind: &EventKind) {
@@ -281,9 +378,17 @@ impl Rows {
     }
 
     /// Steps that the rows have and the events have not, or the other way round.
-    fn compare(&self, found: &mut Checked, key: &ScopeKey, made: &[Change], seqs: &BTreeMap<i64, (Arc<str>, Seq)>) {
-        let (told, made): (BTreeSet<&Change>, BTreeSet<&Change>) =
-            (self.changes.iter().collect(), made.iter().collect());
+    fn compare(
+        &self,
+        found: &mut Checked,
+        key: &ScopeKey,
+        made: &[Change],
+        seqs: &BTreeMap<i64, (Arc<str>, Seq)>,
+        removed: &[Commit],
+    ) {
+        let gone: BTreeSet<i64> = removed.iter().map(|commit| commit.event).collect();
+        let told: BTreeSet<&Change> = self.changes.iter().filter(|change| !gone.contains(&change.0)).collect();
+        let made: BTreeSet<&Change> = made.iter().collect();
         for change in told.symmetric_difference(&made) {
             let at = seqs.get(&change.0);
             let what = match told.contains(change) {
@@ -293,7 +398,7 @@ impl Rows {
             found.add(at.map(|(id, _)| &**id), at.map(|(_, seq)| *seq), what);
         }
         let stand_in = self.keyframes.iter().filter(|keyframe| keyframe.tombstone).map(|keyframe| keyframe.event).max();
-        let last = made.iter().map(|change| change.0).max().max(stand_in);
+        let last = made.iter().map(|change| change.0).max().max(stand_in).max(gone.last().copied());
         if last != Some(self.last) {
             found.add(None, None, format!("{key}: its row names event {} as its newest, not {last:?}", self.last));
         }

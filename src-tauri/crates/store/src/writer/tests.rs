@@ -4,7 +4,7 @@
 use std::sync::mpsc::channel;
 
 use engine::event::{EventKind, Recorded, RequestStatus};
-use engine::log::{AppendError, Log};
+use engine::log::{AppendError, Lease, Log};
 
 use super::Message;
 use crate::{EventQuery, Options, Store};
@@ -54,7 +54,7 @@ fn started() -> Event {
 }
 
 fn append(store: &Store, request: &str, events: Vec<Event>, durability: Durability) -> Result<(), AppendError> {
-    wait(store.append(request, events, durability))
+    wait(store.append(request, &Lease::first("o"), events, durability))
 }
 
 fn wait(answer: futures_channel::oneshot::Receiver<Result<(), AppendError>>) -> Result<(), AppendError> {
@@ -109,8 +109,8 @@ fn a_unit_that_does_not_fit_takes_no_other_with_it() {
     // Both are queued while the thread is held, so they share a transaction.
     let (hold, held) = channel::<()>();
     store.writer.post(Message::Run(Box::new(move |_| held.recv().unwrap())));
-    let big = store.append("big", vec![note(2, &noise(200_000, 3))], Durability::Committed);
-    let small = store.append("small", vec![note(2, "fits")], Durability::Committed);
+    let big = store.append("big", &Lease::first("o"), vec![note(2, &noise(200_000, 3))], Durability::Committed);
+    let small = store.append("small", &Lease::first("o"), vec![note(2, "fits")], Durability::Committed);
     hold.send(()).unwrap();
     assert!(matches!(wait(big), Err(AppendError::Storage(_))));
     wait(small).unwrap();
@@ -123,7 +123,7 @@ fn evidence_that_was_lost_is_told_to_the_next_step_boundary() {
     let (_folder, store) = store();
     append(&store, "r", vec![started()], Durability::Committed).unwrap();
     limit_pages(&store, Some(2));
-    let lost = store.append("r", vec![note(2, &noise(200_000, 4))], Durability::Soon);
+    let lost = store.append("r", &Lease::first("o"), vec![note(2, &noise(200_000, 4))], Durability::Soon);
     let boundary = append(&store, "r", vec![note(3, "boundary")], Durability::Committed);
     let Err(AppendError::Storage(message)) = boundary else { panic!("{boundary:?}") };
     assert!(message.contains("the disk is full"), "{message}");
@@ -142,7 +142,7 @@ fn units_that_queue_up_share_a_transaction() {
     let answers: Vec<_> = (0..50)
         .map(|n| {
             let status = event(2, EventKind::RequestStatus { status: RequestStatus::InProgress });
-            store.append(&format!("r{n}"), vec![started(), status], Durability::Committed)
+            store.append(&format!("r{n}"), &Lease::first("o"), vec![started(), status], Durability::Committed)
         })
         .collect();
     let (sender, versions) = channel();
@@ -172,10 +172,10 @@ fn a_listener_that_panics_does_not_stop_the_log() {
 #[test]
 fn a_step_is_written_when_append_returns_where_that_takes_little_time() {
     let (_folder, store) = store();
-    let mut answer = store.append("r", vec![started()], Durability::Committed);
+    let mut answer = store.append("r", &Lease::first("o"), vec![started()], Durability::Committed);
     assert!(matches!(answer.try_recv(), Ok(Some(Ok(())))), "nobody was waited for");
     // Evidence before it is taken along, and not written twice.
-    let evidence = store.append("r", vec![note(2, "evidence")], Durability::Soon);
+    let evidence = store.append("r", &Lease::first("o"), vec![note(2, "evidence")], Durability::Soon);
     append(&store, "r", vec![note(3, "step")], Durability::Committed).unwrap();
     wait(evidence).unwrap();
     assert_eq!(seqs(&store, "r"), [1, 2, 3]);
@@ -191,7 +191,7 @@ fn threads_that_write_at_once_lose_nothing() {
                 let request = format!("r{n}");
                 append(store, &request, vec![started()], Durability::Committed).unwrap();
                 for seq in 1..100 {
-                    drop(store.append(&request, vec![note(seq * 2, "evidence")], Durability::Soon));
+                    drop(store.append(&request, &Lease::first("o"), vec![note(seq * 2, "evidence")], Durability::Soon));
                     append(store, &request, vec![note(seq * 2 + 1, "step")], Durability::Committed).unwrap();
                 }
             });

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use engine::event::{EventKind, RequestStatus};
-use engine::log::{AppendError, Durability, Log};
+use engine::log::{AppendError, Durability, Lease, Log};
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::json;
 use store::{Committed, EventQuery};
@@ -18,11 +18,12 @@ fn a_gap_is_refused_and_named() {
     assert!(matches!(request.commit(note("late")), Err(AppendError::OutOfOrder { last: 1, found: 5 })));
     let events = vec![event(2, None, 0, note("b")), event(4, None, 0, note("d"))];
     assert!(matches!(
-        wait(bed.append("r", events, Durability::Committed)).unwrap(),
+        wait(bed.append("r", &first(), events, Durability::Committed)).unwrap(),
         Err(AppendError::OutOfOrder { last: 2, found: 4 })
     ));
     assert_eq!(bed.last_seq("r").unwrap(), 1);
-    let early = wait(bed.append("nobody", vec![event(1, None, 0, note("b"))], Durability::Committed)).unwrap();
+    let early =
+        wait(bed.append("nobody", &first(), vec![event(1, None, 0, note("b"))], Durability::Committed)).unwrap();
     let Err(AppendError::Storage(message)) = early else { panic!("kept") };
     assert_eq!(message, "request \"nobody\" was never started");
 }
@@ -31,12 +32,14 @@ fn a_gap_is_refused_and_named() {
 fn a_request_id_is_used_once() {
     let bed = bed();
     Request::begin(&bed, "r").finish();
-    let again = wait(bed.append("r", vec![event(1, None, 0, started("other"))], Durability::Committed)).unwrap();
+    let again =
+        wait(bed.append("r", &first(), vec![event(1, None, 0, started("other"))], Durability::Committed)).unwrap();
     assert!(matches!(again, Err(AppendError::Exists)));
     assert!(bed.session("other").unwrap().is_none());
     drop(bed.store);
     let store = open_in(&bed.folder);
-    let again = wait(store.append("r", vec![event(1, None, 0, started("other"))], Durability::Committed)).unwrap();
+    let again =
+        wait(store.append("r", &first(), vec![event(1, None, 0, started("other"))], Durability::Committed)).unwrap();
     assert!(matches!(again, Err(AppendError::Exists)));
 }
 
@@ -91,11 +94,11 @@ fn evidence_joins_the_next_step_boundary_or_sixteen_milliseconds() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r");
     let (seq, first) = (request.last + 1, request.last + 1);
-    drop(bed.append("r", vec![event(seq, None, 0, note("evidence"))], Durability::Soon));
+    drop(bed.append("r", &Lease::first("process-1"), vec![event(seq, None, 0, note("evidence"))], Durability::Soon));
     request.last = first;
     request.commit(note("boundary")).unwrap();
     assert_eq!(bed.last_seq("r").unwrap(), 3);
-    drop(bed.append("r", vec![event(4, None, 0, note("alone"))], Durability::Soon));
+    drop(bed.append("r", &Lease::first("process-1"), vec![event(4, None, 0, note("alone"))], Durability::Soon));
     let begin = std::time::Instant::now();
     while bed.last_seq("r").unwrap() < 4 {
         assert!(begin.elapsed().as_secs() < 5, "evidence was not written");
@@ -128,7 +131,7 @@ fn two_processes_on_one_file_conflict_and_see_each_other() {
     mine.commit(note("mine")).unwrap();
     assert!(!bed.changed_elsewhere().unwrap());
     // A request that moves to another process goes on where it was.
-    let mut moved = Request { store: &other, id: "mine".to_owned(), last: mine.last };
+    let mut moved = Request { store: &other, id: "mine".to_owned(), last: mine.last, lease: mine.lease.clone() };
     moved.commit(note("theirs now")).unwrap();
     mine.last = moved.last;
     mine.commit(note("mine again")).unwrap();

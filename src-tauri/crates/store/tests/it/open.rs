@@ -86,8 +86,8 @@ fn a_newer_format_is_refused_and_named() {
     connection.pragma_update(None, "user_version", 7).unwrap();
     drop(connection);
     let error = refused(folder.path(), "log.db");
-    assert!(matches!(error, OpenError::Newer { found: 7, supported: 5, .. }), "{error:?}");
-    assert!(error.to_string().contains("format 7, newer than format 5"), "{error}");
+    assert!(matches!(error, OpenError::Newer { found: 7, supported: 6, .. }), "{error:?}");
+    assert!(error.to_string().contains("format 7, newer than format 6"), "{error}");
 }
 
 #[cfg(unix)]

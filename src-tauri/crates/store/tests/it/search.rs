@@ -32,16 +32,16 @@ fn every_event_is_covered_once_however_often_a_request_goes_on() {
     assert_eq!(hits(&bed, "part 99."), found(&[("r1", 101)]), "not covered yet");
     request.commit(finished(RequestStatus::Failed)).unwrap();
     assert_eq!(filters(&bed), [(1, 64), (65, 102)]);
-    let other = open_in(&bed.folder);
-    let mut again = Request { store: &other, id: "r1".to_owned(), last: request.last };
+    let other = open_later(&bed.folder);
+    let mut again = Request { store: &other, id: "r1".to_owned(), last: request.last, lease: request.lease.clone() };
     let resumed = EventKind::RequestResumed { owner: "p2".to_owned(), epoch: 2, code_hash: "c".to_owned(), mock: None };
     again.append(vec![resumed, note("second part")], Durability::Committed).unwrap();
     assert_eq!(hits(&bed, "SECOND part"), found(&[("r1", 104)]));
     // A third process reads again what the second left uncovered.
-    let left = again.last;
+    let (left, lease) = (again.last, again.lease.clone());
     drop(other);
     let third = open_in(&bed.folder);
-    let mut last = Request { store: &third, id: "r1".to_owned(), last: left };
+    let mut last = Request { store: &third, id: "r1".to_owned(), last: left, lease };
     last.append((0..70).map(|n| note(format!("third part {n}."))).collect(), Durability::Committed).unwrap();
     last.finish();
     assert_eq!(filters(&bed), [(1, 64), (65, 102), (103, 166), (167, 175)]);

@@ -1,11 +1,11 @@
 //! Builders of events, and one way to append them.
 
 use engine::event::{BlockKind, Event, EventKind, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
-use engine::log::{AppendError, Durability, Log};
+use engine::log::{AppendError, Durability, Lease, Log};
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::{Map, Value, json};
-use store::{Options, Store};
+use store::{Liveness, Options, Owners, Store};
 use tempfile::TempDir;
 
 /// A store in a folder of its own.
@@ -28,8 +28,26 @@ pub(crate) fn bed() -> Bed {
     Bed { folder, store }
 }
 
+/// As [`bed`], with every owner dead.
+pub(crate) fn later_bed() -> Bed {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_later(&folder);
+    Bed { folder, store }
+}
+
 pub(crate) fn open_in(folder: &TempDir) -> Store {
     Store::open(&folder.path().join("log.db"), Options { create: true, ..Options::default() }).unwrap()
+}
+
+/// As [`open_in`], with every owner dead.
+pub(crate) fn open_later(folder: &TempDir) -> Store {
+    let owners = Owners::new(|_| Liveness::Dead);
+    Store::open(&folder.path().join("log.db"), Options { create: true, owners, ..Options::default() }).unwrap()
+}
+
+/// The owner that requests of these tests begin with.
+pub(crate) fn first() -> Lease {
+    Lease::first("process-1")
 }
 
 /// Waits for an answer.
@@ -42,6 +60,7 @@ pub(crate) struct Request<'a> {
     pub(crate) store: &'a Store,
     pub(crate) id: String,
     pub(crate) last: Seq,
+    pub(crate) lease: Lease,
 }
 
 impl<'a> Request<'a> {
@@ -51,7 +70,7 @@ impl<'a> Request<'a> {
     }
 
     pub(crate) fn begin_in(store: &'a Store, id: &str, session: &str) -> Self {
-        let mut request = Request { store, id: id.to_owned(), last: 0 };
+        let mut request = Request { store, id: id.to_owned(), last: 0, lease: first() };
         request.commit(started(session)).unwrap();
         request
     }
@@ -69,9 +88,18 @@ impl<'a> Request<'a> {
         let number = |(at, (path, attempt, kind)): (usize, (Option<&str>, u32, EventKind))| {
             event(self.last + 1 + at as Seq, path, attempt, kind)
         };
-        let events: Vec<Event> = kinds.into_iter().enumerate().map(number).collect();
+        let mut events: Vec<Event> = kinds.into_iter().enumerate().map(number).collect();
+        // Whoever takes a request over is its next owner.
+        if let Some(EventKind::RequestResumed { owner, epoch, .. } | EventKind::RequestAdopted { owner, epoch }) =
+            events.first_mut().map(|event| &mut event.kind)
+        {
+            self.lease = self.lease.next(owner.as_str());
+            *epoch = self.lease.epoch;
+        }
         self.last += events.len() as Seq;
-        let answer = self.store.append(&self.id, events, durability);
+        let newest = events.iter().rev().find_map(|event| Lease::named(&event.kind));
+        let answer = self.store.append(&self.id, &self.lease, events, durability);
+        self.lease = newest.unwrap_or_else(|| self.lease.clone());
         match durability {
             Durability::Committed => wait(answer).unwrap(),
             Durability::Soon => Ok(()),
@@ -91,7 +119,8 @@ impl<'a> Request<'a> {
         let first = self.last + 1;
         let seqs: Vec<Seq> = (first..first + operations.len() as Seq).collect();
         let version = from + operations.len() as u64;
-        let mut kinds: Vec<EventKind> = operations.iter().map(|op| changed(scope, op.clone(), version)).collect();
+        let numbered = operations.iter().zip(from + 1..);
+        let mut kinds: Vec<EventKind> = numbered.map(|(op, version)| changed(scope, op.clone(), version)).collect();
         kinds.push(EventKind::Committed { commits: vec![commit(scope, from, version, seqs)] });
         self.append(kinds, Durability::Committed)
     }
@@ -156,6 +185,18 @@ pub(crate) fn block_finished(outcome: Outcome, output: Option<Value>) -> EventKi
     }
 }
 
+pub(crate) fn callback_returned(events: Vec<Seq>, superseded: Vec<Seq>) -> EventKind {
+    EventKind::CallbackReturned {
+        callback: "map#0".to_owned(),
+        fingerprint: None,
+        returned: None,
+        events,
+        superseded,
+        memoized: false,
+        commits: Vec::new(),
+    }
+}
+
 pub(crate) fn changed(scope: &ScopeKey, operation: Operation, version: u64) -> EventKind {
     EventKind::StateChanged { scope: scope.clone(), operation, value: None, version }
 }
@@ -214,3 +255,15 @@ impl Chance {
         text
     }
 }
+
+/// Makes a database of today one of the format before, as far as tables go.
+pub(crate) const OLDER: &str = "DROP TABLE database; DROP TABLE code; DROP TABLE removal; DROP TABLE ticket;
+    ALTER TABLE request RENAME COLUMN unindexed_from TO tail; DROP INDEX request_unindexed;
+    CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
+    ALTER TABLE request DROP COLUMN epoch;
+    ALTER TABLE filter_block RENAME TO digest; ALTER TABLE digest RENAME COLUMN trigrams TO grams;
+    DROP INDEX filter_block_by_request; CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
+    ALTER TABLE attempt_rollback RENAME TO withdrawal;
+    ALTER TABLE keyframe RENAME COLUMN tombstone TO stands_in;
+    ALTER TABLE total RENAME COLUMN indexed_events TO covered; ALTER TABLE total RENAME COLUMN id_floor TO floor;
+    PRAGMA user_version = 5";

@@ -2,10 +2,10 @@
 //! writes, and whatever is copied or deleted.
 
 use engine::event::{EventKind, ForkedFrom};
-use engine::log::{Durability, Log};
+use engine::log::{Durability, Lease, Log};
 use rusqlite::Connection;
 use serde_json::json;
-use store::{Cleared, Options, Owners, SearchQuery, Stats, Store};
+use store::{Cleared, Liveness, Options, Owners, SearchQuery, Stats, Store};
 
 use crate::support::*;
 
@@ -74,7 +74,7 @@ fn two_writers_by_turns_count_together() {
     here.finish();
     assert_eq!(totals(&other), totals(&bed));
     // Whoever takes up what another left counts on from there.
-    let mut taken = Request { store: &bed, id: "there".to_owned(), last: there.last };
+    let mut taken = Request { store: &bed, id: "there".to_owned(), last: there.last, lease: there.lease.clone() };
     (0..70).for_each(|n| taken.commit(entry(n)).unwrap());
     assert_eq!(totals(&other)[0], 2 + 100 + 34 + 1 + 70);
 }
@@ -90,7 +90,7 @@ fn a_fork_counts_what_it_has_in_common_with_another() {
         if let EventKind::RequestStarted { forked_from, .. } = &mut kind {
             *forked_from = Some(ForkedFrom { request_id: "r".into(), seq });
         }
-        wait(bed.append(name, vec![event(1, None, 0, kind)], Durability::Committed)).unwrap().unwrap();
+        wait(bed.append(name, &first(), vec![event(1, None, 0, kind)], Durability::Committed)).unwrap().unwrap();
     }
     let after = totals(&bed);
     assert_eq!(after[0], before[0] + 3 + 80);
@@ -104,7 +104,7 @@ fn a_session_takes_all_it_counted_with_it() {
     let mut request = Request::begin(&bed, "r");
     (0..70).for_each(|n| request.commit(entry(n)).unwrap());
     // Its process is gone: nobody will cover its last events.
-    let options = Options { owners: Owners::new(|_| false), ..Options::default() };
+    let options = Options { owners: Owners::new(|_| Liveness::Dead), ..Options::default() };
     let later = Store::open(&path, options).unwrap();
     let Cleared::Done(deleted) = later.delete_session("ses").unwrap() else { panic!("it is deleted") };
     assert_eq!((deleted.requests, deleted.events), (1, 71));
@@ -147,10 +147,11 @@ fn reopened_as_of_before(bed: Bed, damage: &str) -> (tempfile::TempDir, Store) {
     let path = store.path().to_owned();
     drop(store);
     let connection = Connection::open(&path).unwrap();
-    connection.execute_batch("ALTER TABLE total RENAME COLUMN indexed_events TO events").unwrap();
+    connection.execute_batch(damage).unwrap();
+    connection.execute_batch(OLDER).unwrap();
+    connection.execute_batch("ALTER TABLE total RENAME COLUMN covered TO events").unwrap();
     let sql = "UPDATE total SET events = ?1, items = ?2, payload_bytes = ?3, unique_payload_bytes = ?4";
     connection.execute(sql, all).unwrap();
-    connection.execute_batch(damage).unwrap();
     connection.pragma_update(None, "user_version", 4).unwrap();
     drop(connection);
     let store = Store::open(&path, Options::default()).unwrap();
@@ -165,7 +166,7 @@ fn hits(store: &Store, text: &str) -> Vec<u64> {
 #[test]
 fn a_database_that_counted_every_step_is_taken_over() {
     // Its filters as they are, and without any, as they were before there were any.
-    for damage in ["", "DELETE FROM filter_block; UPDATE request SET unindexed_from = 1"] {
+    for damage in ["", "DELETE FROM digest; UPDATE request SET tail = 1"] {
         let bed = bed();
         let mut request = Request::begin(&bed, "r");
         (0..150).for_each(|n| request.commit(note(format!("word {n}."))).unwrap());
@@ -173,7 +174,10 @@ fn a_database_that_counted_every_step_is_taken_over() {
         let (_folder, store) = reopened_as_of_before(bed, damage);
         assert_eq!(totals(&store), before);
         assert_eq!(hits(&store, "word 149."), [151]);
-        let mut request = Request { store: &store, id: "r".to_owned(), last: 151 };
+        // A migration gives owners the name that they have today.
+        let row = store.request("r").unwrap().unwrap();
+        let lease = Lease { owner: row.owner.into(), epoch: row.epoch };
+        let mut request = Request { store: &store, id: "r".to_owned(), last: 151, lease };
         (0..70).for_each(|n| request.commit(entry(n)).unwrap());
         assert_eq!(totals(&store)[0], before[0] + 70);
     }

@@ -15,6 +15,7 @@ use crate::resource::record::{self, Address};
 use crate::scope::ScopeKind;
 use crate::usage::Usage;
 use crate::views::Events;
+use crate::views::attempts::rolled_back;
 
 /// What one pass over the events tells about blocks and commits.
 pub(super) struct Facts<'a> {
@@ -22,7 +23,8 @@ pub(super) struct Facts<'a> {
     abandoned: HashSet<(&'a str, u32)>,
     /// Attempts that were taken from the log, by the event that says so.
     memoized: HashMap<(&'a str, u32), Seq>,
-    committed: HashMap<Seq, Option<&'a Value>>,
+    /// What came into force of writes to durable records: the version, and sums that their events do not tell.
+    committed: HashMap<Seq, (u64, Option<&'a Value>)>,
     /// What the models of each attempt were asked and used.
     models: HashMap<(&'a str, u32), (&'a str, Usage)>,
     /// Attempts that have not ended.
@@ -38,6 +40,8 @@ pub(super) struct Facts<'a> {
     kept: HashSet<Seq>,
     /// What a resume did again.
     again: HashSet<Seq>,
+    /// Writes to shared memory that were rolled back.
+    rolled_back: HashSet<Seq>,
 }
 
 impl<'a> Facts<'a> {
@@ -55,9 +59,7 @@ impl<'a> Facts<'a> {
         let (mut goes_on, mut failed_at) = (false, None);
         for event in events.iter() {
             for commit in event.kind.commits() {
-                for (at, seq) in commit.operations.iter().enumerate() {
-                    committed.insert(*seq, commit.rebased.get(at).filter(|value| !value.is_null()));
-                }
+                committed.extend(commit.operations.iter().filter_map(|seq| Some((*seq, commit.in_force(*seq)?))));
             }
             let Some(path) = event.path.as_deref() else {
                 match &event.kind {
@@ -115,10 +117,11 @@ impl<'a> Facts<'a> {
                 _ => {}
             }
         }
+        let rolled_back = rolled_back(events.0, live);
         if !live {
             cut.extend(open.drain());
         }
-        Facts { names, abandoned, memoized, committed, models, open, waiting, continued, cut, kept, again }
+        Facts { names, abandoned, memoized, committed, models, open, waiting, continued, cut, kept, again, rolled_back }
     }
 
     /// Whether the block that made an event has ended.
@@ -145,6 +148,7 @@ impl<'a> Facts<'a> {
         }
         self.abandoned.contains(&attempt)
             || self.again.contains(&event.seq)
+            || self.rolled_back.contains(&event.seq)
             || self.is_taken_from_log(event)
             || (self.cut.contains(&attempt) && !self.kept.contains(&event.seq) && !is_told_failure(event))
     }
@@ -206,14 +210,14 @@ impl<'a> Facts<'a> {
                 ("suspension_resume", ItemStatus::Completed, payload)
             }
             EventKind::StateChanged { scope, operation, value, version } => {
-                let rebased = match self.committed.get(&event.seq) {
-                    Some(rebased) => *rebased,
+                let (version, rebased) = match self.committed.get(&event.seq) {
+                    Some(in_force) => *in_force,
                     // Durable operations that no commit names never came into force.
                     None if scope.kind.is_durable() => return None,
-                    None => None,
+                    None => (*version, None),
                 };
                 if scope.kind == ScopeKind::Resource {
-                    return resource_change(&scope.id, operation, *version, rebased.or(value.as_ref()));
+                    return resource_change(&scope.id, operation, version, rebased.or(value.as_ref()));
                 }
                 let mut payload = Map::new();
                 payload.insert("scope".to_owned(), scope.kind.as_str().into());
@@ -228,7 +232,7 @@ impl<'a> Facts<'a> {
                 payload.insert("delta".to_owned(), operation.delta());
                 let value = rebased.cloned().or_else(|| value.clone()).unwrap_or_else(|| operation.delta());
                 payload.insert("value".to_owned(), value);
-                payload.insert("version".to_owned(), (*version).into());
+                payload.insert("version".to_owned(), version.into());
                 ("state_change", ItemStatus::Completed, payload)
             }
             EventKind::RouteDecided { route } => {

@@ -1,0 +1,191 @@
+//! Who may append to a request, and take it over (promise 7 of the log), and whose a session is (promise 8).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use engine::event::{EventKind, RequestStatus};
+use engine::log::{AppendError, Durability, Lease, Log};
+use engine::operation::Operation;
+use serde_json::json;
+use store::{EventQuery, Liveness, OnBusy, Options, Owners, Store};
+
+use crate::support::*;
+
+fn resumed(owner: &str) -> EventKind {
+    EventKind::RequestResumed { owner: owner.to_owned(), epoch: 0, code_hash: "c".to_owned(), mock: None }
+}
+
+fn open_with(path: &std::path::Path, owners: Owners) -> Store {
+    Store::open(path, Options { create: true, owners, ..Options::default() }).unwrap()
+}
+
+#[test]
+fn only_the_dead_are_taken_over() {
+    for (seen, may) in [(Liveness::Alive, false), (Liveness::Unknown, false), (Liveness::Dead, true)] {
+        let bed = bed();
+        let request = Request::begin(&bed, "r");
+        let other = open_with(bed.path(), Owners::new(move |_| seen));
+        let mut taker = Request { store: &other, id: "r".to_owned(), last: 1, lease: request.lease.clone() };
+        let answer = taker.append(vec![resumed("process-2")], Durability::Committed);
+        assert_eq!(answer.is_ok(), may, "{seen:?}");
+        assert!(may || matches!(answer, Err(AppendError::Fenced { .. })), "{answer:?}");
+        assert_eq!(bed.last_seq("r").unwrap(), 1 + u64::from(may));
+    }
+}
+
+#[test]
+fn who_comes_back_late_writes_nothing_more() {
+    let bed = bed();
+    let mut late = Request::begin(&bed, "r");
+    let scope = session_scope();
+    late.write(&scope, 0, &[patch(json!({"n": 1}))]).unwrap();
+    let other = open_with(bed.path(), Owners::new(|_| Liveness::Dead));
+    let mut now = Request { store: &other, id: "r".to_owned(), last: late.last, lease: late.lease.clone() };
+    now.append(vec![resumed("process-2")], Durability::Committed).unwrap();
+    now.write(&scope, 1, &[patch(json!({"n": 2}))]).unwrap();
+    // Whatever number its events have, evidence or not.
+    for seq in [late.last, now.last] {
+        late.last = seq;
+        late.append(vec![note("evidence")], Durability::Soon).unwrap();
+        let answer = late.write(&scope, 2, &[Operation::Increment { by: object(json!({"n": 1})) }]);
+        assert!(matches!(answer, Err(AppendError::Fenced { .. })), "{answer:?}");
+    }
+    // Nor does it take the request back while its next owner is not known to be dead.
+    let mut back = Request { store: &bed, id: "r".to_owned(), last: now.last, lease: now.lease.clone() };
+    let answer = back.append(vec![resumed("process-1")], Durability::Committed);
+    assert!(matches!(answer, Err(AppendError::Fenced { .. })), "{answer:?}");
+    // What was refused to one owner is no matter of the next.
+    now.commit(note("on")).unwrap();
+    now.finish();
+    assert_eq!(bed.record(&scope).unwrap().state.to_json(), json!({"n": 2}));
+    let seqs: Vec<u64> = bed.events("r", &EventQuery::default()).unwrap().iter().map(|event| event.seq).collect();
+    assert_eq!(seqs, (1..=now.last).collect::<Vec<_>>());
+    assert!(bed.check().unwrap().problems.is_empty());
+    let row = bed.request("r").unwrap().unwrap();
+    assert_eq!((row.owner.as_str(), row.epoch), ("process-2", 2));
+}
+
+#[test]
+fn what_waits_for_somebody_is_taken_by_one() {
+    let bed = bed();
+    let mut request = Request::begin(&bed, "r");
+    request.commit(EventKind::RequestStatus { status: RequestStatus::Suspended }).unwrap();
+    let takers: Vec<Lease> = (0..4).map(|n| request.lease.next(format!("process-{n}"))).collect();
+    let answers: Vec<_> = takers
+        .iter()
+        .map(|lease| {
+            let kind = EventKind::RequestAdopted { owner: lease.owner.to_string(), epoch: lease.epoch };
+            let end = finished(RequestStatus::Aborted);
+            let events = vec![event(request.last + 1, None, 0, kind), event(request.last + 2, None, 0, end)];
+            wait(bed.append("r", lease, events, Durability::Committed)).unwrap()
+        })
+        .collect();
+    assert!(answers[0].is_ok());
+    assert!(answers[1..].iter().all(|answer| matches!(answer, Err(AppendError::Fenced { .. }))), "{answers:?}");
+    assert!(bed.check().unwrap().problems.is_empty());
+}
+
+#[test]
+fn a_session_is_its_first_user_s() {
+    let bed = bed();
+    Request::begin(&bed, "r");
+    let EventKind::RequestStarted { user, .. } = started("ses") else { panic!("it begins a request") };
+    let mut kind = started("ses");
+    if let EventKind::RequestStarted { user, .. } = &mut kind {
+        *user = "somebody-else".into();
+    }
+    let other = open_in(&bed.folder);
+    let answer = wait(other.append("o", &first(), vec![event(1, None, 0, kind)], Durability::Committed)).unwrap();
+    match answer {
+        Err(AppendError::NotYours { session, user: owner }) => assert_eq!((session.as_str(), &*owner), ("ses", &*user)),
+        answer => panic!("{answer:?}"),
+    }
+    assert!(bed.request("o").unwrap().is_none());
+    assert!(bed.check().unwrap().problems.is_empty());
+}
+
+#[test]
+fn a_check_finds_owners_and_users_that_the_events_do_not_name() {
+    let bed = bed();
+    Request::begin(&bed, "r");
+    let path = bed.path().to_owned();
+    let change = |sql: &str| rusqlite::Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    let problems = || -> Vec<String> { bed.check().unwrap().problems.into_iter().map(|one| one.what).collect() };
+    assert!(problems().is_empty());
+    change("UPDATE request SET epoch = 3");
+    assert!(problems().iter().any(|what| what == "its epoch is 3; its events say 1"), "{:?}", problems());
+    change("UPDATE request SET epoch = 1");
+    // As a race between two users left it in older versions.
+    let other = started("second").name().to_owned();
+    Request::begin_in(&bed, "second", "second");
+    change(&format!(
+        "UPDATE event SET body = replace(body, '\"session\":\"second\"', '\"session\":\"ses\"') WHERE kind = '{other}';
+         UPDATE event SET body = json_set(body, '$.user', 'bob') WHERE id = (SELECT max(id) FROM event);
+         UPDATE request SET session = 1, user = 'bob'"
+    ));
+    assert!(problems().iter().any(|what| what.contains("its user is \"bob\"")), "{:?}", problems());
+}
+
+#[test]
+fn a_panic_on_the_thread_that_appends_is_the_end_of_one_step_only() {
+    let bed = bed();
+    let is_odd = Arc::new(AtomicBool::new(true));
+    let odd = is_odd.clone();
+    let owners = Owners::new(move |_| match odd.load(Ordering::SeqCst) {
+        true => panic!("an owner of the test"),
+        false => Liveness::Alive,
+    });
+    let store = open_with(bed.path(), owners);
+    let mut request = Request { store: &store, id: "r".to_owned(), last: 0, lease: first() };
+    request.commit(started("ses")).unwrap();
+    let mut taker = Request { store: &store, id: "r".to_owned(), last: 1, lease: first() };
+    let lease = taker.lease.next("process-2");
+    let events = vec![event(2, None, 0, EventKind::RequestAdopted { owner: "process-2".to_owned(), epoch: 2 })];
+    assert!(wait(store.append("r", &lease, events, Durability::Committed)).is_err(), "nobody answers");
+    is_odd.store(false, Ordering::SeqCst);
+    // Nothing of it stays, and everybody goes on.
+    request.commit(note("on")).unwrap();
+    taker.last = 2;
+    assert!(matches!(taker.append(vec![resumed("process-2")], Durability::Committed), Err(AppendError::Fenced { .. })));
+    Request::begin(&store, "other").finish();
+    assert!(store.check().unwrap().problems.is_empty());
+}
+
+#[test]
+fn a_busy_database_is_waited_for_and_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    let (sender, told) = std::sync::mpsc::channel();
+    let on_busy = OnBusy::new(move || {
+        let _ = sender.send(());
+    });
+    let store = Store::open(&path, Options { create: true, on_busy, ..Options::default() }).unwrap();
+    let mut request = Request::begin(&store, "r");
+    let holder = rusqlite::Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let began = Instant::now();
+    let answer = store.append("r", &first(), vec![event(2, None, 0, note("step"))], Durability::Committed);
+    assert!(began.elapsed() < Duration::from_secs(1), "who appends goes on with other things");
+    told.recv_timeout(Duration::from_secs(10)).expect("somebody is told");
+    assert_eq!(store.request("r").unwrap().unwrap().last_seq, 1, "readers do not wait");
+    std::thread::sleep(Duration::from_secs(4));
+    assert!(told.try_recv().is_err(), "it is told once");
+    holder.execute_batch("ROLLBACK").unwrap();
+    wait(answer).unwrap().unwrap();
+    request.last = 2;
+    request.finish();
+}
+
+#[test]
+fn a_store_that_is_closed_waits_for_nobody() {
+    let bed = bed();
+    Request::begin(&bed, "r");
+    let holder = rusqlite::Connection::open(bed.path()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let answer = bed.append("r", &first(), vec![event(2, None, 0, note("step"))], Durability::Committed);
+    let began = Instant::now();
+    drop(bed.store);
+    assert!(began.elapsed() < Duration::from_secs(2));
+    assert!(!matches!(wait(answer), Ok(Ok(()))));
+}

@@ -1,0 +1,92 @@
+//! What a workspace that is watched hears of other processes: sessions, requests, their end, and their death.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use runner::{Notice, OpenOptions, Workspace};
+use tests::bench::Place;
+
+const FLOW: &str = r#"
+const slow = handler({ name: "slow", execute: async () => { await new Promise((done) => setTimeout(done, 2500)); return "slow"; } });
+const quick = handler({ name: "quick", execute: () => "quick" });
+export default defineFlow({ kind: "main", actions: { slow: { block: sequencer({ name: "chain" }).step(quick).step(slow) }, quick: { block: quick } } });
+"#;
+
+fn watched(place: &Place) -> (Arc<Workspace>, Receiver<Notice>) {
+    let options = OpenOptions { dir: place.dir().to_owned(), ..OpenOptions::default() };
+    let workspace = Workspace::open(options).expect("the workspace opens");
+    workspace.watch_data().expect("it can be watched");
+    let (sender, notices) = channel();
+    workspace.listen(move |notice| drop(sender.send(notice.clone())));
+    (workspace, notices)
+}
+
+/// Waits until a request is told to have a status; answers how long that took.
+#[track_caller]
+fn until(notices: &Receiver<Notice>, request: &str, wanted: &str) -> Duration {
+    let began = Instant::now();
+    loop {
+        let notice = notices.recv_timeout(Duration::from_secs(20)).expect("somebody tells");
+        if let Notice::Request { request_id, session_id, status, workspace, .. } = notice
+            && request_id == request
+            && status.as_str() == wanted
+        {
+            assert_eq!(session_id, "s");
+            assert!(workspace.ends_with("flowglass.db"), "{workspace}");
+            return began.elapsed();
+        }
+    }
+}
+
+#[test]
+fn what_another_process_does_is_told_within_a_second() {
+    let place = Place::with_flow(FLOW);
+    let (_workspace, notices) = watched(&place);
+    let going = place.start("run main slow --user ada --session s --request r");
+    until(&notices, "r", "in_progress");
+    assert_eq!(going.ended().code, Some(0));
+    // A notice of its end may have been on its way before the process was gone.
+    assert!(until(&notices, "r", "completed") < Duration::from_millis(1500));
+    place.get("delete --session s");
+    let told = std::iter::from_fn(|| notices.recv_timeout(Duration::from_secs(10)).ok());
+    assert!(told.into_iter().any(|notice| matches!(notice, Notice::Sessions { .. })));
+}
+
+#[test]
+fn the_death_of_another_process_is_told() {
+    let place = Place::with_flow(FLOW);
+    let (_workspace, notices) = watched(&place);
+    let going = place.start("run main slow --user ada --session s --request r");
+    until(&notices, "r", "in_progress");
+    going.kill();
+    assert!(until(&notices, "r", "interrupted") < Duration::from_millis(1500));
+    // So is what somebody makes of it.
+    place.get("abort r");
+    assert!(until(&notices, "r", "aborted") < Duration::from_millis(1500));
+}
+
+#[test]
+fn what_goes_on_here_is_told_with_its_session() {
+    let place = Place::with_flow(FLOW);
+    let going = place.start("run main slow --user ada --session s --request r");
+    place.until_status("r", "in_progress");
+    going.kill();
+    let (workspace, notices) = watched(&place);
+    let running = workspace.resume("r", &runner::Mock::Inherit, runner::Given::default()).expect("it goes on");
+    running.wait().expect("it ends");
+    until(&notices, "r", "completed");
+}
+
+#[test]
+fn a_request_of_another_process_is_followed_to_its_end() {
+    let place = Place::with_flow(FLOW);
+    let going = place.start("run main slow --user ada --session s --request r");
+    place.until_status("r", "in_progress");
+    let (workspace, _notices) = watched(&place);
+    let mut seen = Vec::new();
+    workspace.follow("r", |event| seen.push(event)).expect("it can be followed");
+    assert_eq!(going.ended().code, Some(0));
+    let all = place.get("events r").as_array().map_or(0, Vec::len);
+    assert_eq!(seen.len(), all);
+}
