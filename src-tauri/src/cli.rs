@@ -370,6 +370,12 @@ fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
     if depth_of(&text) > DEEPEST {
         return Err(invalid(format!("{place} is nested deeper than {DEEPEST} levels")));
     }
-    engine::json::parse_input(&text)
-        .map_err(|error| invalid(format!("{place} is not JSON: {error}; a text needs quotes, like '\"hello\"'")))
+    engine::json::parse_input(&text).map_err(|error| {
+        let told = error.to_string();
+        // It is JSON, but no value of JavaScript.
+        if told.starts_with("the integer") || told.starts_with("the number") {
+            return invalid(format!("{place}: {told}"));
+        }
+        invalid(format!("{place} is not JSON: {told}; a text needs quotes, like '\"hello\"'"))
+    })
 }

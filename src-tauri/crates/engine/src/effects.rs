@@ -235,7 +235,7 @@ pub struct ToolCall {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provider_executed: bool,
     /// What came of it there, as far as the provider tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub result: Option<Value>,
 }
 

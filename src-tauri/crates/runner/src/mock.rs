@@ -76,7 +76,7 @@ struct Call {
     /// Whether the provider has run it itself, and what came of it.
     #[serde(default)]
     provider_executed: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "engine::json::exact")]
     result: Option<Value>,
 }
 

@@ -36,6 +36,7 @@ use crate::owner::{Lock, Wish};
 use crate::pool::Pool;
 use crate::progress::run_to_end;
 use crate::ready::Ready;
+use crate::workspace::code::OnAccept;
 use crate::world::{self, World};
 
 /// How long evidence may wait for a step boundary before it is flushed (decision 13).
@@ -123,19 +124,6 @@ pub(crate) struct Job {
     pub(crate) late: Box<dyn FnOnce(Late) + Send>,
     /// Told when nothing runs the request any more.
     pub(crate) gone: Gone,
-}
-
-/// Calls back when a request was accepted, before its first event.
-pub(crate) struct OnAccept(Box<dyn FnOnce() + Send>);
-
-impl OnAccept {
-    pub(crate) fn new(tell: impl FnOnce() + Send + 'static) -> OnAccept {
-        OnAccept(Box::new(tell))
-    }
-
-    fn now(self) {
-        (self.0)();
-    }
 }
 
 /// Calls back when nothing runs a request any more, however that came: by its end, by a panic, or because

@@ -6,7 +6,7 @@ mod check;
 mod checkpoints;
 mod clear;
 mod client;
-mod code;
+pub(crate) mod code;
 mod differences;
 mod expiry;
 mod follow;

@@ -251,7 +251,7 @@ async fn end_once(vm: &Vm, cx: &Cx, payload: &str) -> Result<String, FlowError> 
         begun: Begun,
         #[serde(default, deserialize_with = "engine::json::exact")]
         answer: Value,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         error: Option<Value>,
     }
     let told: Told = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;

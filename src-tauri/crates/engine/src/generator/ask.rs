@@ -182,7 +182,7 @@ async fn of_earlier_try(
     let ordinal = cx.ordinal(kind.as_str());
     let answer = cx.hand_over(kind, ordinal, done).await;
     let answer =
-        answer.and_then(|reply| serde_json::from_value(reply).map_err(|error| FlowError::plain(error.to_string())));
+        answer.and_then(|reply| crate::json::from_value(reply).map_err(|error| FlowError::plain(error.to_string())));
     tell(listener, &answer);
     Some(answer)
 }

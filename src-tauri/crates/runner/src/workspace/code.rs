@@ -11,8 +11,20 @@ use serde_json::json;
 use super::{Workspace, lock};
 use crate::catalogue::Good;
 use crate::fault::Fault;
-use crate::run::OnAccept;
 use crate::views::SourceView;
+
+/// Calls back when a request was accepted, before its first event.
+pub(crate) struct OnAccept(Box<dyn FnOnce() + Send>);
+
+impl OnAccept {
+    pub(crate) fn new(tell: impl FnOnce() + Send + 'static) -> OnAccept {
+        OnAccept(Box::new(tell))
+    }
+
+    pub(crate) fn now(self) {
+        (self.0)();
+    }
+}
 
 impl Workspace {
     /// Keeps the code of a bundle when a request is accepted, once by hash and process.
