@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use serde_json::Value;
 
-use crate::boundary::{CommitPermit, Finished, abandon, finish};
+use crate::boundary::{Attempt, CommitPermit, abandon, end_attempt};
 use crate::callable::Arg;
 use crate::caught::{Caller, caught_by};
 use crate::container;
@@ -27,7 +27,6 @@ use crate::prior_try::TryEffects;
 use crate::request::Run;
 use crate::resume::Recalled;
 use crate::route;
-use crate::scope::ScopeKind;
 use crate::unit;
 
 use crate::flowing::Flowing;
@@ -197,57 +196,6 @@ pub(crate) fn try_block(
         }
     }
     .boxed_local()
-}
-
-/// How an attempt came out.
-enum Attempt {
-    /// It has ended, and the log says so.
-    Ended(Result<Flowing, FlowError>),
-    /// A record of this kind changed under it, and the body must decide anew.
-    RunAgain(ScopeKind),
-}
-
-/// Commits an attempt; one that a conflict lets run again is abandoned, and other writers have had their turn.
-async fn end_attempt<'r>(
-    run: &'r Rc<Run>,
-    frame: &Rc<Frame>,
-    mut result: Result<Flowing, FlowError>,
-    permit: &mut Option<CommitPermit<'r>>,
-) -> Result<Attempt, FlowError> {
-    let stale = loop {
-        match finish(run, frame, &result, permit).await? {
-            Finished::Committed(seq) => {
-                frame.end(&result);
-                return Ok(Attempt::Ended(result.map(|Flowing { origin, data, .. }| Flowing {
-                    origin: origin.or(Some(seq)),
-                    data,
-                    thrown: None,
-                })));
-            }
-            Finished::Aborted => {
-                frame.transaction.clear();
-                result = Err(FlowError::aborted());
-            }
-            // What a function that failed had written. The blocks inside have ended, and do not run again.
-            Finished::RunAgain(_) if !matches!(frame.block.body, Body::Handler { .. }) => {
-                frame.transaction.clear();
-                if result.is_ok() {
-                    let path = Some(frame.path.to_string());
-                    result = Err(FlowError { path, ..FlowError::conflict(0) });
-                }
-            }
-            Finished::RunAgain(stale) => break stale,
-        }
-    };
-    abandon(run, frame, None).await?;
-    if let Some(permit) = permit {
-        match permit.queue_behind_others(&stale).await {
-            // The next attempt does not begin then.
-            Err(error) if error.is_abort() => {}
-            queued => queued?,
-        }
-    }
-    Ok(Attempt::RunAgain(stale.scope))
 }
 
 /// Answers a failure with the first handler that matches; without one it stays a failure.
