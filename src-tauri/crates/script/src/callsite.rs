@@ -32,7 +32,7 @@ pub(crate) fn refine(code: &str, line: u32, column: u32, hint: &Hint<'_>) -> (u3
             .and_then(|name| {
                 let is_write = hint.message.starts_with("cannot set");
                 let before = is_write.then(|| property_before(code, line, column, name)).flatten();
-                before.or_else(|| property_after(code, line, column, name))
+                before.or_else(|| property_after(code, line, column, name)).or_else(|| read_of_nothing(code, name))
             })
             .or_else(|| (hint.message == "not a function").then(|| callee_before(code, line, column)).flatten())
             .or_else(|| hint.classes.iter().find_map(|class| construction_around(code, line, column, class))),
@@ -76,6 +76,17 @@ fn property_before(code: &str, line: u32, column: u32, name: &str) -> Option<(u3
     let start = code[..end].rfind([';', '{', '}']).map_or(0, |at| at + 1);
     let found = code[start..end].rmatch_indices('.').find(|(at, _)| is_property(code, start + at, name))?;
     Some(position(code, start + found.0 + 1))
+}
+
+/// The one place where a property of a written `undefined` or `null` is read: the bundler puts a constant where it
+/// is used, and the runtime notes no place of a constant.
+pub(crate) fn read_of_nothing(code: &str, name: &str) -> Option<(u32, u32)> {
+    let mut found = ["(void 0).", "null.", "undefined."].into_iter().flat_map(|nothing| {
+        let reads = code.match_indices(nothing).map(move |(at, _)| at + nothing.len() - 1);
+        reads.filter(|at| is_property(code, *at, name))
+    });
+    let first = found.next()?;
+    if found.next().is_some() { None } else { Some(position(code, first + 1)) }
 }
 
 /// Whether `.name` stands here.
@@ -153,7 +164,8 @@ pub(crate) fn of_thrown(trace: &Trace, code: &str, stack: &str, message: &str, c
         let (line, column) = refine(code, line, column, &Hint { called, message, classes });
         return trace.locate(line, column);
     }
-    None
+    let (line, column) = read_of_nothing(code, property_of(message)?)?;
+    trace.locate(line, column)
 }
 
 /// The call of `name` whose arguments hold a place, both 1-based; `None` where the place is itself
@@ -216,6 +228,7 @@ mod tests {
         refined("return `one\n${@u().deep} two`;", message, &[], (2, 7));
         refined("@u().other; b.deep;", message, &[], (1, 1));
         refined("@u().deeper;", message, &[], (1, 1));
+        refined("@() => {\n return { b: (void 0).deep };\n}", message, &[], (2, 22));
         refined("value.deep =\n @other;", "cannot set property 'deep' of undefined", &[], (1, 7));
     }
 
