@@ -77,7 +77,11 @@ fn random_bytes_fill_every_array_with_one_effect() {
     assert_eq!(ran["output"], json!({ "filled": true, "view": 2, "most": true, "refused": refused, "none": 0 }));
     let effects = effects(&place, "r", "root");
     assert_eq!(effects.len(), 11, "nine kinds, a view, and the most at once");
-    assert!(effects.iter().all(|event| event["effect"] == "random" && event["result"]["base64"].is_string()));
+    assert!(
+        effects
+            .iter()
+            .all(|event| event["payload"]["effect"] == "random" && event["payload"]["result"]["base64"].is_string())
+    );
     assert_eq!(place.get("replay r")["identical"], true);
 }
 
@@ -86,7 +90,7 @@ fn performance_is_a_clock_that_is_recorded_and_rises() {
     let place = Place::with_flow(FLOW);
     let told = place.get("run main clock --user u --request r")["output"].clone();
     assert_eq!((&told["rises"], &told["near"], &told["kept"]), (&json!(true), &json!(true), &json!(true)), "{told}");
-    assert_eq!(effects(&place, "r", "root").iter().filter(|event| event["effect"] == "clock").count(), 4);
+    assert_eq!(effects(&place, "r", "root").iter().filter(|event| event["payload"]["effect"] == "clock").count(), 4);
     assert_eq!(place.get("replay r")["identical"], true);
 }
 
@@ -101,7 +105,7 @@ fn what_a_file_draws_while_it_loads_is_real_and_recorded() {
     }
     let of_load: Vec<String> = effects(&place, "a", "load")
         .iter()
-        .map(|event| event["effect"].as_str().unwrap_or_default().to_owned())
+        .map(|event| event["payload"]["effect"].as_str().unwrap_or_default().to_owned())
         .collect();
     assert_eq!(of_load, ["clock", "clock", "random", "uuid", "random", "clock", "clock"]);
     let began = place.get("show a")["blocks"][0]["seqStart"].as_u64();
@@ -124,7 +128,8 @@ fn what_was_asked_is_what_is_paid() {
     let asked = place.ask("run main price --user u --request r");
     assert_eq!(asked.code, Some(4), "{asked}");
     let message = asked.json()["suspensions"][0]["message"].as_str().expect("a message").to_owned();
-    let before: Vec<Value> = effects(&place, "r", "load").iter().map(|event| event["result"].clone()).collect();
+    let before: Vec<Value> =
+        effects(&place, "r", "load").iter().map(|event| event["payload"]["result"].clone()).collect();
     let paid = place.get("resume r --approve");
     assert_eq!(format!("Pay {}", paid["output"]["price"]), message);
     // The file draws what it drew when the request began, and that is not recorded twice.

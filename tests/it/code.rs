@@ -23,7 +23,7 @@ fn the_code_that_ran_is_shown_after_it_changed() {
     place.get("run main go --user u --request old --input 1");
     let old = place.get("show old --source");
     assert_eq!(old["file"], "flows/main.ts");
-    assert_eq!(old["hash"], place.get("events old")[0]["codeHash"]);
+    assert_eq!(old["hash"], place.get("events old")[0]["payload"]["codeHash"]);
     assert!(old["text"].as_str().expect("a text").ends_with(FLOW), "{old}");
     assert_eq!(old["request"]["id"], "old");
     place.edit(&FLOW.replace("+ 1", "+ 2"));

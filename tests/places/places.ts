@@ -223,7 +223,6 @@ const snippets: Record<string, Fn> = {
   notDefined: () => {
     const list = [
       1,
-      // @ts-ignore
       nowhere, // @notDefined
     ];
     return list;
@@ -250,6 +249,13 @@ const snippets: Record<string, Fn> = {
       n: 'x',
     });
     return a;
+  },
+  literal: () => {
+    const value: any = undefined;
+    return {
+      a: 1,
+      b: value.unheardOf, // @literal
+    };
   },
   farPlain: (input) => far.plain(input),
   farLater: (input) => far.later(input),

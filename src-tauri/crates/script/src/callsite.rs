@@ -32,7 +32,7 @@ pub(crate) fn refine(code: &str, line: u32, column: u32, hint: &Hint<'_>) -> (u3
             .and_then(|name| {
                 let is_write = hint.message.starts_with("cannot set");
                 let before = is_write.then(|| property_before(code, line, column, name)).flatten();
-                before.or_else(|| property_after(code, line, column, name))
+                before.or_else(|| property_after(code, line, column, name)).or_else(|| read_of_nothing(code, name))
             })
             .or_else(|| (hint.message == "not a function").then(|| callee_before(code, line, column)).flatten())
             .or_else(|| hint.classes.iter().find_map(|class| construction_around(code, line, column, class))),
@@ -55,13 +55,12 @@ fn property_after(code: &str, line: u32, column: u32, name: &str) -> Option<(u32
             _ if is_escaped => is_escaped = false,
             (Some(_), '\\') => is_escaped = true,
             (Some(open), c) if c == open => quote = None,
-            // What is put into a template is code again.
-            (Some('`'), '$') | (Some(_), _) if !is_property(code, start + at, name) => {}
-            (None, '"' | '\'') => quote = Some(c),
+            (Some(_), _) => {}
+            (None, '"' | '\'' | '`') => quote = Some(c),
             (None, '(' | '[' | '{') => depth += 1,
             (None, ')' | ']' | '}') => depth -= 1,
             (None, ';') if depth <= 0 => return None,
-            (_, '.') if depth <= 0 && is_property(code, start + at, name) => {
+            (None, '.') if depth <= 0 && is_property(code, start + at, name) => {
                 return Some(position(code, start + at + 1));
             }
             _ => {}
@@ -76,6 +75,17 @@ fn property_before(code: &str, line: u32, column: u32, name: &str) -> Option<(u3
     let start = code[..end].rfind([';', '{', '}']).map_or(0, |at| at + 1);
     let found = code[start..end].rmatch_indices('.').find(|(at, _)| is_property(code, start + at, name))?;
     Some(position(code, start + found.0 + 1))
+}
+
+/// The one place where a property of a written `undefined` or `null` is read: the bundler puts a constant where it
+/// is used, and the runtime notes no place of a constant.
+fn read_of_nothing(code: &str, name: &str) -> Option<(u32, u32)> {
+    let mut found = Vec::new();
+    for nothing in ["(void 0).", "null.", "undefined."] {
+        let reads = code.match_indices(nothing).map(|(at, _)| at + nothing.len() - 1);
+        found.extend(reads.filter(|at| is_property(code, *at, name)));
+    }
+    if let [only] = found[..] { Some(position(code, only + 1)) } else { None }
 }
 
 /// Whether `.name` stands here.
@@ -153,7 +163,8 @@ pub(crate) fn of_thrown(trace: &Trace, code: &str, stack: &str, message: &str, c
         let (line, column) = refine(code, line, column, &Hint { called, message, classes });
         return trace.locate(line, column);
     }
-    None
+    let (line, column) = read_of_nothing(code, property_of(message)?)?;
+    trace.locate(line, column)
 }
 
 /// The call of `name` whose arguments hold a place, both 1-based; `None` where the place is itself
@@ -212,10 +223,11 @@ mod tests {
     fn a_property_is_found_after_what_it_is_read_of() {
         let message = "cannot read property 'deep' of undefined";
         refined("return a.find(@(x) => x > 5)\n.deep;", message, &[], (2, 2));
-        refined("return @u(\"a;.deep\", { b: 1 }).deep + 1;", message, &[], (1, 28));
+        refined("return @u(\"a;.deep\", { b: 1 }).deep + 1;", message, &[], (1, 31));
         refined("return `one\n${@u().deep} two`;", message, &[], (2, 7));
         refined("@u().other; b.deep;", message, &[], (1, 1));
         refined("@u().deeper;", message, &[], (1, 1));
+        refined("@() => {\n return { b: (void 0).deep };\n}", message, &[], (2, 23));
         refined("value.deep =\n @other;", "cannot set property 'deep' of undefined", &[], (1, 7));
     }
 
@@ -224,7 +236,6 @@ mod tests {
         refined("value.nothing(1, @two)", "not a function", &[], (1, 7));
         refined("throw new Own$1(\n'm' + @e)", "m", &["Own", "Error"], (1, 7));
         refined("throw Error(@e)", "m", &["Error"], (1, 7));
-        refined("new Error(() => { f(@x) })", "m", &["Error"], (1, 19));
     }
 
     #[test]
