@@ -120,7 +120,12 @@ export interface ContextBase<T extends ContextTypes = LooseTypes> {
   readonly requestRuntime: RequestRuntime;
   /** Asks a model without a generator. The call is recorded with this block. */
   readonly resolveModel: ModelResolver;
-  /** Runs `fn` once per request and key. A resume answers with the recorded result, which therefore must be JSON. */
+  /**
+   * Keeps what `fn` gives under a key: whoever asks again in this request, a resume included, gets the recorded result,
+   * which therefore must be JSON. `fn` runs at least once. A process that dies between the effect and its record leaves
+   * an effect that may have happened; the resume says so and calls `fn` again. Where that would do harm, give the
+   * service behind it `idempotencyKey`. What `fn` throws is no result.
+   */
   runOnce<R>(key: string, fn: () => R | Promise<R>): Promise<R>;
   /**
    * Stops here until somebody answers. The block runs again from its top, and the call gives the answer's data. A no

@@ -22,8 +22,10 @@ export interface ToolCall {
   /** The tool's name as the model sees it. */
   toolName: string;
   args: any;
-  /** The provider ran it itself, so the engine does not. */
+  /** The provider ran it itself, so the engine does not, and asks the model no further for it. */
   providerExecuted?: boolean;
+  /** What came of it there. */
+  result?: any;
 }
 
 /** A tool as a model sees it. `parameters` is JSON Schema. */
@@ -69,8 +71,10 @@ export interface ModelReply {
 /** A piece of a streamed answer. What `finish` says of the whole answer counts; without it, the pieces are the answer. */
 export type ModelChunk =
   | { type: "text_delta" | "reasoning_delta"; delta: string }
-  | { type: "tool_call_delta"; toolCallId?: string; toolName: string; args?: unknown }
-  | { type: "tool_input_start" | "tool_result"; toolCallId?: string; toolName?: string; [more: string]: unknown }
+  | { type: "tool_call_delta"; toolCallId?: string; toolName: string; args?: unknown; providerExecuted?: boolean }
+  /** What came of a call that the provider ran itself. */
+  | { type: "tool_result"; toolCallId: string; toolName?: string; result?: unknown; [more: string]: unknown }
+  | { type: "tool_input_start"; toolCallId?: string; toolName?: string; [more: string]: unknown }
   | { type: "source_url"; url: string; title?: string }
   | { type: "finish"; fullResult: ModelReply };
 

@@ -57,6 +57,10 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
     if reply.is_some() && !is_asked {
         eprintln!("flowglass: the answer came too late: the time for it was up; the flow is told so instead");
     }
+    for one in &running.open_effects {
+        let (effect, ordinal, path) = (one.effect.as_str(), one.ordinal, &one.path);
+        tell(&format!("may have happened: {effect} #{ordinal} of {path}, it will be made again"));
+    }
     wait(workspace, running, Wait { signals, started, events: false, after })
 }
 

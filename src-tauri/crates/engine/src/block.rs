@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::boundary::{CommitPermit, Finished, abandon, finish};
 use crate::callable::Arg;
+use crate::caught::{Caller, caught_by};
 use crate::container;
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
@@ -41,7 +42,19 @@ pub fn run_block(
     path: String,
     input: Flowing,
 ) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
-    try_block(run, block, parent, path, input, None)
+    run_block_as(run, block, parent, path, input, Caller::Plain)
+}
+
+/// As [`run_block`]; `caller` says what the block around it makes of a failure.
+pub(crate) fn run_block_as(
+    run: Rc<Run>,
+    block: Rc<Block>,
+    parent: Option<Rc<Frame>>,
+    path: String,
+    input: Flowing,
+    caller: Caller,
+) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
+    try_block(run, block, parent, path, input, (caller, None))
 }
 
 /// Whether the caller of a block tries it again after a failure.
@@ -54,7 +67,7 @@ pub(crate) fn try_block(
     parent: Option<Rc<Frame>>,
     path: String,
     input: Flowing,
-    again: Option<Again>,
+    (caller, again): (Caller, Option<Again>),
 ) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
     async move {
         let path: Arc<str> = path.into();
@@ -81,7 +94,12 @@ pub(crate) fn try_block(
                 match run.recall(&block, &path, parent.as_ref(), &input)? {
                     Recalled::Nothing => {}
                     Recalled::Ended(_, Ok(output)) => return Ok(output),
-                    Recalled::Ended(frame, Err(error)) => return rescue(&run, &frame, error).await,
+                    Recalled::Ended(frame, Err(error)) => {
+                        *frame.caller.borrow_mut() = caller;
+                        // Known from the log; the arms of an operation count it again.
+                        caught_by(&frame, &error);
+                        return rescue(&run, &frame, error).await;
+                    }
                     Recalled::Unsettled(end, given) => recorded = Some((end, given)),
                 }
             }
@@ -92,6 +110,8 @@ pub(crate) fn try_block(
             if let Some(earlier) = superseded_try.take() {
                 frame.effects.replace(TryEffects::after(earlier));
             }
+            caller.begin();
+            *frame.caller.borrow_mut() = caller.clone();
             run.until_due(&frame).await;
             let versions = run.see_records(&frame, &frame.transaction)?;
             run.record(
@@ -220,7 +240,10 @@ async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<Fl
     run_handler(&cx, handler, &error).await
 }
 
-fn handler_of<'a>(handlers: &'a [crate::flow::Rescue], error: &FlowError) -> Option<&'a crate::flow::Rescue> {
+pub(crate) fn handler_of<'a>(
+    handlers: &'a [crate::flow::Rescue],
+    error: &FlowError,
+) -> Option<&'a crate::flow::Rescue> {
     if error.is_beyond_the_flow() {
         return None;
     }
@@ -232,7 +255,7 @@ fn handler_of<'a>(handlers: &'a [crate::flow::Rescue], error: &FlowError) -> Opt
 async fn run_handler(cx: &Context, handler: &crate::flow::Rescue, error: &FlowError) -> Result<Flowing, FlowError> {
     let path = join(&cx.frame.path, &format!("rescue:{}", encode(&handler.block.name)));
     let input = Flowing::thrown(error);
-    run_block(cx.run.clone(), handler.block.clone(), Some(cx.frame.clone()), path, input).await
+    run_block_as(cx.run.clone(), handler.block.clone(), Some(cx.frame.clone()), path, input, Caller::Rescue).await
 }
 
 async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> Result<Flowing, FlowError> {

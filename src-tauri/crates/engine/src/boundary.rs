@@ -6,14 +6,16 @@
 
 use std::rc::Rc;
 
+use crate::caught::caught_by;
 use crate::error::FlowError;
 use crate::event::{EventKind, Outcome, Seq};
+use crate::fifo::Turn;
 use crate::flowing::Flowing;
 use crate::frame::Frame;
 use crate::log::AppendError;
 use crate::request::Run;
 use crate::scope::{ScopeKey, ScopeKind};
-use crate::transaction::{Rebase, Transaction, Turn};
+use crate::transaction::{Rebase, Transaction};
 
 /// How often a waiting writer looks whether it is the first of the queue, in milliseconds.
 const QUEUE_POLL_MS: u64 = 2;
@@ -134,8 +136,8 @@ pub(crate) async fn finish<'r>(
         let event = EventKind::BlockFinished {
             outcome,
             output,
+            caught: error.as_ref().and_then(|error| caught_by(frame, error)),
             error,
-            caught: None,
             transient,
             memoized: false,
             commits: commits.clone(),

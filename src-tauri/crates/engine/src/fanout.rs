@@ -8,12 +8,13 @@ use std::rc::Rc;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Map, Value};
 
-use crate::block::run_block;
+use crate::block::run_block_as;
 use crate::callable::Fun;
+use crate::caught::{Arms, Caller};
 use crate::context::Context;
 use crate::data::Data;
 use crate::error::FlowError;
-use crate::event::Seq;
+use crate::event::{CaughtBy, Seq};
 use crate::flow::{Arm, Block, Each};
 use crate::flowing::Flowing;
 use crate::path::encode;
@@ -39,6 +40,7 @@ async fn settle(
     branches: Vec<Branch>,
     limit: Option<usize>,
     stop: StopAfter,
+    caller: impl Fn(usize) -> Caller,
 ) -> Vec<(usize, Result<Flowing, FlowError>)> {
     if branches.len() > 1 && limit != Some(1) {
         cx.run.has_company.set(true);
@@ -65,9 +67,9 @@ async fn settle(
     loop {
         while !stopped && running.len() < limit {
             let Some((at, branch)) = waiting.next() else { break };
-            let (run, parent) = (cx.run.clone(), cx.frame.clone());
-            running
-                .push(async move { (at, run_block(run, branch.block, Some(parent), branch.path, branch.input).await) });
+            let (run, parent, caller) = (cx.run.clone(), Some(cx.frame.clone()), caller(at));
+            let Branch { path, block, input } = branch;
+            running.push(async move { (at, run_block_as(run, block, parent, path, input, caller).await) });
         }
         let Some((at, result)) = running.next().await else { break };
         // What waits for somebody has neither failed nor succeeded.
@@ -83,7 +85,7 @@ async fn settle(
 async fn all(cx: &Context, branches: Vec<Branch>, limit: Option<usize>) -> Result<Vec<Data>, FlowError> {
     let mut outputs = vec![Data::UNDEFINED; branches.len()];
     let mut waits = None;
-    for (at, result) in settle(cx, branches, limit, StopAfter::Failure).await {
+    for (at, result) in settle(cx, branches, limit, StopAfter::Failure, |_| Caller::Plain).await {
         match result {
             Ok(output) => outputs[at] = output.data,
             Err(error) if error.is_suspension() => waits = Some(error),
@@ -146,8 +148,10 @@ pub(crate) async fn step_any(
         return Err(aggregate("stepAny called with no blocks", Vec::new()));
     }
     let mut errors = Vec::new();
+    let all = Arms::new(CaughtBy::StepAny, arms.len());
     for (at, branch) in branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?.into_iter().enumerate() {
-        let mut ended = settle(chain.cx, vec![branch], None, StopAfter::Success).await;
+        let mut ended =
+            settle(chain.cx, vec![branch], None, StopAfter::Success, |_| Caller::Arm(all.clone(), at)).await;
         match ended.pop() {
             Some((_, Ok(output))) => return Ok(output),
             Some((_, Err(error))) if error.is_beyond_the_flow() => return Err(error),
@@ -172,7 +176,9 @@ pub(crate) async fn race(
     let ready = branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?;
     let mut errors = Vec::new();
     let mut waits = None;
-    for (at, result) in settle(chain.cx, ready, limit, StopAfter::Success).await {
+    let all = Arms::new(CaughtBy::Race, arms.len());
+    let caller = |at| Caller::Arm(all.clone(), at);
+    for (at, result) in settle(chain.cx, ready, limit, StopAfter::Success, caller).await {
         match result {
             Ok(output) => return Ok(output),
             // Whoever waits for somebody may still win.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::abort::Abort;
+use crate::caught::Caller;
 use crate::data::Data;
 use crate::effects::Listener;
 use crate::error::FlowError;
@@ -30,6 +31,8 @@ pub struct Frame {
     pub instance: Arc<str>,
     /// How many blocks are around it.
     pub(crate) depth: u32,
+    /// As what the block around it runs it.
+    pub(crate) caller: RefCell<Caller>,
     /// The block around it.
     pub parent: Option<Rc<Frame>>,
     /// What it was called with.
@@ -94,6 +97,7 @@ impl Frame {
             model: RefCell::default(),
             listener: RefCell::default(),
             transaction: Transaction::default(),
+            caller: RefCell::default(),
             written: RefCell::default(),
             effects: RefCell::default(),
             tasks: RefCell::default(),

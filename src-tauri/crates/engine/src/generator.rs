@@ -16,7 +16,7 @@ use crate::block::text;
 use crate::callable::Arg;
 use crate::context::Context;
 use crate::data::Data;
-use crate::effects::{Message, ModelCall, ModelReply};
+use crate::effects::{Message, ModelCall, ModelReply, ToolCall};
 use crate::error::FlowError;
 use crate::flow::{Block, Generator};
 use crate::flowing::Flowing;
@@ -69,7 +69,9 @@ pub async fn generate(cx: &Context, block: &Block, generator: &Generator, input:
             speech.catch_up(&last);
         }
         sources.append(&mut last.sources);
-        if last.tool_calls.is_empty() || !generator.run_tools || !chosen.answers_steps() {
+        tools::report_executed(cx, generator, &offered, &last);
+        let wants_tools = last.tool_calls.iter().any(|call| !call.provider_executed);
+        if !wants_tools || !generator.run_tools || !chosen.answers_steps() {
             break;
         }
         // The last step's tools run too: what the model asked for happened.
@@ -123,11 +125,7 @@ async fn should_stop(
     reply: &ModelReply,
 ) -> Result<bool, FlowError> {
     let Some(stop) = &generator.stop_when else { return Ok(false) };
-    let calls: Vec<Value> = reply
-        .tool_calls
-        .iter()
-        .map(|call| json!({ "toolCallId": call.id, "toolName": call.name, "args": call.args }))
-        .collect();
+    let calls: Vec<Value> = reply.tool_calls.iter().map(ToolCall::told).collect();
     steps.push(json!({ "stepNumber": step, "text": reply.text, "toolCalls": calls }));
     let seen = json!({ "stepNumber": step, "text": reply.text, "toolCalls": calls, "steps": steps });
     Ok(crate::unit::call(cx, "stopWhen", stop, vec![Arg::Data(seen.into())]).await?.into_data()?.is_truthy())

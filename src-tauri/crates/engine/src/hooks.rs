@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use crate::block::run_block;
+use crate::block::{run_block, run_block_as};
+use crate::caught::Caller;
 use crate::context::Context;
 use crate::error::FlowError;
 use crate::event::{EventKind, RequestStatus};
@@ -66,7 +67,8 @@ pub(crate) async fn step_errored(cx: &Context, failed: &str, error: &FlowError) 
     }
     let path = join(failed, &format!("{ON_STEP_ERRORED}{}", encode(&block.name)));
     let input = Flowing::thrown(error);
-    let ended = run_block(cx.run.clone(), block.clone(), Some(cx.frame.clone()), path.clone(), input).await;
+    let parent = Some(cx.frame.clone());
+    let ended = run_block_as(cx.run.clone(), block.clone(), parent, path.clone(), input, Caller::Hook).await;
     if let Err(error) = ended.as_ref()
         && !error.is_beyond_the_flow()
         && !cx.run.memo.has_told(&path)
@@ -84,7 +86,7 @@ pub(crate) fn is_looking_on(path: &str) -> bool {
 async fn look_on(run: &Rc<Run>, place: &str, hook: Option<&Rc<Block>>, input: Flowing) {
     let Some(block) = hook else { return };
     let path = path(place, block);
-    let ended = run_block(run.clone(), block.clone(), None, path.clone(), input).await;
+    let ended = run_block_as(run.clone(), block.clone(), None, path.clone(), input, Caller::Hook).await;
     if let Err(error) = ended.as_ref()
         && !error.is_beyond_the_flow()
         && !run.memo.has_told(&path)

@@ -6,6 +6,8 @@
 //! or kind at a path is drift, and that stops the resume.
 
 mod failures;
+mod numbers;
+mod pauses;
 mod questions;
 
 use std::cell::RefCell;
@@ -17,15 +19,21 @@ use serde_json::Value;
 use crate::data::Data;
 use crate::effects::{EffectKind, ModelReply};
 use crate::error::FlowError;
-use crate::event::{Answer, BlockKind, Event, EventKind, Outcome, Seq};
+use crate::event::{Answer, BlockKind, CaughtBy, Event, EventKind, Outcome, Seq};
 use crate::flow::{Block, Body};
 use crate::operation::Operation;
 use crate::path::beside;
 use crate::scope::ScopeKind;
 use crate::suspension::Resolved;
+use crate::views::asked::{AskedWith, Requests};
+use crate::views::left::Left;
 use crate::views::{Events, edited_input};
+use numbers::Numbered;
+use pauses::Pauses;
 pub(crate) use questions::Asked;
 use questions::Questions;
+
+pub(crate) use pauses::Pause;
 
 /// A block that ended.
 pub(crate) struct Finished {
@@ -34,6 +42,8 @@ pub(crate) struct Finished {
     pub(crate) fingerprint: Option<Arc<str>>,
     pub(crate) input: Data,
     pub(crate) result: Result<Data, FlowError>,
+    /// Who caught the failure, where it failed.
+    pub(crate) caught: Option<CaughtBy>,
     /// The event that holds the output.
     pub(crate) seq: Seq,
     /// The event that ended it.
@@ -51,7 +61,10 @@ pub(crate) struct Function {
 
 /// A model call that was answered.
 pub(crate) struct Call {
-    pub(crate) request: Value,
+    /// What was asked, where the log has it.
+    pub(crate) asked: Option<AskedWith>,
+    /// The event that holds it.
+    pub(crate) held_by: Option<Seq>,
     pub(crate) answer: Result<ModelReply, FlowError>,
 }
 
@@ -85,7 +98,8 @@ pub(crate) struct Memo {
     finished: HashMap<Arc<str>, Finished>,
     functions: HashMap<Arc<str>, HashMap<String, Function>>,
     routes: HashMap<Arc<str>, String>,
-    calls: HashMap<Arc<str>, Vec<Call>>,
+    calls: HashMap<Arc<str>, Numbered<Call>>,
+    pauses: Pauses,
     /// What was asked of somebody outside.
     pub(crate) questions: Questions,
     /// What counts of the changes of shared state, by whose it is.
@@ -98,6 +112,12 @@ pub(crate) struct Memo {
     said: HashSet<String>,
     /// Failures of which a `step_error` item tells.
     told: HashSet<Arc<str>>,
+    /// The instances of blocks, not of chains, that failed.
+    failed: HashSet<Arc<str>>,
+    /// Blocks whose own rescue took their failure on, with the newest block that it was.
+    handed_on: HashMap<Arc<str>, Arc<str>>,
+    /// The block around every block that ever ran.
+    parents: HashMap<Arc<str>, Arc<str>>,
     /// Blocks whose newest attempt waited for an answer.
     waited: HashSet<Arc<str>>,
     /// The next attempt of every path that ever ran.
@@ -124,7 +144,9 @@ type Settled = (Attempt, Seq, Shared, Operation);
 struct Reader<'e> {
     view: Events<'e>,
     memo: Memo,
+    requests: Requests,
     open: HashMap<Attempt, Open>,
+    left: Left,
     settled: Vec<Settled>,
     /// What functions did that had returned, and what a fork has besides.
     kept: Vec<Settled>,
@@ -139,8 +161,15 @@ impl Memo {
     /// As [`read`](Self::read), with what was changed of shared state at some paths alone.
     fn read_at(events: &[Event], answers: &[Resolved], is_wanted: impl Fn(&str) -> bool) -> Memo {
         let view = Events::new(events);
-        let mut reader =
-            Reader { view, memo: Memo::default(), open: HashMap::new(), settled: Vec::new(), kept: Vec::new() };
+        let mut reader = Reader {
+            view,
+            memo: Memo::default(),
+            requests: Requests::default(),
+            open: HashMap::new(),
+            left: Left::default(),
+            settled: Vec::new(),
+            kept: Vec::new(),
+        };
         events.iter().for_each(|event| reader.read(event));
         let Reader { mut memo, settled, mut kept, .. } = reader;
         answers.iter().for_each(|answer| memo.questions.answer(&answer.id, Some(answer)));
@@ -172,7 +201,12 @@ impl Memo {
         let edited = edited(events);
         if let Some(seq) = edited_input(events) {
             let common = events.partition_point(|event| event.seq < seq);
-            memo = Memo { attempts: HashMap::new(), calls: HashMap::new(), ..Memo::read(&events[..common], &[]) };
+            memo = Memo {
+                attempts: HashMap::new(),
+                calls: HashMap::new(),
+                pauses: Pauses::default(),
+                ..Memo::read(&events[..common], &[])
+            };
         } else if !edited.is_empty() {
             let is_edited = |path: &str| prefixes(path).any(|around| edited.contains(around));
             let all = Memo::read_at(events, &[], is_edited);
@@ -223,7 +257,12 @@ impl Memo {
 
     /// What a model answered to a block's call of this number.
     pub(crate) fn call(&self, path: &str, ordinal: u32) -> Option<&Call> {
-        self.calls.get(path)?.get(ordinal as usize)
+        self.calls.get(path)?.get(ordinal)
+    }
+
+    /// The pause that a block began with this number, where it keeps its end.
+    pub(crate) fn pause(&self, path: &str, ordinal: u32) -> Option<Pause> {
+        self.pauses.find(path, ordinal)
     }
 
     /// When a block ended, by the order of the log, and whether well; one that was rescued ended with
@@ -263,11 +302,25 @@ impl Memo {
         self.told.retain(|other| !below(other) && **other != *path);
         self.routes.retain(|other, _| !below(other) && **other != *path);
         self.calls.retain(|other, _| !below(other) && **other != *path);
+        self.pauses.forget(|other| below(other) || **other == *path);
     }
 }
 
 impl Reader<'_> {
+    /// What an execution that is left behind does: only that it ran counts.
+    fn read_left(&mut self, (path, attempt): Attempt, event: &Event) {
+        if matches!(event.kind, EventKind::BlockStarted { .. }) {
+            let next = self.memo.attempts.entry(path).or_insert(0);
+            *next = (*next).max(attempt + 1);
+        }
+    }
+
     fn read(&mut self, event: &Event) {
+        self.requests.read(event);
+        if let (true, Some(path)) = (self.left.read(event), &event.path) {
+            self.memo.forget_below(path);
+        }
+        let is_left = event.path.as_deref().is_some_and(|path| self.left.has(path, event.attempt));
         let memo = &mut self.memo;
         let Some(path) = &event.path else {
             match &event.kind {
@@ -284,8 +337,14 @@ impl Reader<'_> {
             return;
         };
         let key = (path.clone(), event.attempt);
+        if is_left {
+            self.read_left(key, event);
+            return;
+        }
+        memo.pauses.read(path, event);
         match &event.kind {
-            EventKind::BlockStarted { name, block, input, fingerprint, .. } => {
+            EventKind::BlockStarted { name, block, input, fingerprint, parent, .. } => {
+                memo.follow_parent(path, parent.as_ref());
                 let input = Data::from(self.view.value(input).cloned());
                 let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
                 self.open.insert(key, Open { name, kind, fingerprint, input, changes: Vec::new() });
@@ -314,6 +373,7 @@ impl Reader<'_> {
                     return;
                 }
                 self.kept.extend(done.map(|(seq, shared, change)| (key.clone(), seq, shared, change)));
+                memo.calls.get_mut(path).into_iter().for_each(|calls| calls.take_out(|seq| own.contains(&seq)));
                 let (fingerprint, returned) = (fingerprint.clone(), returned.clone());
                 let done = Function { fingerprint, returned, ended: event.seq };
                 memo.functions.entry(path.clone()).or_default().insert(callback.clone(), done);
@@ -334,14 +394,11 @@ impl Reader<'_> {
             EventKind::EffectFinished { effect: EffectKind::Model, ordinal, result, error, .. } => {
                 let answer = match error {
                     Some(error) => Err(error.clone()),
-                    None => Ok(serde_json::from_value(result.clone()).unwrap_or_default()),
+                    None => Ok(crate::json::from_value(result.clone()).unwrap_or_default()),
                 };
-                let request = self.view.effect_request(&event.kind).cloned().unwrap_or_default();
-                let call = Call { request, answer };
-                let calls = memo.calls.entry(path.clone()).or_default();
-                let at = *ordinal as usize;
-                calls.truncate(calls.len().max(at));
-                if at < calls.len() { calls[at] = call } else { calls.push(call) }
+                let (held_by, asked) = self.requests.asked(event).unzip();
+                let call = Call { asked: asked.cloned(), held_by, answer };
+                memo.calls.entry(path.clone()).or_default().insert(&key, *ordinal, event.seq, call);
             }
             EventKind::Suspended(asking) => memo.questions.ask(path, event.seq, asking),
             EventKind::Drift { text, .. } => drop(memo.said.insert(text.clone())),
@@ -352,8 +409,11 @@ impl Reader<'_> {
                 "message" if memo.attempts.is_empty() => memo.has_greeting = true,
                 _ => {}
             },
-            EventKind::BlockFinished { outcome, output, error, memoized, .. } => {
+            EventKind::BlockFinished { outcome, output, error, caught, memoized, .. } => {
                 let Some(open) = self.open.remove(&key) else { return };
+                if *outcome == Outcome::Failed && open.kind != BlockKind::Sequencer {
+                    memo.failed.insert(crate::path::instance(path, event.attempt).into());
+                }
                 if *outcome == Outcome::Suspended {
                     memo.waited.insert(path.clone());
                 }
@@ -375,7 +435,8 @@ impl Reader<'_> {
                 let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
                 self.settled.extend(changes.into_iter().map(by));
                 let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);
-                let done = Finished { name, kind, fingerprint, input, result, seq, ended, attempt };
+                let caught = *caught;
+                let done = Finished { name, kind, fingerprint, input, result, caught, seq, ended, attempt };
                 memo.finished.insert(path.clone(), done);
             }
             _ => {}

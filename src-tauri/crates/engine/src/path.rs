@@ -60,6 +60,12 @@ pub fn instance(path: &str, attempt: u32) -> String {
     format!("{path}:{attempt}")
 }
 
+/// What a path has in common with those of the other blocks of its operation: all but the index.
+pub fn operation(path: &str) -> &str {
+    let start = path.rfind('/').map_or(0, |at| at + 1);
+    path[start..].find('[').map_or(path, |at| &path[..start + at])
+}
+
 /// The innermost background work that a path is or belongs to, if any.
 pub fn strand(path: &str) -> Option<&str> {
     let mut end = path.len();

@@ -202,6 +202,32 @@ impl Recorder {
         answer.map(|()| seq)
     }
 
+    /// Records evidence that something may happen outside: it may do so once this, and all before it, is
+    /// committed. The event has its number at once.
+    pub(crate) fn announce(
+        &self,
+        path: Option<&Arc<str>>,
+        attempt: u32,
+        kind: EventKind,
+    ) -> (Seq, impl Future<Output = Result<(), AppendError>>) {
+        let event = self.event(path, attempt, kind);
+        let seq = event.seq;
+        let unanswered = Unanswered::new(self, &event);
+        let mut events = self.waiting.take();
+        events.push(event);
+        let answer = self.log.append(&self.request, &self.lease, events, Durability::Committed);
+        let committed = async move {
+            let _unanswered = unanswered;
+            let answer = answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())));
+            if matches!(&answer, Err(AppendError::Fenced { .. })) {
+                self.lost.set(true);
+                self.abort.set();
+            }
+            answer
+        };
+        (seq, committed)
+    }
+
     /// Commits an event that the log may refuse with [`AppendError::Busy`]; a refused one has no number.
     /// Nothing else may wait to be recorded.
     pub(crate) async fn claim(&self, kind: EventKind) -> Result<Seq, AppendError> {

@@ -239,7 +239,7 @@ impl Run {
             outcome,
             output,
             error,
-            caught: None,
+            caught: done.caught,
             transient: true,
             memoized: true,
             commits: Vec::new(),

@@ -23,16 +23,17 @@ use crate::log::Record;
 use crate::operation::equal;
 use crate::request::{Run, defaults};
 use crate::scope::ScopeKey;
+use crate::views::asked::{AskedWith, Requests};
 use crate::views::attempts::Attempts;
 use crate::views::diff::diff;
-use crate::views::{Events, edited_input};
+use crate::views::edited_input;
 
 /// One effect.
 #[derive(Clone, Debug)]
 pub(crate) struct Taped {
     pub(crate) seq: Seq,
     at: i64,
-    pub(crate) request: Option<Value>,
+    pub(crate) request: Option<AskedWith>,
     pub(crate) result: Value,
     pub(crate) error: Option<FlowError>,
 }
@@ -40,12 +41,19 @@ pub(crate) struct Taped {
 /// What one attempt got from outside, by kind and number.
 type Effects = HashMap<EffectKind, BTreeMap<u32, Taped>>;
 
+/// What a callback of a block saw stands under the block's path and this.
+pub fn of_callback(path: &str, callback: &str) -> Arc<str> {
+    format!("{path}\u{0}{callback}").into()
+}
+
 /// What blocks saw of records that others had written: by path and attempt.
 pub type Seen = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
 
 /// Where a replay is: the effects it may still get, and the time.
 pub struct Tape {
     attempts: HashMap<Arc<str>, Vec<Effects>>,
+    /// When functions returned.
+    returned: HashMap<(Arc<str>, usize, String), (i64, Seq)>,
     /// What a block saw of durable records that others had written, by its first event.
     seen: RefCell<Seen>,
     /// When blocks began that had been cut off before.
@@ -76,7 +84,7 @@ pub struct Missing {
 impl Tape {
     /// The tape of a request. `seen` are records as blocks saw them when somebody else had written them.
     pub fn new(events: &[Event], seen: Seen) -> Rc<Tape> {
-        let (counting, view) = (Attempts::read(events), Events::new(events));
+        let (counting, requests) = (Attempts::read(events), Requests::of(events));
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
         let own = edited_input(events).unwrap_or(0);
         let unfinished = counting.unfinished().map(|(path, nth)| (path, nth as u32)).collect();
@@ -94,16 +102,31 @@ impl Tape {
                 _ => {}
             }
         }
+        let (mut returned, mut moments) = (HashMap::new(), HashMap::new());
+        for event in events.iter().filter(|event| event.seq > own) {
+            let (EventKind::CallbackReturned { callback, memoized, .. }, Some(path)) = (&event.kind, &event.path)
+            else {
+                continue;
+            };
+            // It happened when it was not taken from the log.
+            let happened: &mut (i64, Seq) = moments.entry((path, callback)).or_insert((event.at, event.seq));
+            if !memoized {
+                *happened = (event.at, event.seq);
+            }
+            if let Some(nth) = counting.place_to_end(event) {
+                returned.insert((path.clone(), nth, callback.clone()), *happened);
+            }
+        }
         // A call that a resume answered from the log was made when others had not written yet.
         let mut kept: HashMap<(&Arc<str>, usize, EffectKind), u32> = HashMap::new();
-        let mut first_asked: HashMap<(&Arc<str>, EffectKind, u32), Option<&Value>> = HashMap::new();
+        let mut first_asked: HashMap<(&Arc<str>, EffectKind, u32), Option<&AskedWith>> = HashMap::new();
         for event in events {
             let (EventKind::EffectFinished { effect, ordinal, result, error, memoized, .. }, Some(path)) =
                 (&event.kind, &event.path)
             else {
                 continue;
             };
-            let (asked, request) = ((path, *effect, *ordinal), view.effect_request(&event.kind));
+            let (asked, request) = ((path, *effect, *ordinal), requests.asked(event).map(|(_, request)| request));
             let request = match memoized {
                 true => first_asked.get(&asked).copied().unwrap_or(request),
                 false => request,
@@ -129,6 +152,7 @@ impl Tape {
         }
         Rc::new(Tape {
             attempts,
+            returned,
             late,
             lives,
             unfinished,
@@ -195,9 +219,9 @@ impl Tape {
         taped: Taped,
         request: &Value,
     ) -> Result<Taped, FlowError> {
-        match &taped.request {
-            Some(recorded) if !equal(recorded, request) => {
-                let (was, is) = differing(recorded, request);
+        match taped.request.as_ref().map(AskedWith::whole) {
+            Some(recorded) if !equal(&recorded, request) => {
+                let (was, is) = differing(&recorded, request);
                 let recorded = Some((taped.seq, json!({ effect.as_str(): was })));
                 let asked = json!({ effect.as_str(): is });
                 self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded });
@@ -217,6 +241,17 @@ impl Tape {
     /// How often the request had been taken up when a block began.
     pub(crate) fn life(&self, path: &Arc<str>, attempt: u32) -> u32 {
         self.lives.get(&(path.clone(), attempt)).copied().unwrap_or(0)
+    }
+
+    /// Completes when a function of a block's attempt returned; nothing where it did not.
+    pub(crate) fn returned(
+        &self,
+        path: &Arc<str>,
+        attempt: u32,
+        function: &str,
+    ) -> Option<LocalBoxFuture<'static, ()>> {
+        let moment = self.returned.get(&(path.clone(), attempt as usize, function.to_owned()))?;
+        Some(self.wait(*moment))
     }
 
     /// Completes when the effect has its turn.

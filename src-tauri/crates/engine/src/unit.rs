@@ -98,6 +98,7 @@ pub(crate) async fn choose(
     let mut conflicts = 0;
     let mut doing = Rc::new(Doing::new(&name));
     loop {
+        cx.run.play_callback(&cx.frame, &name);
         let news = cx.run.see_records(&cx.frame, &doing.transaction)?;
         // What a function before this one wrote and failed.
         doing.transaction.take_over(&cx.frame.transaction, cx.run.next_stamp());
@@ -162,14 +163,14 @@ pub(crate) async fn choose(
 
 /// Records the versions of records that a function found written by another request, and looked at; where it
 /// did not look, the next block that begins tells of them.
-fn tell_of_news(cx: &Context, doing: &Doing, mut news: Vec<(ScopeKey, u64)>) {
+fn tell_of_news(cx: &Context, doing: &Rc<Doing>, mut news: Vec<(ScopeKey, u64)>) {
     if !doing.looked.get() {
         cx.run.forget_versions(&news);
         return;
     }
     news.retain(|(scope, version)| !cx.run.is_own_version(scope, *version));
     if !news.is_empty() {
-        cx.record(EventKind::RecordsSeen { versions: news });
+        cx.within(doing.clone()).record(EventKind::RecordsSeen { versions: news });
     }
 }
 
@@ -179,6 +180,14 @@ impl Doing {
         self.effects.end();
         self.numbers.give_back(&mut cx.frame.ordinals.borrow_mut());
     }
+}
+
+/// Passes over a call of a function whose effect is known from the log: it is not called, what it wrote to
+/// shared state is in force again, and the calls after it keep their numbers.
+pub(crate) fn pass(cx: &Context, role: &str) {
+    let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
+    // One that left nothing is not in the log.
+    cx.run.recall_function(cx, &name, None, &[]);
 }
 
 /// Keeps the list that several blocks are run for: a resume goes by the one that was recorded, and says

@@ -3,12 +3,15 @@
 //! The same events always give the same view, in the window, on the command line and in a flow's
 //! own `ctx.session.items`. Nothing here stores anything or reads a clock.
 
+pub mod asked;
 pub mod attempts;
 pub mod blocks;
 pub mod diff;
+pub mod happened;
 pub mod history;
 pub mod in_force;
 pub mod items;
+pub(crate) mod left;
 pub mod place;
 pub mod recalled;
 pub mod retention;
@@ -61,11 +64,11 @@ impl<'a> Events<'a> {
         self.value(self.held_by(held_by)?)
     }
 
-    /// What an effect that ended was asked with.
+    /// What an effect that ended was asked with. Messages of a model call may be references: see [`asked`].
     pub fn effect_request(&self, kind: &'a EventKind) -> Option<&'a Value> {
         let EventKind::EffectFinished { started, request, .. } = kind else { return None };
         request.as_ref().or_else(|| match &self.get((*started)?)?.kind {
-            EventKind::EffectStarted { request, .. } => request.as_ref(),
+            EventKind::EffectStarted { request, .. } | EventKind::EffectFinished { request, .. } => request.as_ref(),
             _ => None,
         })
     }

@@ -7,8 +7,8 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use engine::callable::{Arg, Callable, Returned};
-use engine::context::{Change, Context as Cx, Target};
-use engine::data::{Data, from_json};
+use engine::context::{Begun, Change, Context as Cx, Target};
+use engine::data::{Data, from_json, parse};
 use engine::effects::{Message, ModelCall, ToolCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
@@ -18,7 +18,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, select};
 use rquickjs::{Function, Object};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::glance;
 use crate::registry::Registry;
@@ -124,7 +124,7 @@ fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Return
     match answer {
         Answer::Undefined => Ok(Returned::Data(Data::UNDEFINED)),
         Answer::Value(json) => {
-            let value: Value = from_json(&json).map_err(|error| FlowError::validation(error.to_string(), None))?;
+            let value = parse(&json).map_err(|error| FlowError::validation(error.to_string(), None))?;
             Ok(Returned::Data(value.into()))
         }
         Answer::Block(json) => registry.late(vm, &json).map(Returned::Block),
@@ -150,7 +150,8 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
     if let Ok(wire) = from_json::<Wire>(json) {
         error.handle = wire.handle;
         error.status = wire.status;
-        let (location, stack) = vm.shared.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.classes);
+        let (location, stack) =
+            vm.shared.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.message, &error.classes);
         error.location = location;
         error.stack = (!stack.is_empty()).then_some(stack);
     }
@@ -196,7 +197,8 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
             cx.sleep(ms.max(0.0) as u64).await;
             Ok(String::new())
         }
-        (Some(cx), "once") => once(&cx, &question.payload).await,
+        (Some(cx), "beginOnce") => begin_once(&cx, &question.payload).await,
+        (Some(cx), "endOnce") => end_once(&vm, &cx, &question.payload).await,
         (Some(cx), "fetch") => crate::fetch::fetch(&cx, &question.payload, question.stopped).await,
         (Some(cx), "model") => model(&cx, &question.payload).await,
         (Some(cx), "suspend") => suspend(&cx, &question.payload).await,
@@ -234,15 +236,27 @@ fn settle(shared: &Shared, token: u32) {
     }
 }
 
-/// Keeps the answer of `ctx.runOnce`.
-async fn once(cx: &Cx, payload: &str) -> Result<String, FlowError> {
+/// `ctx.runOnce` is about to call the author's function.
+async fn begin_once(cx: &Cx, payload: &str) -> Result<String, FlowError> {
+    let key: String = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
+    let begun = cx.begin_once(&key).await?;
+    serde_json::to_string(&begun).map_err(|error| FlowError::plain(error.to_string()))
+}
+
+/// Keeps what came of it: an answer, or a failure.
+async fn end_once(vm: &Vm, cx: &Cx, payload: &str) -> Result<String, FlowError> {
     #[derive(Deserialize)]
-    struct Asked {
+    struct Told {
         key: String,
+        begun: Begun,
+        #[serde(default, deserialize_with = "engine::json::exact")]
         answer: Value,
+        #[serde(default, deserialize_with = "engine::json::exact")]
+        error: Option<Value>,
     }
-    let asked: Asked = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
-    cx.keep_once(asked.key, asked.answer).await.map(|()| String::new())
+    let told: Told = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
+    let answer = told.error.map_or(Ok(told.answer), |error| Err(thrown(vm, &error.to_string())));
+    cx.end_once(told.begun, told.key, answer).await.map(|()| String::new())
 }
 
 /// `ctx.suspend`: answered only where there is an answer.
@@ -259,11 +273,11 @@ async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     struct Asked {
         model: String,
         messages: Vec<Message>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         output_schema: Option<Value>,
         #[serde(default)]
         max_tokens: Option<u32>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         provider_options: Option<Value>,
     }
     let asked: Asked = from_json(payload).map_err(|error| {
@@ -284,8 +298,7 @@ async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     let mut told = serde_json::to_value(&reply).map_err(|error| FlowError::plain(error.to_string()))?;
     // Authors know tool calls by other names than a log does.
     if !reply.tool_calls.is_empty() {
-        let call = |call: &ToolCall| json!({ "toolCallId": call.id, "toolName": call.name, "args": call.args });
-        told["toolCalls"] = reply.tool_calls.iter().map(call).collect();
+        told["toolCalls"] = reply.tool_calls.iter().map(ToolCall::told).collect();
     }
     Ok(told.to_string())
 }
@@ -303,7 +316,7 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
         mutator: Option<u32>,
         #[serde(default)]
         content: Option<String>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         instance: Option<Value>,
     }
     let invalid = |error: serde_json::Error| FlowError::validation(format!("state operation: {error}"), None);

@@ -43,7 +43,13 @@ const ROWS: usize = 500;
 const MUCH: usize = 2 << 20;
 
 /// Takes a parcel in: all of it, or nothing.
-pub(crate) fn import(store: &Store, parcel: Vec<Piece>) -> Result<(), ImportError> {
+pub(crate) fn import(store: &Store, mut parcel: Vec<Piece>) -> Result<(), ImportError> {
+    // Code that no event names, because the import fails, goes with the next compaction.
+    for piece in parcel.extract_if(.., |piece| matches!(piece, Piece::Code { .. })) {
+        if let Piece::Code { hash, code } = piece {
+            store.keep_code(&hash, code)?;
+        }
+    }
     let news = std::thread::scope(|scope| {
         // Values may be nested deeper than a usual thread's stack.
         let thread = std::thread::Builder::new().name("store import".to_owned()).stack_size(STACK);
@@ -220,7 +226,7 @@ fn stretches(pieces: Vec<Piece>) -> Result<Vec<Stretch>, Error> {
     let mut whose: Arc<str> = "".into();
     for piece in pieces {
         let ends = match &piece {
-            Piece::Record { .. } => true,
+            Piece::Record { .. } | Piece::Code { .. } => true,
             Piece::Event { request, .. } => *request != whose || events.len() >= MANY,
         };
         if ends && !events.is_empty() {
@@ -235,6 +241,8 @@ fn stretches(pieces: Vec<Piece>) -> Result<Vec<Stretch>, Error> {
             Piece::Record { scope, version, state } => {
                 records.push((scope, Record { version, state: Arc::new(State::from(state)) }));
             }
+            // Kept by itself, before anything that names it.
+            Piece::Code { .. } => {}
             Piece::Event { request, event } => {
                 if !records.is_empty() {
                     stretches.push(Stretch::Records(std::mem::take(&mut records)));

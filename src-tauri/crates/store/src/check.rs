@@ -16,7 +16,7 @@ use rusqlite::Connection;
 
 use crate::error::Error;
 use crate::references::References;
-use crate::{Store, body, payload, totals};
+use crate::{Store, body, code, payload, totals};
 
 /// More problems than anybody reads.
 const MOST: usize = 1_000;
@@ -153,6 +153,9 @@ fn values(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
         } else if let Err(error) = body::value(connection, &text) {
             found.add(None, None, format!("payload {name} names what is not there: {error}"));
         }
+    }
+    for problem in code::check(connection)? {
+        found.add(None, None, problem);
     }
     Ok(())
 }

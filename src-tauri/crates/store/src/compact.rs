@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::delete::{Cleared, busy};
 use crate::error::Error;
 use crate::pieces::Pieces;
-use crate::{Store, references, removal, stats};
+use crate::{Store, code, references, removal, stats};
 
 /// Pages that are given back between two looks at the clock.
 const PAGES: u32 = 8;
@@ -34,6 +34,7 @@ impl Store {
         let pieces = self.pieces()?;
         let before = pieces.read(stats::bytes)?;
         removal::work(&pieces)?;
+        code::drop_unnamed(&pieces)?;
         references::queue_unnamed(&pieces)?;
         removal::work(&pieces)?;
         drop_paths(&pieces)?;

@@ -21,6 +21,7 @@
 //! | `waiting` | another process that writes is waited for |
 //! | `queue` | whose turn it is to write a record that several write |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
+//! | `code` | the code of every bundle that ran |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
 //! | `requests` `sessions` `events` `writes` `stats` `query` | what readers ask |
 //!
@@ -32,6 +33,7 @@ mod attempts;
 mod batch;
 mod body;
 mod check;
+mod code;
 mod compact;
 mod delete;
 mod digest;

@@ -248,8 +248,8 @@ struct Owned {
 
 /// A line with another epoch.
 fn with_epoch(body: &str, epoch: i64) -> Result<String, Error> {
-    let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(body)?;
-    fields.insert("epoch".to_owned(), epoch.into());
+    let mut fields = engine::json::parse(body)?;
+    fields["epoch"] = epoch.into();
     Ok(serde_json::to_string(&fields)?)
 }
 

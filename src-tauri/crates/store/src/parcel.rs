@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::{Store, arrival, events, states};
+use crate::{Store, arrival, code, events, states};
 
 /// One piece of a parcel.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,13 @@ pub enum Piece {
         version: u64,
         /// Its state.
         state: Map<String, Value>,
+    },
+    /// The code of a bundle that the events name.
+    Code {
+        /// The bundle's hash.
+        hash: String,
+        /// The author's files and the source map.
+        code: Value,
     },
     /// The next event of a request.
     Event {
@@ -96,7 +103,9 @@ impl Store {
                 before = id;
                 pieces.push(Piece::Event { request, event: Box::new(event) });
             }
-            Ok(pieces)
+            let mut all = code::pieces(connection, &pieces)?;
+            all.extend(pieces);
+            Ok(all)
         })
     }
 

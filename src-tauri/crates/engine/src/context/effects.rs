@@ -6,12 +6,14 @@
 use std::future::Future;
 
 use futures_util::future::{Either, select};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Context;
-use crate::effects::{EffectKind, FetchCall, FetchReply, ModelDelta};
+use crate::effects::{EffectKind, FetchCall, FetchReply, Instant, ModelDelta};
 use crate::error::FlowError;
 use crate::event::{EventKind, Seq};
+use crate::memo::Pause;
 use crate::tape::Taped;
 
 /// What stands in a record for a header that carries a secret.
@@ -23,14 +25,27 @@ impl Context {
         self.run.once.borrow().get(key).cloned()
     }
 
-    /// Keeps such an answer; it is in the log before anybody gets it.
-    pub async fn keep_once(&self, key: String, answer: Value) -> Result<(), FlowError> {
-        let ordinal = self.ordinal(EffectKind::Once.as_str());
-        let started = Some(self.effect_started(EffectKind::Once, ordinal, Some(key.as_str().into())));
+    /// An author's own effect under a key begins. The log says so before it can happen: if nothing more is
+    /// heard of it, it may have happened. Answers what [`end_once`](Self::end_once) needs.
+    pub async fn begin_once(&self, key: &str) -> Result<Begun, FlowError> {
+        self.begin(EffectKind::Once, Some(key.into())).await
+    }
+
+    /// Keeps what it came to; an answer is in the log before anybody gets it. A failure is no answer: whoever
+    /// asks next tries again.
+    pub async fn end_once(&self, begun: Begun, key: String, answer: Result<Value, FlowError>) -> Result<(), FlowError> {
+        let Begun { ordinal, seq } = begun;
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.effect_finished(EffectKind::Once, ordinal, Some(seq), Err(error), false);
+                return Ok(());
+            }
+        };
         let event = EventKind::EffectFinished {
             effect: EffectKind::Once,
             ordinal,
-            started,
+            started: Some(seq),
             request: None,
             result: answer.clone(),
             error: None,
@@ -51,6 +66,11 @@ impl Context {
         }
     }
 
+    /// A look at a clock or chance, as an effect.
+    pub fn draw(&self, instant: Instant) -> Value {
+        self.instant(instant.kind(), || self.run.effects.instant(instant))
+    }
+
     /// The clock, as an effect.
     pub fn now(&self) -> i64 {
         let now = self.instant(EffectKind::Clock, || self.run.effects.now_ms().into());
@@ -69,7 +89,8 @@ impl Context {
         id.as_str().map(str::to_owned).unwrap_or_default()
     }
 
-    /// A pause, as an effect.
+    /// A pause, as an effect. One that an earlier part of the request had begun keeps its end: only what is
+    /// left of it is waited for.
     pub async fn sleep(&self, ms: u64) {
         let ordinal = self.ordinal(EffectKind::Sleep.as_str());
         if let Some(done) = self.take_earlier(EffectKind::Sleep, ordinal, Some(&ms.into())) {
@@ -77,14 +98,24 @@ impl Context {
             let _ = self.hand_over(EffectKind::Sleep, ordinal, done).await;
             return;
         }
-        let started = self.effect_started(EffectKind::Sleep, ordinal, Some(ms.into()));
+        let kept = self.run.memo.pause(&self.frame.path, ordinal).filter(|pause| pause.ms == ms);
+        let started = match kept {
+            Some(pause) => pause.started,
+            None => self.effect_started(EffectKind::Sleep, ordinal, Some(ms.into())),
+        };
         match &self.run.tape {
             Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, EffectKind::Sleep, ordinal) {
                 Some(taped) => tape.turn(&taped).await,
                 // One that outlived its block was not recorded.
                 None => std::future::pending().await,
             },
-            None => self.run.effects.sleep(ms).await,
+            None => {
+                let end = |pause: &Pause| pause.since.saturating_add_unsigned(ms);
+                let left = kept.as_ref().map(|pause| end(pause).saturating_sub(self.run.effects.now_ms()));
+                // A clock that was set back makes no pause longer than it was.
+                let left = left.map_or(ms, |left| u64::try_from(left).unwrap_or(0).min(ms));
+                self.run.effects.sleep(left).await;
+            }
         }
         self.effect_finished(EffectKind::Sleep, ordinal, Some(started), Ok(Value::Null), false);
     }
@@ -95,23 +126,23 @@ impl Context {
         let request = serde_json::to_value(redacted(&call)).unwrap_or_default();
         if let Some(done) = self.take_earlier(EffectKind::Fetch, ordinal, Some(&request)) {
             let result = self.hand_over(EffectKind::Fetch, ordinal, done).await?;
-            return serde_json::from_value(result).map_err(|error| FlowError::plain(error.to_string()));
+            return crate::json::from_value(result).map_err(|error| FlowError::plain(error.to_string()));
         }
         if self.run.tape.is_some() {
             let taped = self.taped(EffectKind::Fetch, ordinal, &request).await?;
             let answer = taped.error.map_or(Ok(taped.result), Err);
             self.note_effect_started(EffectKind::Fetch, ordinal, Some(&request));
             self.note_effect_finished((EffectKind::Fetch, ordinal), None, taped.seq, answer.clone());
-            return serde_json::from_value(answer?).map_err(|error| FlowError::plain(error.to_string()));
+            return crate::json::from_value(answer?).map_err(|error| FlowError::plain(error.to_string()));
         }
-        let started = self.effect_started(EffectKind::Fetch, ordinal, Some(request));
+        let Begun { seq, .. } = self.begin_numbered(EffectKind::Fetch, ordinal, Some(request)).await?;
         let answer = match select(self.run.effects.fetch(call), Box::pin(stop)).await {
             Either::Left((answer, _)) => answer,
             // Not the abort of the request: only this exchange ends, and the author may go on.
             Either::Right(_) => Err(FlowError::new("AbortError", "This operation was aborted")),
         };
         let result = answer.as_ref().map(|reply| serde_json::to_value(reply).unwrap_or_default());
-        self.effect_finished(EffectKind::Fetch, ordinal, Some(started), result.map_err(Clone::clone), false);
+        self.effect_finished(EffectKind::Fetch, ordinal, Some(seq), result.map_err(Clone::clone), false);
         answer
     }
 
@@ -159,9 +190,41 @@ impl Context {
         self.run.abort.set();
     }
 
-    /// Records that an effect begins (decision 26).
+    /// Records that an effect begins which leaves the process. It may do so when this returns: then the log
+    /// keeps that it may have happened, whatever becomes of the process, and all that led to it.
+    pub(crate) async fn begin(&self, effect: EffectKind, request: Option<Value>) -> Result<Begun, FlowError> {
+        let ordinal = self.ordinal(effect.as_str());
+        self.begin_numbered(effect, ordinal, request).await
+    }
+
+    /// As [`begin`](Self::begin), of an effect that has its number already.
+    pub(crate) async fn begin_numbered(
+        &self,
+        effect: EffectKind,
+        ordinal: u32,
+        request: Option<Value>,
+    ) -> Result<Begun, FlowError> {
+        self.note_effect_started(effect, ordinal, request.as_ref());
+        let kind = EventKind::EffectStarted { effect, ordinal, request: self.as_stored(effect, request) };
+        let (seq, committed) = self.run.recorder.announce(Some(&self.frame.path), self.frame.attempt, kind);
+        self.did(seq);
+        committed.await.map_err(|error| FlowError::storage(error.to_string()))?;
+        Ok(Begun { ordinal, seq })
+    }
+
+    /// What a model is told again stands where it was told first.
+    fn as_stored(&self, effect: EffectKind, request: Option<Value>) -> Option<Value> {
+        let next = self.run.recorder.last() + 1;
+        match effect {
+            EffectKind::Model => request.map(|request| self.run.held.borrow_mut().store(next, request)),
+            _ => request,
+        }
+    }
+
+    /// Records that an effect begins that does not leave the process, or happens only on a tape.
     pub(crate) fn effect_started(&self, effect: EffectKind, ordinal: u32, request: Option<Value>) -> Seq {
         self.note_effect_started(effect, ordinal, request.as_ref());
+        let request = self.as_stored(effect, request);
         self.record(EventKind::EffectStarted { effect, ordinal, request })
     }
 
@@ -174,7 +237,7 @@ impl Context {
         answer: Result<Value, FlowError>,
         memoized: bool,
     ) {
-        let known = answer.clone();
+        let known = self.notes_effects().then(|| answer.clone());
         let (result, error) = match answer {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
@@ -182,7 +245,9 @@ impl Context {
         let request = None;
         let finished =
             self.record(EventKind::EffectFinished { effect, ordinal, started, request, result, error, memoized });
-        self.note_effect_finished((effect, ordinal), started, finished, known);
+        if let Some(answer) = known {
+            self.note_effect_finished((effect, ordinal), started, finished, answer);
+        }
     }
 
     /// The number that this block's next effect of a kind will have.
@@ -206,6 +271,15 @@ impl Context {
             None => new(),
         }
     }
+}
+
+/// The beginning of an effect in the log.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Begun {
+    /// Which effect of its kind it is in its block.
+    pub ordinal: u32,
+    /// The event.
+    pub seq: Seq,
 }
 
 /// The call as it is recorded.

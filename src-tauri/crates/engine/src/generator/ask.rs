@@ -8,12 +8,13 @@ use serde_json::Value;
 
 use super::instance;
 use crate::callable::{Arg, Returned};
-use crate::context::Context;
+use crate::context::{Begun, Context};
 use crate::data::Data;
 use crate::effects::{EffectKind, Listener, ModelCall, ModelDelta, ModelReply};
 use crate::error::FlowError;
-use crate::event::{DriftKind, EventKind, Seq};
+use crate::event::{DriftKind, EventKind};
 use crate::flow::{Body, Generator, Model, ModelInstance, Text};
+use crate::views::asked::AskedWith;
 
 /// How often each model of a fallback group is tried, and the pauses between.
 const FALLBACK_ATTEMPTS: u32 = 2;
@@ -94,11 +95,15 @@ pub(super) async fn ask(
         Chosen::Instance(instance) => {
             let call = ModelCall { model: instance.id.clone(), ..call };
             let answer = match recall(cx, &call, None) {
-                Some(answer) if cx.run.tape.is_none() => answer,
+                Some(answer) if cx.run.tape.is_none() => {
+                    crate::unit::pass(cx, instance::FUNCTION);
+                    answer
+                }
                 _ => {
-                    let started = begin(cx, &call);
+                    // What leaves the process is what its code asks for, not the call of its code.
+                    let begun = note_beginning(cx, &call);
                     let answer = instance::ask(cx, instance, &call, listener).await;
-                    record(cx, &call, started, answer, false)
+                    record(cx, &call, begun, answer)
                 }
             };
             answer.map(|reply| (call.model, reply))
@@ -118,9 +123,9 @@ pub(super) async fn ask(
                         Some(answer) => answer,
                         None if cx.run.tape.is_some() => replayed(cx, &call, listener.as_ref()).await,
                         None => {
-                            let started = begin(cx, &call);
+                            let begun = begin(cx, &call).await?;
                             let answer = cx.run.effects.model(call.clone(), listener.clone()).await;
-                            record(cx, &call, started, answer, false)
+                            record(cx, &call, begun, answer)
                         }
                     };
                     match answer {
@@ -148,8 +153,7 @@ pub(super) async fn ask(
 /// asked twice; a listener hears it again, because the items of the earlier part came to nothing.
 fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option<Result<ModelReply, FlowError>> {
     let done = cx.run.memo.call(&cx.frame.path, cx.peek(EffectKind::Model.as_str()))?;
-    let request = told(call);
-    if done.request != request {
+    if done.asked.as_ref().map(AskedWith::whole) != Some(told(call)) {
         // A handler that asks something else now is not asking what was answered.
         if !matches!(cx.frame.block.body, Body::Generator(_)) {
             return None;
@@ -161,8 +165,10 @@ fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option
         cx.record(EventKind::Drift { drift: DriftKind::ModelCall, text });
     }
     tell(listener, &done.answer);
-    let started = begin(cx, call);
-    Some(record(cx, call, started, done.answer.clone(), true))
+    let ordinal = cx.ordinal(EffectKind::Model.as_str());
+    let result = done.answer.as_ref().map(|reply| serde_json::to_value(reply).unwrap_or_default());
+    cx.effect_finished(EffectKind::Model, ordinal, done.held_by, result.map_err(Clone::clone), true);
+    Some(done.answer.clone())
 }
 
 /// What an earlier try of the block got for this call, where a conflict has made it run again.
@@ -176,7 +182,7 @@ async fn of_earlier_try(
     let ordinal = cx.ordinal(kind.as_str());
     let answer = cx.hand_over(kind, ordinal, done).await;
     let answer =
-        answer.and_then(|reply| serde_json::from_value(reply).map_err(|error| FlowError::plain(error.to_string())));
+        answer.and_then(|reply| crate::json::from_value(reply).map_err(|error| FlowError::plain(error.to_string())));
     tell(listener, &answer);
     Some(answer)
 }
@@ -186,11 +192,11 @@ async fn replayed(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -
     let taped = cx.taped(EffectKind::Model, cx.peek(EffectKind::Model.as_str()), &told(call)).await?;
     let answer = match taped.error {
         Some(error) => Err(error),
-        None => serde_json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
+        None => crate::json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
     };
     tell(listener, &answer);
-    let started = begin(cx, call);
-    record(cx, call, started, answer, false)
+    let begun = note_beginning(cx, call);
+    record(cx, call, begun, answer)
 }
 
 /// Lets a listener hear an answer that is there already.
@@ -210,25 +216,30 @@ fn told(call: &ModelCall) -> Value {
     request
 }
 
-/// Records that a call begins; its number and its event.
-fn begin(cx: &Context, call: &ModelCall) -> (u32, Seq) {
+/// Records that a call begins. A call of a model outside goes out when that is committed.
+async fn begin(cx: &Context, call: &ModelCall) -> Result<Begun, FlowError> {
+    if cx.run.asked.mock.is_some() {
+        return Ok(note_beginning(cx, call));
+    }
+    cx.begin(EffectKind::Model, Some(told(call))).await
+}
+
+/// Records that a call begins which asks nobody outside.
+fn note_beginning(cx: &Context, call: &ModelCall) -> Begun {
     let ordinal = cx.ordinal(EffectKind::Model.as_str());
-    (ordinal, cx.effect_started(EffectKind::Model, ordinal, Some(told(call))))
+    Begun { ordinal, seq: cx.effect_started(EffectKind::Model, ordinal, Some(told(call))) }
 }
 
 fn record(
     cx: &Context,
     call: &ModelCall,
-    (ordinal, started): (u32, Seq),
+    Begun { ordinal, seq }: Begun,
     answer: Result<ModelReply, FlowError>,
-    recalled: bool,
 ) -> Result<ModelReply, FlowError> {
-    if let Ok(reply) = &answer
-        && !recalled
-    {
+    if let Ok(reply) = &answer {
         cx.run.usage.borrow_mut().add(&call.model, reply.usage.as_ref());
     }
     let result = answer.as_ref().map(|reply| serde_json::to_value(reply).unwrap_or_default());
-    cx.effect_finished(EffectKind::Model, ordinal, Some(started), result.map_err(Clone::clone), recalled);
+    cx.effect_finished(EffectKind::Model, ordinal, Some(seq), result.map_err(Clone::clone), false);
     answer
 }

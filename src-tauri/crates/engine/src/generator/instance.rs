@@ -12,6 +12,9 @@ use crate::error::FlowError;
 use crate::flow::ModelInstance;
 use crate::provider::{class_of_network, class_of_status, provider_error};
 
+/// What the log calls the function that answers.
+pub(super) const FUNCTION: &str = "generate";
+
 /// Calls the model. A listener hears what it streams.
 pub(super) async fn ask(
     cx: &Context,
@@ -34,7 +37,7 @@ pub(super) async fn ask(
         fields.retain(|_, value| !value.is_null());
     }
     let _listening = Listening::begin(cx, listener);
-    let answer = crate::unit::call(cx, "generate", function, vec![Arg::Data(options.into())]).await;
+    let answer = crate::unit::call(cx, FUNCTION, function, vec![Arg::Data(options.into())]).await;
     let answer = answer.map_err(classified)?.into_data()?.to_json();
     let text = |name: &str| answer[name].as_str().map(str::to_owned);
     let calls = answer["toolCalls"].as_array().cloned().unwrap_or_default();
@@ -48,6 +51,8 @@ pub(super) async fn ask(
                 id: call_of["toolCallId"].as_str().map_or_else(|| format!("call_{}_{n}", call.step), str::to_owned),
                 name: call_of["toolName"].as_str().or(call_of["name"].as_str()).unwrap_or_default().to_owned(),
                 args: call_of.get("args").cloned().unwrap_or_default(),
+                provider_executed: call_of["providerExecuted"] == true,
+                result: call_of.get("result").filter(|_| call_of["providerExecuted"] == true).cloned(),
             })
             .collect(),
         structured_output: answer.get("structuredOutput").filter(|value| !value.is_null()).cloned(),

@@ -11,17 +11,22 @@ use serde_json::{Value, json};
 
 use super::messages::message;
 use super::speech::{fields, identity};
-use crate::block::{Again, run_block, try_block};
+use crate::block::{Again, run_block_as, try_block};
 use crate::callable::{Arg, Returned};
+use crate::caught::Caller;
 use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::effects::{Message, ModelReply, ToolCall, ToolOffer};
 use crate::error::FlowError;
+use crate::event::{Answer, EventKind};
 use crate::flow::{Block, Body, Generator, Hook, ToolIdentity};
 use crate::flowing::Flowing;
 use crate::path::{encode, join};
 use crate::tool;
 use crate::views::history::tool_alias;
+
+/// How the log calls the end of the time that a try may take: this, the call, and which try.
+const TIMEOUT: &str = "timeout ";
 
 /// A block that the model may call.
 #[derive(Clone)]
@@ -80,6 +85,21 @@ pub(super) async fn offered(
     Ok(tools)
 }
 
+/// Shows the calls that the model's provider has run itself, each with what it came with.
+pub(super) fn report_executed(cx: &Context, generator: &Generator, tools: &[Tool], reply: &ModelReply) {
+    let who = who(cx, generator);
+    for call in reply.tool_calls.iter().filter(|call| call.provider_executed) {
+        let name = find(tools, call).map_or(call.name.as_str(), |tool| &tool.block.name);
+        let item = tool::begin(cx, name, &call.id, &call.name, &call.args, &who);
+        let told = json!({ "output": call.result, "providerExecuted": true });
+        tool::end(cx, item, Ok(fields(told)));
+    }
+}
+
+fn find<'t>(tools: &'t [Tool], call: &ToolCall) -> Option<&'t Tool> {
+    tools.iter().find(|tool| tool.offer.name == call.name || *tool.block.name == *call.name)
+}
+
 /// Runs the calls of one step. The model gets one message with its calls and one per result, in the
 /// order it asked.
 pub(super) async fn run_calls(
@@ -90,7 +110,8 @@ pub(super) async fn run_calls(
     reply: &ModelReply,
 ) -> Result<Vec<Message>, FlowError> {
     let status = cx.run.status_line.borrow().clone();
-    let runs = reply.tool_calls.iter().enumerate().map(|(n, call)| run_call(cx, generator, tools, step, n, call));
+    let wanted = || reply.tool_calls.iter().enumerate().filter(|(_, call)| !call.provider_executed);
+    let runs = wanted().map(|(n, call)| run_call(cx, generator, tools, step, n, call));
     let results = if generator.tool_settings.serial {
         let mut results = Vec::new();
         for run in runs {
@@ -98,7 +119,7 @@ pub(super) async fn run_calls(
         }
         results
     } else {
-        if reply.tool_calls.len() > 1 {
+        if wanted().count() > 1 {
             cx.run.has_company.set(true);
         }
         join_all(runs).await
@@ -108,16 +129,27 @@ pub(super) async fn run_calls(
         cx.emit_status(status, Default::default(), EmitOptions::default());
     }
     let mut content: Vec<Value> = reply.text.iter().map(|text| json!({ "type": "text", "text": text })).collect();
-    content.extend(
-        reply.tool_calls.iter().map(
-            |call| json!({ "type": "tool-call", "toolCallId": call.id, "toolName": call.name, "args": call.args }),
-        ),
-    );
+    for call in &reply.tool_calls {
+        let mut part = json!({ "type": "tool-call", "toolCallId": call.id, "toolName": call.name, "args": call.args });
+        if call.provider_executed {
+            part["providerExecuted"] = true.into();
+        }
+        content.push(part);
+        // It stands in the message that asked, not in one of its own: nobody here answered.
+        if let Some(result) = call.result.as_ref().filter(|_| call.provider_executed) {
+            content.push(json!({
+                "type": "tool-result",
+                "toolCallId": call.id,
+                "toolName": call.name,
+                "output": seen(result.clone()),
+                "providerExecuted": true,
+            }));
+        }
+    }
     let mut messages = vec![message("assistant", content)];
-    for (call, result) in reply.tool_calls.iter().zip(results) {
+    for ((_, call), result) in wanted().zip(results) {
         let output = match result {
-            Ok(Value::String(text)) => json!({ "type": "text", "value": text }),
-            Ok(value) => json!({ "type": "json", "value": value }),
+            Ok(value) => seen(value),
             Err(error) if is_final(&error) => return Err(error),
             Err(error) => json!({ "type": "error-text", "value": error.message }),
         };
@@ -125,6 +157,14 @@ pub(super) async fn run_calls(
         messages.push(message("tool", vec![part]));
     }
     Ok(messages)
+}
+
+/// A tool's output as a model sees it.
+fn seen(output: Value) -> Value {
+    match output {
+        Value::String(text) => json!({ "type": "text", "value": text }),
+        value => json!({ "type": "json", "value": value }),
+    }
 }
 
 /// What a model cannot answer for.
@@ -141,7 +181,7 @@ async fn run_call(
     n: usize,
     call: &ToolCall,
 ) -> Result<Value, FlowError> {
-    let known = tools.iter().find(|tool| tool.offer.name == call.name || *tool.block.name == *call.name);
+    let known = find(tools, call);
     let name = known.map_or(call.name.as_str(), |tool| &tool.block.name);
     let who = who(cx, generator);
     let item = tool::begin(cx, name, &call.id, &call.name, &call.args, &who);
@@ -313,8 +353,9 @@ async fn run_tried(
         });
         let input = Flowing::new(call.args.clone().into());
         let (run, block, parent) = (cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()));
-        let running = try_block(run, block, parent, path.clone(), input, again.clone());
-        match within(cx, settings.timeout_ms, &tool.block.name, running).await {
+        let running = try_block(run, block, parent, path.clone(), input, (Caller::Tool, again.clone()));
+        let number = format!("{TIMEOUT}{place}#{}", attempt - 1);
+        match within(cx, settings.timeout_ms, &tool.block.name, number, running).await {
             Err(error) if again.is_some_and(|again| again(&error)) => {}
             ended => return ended,
         }
@@ -331,21 +372,48 @@ async fn within(
     cx: &Context,
     timeout_ms: Option<u64>,
     name: &str,
+    number: String,
     run: LocalBoxFuture<'static, Result<Flowing, FlowError>>,
 ) -> Result<Flowing, FlowError> {
     let Some(ms) = timeout_ms else { return run.await };
-    match select(run, cx.run.effects.sleep(ms)).await {
+    let timeout = || FlowError {
+        code: Some("timeout_error".to_owned()),
+        retryable: true,
+        classes: ["TimeoutError", "FlowError", "Error"].map(str::to_owned).to_vec(),
+        ..FlowError::new("TimeoutError", format!("tool:{name} timed out after {ms}ms"))
+    };
+    // What took too long took too long: a resume goes on with what came of that.
+    if cx.run.recall_function(cx, &number, None, &[]).is_some() {
+        return Err(timeout());
+    }
+    let time = match &cx.run.tape {
+        None => cx.run.effects.sleep(ms),
+        Some(tape) => match tape.returned(&cx.frame.path, cx.frame.attempt, &number) {
+            None => return run.await,
+            Some(time) => time,
+        },
+    };
+    match select(run, time).await {
         Either::Left((result, _)) => result,
         Either::Right((_, run)) => {
+            note_timeout(cx, number);
             cx.run.pool.beside(run.map(drop).boxed_local());
-            Err(FlowError {
-                code: Some("timeout_error".to_owned()),
-                retryable: true,
-                classes: ["TimeoutError", "FlowError", "Error"].map(str::to_owned).to_vec(),
-                ..FlowError::new("TimeoutError", format!("tool:{name} timed out after {ms}ms"))
-            })
+            Err(timeout())
         }
     }
+}
+
+/// Records that a try took too long, as if a function of the generator had said so.
+fn note_timeout(cx: &Context, callback: String) {
+    cx.record(EventKind::CallbackReturned {
+        callback,
+        fingerprint: None,
+        returned: Some(Answer::Value(true.into())),
+        events: Vec::new(),
+        superseded: Vec::new(),
+        memoized: false,
+        commits: Vec::new(),
+    });
 }
 
 async fn hook(
@@ -363,7 +431,8 @@ async fn hook(
         Some(Hook::Block(block)) => {
             let path = join(&cx.frame.path, &format!("{event}:{place}"));
             let input = Flowing::new(happened().into());
-            run_block(cx.run.clone(), block.clone(), Some(cx.frame.clone()), path, input).await.map(drop)
+            let parent = Some(cx.frame.clone());
+            run_block_as(cx.run.clone(), block.clone(), parent, path, input, Caller::Tool).await.map(drop)
         }
     }
 }

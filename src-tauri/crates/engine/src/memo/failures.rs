@@ -1,70 +1,96 @@
 //! Which failures a resume of a failed request takes from the log, and which blocks it runs again.
 //!
 //! A failure that was caught is part of how the request went (decision 6): it stays. What made the
-//! request fail, and what failed beside it unheard, runs again. Must not look at code.
+//! request fail, and what failed beside it unheard, runs again. Who caught a failure is recorded with it
+//! (decision 27). Must not look at code.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::Memo;
+use super::{Finished, Memo};
 use crate::error::FlowError;
-use crate::event::BlockKind;
-use crate::hooks::is_looking_on;
+use crate::event::CaughtBy;
+use crate::path::operation;
 
 impl Memo {
     /// Takes the end of a request that failed: what must be tried again is forgotten.
     pub(super) fn forget_failures(&mut self, terminal: &FlowError) {
         self.questions.forget_unanswered();
-        let failed: HashSet<Arc<str>> =
+        // What is around comes before what is within.
+        let failed: BTreeSet<Arc<str>> =
             self.finished.iter().filter(|(_, done)| done.result.is_err()).map(|(path, _)| path.clone()).collect();
+        let in_vain = self.in_vain(&failed);
+        let mut forgotten: HashSet<Arc<str>> = HashSet::new();
         for path in &failed {
+            let Some(done) = self.finished.get(path) else { continue };
             let is_terminal = is_around(path, terminal.path.as_deref().unwrap_or_default());
-            if !self.was_handed_on(path) && (is_terminal || !self.is_caught(path)) {
-                self.finished.remove(path);
-                self.told.remove(path);
-                self.questions.forget_refusal(path);
-                // The last answer of a model is what its generator failed with.
-                if let Some(calls) = self.calls.get_mut(path) {
-                    calls.pop();
-                }
+            let is_caught = match done.caught {
+                None => false,
+                Some(CaughtBy::StepAny | CaughtBy::Race) => !in_vain.contains(operation(path)),
+                Some(_) => true,
+            };
+            // What went on from it to a block that runs again was not caught before that.
+            let went_on = self.parents.get(path).filter(|around| forgotten.contains(*around)).is_some_and(|around| {
+                self.finished
+                    .get(around)
+                    .is_some_and(|around| origin(around).is_some_and(|at| Some(at) == origin(done)))
+            });
+            if !self.handed_on.contains_key(path) && (is_terminal || !is_caught || went_on) {
+                forgotten.insert(path.clone());
             }
         }
+        for path in forgotten {
+            self.finished.remove(&path);
+            self.told.remove(&path);
+            self.questions.forget_refusal(&path);
+            // The last answer of a model is what its generator failed with.
+            if let Some(calls) = self.calls.get_mut(&path) {
+                calls.pop();
+            }
+            self.forget_last_answer(&path);
+        }
     }
 
-    /// Whether a block's own rescue took its failure on, whatever came of that. A chain's rescue stands
-    /// inside the chain: what the chain failed with is what the rescue failed with.
-    fn was_handed_on(&self, path: &str) -> bool {
-        let is_chain = self.finished.get(path).is_some_and(|done| done.kind == BlockKind::Sequencer);
-        !is_chain && self.has_run(&format!("{path}/rescue:"))
+    /// Forgets what the author's own model answered last: asked again, its function is called again.
+    fn forget_last_answer(&mut self, path: &str) {
+        let Some(functions) = self.functions.get_mut(path) else { return };
+        let numbers = functions.keys().filter_map(|name| name.strip_prefix("generate#")?.parse::<u32>().ok());
+        if let Some(last) = numbers.max() {
+            functions.remove(&format!("generate#{last}"));
+        }
     }
 
-    fn has_run(&self, start: &str) -> bool {
-        self.attempts.keys().any(|other| other.starts_with(start))
+    /// The operations all of whose blocks failed, though one had to succeed: nobody of them caught the last.
+    fn in_vain(&self, failed: &BTreeSet<Arc<str>>) -> HashSet<String> {
+        let is_choice = |path: &Arc<str>| {
+            let caught = self.finished.get(path).and_then(|done| done.caught);
+            matches!(caught, Some(CaughtBy::StepAny | CaughtBy::Race))
+        };
+        let choices: HashSet<&str> = failed.iter().filter(|path| is_choice(path)).map(|path| operation(path)).collect();
+        let failed_for_good = |path: &Arc<str>| match self.handed_on.get(path) {
+            Some(rescue) => self.finished.get(rescue).is_some_and(|done| done.result.is_err()),
+            None => true,
+        };
+        let last = failed.iter().filter(|path| !is_choice(path) && failed_for_good(path)).map(|path| operation(path));
+        last.filter(|operation| choices.contains(operation)).map(str::to_owned).collect()
     }
 
-    fn is_caught(&self, path: &str) -> bool {
-        let Some((parent, segment)) = path.rsplit_once('/') else { return false };
-        // Whoever only looks on fails nothing.
-        if is_looking_on(path) {
-            return true;
+    /// Keeps which block is around another. A block, not a chain, that has failed runs nothing any more but
+    /// its own rescue.
+    pub(super) fn follow_parent(&mut self, path: &Arc<str>, parent: Option<&Arc<str>>) {
+        self.handed_on.remove(path);
+        let Some(parent) = parent else { return };
+        let Some((around, _)) = parent.rsplit_once(':') else { return };
+        self.parents.insert(path.clone(), around.into());
+        if self.failed.contains(parent) {
+            self.handed_on.insert(around.into(), path.clone());
         }
-        // A rescue does not answer its own failure.
-        if !segment.starts_with("rescue:") && self.has_run(&format!("{parent}/rescue:")) {
-            return true;
-        }
-        if segment.starts_with("tool:") || segment.starts_with("work:") || segment.starts_with("forEachBackground") {
-            return true;
-        }
-        // Of those that race, or are tried in turn, one came through.
-        let is_choice = segment.starts_with("stepAny") || segment.starts_with("race");
-        let operation = segment.split('[').next().unwrap_or_default();
-        let siblings = format!("{parent}/{operation}[");
-        is_choice
-            && self.attempts.keys().any(|other| {
-                other.strip_prefix(&siblings).is_some_and(|rest| !rest.contains('/'))
-                    && self.finished.get(other).is_none_or(|done| done.result.is_ok())
-            })
     }
+}
+
+/// Where a failure comes from.
+fn origin(done: &Finished) -> Option<&str> {
+    done.result.as_ref().err()?.path.as_deref()
 }
 
 /// Whether `outer` is `path` or stands around it.

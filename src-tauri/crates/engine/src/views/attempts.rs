@@ -106,6 +106,8 @@ enum End {
     Memoized,
     /// Not: the process died, or it waited.
     Cut,
+    /// Not, and its path began anew beside it, as a call does that took too long: a replay begins both.
+    Left,
 }
 
 /// The attempts of a request.
@@ -136,10 +138,12 @@ impl Attempts {
         };
         // Failed attempts since the last resume, and those before it.
         let (mut open_failures, mut failed) = (HashSet::new(), HashSet::new());
+        let (mut life, mut waiting) = (0, HashSet::new());
         for event in events {
             let Some(path) = &event.path else {
                 if matches!(event.kind, EventKind::RequestResumed { .. }) {
                     failed.extend(open_failures.drain());
+                    life = event.seq;
                 }
                 continue;
             };
@@ -147,13 +151,22 @@ impl Attempts {
             match &event.kind {
                 EventKind::BlockStarted { .. } => {
                     all.began.insert(key.clone(), event.seq);
-                    all.newest.insert(path.clone(), event.attempt);
+                    let before = all.newest.insert(path.clone(), event.attempt).map(|before| (path.clone(), before));
+                    if let Some(before) = before
+                        && !waiting.contains(&before)
+                        && all.ends.get(&before) == Some(&End::Cut)
+                        && all.began.get(&before).is_some_and(|began| *began > life)
+                    {
+                        all.order.entry(path.clone()).or_default().push(before.1);
+                        all.ends.insert(before, End::Left);
+                    }
                     all.ends.insert(key, End::Cut);
                 }
                 EventKind::BlockFinished { memoized: true, .. } => drop(all.ends.insert(key, End::Memoized)),
-                // It waited, or another writer was faster: the next attempt begins anew.
-                EventKind::BlockFinished { outcome: Outcome::Suspended, .. }
-                | EventKind::BlockFinished { outcome: Outcome::Abandoned, error: None, .. } => {}
+                // It waited: the next attempt begins anew.
+                EventKind::BlockFinished { outcome: Outcome::Suspended, .. } => drop(waiting.insert(key)),
+                // Another writer was faster: so does this one.
+                EventKind::BlockFinished { outcome: Outcome::Abandoned, error: None, .. } => {}
                 EventKind::BlockFinished { outcome, .. } => {
                     let order = all.order.entry(path.clone()).or_default();
                     // A failure that a resume ran again is behind the request.
@@ -163,7 +176,10 @@ impl Attempts {
                         order.pop();
                         all.ends.insert((path.clone(), last), End::Cut);
                     }
-                    order.push(event.attempt);
+                    // A replay makes them in the order of their beginnings; one may outlast the next.
+                    if let Err(at) = order.binary_search(&event.attempt) {
+                        order.insert(at, event.attempt);
+                    }
                     if *outcome == Outcome::Failed {
                         open_failures.insert(key.clone());
                     }
@@ -235,7 +251,7 @@ impl Attempts {
         }
         let order = self.order.get(path).map(Vec::as_slice).unwrap_or_default();
         match self.ends.get(&key) {
-            Some(End::Itself) => order.iter().position(|attempt| *attempt == event.attempt),
+            Some(End::Itself | End::Left) => order.iter().position(|attempt| *attempt == event.attempt),
             Some(End::Cut) if self.kept.contains(&event.seq) => {
                 order.iter().position(|attempt| *attempt > event.attempt).or(Some(order.len()))
             }
@@ -243,10 +259,14 @@ impl Attempts {
         }
     }
 
-    /// The newest attempts of paths that had not come to their end, each as the number it would have.
+    /// The attempts of paths that had not come to their end, each as the number it would have.
     pub fn unfinished(&self) -> impl Iterator<Item = (Arc<str>, usize)> {
         let newest = self.newest.iter().filter(|(path, attempt)| self.is_unfinished(path, **attempt));
-        newest.map(|(path, _)| (path.clone(), self.order.get(path).map_or(0, Vec::len)))
+        let newest = newest.map(|(path, _)| (path.clone(), self.order.get(path).map_or(0, Vec::len)));
+        let left = self.ends.iter().filter(|(_, end)| **end == End::Left);
+        newest.chain(left.filter_map(|((path, attempt), _)| {
+            Some((path.clone(), self.order.get(path)?.iter().position(|other| other == attempt)?))
+        }))
     }
 
     fn is_unfinished(&self, path: &Arc<str>, attempt: u32) -> bool {

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::asked::own_part;
 use crate::error::FlowError;
 use crate::event::{Answer, EventKind, Recorded};
 use crate::operation::Operation;
@@ -94,7 +95,8 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
             fields(patch, |text| tell(Where::Item, text));
         }
         EventKind::ItemDelta { text, .. } => tell(Where::Item, text),
-        EventKind::EffectStarted { request: Some(request), .. } => of(Where::Effect, request),
+        // A message that stands in another event is told of there.
+        EventKind::EffectStarted { request: Some(request), .. } => of(Where::Effect, &own_part(request)),
         EventKind::EffectFinished { request, result, error, .. } => {
             if let Some(request) = request {
                 of(Where::Effect, request);

@@ -1,11 +1,12 @@
 //! View: what a request asked of somebody outside, and what came of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Events;
-use crate::event::{EventKind, Outcome, Seq};
-use crate::path::beside;
+use super::left::Left;
+use crate::event::{CaughtBy, EventKind, Outcome, Seq};
+use crate::path::{beside, instance};
 use crate::suspension::{Asking, Resolved, SuspensionStatus};
 
 /// A question.
@@ -32,8 +33,15 @@ pub struct Suspension {
 pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension> {
     let mut found: Vec<Suspension> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
+    let mut left = Left::default();
+    // The instance around each block, and those that failed and have a rescue.
+    let mut parents: HashMap<(&Arc<str>, u32), &str> = HashMap::new();
+    let mut failed: HashSet<String> = HashSet::new();
     for event in events.iter() {
+        left.read(event);
         match (&event.kind, &event.path) {
+            // A call that took too long ends beside its retry, which may have asked: that one goes on.
+            (EventKind::BlockFinished { .. }, Some(path)) if left.has(path, event.attempt) => {}
             (EventKind::Suspended(asking), Some(path)) => {
                 places.insert(asking.id.clone(), found.len());
                 found.push(Suspension {
@@ -60,12 +68,21 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
                 }
             }
             (EventKind::BlockFinished { outcome: Outcome::Completed, .. }, Some(path)) => {
-                drop_where(&mut found, |asked| is_around(path, asked) || has_lost(asked, path));
+                // What rescues a block that failed ends it.
+                let rescued = parents.get(&(path, event.attempt)).filter(|around| failed.contains(**around));
+                let arm = rescued.and_then(|around| around.rsplit_once(':')).map_or(&**path, |(around, _)| around);
+                drop_where(&mut found, |asked| is_around(path, asked) || has_lost(asked, arm));
             }
-            (EventKind::BlockFinished { outcome: Outcome::Failed, .. }, Some(path)) => {
+            (EventKind::BlockFinished { outcome: Outcome::Failed, caught, .. }, Some(path)) => {
+                if *caught == Some(CaughtBy::Rescue) {
+                    failed.insert(instance(path, event.attempt));
+                }
                 drop_where(&mut found, |asked| is_around(path, asked));
             }
-            (EventKind::BlockStarted { .. }, Some(path)) => drop_where(&mut found, |asked| gives_way(asked, path)),
+            (EventKind::BlockStarted { parent, .. }, Some(path)) => {
+                parents.extend(parent.as_deref().map(|parent| ((path, event.attempt), parent)));
+                drop_where(&mut found, |asked| gives_way(asked, path));
+            }
             (EventKind::RequestFinished { .. }, _) => drop_where(&mut found, |_| true),
             _ => {}
         }
@@ -92,12 +109,8 @@ fn is_around(ended: &str, asked: &str) -> bool {
     is_within(asked, ended) && beside(asked).is_none_or(|chain| ended.len() > chain.len())
 }
 
-/// Whether a block that ended well, or its rescue, won the race in which the question was asked.
-fn has_lost(asked: &str, ended: &str) -> bool {
-    let arm = match ended.rsplit_once('/') {
-        Some((arm, last)) if last.starts_with("rescue:") => arm,
-        _ => ended,
-    };
+/// Whether a block that ended well won the race in which the question was asked.
+fn has_lost(asked: &str, arm: &str) -> bool {
     let Some((race, _)) = arm.strip_suffix(']').and_then(|arm| arm.rsplit_once('[')) else { return false };
     let is_race = race.rsplit('/').next().is_some_and(|last| last == "race" || last.starts_with("race~"));
     is_race && asked.strip_prefix(race).is_some_and(|rest| rest.starts_with('[')) && !is_within(asked, arm)

@@ -1,11 +1,12 @@
 //! The law of resuming: a request that was cut short, any number of times and anywhere, comes to what it
 //! would have come to in one go. Its output and every state are the same, and no block that had ended has
-//! its side effects twice.
+//! its side effects twice. What memory holds when it waits or has ended is what its events come to, and it
+//! replays as it ran.
 //!
 //! The storage fails after some appends, so that the run ends where it is and nothing more is kept, as
 //! when its process dies. Flows are random; questions are answered as they come.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,12 +24,18 @@ use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, Request
 use engine::operation::Operation;
 use engine::request::{Earlier, Ended, Run};
 use engine::scope::{ScopeKey, ScopeKind};
+use engine::state::State;
 use engine::suspension::{Resolved, SuspensionStatus, Wanted};
+use engine::tape::{Seen, Tape};
+use engine::transaction::fill;
 use engine::views::Events;
+use engine::views::attempts::rolled_back;
 use engine::views::suspensions::suspensions;
+use engine::views::trace::trace;
 use engine::written::{Function, flow, handler, sequencer, step};
 use futures_channel::oneshot;
-use futures_executor::block_on;
+use futures_executor::{LocalPool, block_on};
+use futures_util::task::LocalSpawnExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -285,6 +292,7 @@ impl Log for Failing {
 
 /// A request's log, and what its blocks did outside of it.
 struct Bed {
+    plan: Plan,
     log: Arc<MemoryLog>,
     root: Rc<Block>,
     effects: Effects,
@@ -305,7 +313,7 @@ impl Bed {
     fn new(plan: &Plan) -> Bed {
         let effects = Effects::default();
         let root = sequencer("root", vec![step(&Builder(effects.clone()).build(plan))]);
-        Bed { log: Arc::new(MemoryLog::default()), root, effects }
+        Bed { plan: plan.clone(), log: Arc::new(MemoryLog::default()), root, effects }
     }
 
     fn events(&self) -> Vec<Event> {
@@ -318,7 +326,7 @@ impl Bed {
         let events = self.events();
         let earlier = Earlier { events: &events, stood, answers };
         let flow = Rc::new(flow("test", &self.root));
-        let effects = Rc::new(Counted::default());
+        let effects = Rc::new(Counted::after(events.last().map_or(0, |event| event.at)));
         let run = Run::after(earlier, flow, asked("request", json!(1)), log, effects, Abort::default());
         let ended = block_on(async {
             let input = if events.is_empty() { run.begin().await } else { run.take_up(answers.to_vec()).await };
@@ -339,6 +347,11 @@ impl Bed {
             let (ended, run) = self.go_on(crashes.next().unwrap_or(i64::MAX), &answers, stood);
             let effects = self.effects.borrow();
             again.extend(had_ended.into_iter().filter(|(path, count)| effects.get(path).unwrap_or(&0) != count));
+            if let Some(ended) = ended.as_ref().filter(|ended| ended.status != RequestStatus::Interrupted) {
+                let events = self.events();
+                assert_eq!(run.state.read().1.to_json(), folded(&events), "{:?}: {events:#?}", ended.status);
+                self.replay(&events);
+            }
             stood = match ended {
                 None => continue,
                 Some(ended) if !ended.status.is_terminal() || ended.status == RequestStatus::Interrupted => {
@@ -352,6 +365,41 @@ impl Bed {
             }
         }
         panic!("it does not end: {:#?}", self.events());
+    }
+
+    /// Replays the request, and compares what its blocks did.
+    fn replay(&self, events: &[Event]) {
+        let tape = Tape::new(events, Seen::new());
+        let log = Arc::new(MemoryLog::default());
+        let root = sequencer("root", vec![step(&Builder(Effects::default()).build(&self.plan))]);
+        let (flow, effects) = (Rc::new(flow("test", &root)), Rc::new(Counted::default()));
+        let asked = asked("request", json!(1));
+        let run = Run::replay(events, tape.clone(), flow, asked, log.clone(), effects, Abort::default());
+        let mut pool = LocalPool::new();
+        let done = Rc::new(Cell::new(false));
+        let ended = done.clone();
+        let work = async move {
+            let input = run.begin().await.expect("memory takes everything");
+            run.execute(input).await;
+            run.flush();
+            ended.set(true);
+        };
+        pool.spawner().spawn_local(work).expect("it runs");
+        loop {
+            pool.run_until_stalled();
+            if done.get() {
+                break;
+            }
+            assert!(tape.advance(), "the replay stands still: {events:#?}");
+        }
+        let told = |events: &[Event]| -> BTreeMap<String, Vec<Value>> {
+            let did = trace(events).into_iter();
+            did.map(|(path, did)| (path.to_string(), did.into_iter().map(|did| did.what).collect())).collect()
+        };
+        let (was, is) = (told(events), told(&log.events("request")));
+        for (path, was) in was {
+            assert_eq!(Some(&was), is.get(&path), "{path}: {events:#?}");
+        }
     }
 
     fn essence(&self, ended: &Ended, run: &Run) -> Essence {
@@ -395,6 +443,26 @@ impl Bed {
         let effects = self.effects.borrow();
         ended.into_keys().filter_map(|path| Some((path.clone(), *effects.get(&path)?))).collect()
     }
+}
+
+/// The request's state as the writes come to that count.
+fn folded(events: &[Event]) -> Value {
+    let gone = rolled_back(events, false);
+    let mut state = State::default();
+    for event in events.iter().filter(|event| !gone.contains(&event.seq)) {
+        match &event.kind {
+            EventKind::StateChanged { scope, operation, .. } if scope.kind == ScopeKind::Request => {
+                operation.apply(&mut state);
+            }
+            EventKind::StateInitialized { scope, state: Value::Object(fields), .. }
+                if scope.kind == ScopeKind::Request =>
+            {
+                fill(&mut state, fields);
+            }
+            _ => {}
+        }
+    }
+    state.to_json()
 }
 
 fn plans() -> impl Strategy<Value = Plan> {

@@ -21,6 +21,13 @@ use serde_json::Value;
 #[derive(Default)]
 pub(crate) struct Counted(Cell<i64>);
 
+impl Counted {
+    /// A clock that goes on after a moment.
+    pub(crate) fn after(moment: i64) -> Self {
+        Counted(Cell::new(moment))
+    }
+}
+
 impl Effects for Counted {
     fn now_ms(&self) -> i64 {
         self.0.set(self.0.get() + 1);

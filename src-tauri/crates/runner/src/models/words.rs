@@ -78,7 +78,10 @@ pub(crate) fn options(provider: Kind, call: &ModelCall) -> ChatOptions {
 
 fn spoken(message: &Message, said: &Said) -> Result<ChatMessage, Failure> {
     let parts: Vec<&Value> = match &message.content {
-        Value::Array(parts) if parts.iter().all(|part| part["type"].is_string()) => parts.iter().collect(),
+        // What another provider ran itself, this one has not asked for.
+        Value::Array(parts) if parts.iter().all(|part| part["type"].is_string()) => {
+            parts.iter().filter(|part| part["providerExecuted"] != true).collect()
+        }
         whole => return plain(&message.role, MessageContent::from_text(as_text(whole))),
     };
     let calls = parts.iter().filter(|part| part["type"] == "tool-call");
@@ -143,7 +146,7 @@ pub(crate) fn tool_call(call: &genai::chat::ToolCall) -> ToolCall {
         Value::Null => json!({}),
         args => args.clone(),
     };
-    ToolCall { id: call.call_id.clone(), name: call.fn_name.clone(), args }
+    ToolCall::new(&call.call_id, &call.fn_name, args)
 }
 
 /// Why the model stopped.

@@ -76,10 +76,9 @@ impl Effects for Pace {
             .iter()
             .take(tools)
             .enumerate()
-            .map(|(n, tool)| ToolCall {
-                id: format!("call-{}-{n}", call.step),
-                name: tool.name.clone(),
-                args: json!({ "query": sentence(&mut chance) }),
+            .map(|(n, tool)| {
+                let args = json!({ "query": sentence(&mut chance) });
+                ToolCall::new(format!("call-{}-{n}", call.step), tool.name.clone(), args)
             })
             .collect();
         drop(chance);

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use engine::event::{Event, EventKind};
+use engine::views::asked::Requests;
 use engine::views::in_force::{put_in_force, waits_for_commit};
 use store::EventQuery;
 
@@ -36,8 +37,7 @@ impl Workspace {
                 let _ = sender.send(());
             }
         });
-        let mut seen = 0;
-        let mut held = Held::default();
+        let (mut seen, mut held, mut requests) = (0, Held::default(), Requests::default());
         let result = loop {
             let query = EventQuery { from: Some(seen + 1), ..EventQuery::default() };
             let events = match self.store.events(request, &query) {
@@ -52,9 +52,10 @@ impl Workspace {
                         Ok(row) => row.last_seq == seen && !is_unfinished(row.status),
                         Err(fault) => break Err(fault),
                     };
+            events.iter().for_each(|event| requests.read(event));
             held.add(events);
             while let Some(event) = held.next(is_over) {
-                each(EventRow::new(request, &event));
+                each(EventRow::new(request, requests.resolve(&event).as_ref().unwrap_or(&event)));
             }
             if is_over {
                 break Ok(());

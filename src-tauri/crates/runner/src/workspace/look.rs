@@ -7,6 +7,7 @@ use engine::log::Record;
 use engine::resource::record::prefix;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
+use engine::views::asked::{Requests, refers};
 use engine::views::attempts::{first_end, rolled_back};
 use engine::views::blocks::{BlockView, blocks};
 use engine::views::items::items;
@@ -164,7 +165,14 @@ impl Workspace {
         self.request(request)?;
         let mut events = self.store.events(request, &query).map_err(Fault::internal)?;
         self.store.put_in_force(request, &mut events).map_err(Fault::internal)?;
-        Ok(events.iter().map(|event| EventRow::new(request, event)).collect())
+        let Some(last) = events.iter().rev().find(|event| refers(event)).map(|event| event.seq) else {
+            return Ok(events.iter().map(|event| EventRow::new(request, event)).collect());
+        };
+        // What these refer to may stand outside the part that was asked for.
+        let query = EventQuery { to: Some(last), kind: Some("effect_started".to_owned()), ..EventQuery::default() };
+        let calls = Requests::of(&self.store.events(request, &query).map_err(Fault::internal)?);
+        let row = |event: &Event| EventRow::new(request, calls.resolve(event).as_ref().unwrap_or(event));
+        Ok(events.iter().map(row).collect())
     }
 
     /// Every scope's state at an instant of a request; its newest instant when `at` is absent.

@@ -6,6 +6,7 @@ use engine::data::Data;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::request::Asked;
 use engine::views::Events;
+use engine::views::happened::may_have_happened;
 
 use super::answers::{Given, answers};
 use super::{Mock, Workspace};
@@ -31,7 +32,9 @@ impl Workspace {
         let (script, origin) =
             self.mock_of(&self.mode(mock, origin.as_deref(), &good.bundle.file), &good.bundle.file)?;
         let asked = Asked { mock: origin, ..asked };
-        self.start(good, asked, script, Before { stood: row.status, events, answers, is_parsed: true, opening: None })
+        let open_effects = may_have_happened(&events);
+        let before = Before { stood: row.status, events, answers, is_parsed: true, opening: None };
+        Ok(Running { open_effects, ..self.start(good, asked, script, before)? })
     }
 
     /// Runs a request's action once more with the same input, as a new request in the same session.

@@ -1,8 +1,11 @@
-// `ctx.runOnce(key, fn)`: a side effect that happens once in a request, however often it is resumed.
+// `ctx.runOnce(key, fn)`: a side effect whose answer is kept, so that no resume repeats it.
 //
-// The answer is in the log before anybody gets it; a failure is no answer (core-semantics §2.12).
+// It happens at least once: the log has its beginning before the function is called, and its answer before
+// anybody gets it. If the process dies in between, it may have happened, and a resume calls the function again.
+// A failure is no answer (core-semantics §2.12).
 
-import { ask, native } from './host';
+import { ask, askJson, native, wire } from './host';
+import { encodeError } from './thrown';
 import { toJson } from './values';
 
 /** Answers and runs under way, by key; one runtime is one request. */
@@ -24,8 +27,16 @@ export function runOnce(token: number, key: unknown, fn: unknown): Promise<unkno
 async function run(token: number, key: string, fn: () => unknown): Promise<unknown> {
   const recorded = native.sync('once', token, JSON.stringify(key));
   if (recorded !== undefined) return answerOf(recorded);
-  const json = toJson(await fn(), `ctx.runOnce("${key}")`);
-  await ask(token, 'once', { key, answer: json === undefined ? [] : [JSON.parse(json)] });
+  const begun = JSON.parse(await ask(token, 'beginOnce', key)) as object;
+  let json: string | undefined;
+  try {
+    json = toJson(await fn(), `ctx.runOnce("${key}")`);
+  } catch (error) {
+    // Where the block has ended meanwhile, nobody keeps how it went; what was thrown tells more than that.
+    await ask(token, 'endOnce', { key, begun, error: JSON.parse(encodeError(error)) as object }).catch(() => undefined);
+    throw error;
+  }
+  await askJson(token, 'endOnce', `{"key":${wire(key)},"begun":${wire(begun)},"answer":[${json ?? ''}]}`);
   return json === undefined ? undefined : (JSON.parse(json) as unknown);
 }
 

@@ -16,6 +16,8 @@ interface Chunk {
   toolCallId?: unknown;
   toolName?: unknown;
   args?: unknown;
+  providerExecuted?: unknown;
+  result?: unknown;
   url?: unknown;
   title?: unknown;
   fullResult?: object;
@@ -51,18 +53,22 @@ async function gathered(where: string, token: number, answer: unknown): Promise<
     throw new TypeError(`${where} must give chunks, as an async generator function does, got ${describeValue(chunks)}`);
   }
   const said = { text: '', reasoning: '' };
-  const toolCalls: object[] = [];
+  const toolCalls: { toolCallId: unknown; [more: string]: unknown }[] = [];
   const sources: object[] = [];
   let whole: object = {};
   for await (const chunk of chunks) {
-    const { type, delta, toolCallId, toolName, args, url, title } = chunk;
+    const { type, delta, toolCallId, toolName, args, providerExecuted, result, url, title } = chunk;
     if (type === 'text_delta' || type === 'reasoning_delta') {
       if (typeof delta !== 'string') throw new TypeError(`${where}: a ${type} has a text in \`delta\`, got ${describeValue(delta)}`);
       const kind = type === 'text_delta' ? 'text' : 'reasoning';
       said[kind] += delta;
       native.sync('say', token, JSON.stringify([kind, delta]));
     } else if (type === 'tool_call_delta' && args !== undefined) {
-      toolCalls.push({ toolCallId, toolName, args });
+      toolCalls.push({ toolCallId, toolName, args, providerExecuted });
+    } else if (type === 'tool_result') {
+      // Only whoever ran a tool can tell its result.
+      const call = toolCalls.find((known) => known.toolCallId === toolCallId);
+      if (call) Object.assign(call, { providerExecuted: true, result });
     } else if (type === 'source_url') {
       sources.push({ url, title });
     } else if (type === 'finish') {

@@ -436,7 +436,7 @@ fn read(connection: &Connection, n: i64) -> Result<Row, Error> {
                 started_at: row.get(8)?,
                 finished_at: row.get(9)?,
                 // What is no JSON is at least not the same.
-                error: error.map(|text| serde_json::from_str(&text).unwrap_or(Value::String(text))),
+                error: error.map(|text| engine::json::parse(&text).unwrap_or(Value::String(text))),
                 claim: row.get(11)?,
             })
         })?)

@@ -7,6 +7,7 @@ mod log;
 mod open;
 mod owners;
 mod pieces;
+mod queue;
 mod reads;
 mod search;
 mod state;

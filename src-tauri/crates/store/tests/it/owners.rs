@@ -157,7 +157,9 @@ fn a_busy_database_is_waited_for_and_told_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.db");
     let (sender, told) = std::sync::mpsc::channel();
-    let on_busy = OnBusy::new(move || drop(sender.send(())));
+    let on_busy = OnBusy::new(move || {
+        let _ = sender.send(());
+    });
     let store = Store::open(&path, Options { create: true, on_busy, ..Options::default() }).unwrap();
     let mut request = Request::begin(&store, "r");
     let holder = rusqlite::Connection::open(&path).unwrap();

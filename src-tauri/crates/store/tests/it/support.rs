@@ -97,7 +97,9 @@ impl<'a> Request<'a> {
             *epoch = self.lease.epoch;
         }
         self.last += events.len() as Seq;
+        let newest = events.iter().rev().find_map(|event| Lease::named(&event.kind));
         let answer = self.store.append(&self.id, &self.lease, events, durability);
+        self.lease = newest.unwrap_or_else(|| self.lease.clone());
         match durability {
             Durability::Committed => wait(answer).unwrap(),
             Durability::Soon => Ok(()),

@@ -115,7 +115,9 @@ fn titles_items_and_notes_are_read_where_they_are_large() {
     if let EventKind::RequestStarted { forked_from, .. } = &mut kind {
         *forked_from = Some(ForkedFrom { request_id: "r".into(), seq: last });
     }
-    wait(bed.append("f", &first(), vec![event(1, None, 0, kind)], Durability::Committed)).unwrap().unwrap();
+    wait(bed.append("f", &crate::support::first(), vec![event(1, None, 0, kind)], Durability::Committed))
+        .unwrap()
+        .unwrap();
     let fork = bed.session("fork_1").unwrap().unwrap();
     assert_eq!((fork.title.as_deref(), fork.items), (Some("A wide one"), 0));
     let mut second = Request::begin(&bed, "second");
@@ -124,7 +126,9 @@ fn titles_items_and_notes_are_read_where_they_are_large() {
     if let EventKind::RequestStarted { forked_from, .. } = &mut kind {
         *forked_from = Some(ForkedFrom { request_id: "second".into(), seq: 1 });
     }
-    wait(bed.append("g", &first(), vec![event(1, None, 0, kind)], Durability::Committed)).unwrap().unwrap();
+    wait(bed.append("g", &crate::support::first(), vec![event(1, None, 0, kind)], Durability::Committed))
+        .unwrap()
+        .unwrap();
     assert_eq!(bed.session("fork_2").unwrap().unwrap().title.as_deref(), Some("A wide one"));
     assert_eq!(bed.check().unwrap().problems, Vec::new());
 }

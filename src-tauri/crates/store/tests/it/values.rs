@@ -77,7 +77,7 @@ fn every_kind() -> Vec<EventKind> {
 
 #[test]
 fn every_kind_of_event_comes_back_as_it_was() {
-    let bed = bed();
+    let bed = later_bed();
     let kinds = every_kind();
     let names: std::collections::HashSet<&str> = kinds.iter().map(EventKind::name).collect();
     assert_eq!(names.len(), 22, "a kind is missing");
