@@ -80,14 +80,14 @@ fn titles_items_and_notes_are_read_where_they_are_large() {
     metadata.insert("title".to_owned(), json!("A wide one"));
     request.commit(EventKind::MetadataSet { metadata: metadata.clone().into() }).unwrap();
     request.commit_at("root", 0, block_started("root"));
-    let first = request.last + 1;
+    let begin = request.last + 1;
     let entries = (0..700).map(|n| (Some("root"), 0, EventKind::JournalAppended { entry: json!({ "n": n }) }));
     request.append_at(entries.collect(), Durability::Committed).unwrap();
     let returned = EventKind::CallbackReturned {
         callback: "tap~0".to_owned(),
         fingerprint: None,
         returned: None,
-        events: (first..first + 700).collect(),
+        events: (begin..begin + 700).collect(),
         superseded: Vec::new(),
         memoized: false,
         commits: Vec::new(),
@@ -174,4 +174,31 @@ fn a_write_that_says_what_did_not_come_into_force_is_a_problem() {
     assert_eq!(told(vec![json!({ "n": 11 }), json!({ "n": 11 }), json!({ "n": 111 })], true).len(), 1);
     assert_eq!(told(vec![Value::Null, Value::Null, json!({ "n": 111 })], true).len(), 1);
     assert!(told(vec![json!({ "n": 11 })], true)[0].contains("tells what 1 operations"));
+}
+
+/// What an old log does not tell of a conflict is added when it is brought here.
+#[test]
+fn an_import_completes_what_an_old_log_does_not_tell() {
+    let (bed, there) = (bed(), bed());
+    let user = ScopeKey::new(ScopeKind::User, "ada");
+    let mut first = Request::begin_in(&bed, "first", "a");
+    let kinds = vec![sum(&user, 1, 1, 1), EventKind::Committed { commits: vec![commit(&user, 0, 1, vec![2])] }];
+    first.append(kinds, Durability::Committed).unwrap();
+    first.finish();
+    let mut second = Request::begin_in(&bed, "second", "b");
+    let stale = vec![sum(&user, 10, 10, 1), EventKind::Committed { commits: vec![commit(&user, 1, 2, vec![2])] }];
+    second.append(stale, Durability::Committed).unwrap();
+    second.finish();
+    assert_eq!(bed.check().unwrap().problems.len(), 1);
+    there.import(bed.parcel(&["first".to_owned(), "second".to_owned()]).unwrap()).unwrap();
+    assert_eq!(there.check().unwrap().problems, Vec::new());
+    let committed = there.event_at("second", 3).unwrap().unwrap();
+    assert_eq!(committed.kind.commits()[0].rebased, [json!({ "n": 11 })]);
+    // And where the database itself is old.
+    let path = bed.store.path().to_owned();
+    let Bed { folder: _folder, store } = bed;
+    drop(store);
+    Connection::open(&path).unwrap().execute_batch(OLDER).unwrap();
+    let store = store::Store::open(&path, store::Options::default()).unwrap();
+    assert_eq!(store.check().unwrap().problems, Vec::new());
 }
