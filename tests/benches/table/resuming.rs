@@ -108,7 +108,7 @@ export default defineFlow({{ kind: \"saved\", actions: {{ go: {{ block: saved, d
     workspace.watch_files().expect("files can be watched");
     let (sender, heard) = channel();
     workspace.listen(move |notice| {
-        if matches!(notice, Notice::Flows) {
+        if matches!(notice, Notice::Flows { .. }) {
             // The bench may have ended.
             let _ = sender.send(());
         }
