@@ -173,6 +173,7 @@ impl Workspace {
                 create,
                 owners: Owners::new(move |owner| locks.get().map_or(Liveness::Unknown, |locks| locks.liveness(owner))),
                 on_busy: on_busy(options.on_busy, Some((notices.clone(), name.clone()))),
+                only_look: false,
             },
         )
         .map_err(open_fault)?;

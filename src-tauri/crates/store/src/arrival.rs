@@ -39,7 +39,7 @@ use crate::{Committed, Store, in_force, lock, measure, migrate, removal, states}
 /// How many events one unit takes.
 const MANY: usize = 1_000;
 /// How many rows are read at once to be copied, and about how many bytes.
-const ROWS: usize = 500;
+const ROWS: usize = 2_000;
 const MUCH: usize = 2 << 20;
 
 /// Takes a parcel in: all of it, or nothing.

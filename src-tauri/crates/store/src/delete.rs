@@ -121,7 +121,7 @@ fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Pla
         covered: Sums::default(),
     };
     let mut writes = connection.prepare_cached(
-        "SELECT 1 FROM change c JOIN event e ON e.id = c.event JOIN request r ON r.n = e.request
+        "SELECT 1 FROM change c CROSS JOIN event e ON e.id = c.event CROSS JOIN request r ON r.n = e.request
          WHERE c.scope = ?1 AND r.session = ?2 LIMIT 1",
     )?;
     for scope in shared_scopes(connection, n)? {

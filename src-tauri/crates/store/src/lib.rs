@@ -147,9 +147,13 @@ impl Store {
     pub fn open(path: &Path, options: Options) -> Result<Store, OpenError> {
         let listeners: Arc<Mutex<Listeners>> = Arc::default();
         let owners = options.owners.clone();
+        let only_look = options.only_look;
         let writer = Writer::start(path.to_owned(), options, listeners.clone())?;
-        // Where nothing can be read now, the first who wants to will say so.
-        let remover = Remover::start(path, writer.handle()).ok().flatten();
+        let remover = match writer.has_removals() && !only_look {
+            // Where it cannot begin, the next who deletes goes on.
+            true => Remover::start(path, writer.handle()).ok(),
+            false => None,
+        };
         Ok(Store {
             path: path.to_owned(),
             id: writer.id().to_owned(),

@@ -49,6 +49,8 @@ pub struct Options {
     pub owners: Owners,
     /// Who is told when another process keeps the database locked for long.
     pub on_busy: OnBusy,
+    /// Whether what an earlier process was about to remove is left as it is.
+    pub only_look: bool,
 }
 
 /// Whether the job lives that a request names as its owner (decision 21).

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, InterruptHandle, Transaction, TransactionBehavior};
 
 use crate::error::{Error, OpenError};
 use crate::open;
@@ -18,8 +18,9 @@ use crate::writer::Handle;
 
 /// How long one transaction goes on taking up work.
 const SLICE: Duration = Duration::from_millis(12);
-/// How long the write lock is free before the next one. SQLite asks for a lock again after 1, 2, 5, 10, 15, 20,
-/// 25 ms: with a pause as long as this, somebody who waits gets it within some 50 ms.
+/// How long the write lock is free before the next one, at the most; after a short one it is free a third longer
+/// than that took. SQLite asks for a lock again after 1, 2, 5, 10, 15, 20, 25 ms, so somebody who waits gets it
+/// within some 50 ms.
 const PAUSE: Duration = Duration::from_millis(16);
 
 /// The time that one transaction may take.
@@ -38,7 +39,8 @@ pub(crate) struct Pieces {
     reader: Connection,
     writer: Handle,
     stop: Arc<AtomicBool>,
-    last: Cell<Option<Instant>>,
+    /// When the last piece ended, and how long nobody else shall be kept waiting after it.
+    last: Cell<Option<(Instant, Duration)>>,
 }
 
 impl Pieces {
@@ -49,6 +51,11 @@ impl Pieces {
     /// Where the database is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Ends a read that is under way.
+    pub(crate) fn interrupt_handle(&self) -> InterruptHandle {
+        self.reader.get_interrupt_handle()
     }
 
     /// Reads from one snapshot.
@@ -65,20 +72,23 @@ impl Pieces {
         &self,
         write: impl FnOnce(&Connection, &Slice) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
-        let rest = self.last.get().map_or(Duration::ZERO, |last| PAUSE.saturating_sub(last.elapsed()));
-        std::thread::sleep(rest);
+        if let Some((end, pause)) = self.last.get() {
+            std::thread::sleep(pause.saturating_sub(end.elapsed()));
+        }
         self.go_on()?;
         let stop = self.stop.clone();
         let result = self.writer.run(move |connection| {
             let transaction = begin(connection, &stop)?;
-            let result = write(&transaction, &Slice(Instant::now()));
+            let begun = Instant::now();
+            let result = write(&transaction, &Slice(begun));
             if result.is_ok() {
                 transaction.commit()?;
             }
-            Ok(result)
+            Ok((result, begun.elapsed()))
         });
-        self.last.set(Some(Instant::now()));
-        result?
+        let work = result.as_ref().map_or(PAUSE, |(_, work)| *work);
+        self.last.set(Some((Instant::now(), (work * 4 / 3).min(PAUSE))));
+        result?.0
     }
 
     /// Runs something that opens no transaction of its own on the writing connection.

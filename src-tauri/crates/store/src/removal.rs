@@ -22,8 +22,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, InterruptHandle, OptionalExtension};
 
 use crate::body::{self, Body};
 use crate::error::Error;
@@ -72,6 +73,11 @@ pub(crate) fn queue_names(connection: &Connection, line: &str) -> Result<(), Err
     Ok(())
 }
 
+/// Whether anything waits.
+pub(crate) fn is_any(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT EXISTS (SELECT 1 FROM removal)", (), |row| row.get(0))
+}
+
 /// Makes room for a request whose id a removed one had: the scopes of that one are called otherwise.
 pub(crate) fn make_room(connection: &Connection, request: &str) -> Result<(), Error> {
     let mut statement = connection.prepare_cached("SELECT n FROM removal WHERE kind = 'request' AND name = ?1")?;
@@ -85,35 +91,36 @@ pub(crate) fn make_room(connection: &Connection, request: &str) -> Result<(), Er
 /// A thread that removes what an earlier process left in the queue.
 pub(crate) struct Remover {
     stop: Arc<AtomicBool>,
+    reading: InterruptHandle,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Remover {
-    /// Begins if there is anything.
-    pub(crate) fn start(path: &Path, writer: Handle) -> Result<Option<Remover>, Error> {
+    pub(crate) fn start(path: &Path, writer: Handle) -> Result<Remover, Error> {
         let stop = Arc::new(AtomicBool::new(false));
         let pieces = Pieces::new(path, writer, stop.clone())?;
-        let sql = "SELECT EXISTS (SELECT 1 FROM removal)";
-        if !pieces.read(|connection| Ok(connection.query_row(sql, (), |row| row.get(0))?))? {
-            return Ok(None);
-        }
+        let reading = pieces.interrupt_handle();
         let thread = std::thread::Builder::new()
             .name("store remover".to_owned())
             .stack_size(crate::writer::STACK)
             // What fails here is tried again by the next who finds it.
             .spawn(move || drop(work(&pieces)))
             .map_err(|error| Error::Open(crate::OpenError::io(path, error)))?;
-        Ok(Some(Remover { stop, thread: Some(thread) }))
+        Ok(Remover { stop, reading, thread: Some(thread) })
     }
 }
 
 impl Drop for Remover {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            // If it panicked, that was reported when it happened.
-            let _ = thread.join();
+        let Some(thread) = self.thread.take() else { return };
+        // It may be in the middle of reading all there is.
+        while !thread.is_finished() {
+            self.reading.interrupt();
+            std::thread::sleep(Duration::from_millis(1));
         }
+        // If it panicked, that was reported when it happened.
+        let _ = thread.join();
     }
 }
 
@@ -327,7 +334,7 @@ fn told(connection: &Connection, scope: i64) -> Result<Option<i64>, Error> {
 
 fn plan(connection: &Connection, scope: i64) -> Result<Vec<Gone>, Error> {
     let mut steps = connection.prepare_cached(&format!(
-        "SELECT c.event FROM change c JOIN event e ON e.id = c.event
+        "SELECT c.event FROM change c CROSS JOIN event e ON e.id = c.event
          WHERE c.scope = ?1 AND e.request IN {GONE} ORDER BY c.event LIMIT ?2"
     ))?;
     let going: Vec<i64> = steps.query_map((scope, STEPS + 1), |row| row.get(0))?.collect::<Result<_, _>>()?;

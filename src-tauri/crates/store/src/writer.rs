@@ -22,7 +22,7 @@ use crate::error::{Error, OpenError};
 use crate::open::Options;
 use crate::unit::Unit;
 use crate::waiting::Waiting;
-use crate::{Listeners, lock};
+use crate::{Listeners, lock, removal};
 
 use desk::{Desk, Moment, Patience};
 use fold::Folder;
@@ -208,6 +208,7 @@ pub(crate) struct Writer {
     waiting: Waiting,
     /// The database's own.
     id: String,
+    has_removals: bool,
     /// SQLite's number for what others did, as the last asker knows it.
     told: AtomicI64,
 }
@@ -224,6 +225,8 @@ impl Writer {
         let desk = Desk::open(path.clone(), options, waiting.clone(), listeners)?;
         let (id, told) = (desk.id.clone(), AtomicI64::new(desk.moment.newest()));
         let (moment, length) = (desk.moment.clone(), desk.length.clone());
+        // What cannot be read is told by who wants it.
+        let has_removals = removal::is_any(&desk.connection).unwrap_or(false);
         let (inbox, bell, desk) = (Mutex::default(), Condvar::new(), Mutex::new(desk));
         let office = Arc::new(Office { inbox, bell, desk, moment, is_quick });
         let folder = Some(Folder::start(&path, length, office.clone())?);
@@ -233,7 +236,7 @@ impl Writer {
             .stack_size(STACK)
             .spawn(move || there.attend())
             .map_err(|error| OpenError::io(&path, error))?;
-        Ok(Writer { office, thread: Some(thread), folder, waiting, id, told })
+        Ok(Writer { office, thread: Some(thread), folder, waiting, id, has_removals, told })
     }
 
     /// Writes a unit down, or lets it wait for one that will be.
@@ -260,6 +263,11 @@ impl Writer {
     /// The database's own id.
     pub(crate) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Whether something waited to be removed when it began.
+    pub(crate) fn has_removals(&self) -> bool {
+        self.has_removals
     }
 
     /// The moment, where it can be told without waiting.

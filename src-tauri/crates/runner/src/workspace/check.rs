@@ -12,8 +12,10 @@ impl Workspace {
     pub fn check_data(options: &OpenOptions) -> Result<DataCheck, Fault> {
         let dir = folder(&options.dir)?;
         let data = options.data.clone().unwrap_or_else(|| default_data(&dir));
-        let store = match Store::open(&data, Options { on_busy: on_busy(options.on_busy, None), ..Options::default() })
-        {
+        let store = match Store::open(
+            &data,
+            Options { on_busy: on_busy(options.on_busy, None), only_look: true, ..Options::default() },
+        ) {
             Ok(store) => store,
             Err(OpenError::Missing { .. }) if options.data.is_none() => return Ok(DataCheck::new(0, 0, Vec::new())),
             Err(missing @ OpenError::Missing { .. }) => return Err(Fault::not_found(missing.to_string())),

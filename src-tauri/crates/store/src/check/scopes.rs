@@ -255,8 +255,9 @@ fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits
 /// The steps of requests that wait to be removed, as the rows have them.
 fn removed(connection: &Connection, scope: i64) -> Result<Vec<Commit>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT c.event, c.version, c.operations, e.request, e.seq FROM removal r JOIN event e ON e.request = r.n
-         JOIN change c ON c.event = e.id AND c.scope = ?1 WHERE r.kind = 'request'",
+        "SELECT c.event, c.version, c.operations, e.request, e.seq FROM change c CROSS JOIN event e ON e.id = c.event
+         WHERE c.scope = ?1 AND EXISTS (SELECT 1 FROM removal)
+         AND e.request IN (SELECT n FROM removal WHERE kind = 'request')",
     )?;
     let mut rows = statement.query((scope,))?;
     let mut found = Vec::new();
