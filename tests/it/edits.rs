@@ -97,7 +97,7 @@ fn reordered_steps_keep_what_they_gave() {
     edited.change(".step(does('b')).step(does('a')).step(gate).step(does('c'))");
     edited.completes(&["a", "b", "c"]);
     // Each got another input than it had; that is noted, and what it came to stays.
-    let notes = edited.0.get("events r --kind noted").to_string();
+    let notes = edited.0.get("events r --kind drift").to_string();
     assert!(notes.contains("drift: root/step:a") && notes.contains("drift: root/step:b"), "{notes}");
 }
 
@@ -217,7 +217,7 @@ fn a_list_is_the_one_that_was_begun() {
     let edited = Edited::waiting(&steps("[1]"));
     edited.change(&steps("[1, 2, 3]"));
     edited.completes(&["a", "c"]);
-    let noted = edited.0.get("events r --kind noted").to_string();
+    let noted = edited.0.get("events r --kind drift").to_string();
     assert!(noted.contains("drift: forEach") && noted.contains("another list"), "{noted}");
 }
 
