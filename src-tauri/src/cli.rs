@@ -213,7 +213,15 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let requests = workspace.requests(query)?;
             Ok(Outcome::done(json!(requests), print::requests(&requests)))
         }
-        Command::Show { request } => {
+        Command::Show { request, source: Some(path) } => {
+            let source = workspace.code_of(&request, Some(path.as_str()).filter(|path| !path.is_empty()))?;
+            let mut told = json!(workspace.show(&request)?);
+            if let (Value::Object(told), Value::Object(source)) = (&mut told, json!(source)) {
+                told.extend(source);
+            }
+            Ok(Outcome::done(told, print::source(&source)))
+        }
+        Command::Show { request, source: None } => {
             let shown = workspace.show(&request)?;
             Ok(Outcome::done(json!(shown), print::shown(&shown)))
         }
@@ -362,6 +370,12 @@ fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
     if depth_of(&text) > DEEPEST {
         return Err(invalid(format!("{place} is nested deeper than {DEEPEST} levels")));
     }
-    engine::data::from_json(&text)
-        .map_err(|error| invalid(format!("{place} is not JSON: {error}; a text needs quotes, like '\"hello\"'")))
+    engine::json::parse_input(&text).map_err(|error| {
+        let told = error.to_string();
+        // It is JSON, but no value of JavaScript.
+        if told.starts_with("the integer") || told.starts_with("the number") {
+            return invalid(format!("{place}: {told}"));
+        }
+        invalid(format!("{place} is not JSON: {told}; a text needs quotes, like '\"hello\"'"))
+    })
 }

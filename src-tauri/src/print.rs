@@ -19,7 +19,7 @@ pub(crate) use timeline::shown;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use runner::{ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, Stats};
+use runner::{ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, SourceView, Stats};
 use serde_json::Value;
 
 /// Longer values are cut where a line shows them.
@@ -91,6 +91,12 @@ fn cut(text: &str) -> String {
     }
     let head: String = flat.chars().take(WIDEST - 1).collect();
     format!("{head}… ({} bytes)", text.len())
+}
+
+/// The code alone, so that it can go on into another program.
+pub(crate) fn source(source: &SourceView) -> String {
+    let end = if source.text.ends_with('\n') { "" } else { "\n" };
+    format!("{}{end}", source.text)
 }
 
 fn duration(ms: Option<i64>) -> String {

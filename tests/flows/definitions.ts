@@ -18,6 +18,13 @@ const kind = (schema: any) => {
   return accepts(1) ? "number" : accepts("x") ? "text" : accepts(["x"]) ? "texts" : accepts({ left: "x", right: 1 }) ? "left and right" : "other";
 };
 const kinds = (...blocks: any[]) => handler({ name: "kinds", execute: () => blocks.map((block) => [kind(block.inputSchema), kind(block.outputSchema)]) });
+const details = (build: () => unknown) => {
+  try {
+    build();
+  } catch (error: any) {
+    return error.details;
+  }
+};
 const message = (build: () => unknown) => {
   try {
     build();
@@ -50,6 +57,9 @@ const flow = defineFlow({
           good: message(() => (sequencer({ name: "good", outputSchema: z.string() }).step(toText) as any).validate()),
           kind: message(() => (sequencer({ name: "kind", outputSchema: z.number() }).step(toText) as any).validate()),
           keys: message(() => (sequencer({ name: "keys", outputSchema: z.object({ b: z.number() }) }).step(handler({ name: "gives", outputSchema: item, execute: () => ({ a: 1 }) })) as any).validate()),
+          field: message(() => (sequencer({ name: "field", outputSchema: z.object({ a: z.string(), n: z.number() }) }).step(handler({ name: "fields", outputSchema: z.object({ a: z.string(), n: z.boolean() }), execute: () => ({ a: "", n: true }) })) as any).validate()),
+          element: message(() => (sequencer({ name: "element", outputSchema: z.array(z.number()) }).step(handler({ name: "elements", outputSchema: z.array(z.string()), execute: () => [] })) as any).validate()),
+          details: details(() => (sequencer({ name: "details", outputSchema: z.object({ n: z.number() }) }).step(handler({ name: "detailed", outputSchema: z.object({ n: z.string() }), execute: () => ({ n: "" }) })) as any).validate()),
           open: message(() => (sequencer({ name: "open", outputSchema: z.number() }).step(open) as any).validate()),
         }),
       }),

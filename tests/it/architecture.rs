@@ -219,3 +219,30 @@ fn the_table_of_what_upstream_leaves_open_is_true() {
     }
     assert_eq!(rows.len(), 17);
 }
+
+/// A value of an author is read by `engine::json`, which takes no object for one of the JSON library's own: every
+/// field that holds values says so.
+#[test]
+fn every_field_with_values_is_read_exactly() {
+    let mut missing = Vec::new();
+    for file in files("src-tauri", &["rs"]) {
+        let text = std::fs::read_to_string(repository().join(&file)).expect("it is readable");
+        let (mut is_read, mut attributes) = (false, String::new());
+        for (at, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.starts_with("#[derive(") {
+                is_read = line.contains("Deserialize");
+            } else if line.starts_with("fn ") || line.starts_with("pub fn ") || line.starts_with("impl") {
+                is_read = false;
+            }
+            let holds_values = ["Value,", "Option<Value>,", "Vec<Value>,", "Map<String, Value>,"]
+                .iter()
+                .any(|kind| line.split_once(": ").is_some_and(|(_, rest)| rest == *kind));
+            if is_read && holds_values && !attributes.contains("exact\"") {
+                missing.push(format!("{}:{}: {line}", file.display(), at + 1));
+            }
+            if line.starts_with("#[") { attributes.push_str(line) } else { attributes.clear() }
+        }
+    }
+    assert!(missing.is_empty(), "deserialize_with = \"…json::exact\" is missing:\n{}", missing.join("\n"));
+}

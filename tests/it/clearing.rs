@@ -178,17 +178,17 @@ fn large_values_go_with_the_last_that_names_them_and_compacting_gives_the_room_b
 }
 
 #[test]
-fn what_runs_is_neither_deleted_nor_compacted_away() {
+fn what_runs_is_not_deleted_and_goes_on_while_others_are() {
     let place = worked();
     let going = place.start("run clearing wait --user ada --session a --request w1");
     place.until_status("w1", "in_progress");
-    for line in ["delete --session a", "compact"] {
-        let answer = place.ask(line);
-        assert_eq!(answer.code, Some(7), "{line}\n{answer}");
-        assert!(answer.stderr.contains("w1"), "{answer}");
-        assert_eq!(answer.json()["error"]["code"], "refused");
-    }
+    let answer = place.ask("delete --session a");
+    assert_eq!(answer.code, Some(7), "{answer}");
+    assert!(answer.stderr.contains("w1"), "{answer}");
+    assert_eq!(answer.json()["error"]["code"], "refused");
     place.get("delete --session b");
+    place.get("compact");
+    place.get("check --data");
     assert_eq!(place.get("show a1")["request"]["status"], "completed");
     going.kill();
     // Its process is gone: it runs no more.
@@ -225,4 +225,53 @@ fn a_kill_leaves_all_of_it_or_nothing() {
         assert_eq!(place.get("state --user ada"), user);
     }
     assert_eq!(place.get("show r11")["request"]["status"], "completed");
+}
+
+/// A fork's copies of users and projects go with it, and the real ones stay.
+#[test]
+fn a_deleted_fork_takes_its_copies_with_it() {
+    let place = worked();
+    let before = told(&place);
+    let forked = place.get("fork a2 --at root/step:work");
+    let session = forked["sessionId"].as_str().expect("it has one").to_owned();
+    assert_eq!(place.get(&format!("state --session {session}"))["session"]["n"], 2);
+    place.get("check --data");
+    place.get(&format!("delete --session {session}"));
+    assert_eq!(place.get("check --data")["ok"], true);
+    assert_eq!(told(&place), before);
+}
+
+const LOGS: &str = r#"
+const work = handler({ name: "work", execute: async (input, ctx) => { console.log("one line"); ctx.emit.message("hello"); return input; } });
+export default defineFlow({ kind: "main", actions: { go: { block: sequencer({ name: "pipe", inputSchema: z.any() }).step(work) } } });
+"#;
+
+/// An event of a kind that a later version writes is shown and left alone.
+#[test]
+fn what_a_later_version_wrote_is_read() {
+    let place = Place::with_flow(LOGS);
+    place.get("run main go --user ada --session s --request r --input 1");
+    let seq = place.get("events r --kind logged")[0]["seq"].clone();
+    // In the file a row's kind stands before its body, with two small numbers between them.
+    let mut bytes = std::fs::read(place.database()).expect("it is there");
+    let is_row =
+        |at: usize| bytes[at..].starts_with(b"logged") && bytes[at + 6..at + 11].windows(2).any(|two| two == b"{\"");
+    let rows: Vec<usize> = (0..bytes.len() - 16).filter(|at| is_row(*at)).collect();
+    assert_eq!(rows.len(), 1, "the one row is found");
+    bytes[rows[0]..rows[0] + 6].copy_from_slice(b"unseen");
+    std::fs::write(place.database(), bytes).expect("the place is writable");
+    for line in
+        ["show r", "items --request r", "checkpoints r", "diff r", "search hello", "state --request r", "replay r"]
+    {
+        place.get(line);
+    }
+    let event = &place.get("events r")[seq.as_u64().expect("a number") as usize - 1];
+    assert_matches("the event", event, &json!({ "kind": "unseen", "seq": seq, "text": "one line", "…": 0 }));
+    assert_eq!(&place.get("events r --kind unseen")[0], event);
+    let checked = place.get("check --data");
+    assert_eq!((&checked["ok"], &checked["unknown"]), (&json!(true), &json!({ "unseen": 1 })), "{checked}");
+    assert!(place.run(&["check", "--data"]).stdout.contains("does not know"));
+    place.get("export --request r --out r.flowglass");
+    place.get("--data there.db import r.flowglass");
+    assert_eq!(&place.get("--data there.db events r --kind unseen")[0], event);
 }

@@ -75,6 +75,54 @@ fn die_at_every_commit(flow: &'static str, order: Order) {
     assert!(wrong.is_empty(), "{flow} of {commits} commits:\n{}", wrong.join("\n"));
 }
 
+/// A process dies at a commit while another one reads, writes the same user and project, and deletes a session that
+/// both had written from: the database is what its events say, and the first request goes on.
+#[test]
+fn one_dies_at_every_commit_beside_another() {
+    let bed = bed("durable", Order::Fixed, 0);
+    let (_, commits) = plain(&bed);
+    // All of them in `make soak`.
+    let step = if std::env::var_os("FLOWGLASS_SOAK").is_some() { 1 } else { 7 };
+    let mut wrong = Vec::new();
+    for n in (1..=commits).step_by(step) {
+        let request = format!("d{n}");
+        let run = |session: &str| {
+            let words = ["run", bed.flow, "go", "--user", "ada", "--project", "team", "--input", "1", "--mock"];
+            beside(&bed, &request, &[&words[..], &["--session", session]].concat())
+        };
+        run("old").expect("it runs");
+        let others = std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let look = || beside(&bed, &request, &["requests"]);
+                [run("other"), look(), beside(&bed, &request, &["delete", "--session", "old"]), look(), run("other")]
+            });
+            bed.process(&request, &["run", bed.flow, &request, &n.to_string()]);
+            other.join().expect("nobody panicked")
+        });
+        wrong.extend(others.into_iter().filter_map(Result::err).map(|error| format!("commit {n}: {error}")));
+        let check = || beside(&bed, &request, &["check", "--data"]);
+        wrong.extend(check().err().map(|error| format!("after commit {n}: {error}")));
+        let told = bed.process(&request, &["resume", &request]).expect("nothing tells it to die");
+        if told.status() != "completed" {
+            wrong.push(format!("commit {n}: it is {}", told.status()));
+        }
+        wrong.extend(check().err().map(|error| format!("after the resume of commit {n}: {error}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The real program on the database of a try.
+fn beside(bed: &Bed, request: &str, words: &[&str]) -> Result<(), String> {
+    let mut command = Command::new(program());
+    command.args(words).arg("--json").arg("--data").arg(bed.data(request)).current_dir(bed.place.dir());
+    let answer = command.stdin(Stdio::null()).output().expect("the program starts");
+    if answer.status.success() {
+        return Ok(());
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Err(format!("{words:?}: {} {} {}", answer.status, text(&answer.stdout), text(&answer.stderr)))
+}
+
 /// How often the program is killed at random.
 const KILLS: usize = 200;
 /// How much longer every block takes then, so that there is a middle to be killed in.

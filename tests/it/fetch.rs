@@ -170,7 +170,7 @@ fn a_signal_gives_an_exchange_up_and_closes_its_connection() {
     for _ in 0..2 {
         assert!(server.wait_for_close(Duration::from_secs(5)), "the connection is closed");
     }
-    let events = place.get("events r --kind effect_started").to_string();
+    let events = place.get("events r --kind effect_finished").to_string();
     assert!(events.contains("This operation was aborted"), "{events}");
 }
 

@@ -75,6 +75,7 @@ topics! {
     suspension_answers: "suspension-answers",
     suspension_places: "suspension-places",
     targets: "targets",
+    thrown: "thrown",
     timers: "timers",
     tools: "tools",
     tools_as_steps: "tools-as-steps",

@@ -17,7 +17,7 @@ const a = handler({ name: "a", execute: async (input, ctx) => { await add(ctx, 1
 const ask = handler({ name: "ask", execute: async (input, ctx) => { await add(ctx, 10); await ctx.suspend({ reason: "approval", message: "go?" }); return input; } });
 const hang = handler({ name: "hang", execute: async (_input, ctx) => { await add(ctx, 10); await pause(600_000); } });
 const other = handler({ name: "other", execute: async (_input, ctx) => { await pause(60); await add(ctx, 100); await pause(30); return [ctx.request.state.n, ctx.sequencer.state.n]; } });
-const flaky = handler({ name: "flaky", retry: { maxAttempts: 2, baseDelayMs: 1 }, execute: async (_input, ctx) => { await add(ctx, 10); if (ctx.attempt < 2) throw new Error("again"); return ctx.request.state.n; } });
+const flaky = handler({ name: "flaky", retry: { maxAttempts: 2, baseDelayMs: 1 }, execute: async (_input, ctx) => { await add(ctx, 10); if (ctx.attempt < 1) throw new Error("again"); return ctx.request.state.n; } });
 const weak = handler({ name: "weak", execute: async (_input, ctx) => {
   await ctx.session.incState({ n: 1 });
   if (!ctx.session.state.fixed) throw new Error("weak");

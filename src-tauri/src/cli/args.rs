@@ -118,7 +118,12 @@ pub(crate) enum Command {
         page: Page,
     },
     /// Show one request with every block's input and output
-    Show { request: String },
+    Show {
+        request: String,
+        /// The code that ran: of the flow, or of the block at PATH
+        #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "")]
+        source: Option<String>,
+    },
     /// The raw events of a request
     Events {
         request: String,

@@ -17,6 +17,13 @@ pub(crate) fn data_check(checked: &DataCheck) -> String {
         };
         let _ = writeln!(text, "wrong  {place}{}", problem.what);
     }
+    for (kind, count) in &checked.unknown {
+        let _ = writeln!(
+            text,
+            "note   {} of kind \"{kind}\", which this version does not know: what they say was not looked at",
+            counted(*count, "event")
+        );
+    }
     let _ = writeln!(
         text,
         "{} with {}: {}",

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use crate::effects::Effects;
-use crate::transaction::Fifo;
+use crate::fifo::Fifo;
 
 struct Kept {
     output: Value,

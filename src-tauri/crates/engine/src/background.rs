@@ -3,7 +3,7 @@
 //! One pool per request, polled beside its root block and drained before the request ends, on
 //! every path. A failure there never fails the request: it leaves a `step_error` item.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use futures_channel::{mpsc, oneshot};
@@ -26,12 +26,14 @@ use crate::sequencer::Chain;
 pub(crate) struct Pool {
     sender: mpsc::UnboundedSender<LocalBoxFuture<'static, ()>>,
     receiver: RefCell<Option<mpsc::UnboundedReceiver<LocalBoxFuture<'static, ()>>>>,
+    /// Tasks of sequencers that have not ended.
+    tasks: Cell<u64>,
 }
 
 impl Default for Pool {
     fn default() -> Self {
         let (sender, receiver) = mpsc::unbounded();
-        Pool { sender, receiver: RefCell::new(Some(receiver)) }
+        Pool { sender, receiver: RefCell::new(Some(receiver)), tasks: Cell::new(0) }
     }
 }
 
@@ -42,13 +44,15 @@ impl Pool {
         let _ = self.sender.unbounded_send(work);
     }
 
-    /// Runs the request's own work, and whatever it starts beside it, to the end of both.
-    pub(crate) async fn run_with<T>(&self, work: impl Future<Output = T>) -> T {
+    /// Runs the request's own work, and whatever it starts beside it, to the end of both. When its own has
+    /// ended, `tell` hears how many tasks are left, whenever that changes; nothing where none was left.
+    pub(crate) async fn run_with<T>(&self, work: impl Future<Output = T>, tell: impl Fn(&T, u64)) -> T {
         // Work within work: the outer one takes care of what starts beside either.
         let Some(mut arriving) = self.receiver.borrow_mut().take() else { return work.await };
         let mut running = FuturesUnordered::new();
         let mut work = Box::pin(work.fuse());
         let mut answer = None;
+        let mut told = 0;
         loop {
             select_biased! {
                 ended = work => answer = Some(ended),
@@ -58,6 +62,10 @@ impl Pool {
             if let Some(ended) = answer.take() {
                 while let Ok(task) = arriving.try_recv() {
                     running.push(task);
+                }
+                if told != self.tasks.get() {
+                    told = self.tasks.get();
+                    tell(&ended, told);
                 }
                 if running.is_empty() {
                     *self.receiver.borrow_mut() = Some(arriving);
@@ -128,9 +136,14 @@ async fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> +
     let (sender, task) = oneshot::channel();
     cx.run.has_company.set(true);
     cx.frame.tasks.borrow_mut().push(task);
+    let pool = cx.run.clone();
+    let tasks = move |change: i64| pool.pool.tasks.set(pool.pool.tasks.get().saturating_add_signed(change));
+    tasks(1);
     let work = async move {
+        let result = work.await;
+        tasks(-1);
         // Nobody has to wait for it.
-        let _ = sender.send(work.await);
+        let _ = sender.send(result);
     };
     let mut work = work.boxed_local();
     if futures_util::poll!(&mut work).is_pending() {

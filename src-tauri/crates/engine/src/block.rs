@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use serde_json::Value;
 
-use crate::boundary::{CommitPermit, Finished, abandon, finish};
+use crate::boundary::{Attempt, CommitPermit, abandon, end_attempt};
 use crate::callable::Arg;
 use crate::caught::{Caller, caught_by};
 use crate::container;
@@ -136,7 +136,7 @@ pub(crate) fn try_block(
                 );
             }
             let is_superseded = conflicts > cas.max_retries;
-            let mut result = if is_superseded {
+            let result = if is_superseded {
                 // Never up to date: it has no effect.
                 Err(FlowError { path: Some(path.to_string()), ..FlowError::conflict(conflicts) })
             } else {
@@ -179,48 +179,19 @@ pub(crate) fn try_block(
                     abandon(&run, &frame, Some(error.clone())).await?;
                     return Err(error);
                 }
-                ended => {
-                    result = ended;
-                    let stale = loop {
-                        match finish(&run, &frame, &result, &mut permit).await? {
-                            Finished::Committed(seq) => {
-                                drop(permit);
-                                frame.end(&result);
-                                return match result {
-                                    Ok(Flowing { origin, data, .. }) => {
-                                        Ok(Flowing { origin: origin.or(Some(seq)), data, thrown: None })
-                                    }
-                                    Err(error) => rescue(&run, &frame, error).await,
-                                };
-                            }
-                            Finished::Aborted => {
-                                frame.transaction.clear();
-                                result = Err(FlowError::aborted());
-                            }
-                            // What a function that failed had written. The blocks inside have ended, and do
-                            // not run again.
-                            Finished::RunAgain(_) if !matches!(block.body, Body::Handler { .. }) => {
-                                frame.transaction.clear();
-                                if result.is_ok() {
-                                    let path = Some(path.to_string());
-                                    result = Err(FlowError { path, ..FlowError::conflict(0) });
-                                }
-                            }
-                            Finished::RunAgain(stale) => break stale,
-                        }
-                    };
-                    abandon(&run, &frame, None).await?;
-                    cas = run.flow.settings.cas(stale.scope);
-                    conflicts += 1;
-                    superseded_try = Some(frame.effects.borrow().clone());
-                    if let Some(permit) = &mut permit {
-                        match permit.queue_behind_others(&stale).await {
-                            // Found at the top of the loop.
-                            Err(error) if error.is_abort() => {}
-                            queued => queued?,
-                        }
+                // In a future of its own, which takes no room while the body runs.
+                ended => match end_attempt(&run, &frame, ended, &mut permit).boxed_local().await? {
+                    Attempt::Ended(Ok(flowing)) => return Ok(flowing),
+                    Attempt::Ended(Err(error)) => {
+                        drop(permit);
+                        return rescue(&run, &frame, error).await;
                     }
-                }
+                    Attempt::RunAgain(scope) => {
+                        cas = run.flow.settings.cas(scope);
+                        conflicts += 1;
+                        superseded_try = Some(frame.effects.borrow().clone());
+                    }
+                },
             }
         }
     }

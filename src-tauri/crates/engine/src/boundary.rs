@@ -9,18 +9,20 @@ use std::rc::Rc;
 use crate::caught::caught_by;
 use crate::error::FlowError;
 use crate::event::{EventKind, Outcome, Seq};
+use crate::fifo::Turn;
+use crate::flow::Body;
 use crate::flowing::Flowing;
 use crate::frame::Frame;
 use crate::log::AppendError;
 use crate::request::Run;
 use crate::scope::{ScopeKey, ScopeKind};
-use crate::transaction::{Rebase, Transaction, Turn};
+use crate::transaction::{Rebase, Transaction};
 
 /// How often a waiting writer looks whether it is the first of the queue, in milliseconds.
 const QUEUE_POLL_MS: u64 = 2;
 
 /// How an attempt to commit came out.
-pub(crate) enum Finished {
+enum Finished {
     Committed(Seq),
     /// The author's code must decide anew.
     RunAgain(Stale),
@@ -111,8 +113,59 @@ pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<Flow
     run.recorder.commit(Some(&frame.path), frame.attempt, event).await.map(drop).map_err(storage)
 }
 
+/// How an attempt came out.
+pub(crate) enum Attempt {
+    /// It has ended, and the log says so.
+    Ended(Result<Flowing, FlowError>),
+    /// A record of this kind changed under it, and the body must decide anew.
+    RunAgain(ScopeKind),
+}
+
+/// Commits an attempt; one that a conflict lets run again is abandoned, and other writers have had their turn.
+pub(crate) async fn end_attempt<'r>(
+    run: &'r Rc<Run>,
+    frame: &Rc<Frame>,
+    mut result: Result<Flowing, FlowError>,
+    permit: &mut Option<CommitPermit<'r>>,
+) -> Result<Attempt, FlowError> {
+    let stale = loop {
+        match finish(run, frame, &result, permit).await? {
+            Finished::Committed(seq) => {
+                frame.end(&result);
+                return Ok(Attempt::Ended(result.map(|Flowing { origin, data, .. }| Flowing {
+                    origin: origin.or(Some(seq)),
+                    data,
+                    thrown: None,
+                })));
+            }
+            Finished::Aborted => {
+                frame.transaction.clear();
+                result = Err(FlowError::aborted());
+            }
+            // What a function that failed had written. The blocks inside have ended, and do not run again.
+            Finished::RunAgain(_) if !matches!(frame.block.body, Body::Handler { .. }) => {
+                frame.transaction.clear();
+                if result.is_ok() {
+                    let path = Some(frame.path.to_string());
+                    result = Err(FlowError { path, ..FlowError::conflict(0) });
+                }
+            }
+            Finished::RunAgain(stale) => break stale,
+        }
+    };
+    abandon(run, frame, None).await?;
+    if let Some(permit) = permit {
+        match permit.queue_behind_others(&stale).await {
+            // The next attempt does not begin then.
+            Err(error) if error.is_abort() => {}
+            queued => queued?,
+        }
+    }
+    Ok(Attempt::RunAgain(stale.scope))
+}
+
 /// Commits a block's end with everything it wrote: the step boundary.
-pub(crate) async fn finish<'r>(
+async fn finish<'r>(
     run: &'r Rc<Run>,
     frame: &Rc<Frame>,
     result: &Result<Flowing, FlowError>,

@@ -5,6 +5,7 @@
 //! through here is recorded with the block it belongs to.
 
 mod collections;
+mod durable;
 mod effects;
 mod emit;
 mod relatives;
@@ -27,13 +28,13 @@ use serde_json::{Map, Value};
 use crate::callable::{Arg, Fun, Issue, SchemaRef};
 use crate::error::FlowError;
 use crate::event::{EventKind, Seq};
+use crate::fifo::Fifo;
 use crate::frame::Frame;
 use crate::operation::{Operation, equal};
 use crate::request::Run;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::shared::{Container, Writer};
 use crate::state::State;
-use crate::transaction::{Fifo, Transaction};
 use crate::unit::Doing;
 
 /// A state operation as the author asks for it.
@@ -103,12 +104,6 @@ impl Context {
                 self.transaction().read(&key)
             }
         }
-    }
-
-    /// What the writes to durable records wait in: the function's own where those are counted one by one,
-    /// else the block's.
-    pub(crate) fn transaction(&self) -> &Transaction {
-        self.doing.as_ref().map_or(&self.frame.transaction, |doing| &doing.transaction)
     }
 
     /// Notes that a function looked at what others may change.
@@ -226,13 +221,6 @@ impl Context {
         Ok(true)
     }
 
-    /// Notes that the author was told that an operation changes nothing: on a newer record it might.
-    fn note_unchanged(&self, place: &Place, operation: Operation) {
-        if let Place::Durable(key) = place {
-            self.transaction().push_unchanged(key, operation);
-        }
-    }
-
     /// Takes an operation and the state it makes.
     fn take(&self, place: &Place, operation: Operation, next: State) {
         match place {
@@ -270,21 +258,6 @@ impl Context {
             "block \"{}\" has ended; await its state operations before it returns",
             self.frame.block.name
         )))
-    }
-
-    /// Takes an operation on a durable record, and the state it makes, into the block's transaction.
-    fn write(&self, key: &ScopeKey, operation: Operation, next: State) {
-        let transaction = self.transaction();
-        if let Some(fields) = transaction.unwritten_defaults(key) {
-            let state = Value::Object(fields.clone());
-            let seq = self.record(EventKind::StateInitialized { scope: key.clone(), state, durable: true });
-            transaction.push_defaults(key, seq, fields);
-        }
-        let (version, value) = (transaction.next_version(key), operation.sums(&next));
-        let evidence = (version, value.clone());
-        let seq =
-            self.record(EventKind::StateChanged { scope: key.clone(), operation: operation.clone(), value, version });
-        transaction.push(key, seq, operation, evidence, next, self.run.next_stamp());
     }
 
     async fn resolve(&self, change: Change, before: &State) -> Result<Operation, FlowError> {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use crate::json::{from_json, parse};
+
 /// A JSON value or `undefined`, cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Data(Option<Arc<Value>>);
@@ -52,14 +54,4 @@ impl From<Option<Value>> for Data {
     fn from(value: Option<Value>) -> Self {
         Data(value.map(Arc::new))
     }
-}
-
-/// Reads JSON of any depth: values of flows are deeper than a parser's usual guard of 128, and
-/// threads that read them have the stack for it.
-pub fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    deserializer.disable_recursion_limit();
-    let value = T::deserialize(&mut deserializer)?;
-    deserializer.end()?;
-    Ok(value)
 }

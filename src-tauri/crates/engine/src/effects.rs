@@ -48,8 +48,58 @@ impl EffectKind {
     }
 }
 
+/// What a flow gets from outside at once: a look at a clock, or chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instant {
+    /// Milliseconds since the epoch.
+    Clock,
+    /// The same with a fraction, by a clock that never goes back.
+    PreciseClock,
+    /// A number in `[0, 1)`.
+    Random,
+    /// So many random bytes: `{ "base64": … }`.
+    Bytes(usize),
+    /// A version 4 UUID.
+    Uuid,
+}
+
+impl Instant {
+    /// Its kind in the log.
+    pub fn kind(self) -> EffectKind {
+        match self {
+            Instant::Clock | Instant::PreciseClock => EffectKind::Clock,
+            Instant::Random | Instant::Bytes(_) => EffectKind::Random,
+            Instant::Uuid => EffectKind::Uuid,
+        }
+    }
+
+    /// What stands for it where there is no outside.
+    pub fn fixed(self) -> Value {
+        match self {
+            Instant::Clock | Instant::PreciseClock => 0.into(),
+            Instant::Random => 0.5.into(),
+            Instant::Bytes(count) => {
+                let mut base64 = "A".repeat((count * 4).div_ceil(3));
+                base64.push_str(["", "==", "="][count % 3]);
+                serde_json::json!({ "base64": base64 })
+            }
+            Instant::Uuid => "00000000-0000-4000-8000-000000000000".into(),
+        }
+    }
+}
+
 /// The outside world of one request.
 pub trait Effects {
+    /// What it answers at once.
+    fn instant(&self, instant: Instant) -> Value {
+        match instant {
+            Instant::Clock | Instant::PreciseClock => self.now_ms().into(),
+            Instant::Random => self.random().into(),
+            Instant::Bytes(_) => instant.fixed(),
+            Instant::Uuid => self.uuid().into(),
+        }
+    }
+
     /// Milliseconds since the epoch.
     fn now_ms(&self) -> i64;
 
@@ -142,7 +192,7 @@ pub struct ModelCall {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolOffer>,
     /// JSON Schema of the answer, when it is structured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub output_schema: Option<Value>,
     /// Which model call of this generator run this is, from 0.
     pub step: u32,
@@ -150,7 +200,7 @@ pub struct ModelCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// What the author passes on to the provider as it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub provider_options: Option<Value>,
     /// Whether it only writes anew what the generator's model said.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -166,6 +216,7 @@ pub struct ToolOffer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// JSON Schema of its arguments.
+    #[serde(deserialize_with = "crate::json::exact")]
     pub parameters: Value,
 }
 
@@ -178,12 +229,13 @@ pub struct ToolCall {
     /// The tool's name as the model saw it.
     pub name: String,
     /// Its arguments.
+    #[serde(deserialize_with = "crate::json::exact")]
     pub args: Value,
     /// Whether the provider has run it itself: then nobody runs it again, and the model waits for nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provider_executed: bool,
     /// What came of it there, as far as the provider tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub result: Option<Value>,
 }
 
@@ -213,6 +265,7 @@ pub struct Message {
     /// `system`, `user`, `assistant` or `tool`.
     pub role: String,
     /// Text, or structured parts.
+    #[serde(deserialize_with = "crate::json::exact")]
     pub content: Value,
 }
 
@@ -230,11 +283,11 @@ pub struct ModelReply {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// A structured answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub structured_output: Option<Value>,
     /// `promptTokens`, `completionTokens`, `totalTokens`, `cacheReadInputTokens`,
     /// `cacheCreationInputTokens`, as far as the provider tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub usage: Option<Value>,
     /// The model that answered, in the provider's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -243,7 +296,7 @@ pub struct ModelReply {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
     /// Pages the answer rests on: `{ id?, url, title? }`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::json::exact")]
     pub sources: Vec<Value>,
 }
 

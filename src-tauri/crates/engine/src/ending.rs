@@ -26,7 +26,7 @@ impl Run {
         }
         if let Ok(output) = &result
             && good == RequestStatus::Completed
-            && let Err(error) = self.pool.run_with(hooks::completed(self, action, output)).await
+            && let Err(error) = self.pool.run_with(hooks::completed(self, action, output), |_, _| {}).await
         {
             if error.leaves_request() {
                 return self.leave(RequestStatus::Interrupted, Some(error)).await;
@@ -36,9 +36,9 @@ impl Run {
         if let Err(error) = &mut result {
             // What leaves the request has a code (core-semantics §8).
             error.code.get_or_insert_with(|| "execution_error".to_owned());
-            self.pool.run_with(hooks::errored(self, action, error)).await;
+            self.pool.run_with(hooks::errored(self, action, error), |_, _| {}).await;
         }
-        self.pool.run_with(hooks::finished(self, status(good, &result))).await;
+        self.pool.run_with(hooks::finished(self, status(good, &result)), |_, _| {}).await;
         self.close(good, result).await
     }
 

@@ -22,7 +22,7 @@ pub struct FlowError {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retryable: bool,
     /// Anything structured that came with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub details: Option<Value>,
     /// Class names along the prototype chain, nearest first; `when` of a rescue matches these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

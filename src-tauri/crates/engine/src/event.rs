@@ -4,6 +4,7 @@
 //! that runs the request, and final once their batch is committed. Nothing else about a request is
 //! stored that could not be read from them again.
 
+mod commit;
 mod status;
 pub mod upgrade;
 
@@ -22,6 +23,7 @@ use crate::scope::ScopeKey;
 use crate::suspension::{Asking, Resolved};
 use crate::views::retention::Retention;
 
+pub use commit::ScopeCommit;
 pub use status::{BlockKind, CaughtBy, DriftKind, Outcome, RequestStatus};
 
 /// The number of an event in its request; the first is 1.
@@ -63,7 +65,7 @@ fn is_zero(n: &u32) -> bool {
 #[serde(rename_all = "snake_case")]
 pub enum Recorded {
     /// The value itself.
-    Value(Value),
+    Value(#[serde(deserialize_with = "crate::json::exact")] Value),
     /// The output (or, for an event of the request itself, the input) that event `seq` recorded.
     Of(Seq),
     /// JavaScript's `undefined`.
@@ -82,7 +84,7 @@ impl Recorded {
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// A value.
-    Value(Value),
+    Value(#[serde(deserialize_with = "crate::json::exact")] Value),
     /// A block, by its name: a router's choice.
     Block(Arc<str>),
 }
@@ -96,38 +98,6 @@ pub struct ForkedFrom {
     /// The last event they have in common.
     #[specta(type = f64)]
     pub seq: Seq,
-}
-
-/// One durable record's step from one version to the next, by one block.
-///
-/// It names the operations by the `seq` of their events and never repeats them (decision 12);
-/// applying them in this order to the state at `from` gives the state at `version`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ScopeCommit {
-    /// Which record.
-    pub scope: ScopeKey,
-    /// The version the operations were applied to.
-    pub from: u64,
-    /// The version they made: `from` plus the number of operations that changed something.
-    pub version: u64,
-    /// The `state_changed` events of this request that make it up.
-    pub operations: Vec<Seq>,
-    /// The sums of increments (null for other operations), only where a conflict applied the
-    /// operations again to a newer record and the values in their events are not final.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rebased: Vec<Value>,
-}
-
-impl ScopeCommit {
-    /// What came into force of an operation: the version that it made, and its sums where they are not those
-    /// that its event tells. Versions are counted from the end, because the events that only fill in defaults
-    /// stand first and make none.
-    pub fn in_force(&self, operation: Seq) -> Option<(u64, Option<&Value>)> {
-        let at = self.operations.iter().position(|seq| *seq == operation)?;
-        let later = (self.operations.len() - 1 - at) as u64;
-        Some((self.version.saturating_sub(later), self.rebased.get(at).filter(|value| !value.is_null())))
-    }
 }
 
 /// What happened.
@@ -261,6 +231,7 @@ pub enum EventKind {
     /// says so: its state is no checkpoint.
     StateInitialized {
         scope: ScopeKey,
+        #[serde(deserialize_with = "crate::json::exact")]
         state: Value,
         #[serde(default = "yes", skip_serializing_if = "is_true")]
         durable: bool,
@@ -274,7 +245,7 @@ pub enum EventKind {
         operation: Operation,
         /// The sums after an increment; every other operation carries its new value itself, and
         /// repeating it would make the log grow with the state.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
         value: Option<Value>,
         /// The version after the operation, as the writing block saw it.
         version: u64,
@@ -284,9 +255,18 @@ pub enum EventKind {
     /// An item in progress, added by event `of`, grew by a piece of text.
     ItemDelta { of: Seq, text: String },
     /// An item in progress changed some of its fields.
-    ItemUpdated { of: Seq, patch: Map<String, Value> },
+    ItemUpdated {
+        of: Seq,
+        #[serde(deserialize_with = "crate::json::exact")]
+        patch: Map<String, Value>,
+    },
     /// An item that was added in progress got its final form: these fields replace what it had.
-    ItemDone { of: Seq, status: ItemStatus, patch: Map<String, Value> },
+    ItemDone {
+        of: Seq,
+        status: ItemStatus,
+        #[serde(deserialize_with = "crate::json::exact")]
+        patch: Map<String, Value>,
+    },
     /// A router chose.
     RouteDecided { route: String },
     /// A flow asks the outside for something that takes time, or that may have happened when the answer
@@ -294,7 +274,7 @@ pub enum EventKind {
     EffectStarted {
         effect: EffectKind,
         ordinal: u32,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
         request: Option<Value>,
     },
     /// The answer from outside (decision 8). The clock and chance answer at once, and have no start.
@@ -305,8 +285,9 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         started: Option<Seq>,
         /// What was asked, in logs of older formats.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
         request: Option<Value>,
+        #[serde(deserialize_with = "crate::json::exact")]
         result: Value,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<FlowError>,
@@ -317,9 +298,15 @@ pub enum EventKind {
     /// `console.*` of a flow.
     Logged { level: String, text: String },
     /// A note for the session's journal (seed 000).
-    JournalAppended { entry: Value },
+    JournalAppended {
+        #[serde(deserialize_with = "crate::json::exact")]
+        entry: Value,
+    },
     /// `ctx.session.setMetadata`.
-    MetadataSet { metadata: Value },
+    MetadataSet {
+        #[serde(deserialize_with = "crate::json::exact")]
+        metadata: Value,
+    },
     /// A fork goes on as if it had been asked with this; what it has in common with the other request was not.
     InputEdited { input: Recorded },
     /// A fork goes on as if a block that ended had given this.
@@ -344,7 +331,7 @@ pub enum EventKind {
     #[serde(skip_deserializing)]
     Unknown {
         name: String,
-        #[serde(flatten)]
+        #[serde(flatten, deserialize_with = "crate::json::exact")]
         fields: Map<String, Value>,
     },
 }

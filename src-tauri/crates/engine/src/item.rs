@@ -66,6 +66,7 @@ pub struct NewItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owned_by: Option<Arc<str>>,
     /// The fields of its type: `role`, `content`, `component`, `data`, `message`, …
+    #[serde(deserialize_with = "crate::json::exact")]
     pub payload: Map<String, Value>,
 }
 

@@ -22,10 +22,11 @@ use crate::error::FlowError;
 use crate::event::{Answer, BlockKind, CaughtBy, Event, EventKind, Outcome, Seq};
 use crate::flow::{Block, Body};
 use crate::operation::Operation;
-use crate::path::{beside, instance};
+use crate::path::beside;
 use crate::scope::ScopeKind;
 use crate::suspension::Resolved;
 use crate::views::asked::{AskedWith, Requests};
+use crate::views::left::Left;
 use crate::views::{Events, edited_input};
 use numbers::Numbered;
 use pauses::Pauses;
@@ -168,12 +169,7 @@ struct Reader<'e> {
     memo: Memo,
     requests: Requests,
     open: HashMap<Attempt, Open>,
-    /// The execution around each, as `path:attempt`.
-    around: HashMap<Arc<str>, Option<Arc<str>>>,
-    /// The newest execution of every path that is not left behind.
-    newest: HashMap<Arc<str>, u32>,
-    /// Executions that went on when their path was tried again: what they come to is nobody's any more.
-    left: HashSet<Arc<str>>,
+    left: Left,
     settled: Vec<Settled>,
     /// What functions did that had returned, and what a fork has besides.
     kept: Vec<Settled>,
@@ -193,9 +189,7 @@ impl Memo {
             memo: Memo::default(),
             requests: Requests::default(),
             open: HashMap::new(),
-            around: HashMap::new(),
-            newest: HashMap::new(),
-            left: HashSet::new(),
+            left: Left::default(),
             settled: Vec::new(),
             kept: Vec::new(),
         };
@@ -343,35 +337,6 @@ impl Memo {
 }
 
 impl Reader<'_> {
-    /// Finds the executions that are left behind: a call that took too long goes on beside its retry, and the
-    /// path is the retry's.
-    fn find_left(&mut self, event: &Event) {
-        let (EventKind::BlockStarted { parent, .. }, Some(path)) = (&event.kind, &event.path) else { return };
-        self.around.insert(instance(path, event.attempt).into(), parent.clone());
-        if self.is_left(path, event.attempt) {
-            return;
-        }
-        let before = self.newest.insert(path.clone(), event.attempt);
-        if let Some(before) = before.filter(|before| self.open.contains_key(&(path.clone(), *before))) {
-            self.left.insert(instance(path, before).into());
-            self.memo.forget_below(path);
-        }
-    }
-
-    fn is_left(&self, path: &str, attempt: u32) -> bool {
-        if self.left.is_empty() {
-            return false;
-        }
-        let mut found = Some(Arc::from(instance(path, attempt)));
-        while let Some(one) = found {
-            if self.left.contains(&one) {
-                return true;
-            }
-            found = self.around.get(&one).cloned().flatten();
-        }
-        false
-    }
-
     /// What an execution that is left behind does: only that it ran counts.
     fn read_left(&mut self, (path, attempt): Attempt, event: &Event) {
         if matches!(event.kind, EventKind::BlockStarted { .. }) {
@@ -382,8 +347,10 @@ impl Reader<'_> {
 
     fn read(&mut self, event: &Event) {
         self.requests.read(event);
-        self.find_left(event);
-        let is_left = event.path.as_deref().is_some_and(|path| self.is_left(path, event.attempt));
+        if let (true, Some(path)) = (self.left.read(event), &event.path) {
+            self.memo.forget_below(path);
+        }
+        let is_left = event.path.as_deref().is_some_and(|path| self.left.has(path, event.attempt));
         let memo = &mut self.memo;
         let Some(path) = &event.path else {
             match &event.kind {
@@ -459,7 +426,7 @@ impl Reader<'_> {
             EventKind::EffectFinished { effect: EffectKind::Model, ordinal, result, error, .. } => {
                 let answer = match error {
                     Some(error) => Err(error.clone()),
-                    None => Ok(serde_json::from_value(result.clone()).unwrap_or_default()),
+                    None => Ok(crate::json::from_value(result.clone()).unwrap_or_default()),
                 };
                 let (held_by, asked) = self.requests.asked(event).unzip();
                 let call = Call { asked: asked.cloned(), held_by, answer };

@@ -7,8 +7,9 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
+use crate::json::number;
 use crate::state::State;
 
 /// One state operation, resolved to plain values.
@@ -16,21 +17,46 @@ use crate::state::State;
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Operation {
     /// `patchState({…})`: a shallow merge.
-    Patch { fields: Map<String, Value> },
+    Patch {
+        #[serde(deserialize_with = "crate::json::exact")]
+        fields: Map<String, Value>,
+    },
     /// `patchState(key, updater)`: the updater's answer for one field.
-    Update { field: String, value: Value },
+    Update {
+        field: String,
+        #[serde(deserialize_with = "crate::json::exact")]
+        value: Value,
+    },
     /// `setState(next)`: exactly this, nothing kept.
-    Set { state: Map<String, Value> },
+    Set {
+        #[serde(deserialize_with = "crate::json::exact")]
+        state: Map<String, Value>,
+    },
     /// `incState({…})`: each field plus a number, absent counts as 0.
-    Increment { by: Map<String, Value> },
+    Increment {
+        #[serde(deserialize_with = "crate::json::exact")]
+        by: Map<String, Value>,
+    },
     /// `pushState(field, value)`: one value at the end of a list, absent counts as empty.
-    Push { field: String, value: Value },
+    Push {
+        field: String,
+        #[serde(deserialize_with = "crate::json::exact")]
+        value: Value,
+    },
     /// `setStateRecord(field, key, value)`.
-    SetRecord { field: String, key: String, value: Value },
+    SetRecord {
+        field: String,
+        key: String,
+        #[serde(deserialize_with = "crate::json::exact")]
+        value: Value,
+    },
     /// `deleteStateRecord(field, key)`.
     DeleteRecord { field: String, key: String },
     /// `atomicState(mutator)`: the top-level fields the mutator's answer changed.
-    Atomic { fields: Map<String, Value> },
+    Atomic {
+        #[serde(deserialize_with = "crate::json::exact")]
+        fields: Map<String, Value>,
+    },
 }
 
 impl Operation {
@@ -232,25 +258,8 @@ fn object(key: &str, value: Value) -> Value {
     Value::Object(map)
 }
 
-/// A sum in JavaScript's number, written without a fraction when it has none.
+/// A sum, as JavaScript adds.
 fn add(current: Option<&Value>, amount: &Value) -> Value {
-    let integers = match current {
-        Some(Value::Number(n)) => n.as_i64(),
-        _ => Some(0),
-    };
-    if let (Some(a), Some(b)) = (integers, amount.as_i64())
-        && let Some(sum) = a.checked_add(b)
-    {
-        return sum.into();
-    }
     let sum = current.and_then(Value::as_f64).unwrap_or(0.0) + amount.as_f64().unwrap_or(0.0);
     number(sum)
-}
-
-/// A JSON number for a finite `f64`, an integer where it is one; `null` otherwise.
-pub fn number(value: f64) -> Value {
-    if value.fract() == 0.0 && value.abs() < 9.0e15 {
-        return Value::from(value as i64);
-    }
-    Number::from_f64(value).map_or(Value::Null, Value::Number)
 }

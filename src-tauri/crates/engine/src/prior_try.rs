@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::effects::EffectKind;
 use crate::error::FlowError;
 use crate::event::Seq;
+use crate::flow::Body;
 use crate::operation::equal;
 
 /// How often an answer lets everything else go on before it is handed over: whoever asks for one that came
@@ -138,19 +139,24 @@ impl TryEffects {
 }
 
 impl Context {
-    fn try_effects(&self) -> Rc<TryEffects> {
-        match &self.doing {
-            Some(doing) => doing.effects.clone(),
-            None => self.frame.effects.borrow().clone(),
+    /// What the function that runs has got so far, where a conflict can make it run again: a handler, or a
+    /// function whose calls are counted one by one.
+    fn try_effects(&self) -> Option<Rc<TryEffects>> {
+        match (&self.doing, &self.frame.block.body) {
+            (Some(doing), _) => Some(doing.effects.clone()),
+            (None, Body::Handler { .. }) => Some(self.frame.effects.borrow().clone()),
+            (None, _) => None,
         }
     }
 
     /// Notes that an effect of this try began.
     pub(crate) fn note_effect_started(&self, kind: EffectKind, ordinal: u32, request: Option<&Value>) {
-        self.try_effects().begin(kind, ordinal, request);
+        if let Some(effects) = self.try_effects() {
+            effects.begin(kind, ordinal, request);
+        }
     }
 
-    /// Notes that an effect of this try ended.
+    /// Notes that an effect of this try ended, with event `finished`.
     pub(crate) fn note_effect_finished(
         &self,
         effect: (EffectKind, u32),
@@ -158,7 +164,14 @@ impl Context {
         finished: Seq,
         answer: Result<Value, FlowError>,
     ) {
-        self.try_effects().finish(effect, started, finished, answer);
+        if let Some(effects) = self.try_effects() {
+            effects.finish(effect, started, finished, answer);
+        }
+    }
+
+    /// Whether what it gets may be asked for by a later try.
+    pub(crate) fn notes_effects(&self) -> bool {
+        self.try_effects().is_some()
     }
 
     /// Takes what an earlier try of this function got for the same request, if it is there.
@@ -169,11 +182,7 @@ impl Context {
         ordinal: u32,
         request: Option<&Value>,
     ) -> Option<FinishedEffect> {
-        let effects = self.try_effects();
-        if !effects.has_earlier() {
-            return None;
-        }
-        effects.take(kind, ordinal, request)
+        self.try_effects().filter(|effects| effects.has_earlier())?.take(kind, ordinal, request)
     }
 
     /// Answers an effect with what an earlier try got, when its moment has come, and records that.
@@ -183,7 +192,9 @@ impl Context {
         ordinal: u32,
         done: FinishedEffect,
     ) -> Result<Value, FlowError> {
-        self.try_effects().wait_for_order(done.finished).await;
+        if let Some(effects) = self.try_effects() {
+            effects.wait_for_order(done.finished).await;
+        }
         self.hand_over_at_once(kind, ordinal, done)
     }
 
@@ -195,7 +206,7 @@ impl Context {
         done: FinishedEffect,
     ) -> Result<Value, FlowError> {
         let FinishedEffect { request, started, answer, .. } = done;
-        self.try_effects().begin(kind, ordinal, request.as_ref());
+        self.note_effect_started(kind, ordinal, request.as_ref());
         self.effect_finished(kind, ordinal, started, answer.clone(), true);
         answer
     }

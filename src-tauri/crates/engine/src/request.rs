@@ -24,11 +24,13 @@ use crate::data::Data;
 use crate::effects::Effects;
 use crate::error::FlowError;
 use crate::event::{Event, EventKind, RequestStatus, Seq};
+use crate::fifo::Fifo;
 use crate::flow::Flow;
 use crate::flowing::Flowing;
 use crate::frame::{Frame, Roots};
 use crate::held::Held;
 use crate::hooks;
+use crate::item::{ItemStatus, NewItem};
 use crate::log::{Lease, Log};
 use crate::memo::Memo;
 use crate::note::{self, Note};
@@ -39,7 +41,7 @@ use crate::scope::{ScopeKey, ScopeKind};
 use crate::shared::Container;
 use crate::state::State;
 use crate::tape::Tape;
-use crate::transaction::{Fifo, fill};
+use crate::transaction::fill;
 use crate::usage::Usage;
 use crate::views::attempts::Attempts;
 use crate::views::edited_input;
@@ -262,7 +264,7 @@ impl Run {
             hooks::started(self, input.clone()).await;
             run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await
         };
-        let result = self.pool.run_with(root).await;
+        let result = self.pool.run_with(root, |result, tasks| self.tell_background(result, tasks)).await;
         if self.recorder.is_lost() {
             return self.cut_short(FlowError::taken_over(&self.request));
         }
@@ -275,6 +277,20 @@ impl Run {
             Err(error) if error.is_suspension() => self.leave(RequestStatus::Suspended, None).await,
             result => self.end(action, result).await,
         }
+    }
+
+    /// Says how many tasks are left beside the chain that has ended (core-semantics §3.8); nothing where the
+    /// request only waits for somebody.
+    fn tell_background<T>(&self, result: &Result<T, FlowError>, tasks: u64) {
+        if matches!(result, Err(error) if error.is_suspension() || error.leaves_request()) {
+            return;
+        }
+        let message = self.status_line.borrow().clone();
+        let payload = [("message", message.into()), ("blocked", false.into()), ("backgroundTasks", tasks.into())];
+        let payload = payload.into_iter().map(|(name, value): (_, Value)| (name.to_owned(), value)).collect();
+        let item = NewItem { transient: true, ..NewItem::plain("status", ItemStatus::Completed, payload) };
+        let attempt = self.attempts.borrow().get(ROOT).map_or(0, |count| count.saturating_sub(1));
+        self.recorder.record(Some(&ROOT.into()), attempt, EventKind::ItemAdded { item });
     }
 
     /// Hands waiting evidence to the log.

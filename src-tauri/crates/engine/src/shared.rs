@@ -12,11 +12,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::callable::SchemaRef;
+use crate::fifo::Fifo;
 use crate::frame::Frame;
 use crate::operation::Operation;
 use crate::scope::ScopeKey;
 use crate::state::State;
-use crate::transaction::{Fifo, fill};
+use crate::transaction::fill;
 use crate::unit::Doing;
 
 /// Shared memory of one request.

@@ -12,6 +12,7 @@ use crate::frame::Frame;
 use crate::log::Record;
 use crate::request::Run;
 use crate::scope::{ScopeKey, ScopeKind};
+use crate::tape::of_callback;
 use crate::transaction::Transaction;
 
 impl Run {
@@ -53,6 +54,14 @@ impl Run {
     fn play(&self, frame: &Frame, is_wanted: impl Fn(&ScopeKey) -> bool) {
         let seen = self.tape.iter().flat_map(|tape| tape.seen(&frame.path, frame.attempt, &is_wanted));
         for (scope, record) in seen {
+            self.log.put(scope, record);
+        }
+    }
+
+    /// In a replay: puts the records where a callback of a frame saw them.
+    pub(crate) fn play_callback(&self, frame: &Frame, callback: &str) {
+        let Some(tape) = &self.tape else { return };
+        for (scope, record) in tape.seen(&of_callback(&frame.path, callback), frame.attempt, |_| true) {
             self.log.put(scope, record);
         }
     }

@@ -124,13 +124,13 @@ pub struct Asking {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// What they need to decide.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub data: Option<Value>,
     /// JSON Schema of the answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub resume_schema: Option<Value>,
     /// How a client of the author's own may show it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub render: Option<Value>,
     /// Which answers it takes.
     pub allow: Vec<Reply>,
@@ -199,7 +199,7 @@ pub struct Resolved {
     /// What was answered; never `pending`.
     pub resolution: SuspensionStatus,
     /// The data that came with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
     pub data: Option<Value>,
     /// Who answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -216,13 +216,13 @@ pub struct Wanted {
     #[serde(default)]
     pub message: Option<String>,
     /// See [`Asking::data`].
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::json::exact")]
     pub data: Option<Value>,
     /// See [`Asking::resume_schema`].
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::json::exact")]
     pub resume_schema: Option<Value>,
     /// See [`Asking::render`].
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::json::exact")]
     pub render: Option<Value>,
     /// See [`Asking::allow`]; the usual ones where absent.
     #[serde(default)]

@@ -41,6 +41,11 @@ pub(crate) struct Taped {
 /// What one attempt got from outside, by kind and number.
 type Effects = HashMap<EffectKind, BTreeMap<u32, Taped>>;
 
+/// What a callback of a block saw stands under the block's path and this.
+pub fn of_callback(path: &str, callback: &str) -> Arc<str> {
+    format!("{path}\u{0}{callback}").into()
+}
+
 /// What blocks saw of records that others had written: by path and attempt.
 pub type Seen = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
 

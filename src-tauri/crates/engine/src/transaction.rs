@@ -5,114 +5,21 @@
 //! Request, sequencer and block state are containers: shared memory of the request, in force at
 //! once, one mutation at a time in order of arrival.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::cell::RefCell;
 use std::sync::Arc;
 
-use futures_channel::oneshot;
 use serde_json::{Map, Value};
 
 use crate::event::{ScopeCommit, Seq};
+use crate::fifo::Fifo;
 use crate::log::Record;
 use crate::operation::Operation;
 use crate::resource::record::exists;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::state::State;
 
-/// Waiters in order of arrival. A waiter that goes away is passed over.
-#[derive(Default)]
-pub struct Fifo {
-    held: Cell<bool>,
-    waiting: RefCell<VecDeque<oneshot::Sender<()>>>,
-}
-
-/// Holds a [`Fifo`] until dropped.
-pub struct Turn<'a>(&'a Fifo);
-
-impl Fifo {
-    /// Whether a caller would have to wait.
-    pub(crate) fn is_held(&self) -> bool {
-        self.held.get()
-    }
-
-    /// Waits for this caller's turn.
-    pub async fn turn(&self) -> Turn<'_> {
-        if self.held.replace(true) {
-            let (sender, receiver) = oneshot::channel();
-            self.waiting.borrow_mut().push_back(sender);
-            let mut waiting = Waiting { fifo: self, receiver: Some(receiver) };
-            if let Some(receiver) = &mut waiting.receiver {
-                // The sender is only dropped with the queue itself, and then nobody waits any more.
-                let _ = receiver.await;
-            }
-            waiting.receiver = None;
-        }
-        Turn(self)
-    }
-}
-
-/// A waiter that may be given up: a turn that reached it too late goes on to the next.
-struct Waiting<'a> {
-    fifo: &'a Fifo,
-    receiver: Option<oneshot::Receiver<()>>,
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        if let Some(Ok(Some(()))) = self.receiver.as_mut().map(oneshot::Receiver::try_recv) {
-            drop(Turn(self.fifo));
-        }
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        loop {
-            let next = self.0.waiting.borrow_mut().pop_front();
-            let Some(sender) = next else {
-                self.0.held.set(false);
-                return;
-            };
-            if sender.send(()).is_ok() {
-                return;
-            }
-        }
-    }
-}
-
-/// A durable record as one block sees it.
-struct View {
-    key: ScopeKey,
-    base: Record,
-    /// Declared fields with defaults that the record has not got yet.
-    missing: Map<String, Value>,
-    /// Waiting writes of the blocks around it.
-    above: Vec<Operation>,
-    state: Arc<State>,
-    stamp: u64,
-    /// Whether the author's code has looked at the record.
-    is_read: bool,
-    pending: Vec<Pending>,
-}
-
-enum Pending {
-    Defaults {
-        seq: Seq,
-        fields: Map<String, Value>,
-    },
-    Operation {
-        seq: Seq,
-        operation: Operation,
-        /// Whether the author's code had looked at the record before.
-        after_read: bool,
-        /// The version and the sums that its event tells.
-        evidence: (u64, Option<Value>),
-    },
-    /// It changed nothing, and the author was told so.
-    Unchanged {
-        operation: Operation,
-    },
-}
+mod view;
+use view::{Pending, View};
 
 /// A block's writes to durable records, until its end commits them.
 #[derive(Default)]
@@ -327,72 +234,6 @@ impl Transaction {
     pub fn clear(&self) {
         // A block that has ended is kept for its siblings, and needs no room for views.
         *self.views.borrow_mut() = Vec::new();
-    }
-}
-
-impl View {
-    fn operations(&self) -> impl Iterator<Item = &Operation> {
-        self.pending.iter().filter_map(|pending| match pending {
-            Pending::Operation { operation, .. } => Some(operation),
-            Pending::Defaults { .. } | Pending::Unchanged { .. } => None,
-        })
-    }
-
-    /// Whether anything of it waits for a commit.
-    fn is_written(&self) -> bool {
-        self.pending.iter().any(|pending| !matches!(pending, Pending::Unchanged { .. }))
-    }
-
-    /// The base with all pending writes, and whether each operation has the answer that the author was given:
-    /// that it changed something, or that it did not.
-    fn replayed(&self) -> (State, bool) {
-        let mut state = (*self.base.state).clone();
-        fill(&mut state, &self.missing);
-        for operation in &self.above {
-            operation.apply(&mut state);
-        }
-        let mut has_same_answers = true;
-        for pending in &self.pending {
-            match pending {
-                Pending::Defaults { fields, .. } => fill(&mut state, fields),
-                Pending::Operation { operation, .. } => has_same_answers &= operation.apply(&mut state),
-                Pending::Unchanged { operation } => has_same_answers &= !operation.apply(&mut state),
-            }
-        }
-        (state, has_same_answers)
-    }
-
-    /// For a commit: the sums of the increments as they come into force, null for other operations; nothing
-    /// where the events tell all that already.
-    fn rebased(&self) -> Vec<Value> {
-        let mut state = (*self.base.state).clone();
-        let (mut version, mut is_news) = (self.base.version, false);
-        let is_moved = |pending: &Pending| match pending {
-            Pending::Operation { evidence: (told, _), .. } => Some(*told != self.base.version + 1),
-            _ => None,
-        };
-        // The first operation tells whether the record is the one that was written to.
-        if self.above.is_empty() && self.pending.iter().find_map(is_moved) != Some(true) {
-            return Vec::new();
-        }
-        let mut values = Vec::new();
-        for pending in &self.pending {
-            match pending {
-                Pending::Defaults { fields, .. } => {
-                    fill(&mut state, fields);
-                    values.push(Value::Null);
-                }
-                Pending::Operation { operation, evidence, .. } => {
-                    operation.apply(&mut state);
-                    version += 1;
-                    let sums = operation.sums(&state);
-                    is_news |= *evidence != (version, sums.clone());
-                    values.push(sums.unwrap_or_default());
-                }
-                Pending::Unchanged { .. } => {}
-            }
-        }
-        if is_news { values } else { Vec::new() }
     }
 }
 

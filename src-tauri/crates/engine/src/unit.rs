@@ -110,6 +110,7 @@ pub(crate) async fn choose(
     let mut conflicts = 0;
     let mut doing = Rc::new(Doing::new(&name));
     loop {
+        cx.run.play_callback(&cx.frame, &name);
         let news = cx.run.see_records(&cx.frame, &doing.transaction)?;
         // What a function before this one wrote and failed.
         doing.transaction.take_over(&cx.frame.transaction, cx.run.next_stamp());
@@ -174,14 +175,14 @@ pub(crate) async fn choose(
 
 /// Records the versions of records that a function found written by another request, and looked at; where it
 /// did not look, the next block that begins tells of them.
-fn tell_of_news(cx: &Context, doing: &Doing, mut news: Vec<(ScopeKey, u64)>) {
+fn tell_of_news(cx: &Context, doing: &Rc<Doing>, mut news: Vec<(ScopeKey, u64)>) {
     if !doing.looked.get() {
         cx.run.forget_versions(&news);
         return;
     }
     news.retain(|(scope, version)| !cx.run.is_own_version(scope, *version));
     if !news.is_empty() {
-        cx.record(EventKind::RecordsSeen { versions: news });
+        cx.within(doing.clone()).record(EventKind::RecordsSeen { versions: news });
     }
 }
 

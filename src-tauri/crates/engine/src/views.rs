@@ -11,6 +11,7 @@ pub mod happened;
 pub mod history;
 pub mod in_force;
 pub mod items;
+pub(crate) mod left;
 pub mod place;
 pub mod recalled;
 pub mod retention;

@@ -50,7 +50,18 @@ pub(crate) struct Label {
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Line {
     /// A record as it stands here.
-    Record { scope: ScopeKey, version: u64, state: Map<String, Value> },
+    Record {
+        scope: ScopeKey,
+        version: u64,
+        #[serde(deserialize_with = "engine::json::exact")]
+        state: Map<String, Value>,
+    },
+    /// The code of a bundle that ran.
+    Code {
+        hash: String,
+        #[serde(deserialize_with = "engine::json::exact")]
+        code: Value,
+    },
     /// The next event of a request.
     Event {
         request: Arc<str>,
@@ -62,9 +73,15 @@ pub(crate) enum Line {
         event: Box<EventKind>,
     },
     /// A request, as far as an audience may know it.
-    Request { request: Value },
+    Request {
+        #[serde(deserialize_with = "engine::json::exact")]
+        request: Value,
+    },
     /// An item that an audience sees.
-    Item { item: Value },
+    Item {
+        #[serde(deserialize_with = "engine::json::exact")]
+        item: Value,
+    },
 }
 
 /// Writes a file beside its place and then puts it there, so that the place never holds half of one.

@@ -246,7 +246,8 @@ fn load_fresh(workspace: &Path, file: &Path, limits: Limits) -> (Result<Good, Lo
             Err(error) => return (Err(error), Vec::new()),
         };
         let inputs = bundle.inputs.clone();
-        let flow = Loaded::load(&bundle, &workspace, limits).and_then(|loaded| loaded.describe(&bundle));
+        let flow = Loaded::load(&bundle, &workspace, limits, crate::run::live(&[]))
+            .and_then(|loaded| loaded.describe(&bundle));
         (flow.map(|flow| Good { bundle, flow }), inputs)
     });
     match thread.map(std::thread::JoinHandle::join) {

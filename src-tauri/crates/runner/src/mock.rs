@@ -33,13 +33,16 @@ struct Entry {
     text: Option<String>,
     reasoning: Option<String>,
     tool_calls: Vec<Call>,
+    #[serde(default, deserialize_with = "engine::json::exact")]
     structured_output: Option<Value>,
+    #[serde(default, deserialize_with = "engine::json::exact")]
     usage: Option<Value>,
     error: Option<Failing>,
     /// The pause before each piece of the answer.
     chunk_ms: Option<u64>,
     model: Option<String>,
     finish_reason: Option<String>,
+    #[serde(deserialize_with = "engine::json::exact")]
     sources: Vec<Value>,
 }
 
@@ -68,12 +71,12 @@ struct Thrown {
 struct Call {
     id: Option<String>,
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "engine::json::exact")]
     args: Value,
     /// Whether the provider has run it itself, and what came of it.
     #[serde(default)]
     provider_executed: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "engine::json::exact")]
     result: Option<Value>,
 }
 
@@ -83,7 +86,7 @@ impl MockScript {
         let shown = file.display();
         let text = std::fs::read_to_string(file)
             .map_err(|error| Fault::invalid(format!("mock script {shown} cannot be read: {error}")))?;
-        serde_json::from_str(&text).map_err(|error| Fault::invalid(format!("mock script {shown}: {error}")))
+        engine::json::from_input(&text).map_err(|error| Fault::invalid(format!("mock script {shown}: {error}")))
     }
 }
 

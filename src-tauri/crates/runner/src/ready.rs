@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
+use engine::loading::load_effects;
 use script::{Limits, Loaded};
 
 use crate::catalogue::{Good, STACK};
-use crate::run::{Work, run};
+use crate::run::{Work, live, run};
 
 /// How many flows are kept ready: each takes the memory of a runtime.
 const MANY: usize = 4;
@@ -29,6 +30,10 @@ struct Spare {
 impl Ready {
     /// Gives a request to a thread that has its flow evaluated; gives it back where there is none.
     pub(crate) fn give(&self, work: Work) -> Option<Work> {
+        // Its file is to draw what it drew then.
+        if !load_effects(&work.job.before.events).is_empty() {
+            return Some(work);
+        }
         let bundle = &work.job.good.bundle;
         // The same code may have come from other lines.
         let is_same = |spare: &Spare| {
@@ -49,7 +54,7 @@ impl Ready {
         let Ok(runtime) = crate::pool::runtime() else { return };
         let spawned = std::thread::Builder::new().name("ready".to_owned()).stack_size(STACK).spawn(move || {
             // What does not load is told by the request that wants it.
-            let loaded = Loaded::load(&version.bundle, &workspace, limits).ok();
+            let loaded = Loaded::load(&version.bundle, &workspace, limits, live(&[])).ok();
             if let Ok(work) = wanted.recv() {
                 // Nobody else is on this thread: the flow is taken apart at once.
                 drop(runtime.block_on(run(work, loaded)));

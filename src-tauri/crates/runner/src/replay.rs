@@ -8,9 +8,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::abort::Abort;
-use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
+use engine::effects::{Effects, FetchCall, FetchReply, Instant, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus, Seq};
+use engine::loading::{LOAD, load_effects};
 use engine::log::memory::MemoryLog;
 use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::operation::equal;
@@ -21,6 +22,7 @@ use engine::views::trace::{Did, trace};
 use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use script::LoadTime;
 use serde_json::{Value, json};
 use store::Store;
 
@@ -55,7 +57,8 @@ pub(crate) fn replay(workspace: &Path, rehearsal: Rehearsal) -> Result<Replay, F
 fn carry_out(workspace: &Path, rehearsal: Rehearsal) -> Result<Replay, Fault> {
     let Rehearsal { good, config, mut asked, events, records, seen, store } = rehearsal;
     let is_known = Before { events: events.clone(), ..Before::default() };
-    let loaded = load(workspace, &good, config.script_limits())?;
+    let loaded =
+        load(workspace, &good, config.script_limits(), LoadTime::after(load_effects(&events), Instant::fixed))?;
     let flow = prepare(&loaded, &mut asked, &is_known)?;
     let began = events.first().map_or(0, |event| event.at);
     let stage = Arc::new(Stage { memory: MemoryLog::default(), store, began });
@@ -69,12 +72,19 @@ fn carry_out(workspace: &Path, rehearsal: Rehearsal) -> Result<Replay, Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let input = run.begin().await.map_err(Fault::internal)?;
+        loaded.attach(&run);
         let work = Box::pin(with_script(run.execute(input), loaded.drive()));
         run_to_end(work, Awaited::default(), || false, || tape.advance() || loaded.give_up()).await;
         run.flush();
         Ok::<_, Fault>(())
     })?;
-    Ok(compare(&events, &stage.memory.events(&request), tape.missing()))
+    let mut result = compare(&events, &stage.memory.events(&request), tape.missing());
+    if let Some((kind, ordinal)) = loaded.unrecorded() {
+        let found = json!(format!("{}, call {}", kind.as_str(), ordinal + 1));
+        result.identical = false;
+        result.divergence = Some(divergence(1, LOAD, Value::Null, found));
+    }
+    Ok(result)
 }
 
 /// The first thing, in the recorded order, that the replay did otherwise.

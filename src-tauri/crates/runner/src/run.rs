@@ -16,13 +16,14 @@ use engine::effects::{EffectKind, ModelCall};
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::flow::Flow;
+use engine::loading::load_effects;
 use engine::log::{AppendError, Log};
 use engine::request::{Asked, Earlier, Run};
 use engine::suspension::Resolved;
 use engine::views::Events;
 use engine::views::happened::OpenEffect;
 use futures_util::{FutureExt, select_biased};
-use script::{Limits, Loaded};
+use script::{Limits, LoadTime, Loaded};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -35,7 +36,8 @@ use crate::owner::{Lock, Wish};
 use crate::pool::Pool;
 use crate::progress::run_to_end;
 use crate::ready::Ready;
-use crate::world::World;
+use crate::workspace::code::OnAccept;
+use crate::world::{self, World};
 
 /// How long evidence may wait for a step boundary before it is flushed (decision 13).
 const FLUSH: Duration = Duration::from_millis(16);
@@ -113,6 +115,8 @@ pub(crate) struct Job {
     /// What the request did before, when it is taken up again.
     pub(crate) before: Before,
     pub(crate) log: Arc<dyn Log>,
+    /// Keeps the code that runs, when the request is accepted.
+    pub(crate) keep_code: OnAccept,
     pub(crate) abort: watch::Receiver<bool>,
     /// Says that it lives, and where another process asks to abort it.
     pub(crate) lock: Lock,
@@ -182,13 +186,28 @@ async fn carry_out(
     loaded: &mut Option<Loaded>,
     accepted: &mpsc::Sender<Result<(), Fault>>,
 ) -> Result<Ended, Fault> {
-    let Job { workspace, good, mut asked, mock, config, trust, mut before, log, mut abort, lock, late, gone: _ } = job;
+    let Job {
+        workspace,
+        good,
+        mut asked,
+        mock,
+        config,
+        trust,
+        mut before,
+        log,
+        keep_code,
+        mut abort,
+        lock,
+        late,
+        gone: _,
+    } = job;
     let wish = lock.wish();
     let loaded = match loaded {
         Some(loaded) => loaded,
-        None => loaded.insert(load(&workspace, &good, config.script_limits())?),
+        None => loaded.insert(load(&workspace, &good, config.script_limits(), live(&before.events))?),
     };
     let flow = prepare(loaded, &mut asked, &before)?;
+    keep_code.now();
     if let Some(opening) = before.opening.take() {
         before.events = opening(&asked, &flow)?;
     }
@@ -206,6 +225,7 @@ async fn carry_out(
             true => run.begin().await?,
             false => run.take_up(before.answers.clone()).await?,
         };
+        loaded.attach(&run);
         // The caller waits for this verdict; if it is gone, nobody does.
         let _ = accepted.send(Ok(()));
         let work = Box::pin(with_script(run.execute(input), loaded.drive()));
@@ -239,8 +259,19 @@ async fn carry_out(
 }
 
 /// Evaluates a flow.
-pub(crate) fn load(workspace: &std::path::Path, good: &Good, limits: Limits) -> Result<Loaded, Fault> {
-    Loaded::load(&good.bundle, workspace, limits).map_err(|error| Fault::NotLoaded { message: error.to_string() })
+pub(crate) fn load(
+    workspace: &std::path::Path,
+    good: &Good,
+    limits: Limits,
+    load_time: LoadTime,
+) -> Result<Loaded, Fault> {
+    Loaded::load(&good.bundle, workspace, limits, load_time)
+        .map_err(|error| Fault::NotLoaded { message: error.to_string() })
+}
+
+/// For a file that is evaluated for a request with these events: what it drew before, then what is new.
+pub(crate) fn live(events: &[Event]) -> LoadTime {
+    LoadTime::after(load_effects(events), world::draw)
 }
 
 /// Checks what is asked of a flow, and parses the input of a new request.
@@ -285,7 +316,7 @@ fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
         EventKind::EffectFinished { effect: EffectKind::Model, memoized: false, .. } => {
             let mut request = view.effect_request(&event.kind)?.clone();
             request["messages"] = Value::Array(Vec::new());
-            serde_json::from_value(request).ok()
+            engine::json::from_value(request).ok()
         }
         _ => None,
     });

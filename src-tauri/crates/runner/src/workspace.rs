@@ -6,6 +6,7 @@ mod check;
 mod checkpoints;
 mod clear;
 mod client;
+pub(crate) mod code;
 mod differences;
 mod expiry;
 mod follow;
@@ -24,7 +25,7 @@ mod search;
 mod synthetic;
 mod writers;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -138,6 +139,8 @@ pub struct Workspace {
     locks: Locks,
     /// The database's file, as notices name it.
     name: Arc<str>,
+    /// The hashes of the bundles whose code is in the database.
+    kept_code: Arc<Mutex<HashSet<String>>>,
     catalogue: Mutex<Option<Catalogue>>,
     running: Arc<Mutex<Runs>>,
     tokens: AtomicU64,
@@ -186,6 +189,7 @@ impl Workspace {
             store: Arc::new(store),
             locks,
             name,
+            kept_code: Arc::default(),
             catalogue: Mutex::default(),
             running: Arc::default(),
             tokens: AtomicU64::default(),
@@ -342,6 +346,7 @@ impl Workspace {
             config: self.config.clone(),
             trust: self.trust,
             log: self.store.clone(),
+            keep_code: self.keep_code(&good),
             abort,
             lock: job_lock,
             late: {

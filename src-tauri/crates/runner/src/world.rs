@@ -1,11 +1,15 @@
 //! The real outside of a request: the system's clock and chance, models, and the network.
 
 use std::rc::Rc;
+use std::sync::LazyLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use engine::effects::{Effects, FetchCall, FetchReply, Instant, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
 use futures_util::future::LocalBoxFuture;
+use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::fetch::Pages;
@@ -16,6 +20,47 @@ use crate::progress::Awaited;
 /// Milliseconds since the epoch.
 pub(crate) fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}
+
+/// What this machine answers at once.
+pub(crate) fn draw(instant: Instant) -> Value {
+    match instant {
+        Instant::Clock => now_ms().into(),
+        Instant::PreciseClock => engine::json::number(precise_now_ms()),
+        Instant::Random => engine::json::number(random()),
+        Instant::Bytes(count) => {
+            let mut bytes = vec![0; count];
+            fill(&mut bytes);
+            json!({ "base64": BASE64_STANDARD.encode(bytes) })
+        }
+        Instant::Uuid => uuid::Uuid::new_v4().to_string().into(),
+    }
+}
+
+/// Milliseconds since the epoch in thousandths, by a clock that never goes back while the process lives.
+fn precise_now_ms() -> f64 {
+    static START: LazyLock<(SystemTime, std::time::Instant)> =
+        LazyLock::new(|| (SystemTime::now(), std::time::Instant::now()));
+    let (wall, steady) = *START;
+    let start = wall.duration_since(UNIX_EPOCH).unwrap_or_default();
+    (start + steady.elapsed()).as_micros() as f64 / 1000.0
+}
+
+/// 53 random bits: exactly what a double in `[0, 1)` can hold.
+fn random() -> f64 {
+    let mut bytes = [0; 8];
+    fill(&mut bytes);
+    (u64::from_le_bytes(bytes) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Fills with bytes of the operating system.
+fn fill(bytes: &mut [u8]) {
+    if getrandom::fill(bytes).is_err() {
+        // Where the system has none, UUIDs have: 16 bytes each, of which the sixth and the eighth are not all random.
+        for chunk in bytes.chunks_mut(6) {
+            chunk.copy_from_slice(&uuid::Uuid::new_v4().as_bytes()[..chunk.len()]);
+        }
+    }
 }
 
 /// What a request gets from this machine.
@@ -53,9 +98,12 @@ impl Effects for World {
         now_ms()
     }
 
+    fn instant(&self, instant: Instant) -> Value {
+        draw(instant)
+    }
+
     fn random(&self) -> f64 {
-        // 53 random bits of a version 4 UUID: exactly what a double can hold.
-        (uuid::Uuid::new_v4().as_u128() >> 75) as f64 / (1_u64 << 53) as f64
+        random()
     }
 
     fn uuid(&self) -> String {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use engine::callable::{Arg, Callable, Returned};
 use engine::context::{Begun, Change, Context as Cx, Target};
-use engine::data::{Data, from_json};
+use engine::data::{Data, from_json, parse};
 use engine::effects::{Message, ModelCall, ToolCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
@@ -124,7 +124,7 @@ fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Return
     match answer {
         Answer::Undefined => Ok(Returned::Data(Data::UNDEFINED)),
         Answer::Value(json) => {
-            let value: Value = from_json(&json).map_err(|error| FlowError::validation(error.to_string(), None))?;
+            let value = parse(&json).map_err(|error| FlowError::validation(error.to_string(), None))?;
             Ok(Returned::Data(value.into()))
         }
         Answer::Block(json) => registry.late(vm, &json).map(Returned::Block),
@@ -150,7 +150,8 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
     if let Ok(wire) = from_json::<Wire>(json) {
         error.handle = wire.handle;
         error.status = wire.status;
-        let (location, stack) = vm.shared.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.classes);
+        let (location, stack) =
+            vm.shared.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.message, &error.classes);
         error.location = location;
         error.stack = (!stack.is_empty()).then_some(stack);
     }
@@ -248,9 +249,9 @@ async fn end_once(vm: &Vm, cx: &Cx, payload: &str) -> Result<String, FlowError> 
     struct Told {
         key: String,
         begun: Begun,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         answer: Value,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         error: Option<Value>,
     }
     let told: Told = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
@@ -272,11 +273,11 @@ async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     struct Asked {
         model: String,
         messages: Vec<Message>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         output_schema: Option<Value>,
         #[serde(default)]
         max_tokens: Option<u32>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         provider_options: Option<Value>,
     }
     let asked: Asked = from_json(payload).map_err(|error| {
@@ -315,7 +316,7 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
         mutator: Option<u32>,
         #[serde(default)]
         content: Option<String>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         instance: Option<Value>,
     }
     let invalid = |error: serde_json::Error| FlowError::validation(format!("state operation: {error}"), None);

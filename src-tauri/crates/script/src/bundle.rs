@@ -32,7 +32,7 @@ pub struct Bundle {
     /// The flow file, relative to the workspace.
     pub file: String,
     /// One ES module.
-    pub code: String,
+    pub code: Arc<str>,
     /// Its source map, as JSON.
     pub map: String,
     /// blake3 of the code.
@@ -51,8 +51,8 @@ pub async fn bundle(workspace: &Path, file: &Path) -> Result<Bundle, LoadError> 
         format: Some(OutputFormat::Esm),
         platform: Some(Platform::Neutral),
         sourcemap: Some(SourceMapType::Hidden),
-        // Calls stay where the author wrote them: without this, what is used once moves into its use,
-        // and an error would stand at the wrong line.
+        // Names and calls stay as the author wrote them. What is used once moves into its use all the same, where
+        // nothing is in between; `callsite` finds the place that is meant.
         minify: Some(rolldown_common::RawMinifyOptions::Bool(false)),
         // zod 4 sets its messages up as a side effect of a module that calls itself free of them.
         treeshake: TreeshakeOptions::Option(InnerOptions {
@@ -90,7 +90,7 @@ pub async fn bundle(workspace: &Path, file: &Path) -> Result<Bundle, LoadError> 
     let Some(chunk) = chunk else {
         return Err(LoadError::in_file(LoadErrorKind::Import, &shown, "the file could not be bundled"));
     };
-    let code = crate::fingerprint::mark(&chunk.code);
+    let code: Arc<str> = crate::fingerprint::mark(&chunk.code).into();
     let map = chunk.map.as_ref().map(|map| map.to_json_string()).unwrap_or_default();
     let hash = blake3::hash(code.as_bytes()).to_hex().to_string();
     Ok(Bundle { file: shown, code, map, hash, inputs })

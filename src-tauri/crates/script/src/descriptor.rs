@@ -4,8 +4,10 @@ use std::path::Path;
 use std::rc::Rc;
 
 use engine::data::from_json;
+use engine::effects::EffectKind;
 use engine::error::{FlowError, Location};
 use engine::flow::{Conflict, Flow};
+use engine::request::Run;
 use engine::views::shape::{BlockShape, shape};
 use rquickjs::Function;
 use serde::{Deserialize, Serialize};
@@ -15,6 +17,7 @@ use crate::bridge::drive;
 use crate::bundle::Bundle;
 use crate::error::{LoadError, LoadErrorKind};
 use crate::glance::sync;
+use crate::load_time::LoadTime;
 use crate::registry::{Registry, Unbuilt};
 use crate::vm::{Limits, Vm};
 use crate::wire::WireFlow;
@@ -91,6 +94,7 @@ pub struct ActionDescription {
     /// For people.
     pub description: Option<String>,
     /// JSON Schema of its input.
+    #[serde(default, deserialize_with = "engine::json::exact")]
     pub input_schema: Option<Value>,
     /// Its root block and all below.
     pub root: BlockShape,
@@ -98,8 +102,8 @@ pub struct ActionDescription {
 
 impl Loaded {
     /// Evaluates a bundle and reads its flow.
-    pub fn load(bundle: &Bundle, workspace: &Path, limits: Limits) -> Result<Loaded, LoadError> {
-        let vm = Vm::load(bundle, workspace, limits, sync)?;
+    pub fn load(bundle: &Bundle, workspace: &Path, limits: Limits, load_time: LoadTime) -> Result<Loaded, LoadError> {
+        let vm = Vm::load(bundle, workspace, limits, load_time, sync)?;
         let registry = Rc::new(Registry::default());
         let wrong = |kind, message: String| LoadError::in_file(kind, &bundle.file, message);
         let kinds: Vec<String> = vm
@@ -138,6 +142,16 @@ impl Loaded {
     /// of the request can go on by itself. Answers whether there were any.
     pub fn give_up(&self) -> bool {
         self.vm.give_up()
+    }
+
+    /// Records with a request what its file drew while it loaded, before any block runs.
+    pub fn attach(&self, run: &Rc<Run>) {
+        self.vm.shared.load_time.attach(run);
+    }
+
+    /// What the file drew while it loaded beyond what was recorded, if anything was.
+    pub fn unrecorded(&self) -> Option<(EffectKind, u32)> {
+        self.vm.shared.load_time.missing()
     }
 
     /// Fires `ctx.signal`. What listens runs now; the request stops after it.

@@ -6,15 +6,13 @@
 use std::rc::Rc;
 
 use engine::context::Target;
+use engine::json::number;
 use engine::operation::Operation;
 use rquickjs::object::Filter;
 use rquickjs::{Ctx, Function, Object, Type, Value as Js};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use crate::vm::Shared;
-
-/// Whole numbers up to here are the same as a number of JavaScript and as an integer.
-const WHOLE: f64 = 9_007_199_254_740_991.0;
 
 type Make = fn(Map<String, Value>) -> Operation;
 
@@ -50,7 +48,8 @@ fn fields_of(object: &Object<'_>, only_numbers: bool) -> Option<Map<String, Valu
         };
         let value = match value.type_of() {
             Type::Int => Value::Number(value.as_int()?.into()),
-            Type::Float => Value::Number(number(value.as_float()?)?),
+            // What is not finite is refused on the other way.
+            Type::Float => number(value.as_float().filter(|number| number.is_finite())?),
             _ if only_numbers => return None,
             Type::Bool => Value::Bool(value.as_bool()?),
             // Half of a surrogate pair is no text of ours.
@@ -60,12 +59,4 @@ fn fields_of(object: &Object<'_>, only_numbers: bool) -> Option<Map<String, Valu
         fields.insert(name, value);
     }
     Some(fields)
-}
-
-/// As its JSON reads.
-fn number(number: f64) -> Option<Number> {
-    match number {
-        whole if whole.fract() == 0.0 => (whole.abs() <= WHOLE).then(|| Number::from(whole as i64)),
-        broken => Number::from_f64(broken),
-    }
 }

@@ -5,20 +5,20 @@
 use std::rc::Rc;
 
 use engine::context::{Context as Cx, EmitOptions, Target};
-use engine::data::from_json;
-use engine::effects::ModelDelta;
+use engine::data::{from_json, parse};
+use engine::effects::{Instant, ModelDelta};
 use engine::item::{AgentType, Visibility, canonical_item_type, resolve_item_visibility};
 use engine::resource::pattern::Pattern;
 use engine::views::items::Audience;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::vm::Shared;
+use crate::vm::{LOAD, Shared};
 
 /// Answers what flows ask for on the spot.
 pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
     if op == "url" {
-        let asked = from_json(payload).map_err(|error| error.to_string())?;
+        let asked = parse(payload).map_err(|error| error.to_string())?;
         return Ok(crate::address::parts(&asked).map(|parts| parts.to_string()));
     }
     if op == "stop" {
@@ -31,8 +31,8 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         return visibility(payload).map(Some);
     }
     let cx = shared.contexts.borrow().get(&token).cloned();
-    let Some(cx) = cx else { return at_load(op) };
-    let parsed = || from_json::<Value>(payload).map_err(|error| error.to_string());
+    let Some(cx) = cx else { return without_block(shared, op, token, payload) };
+    let parsed = || parse(payload).map_err(|error| error.to_string());
     Ok(match op {
         "read" => {
             let asked = parsed()?;
@@ -133,10 +133,10 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "blockOutput" => cx.block_output(parsed()?.as_str().unwrap_or_default()).as_value().map(Value::to_string),
         "wasRescued" => Some(cx.was_rescued(parsed()?.as_str().unwrap_or_default()).to_string()),
         op if op.starts_with("resource") => crate::resources::sync(&cx, op, payload)?,
-        "now" => Some(cx.now().to_string()),
-        "random" => Some(cx.random().to_string()),
-        "uuid" => Some(cx.uuid()),
-        other => return Err(format!("unknown operation \"{other}\"")),
+        other => match instant(other, payload) {
+            Some(instant) => Some(drawn(&cx.draw(instant))),
+            None => return Err(format!("unknown operation \"{other}\"")),
+        },
     })
 }
 
@@ -155,15 +155,35 @@ fn visibility(payload: &str) -> Result<String, String> {
     serde_json::to_string(&seen).map_err(|error| error.to_string())
 }
 
-/// While a file loads there is no block: the clock stands still, chance is fixed, the rest is
-/// refused.
-fn at_load(op: &str) -> Result<Option<String>, String> {
-    match op {
-        "log" => Ok(None),
-        "now" => Ok(Some("0".to_owned())),
-        "random" => Ok(Some("0.5".to_owned())),
-        "uuid" => Ok(Some("00000000-0000-4000-8000-000000000000".to_owned())),
-        _ => Err("the block has ended; await what it starts before it returns".to_owned()),
+/// What is answered at once from outside.
+fn instant(op: &str, payload: &str) -> Option<Instant> {
+    Some(match op {
+        "now" => Instant::Clock,
+        "clock" => Instant::PreciseClock,
+        "random" => Instant::Random,
+        "bytes" => Instant::Bytes(payload.parse().ok()?),
+        "uuid" => Instant::Uuid,
+        _ => return None,
+    })
+}
+
+/// Such an answer as it crosses.
+fn drawn(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) => fields.get("base64").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// While a file loads there is clock and chance; after a block has ended they stand still. The rest is refused.
+fn without_block(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
+    match instant(op, payload) {
+        Some(instant) if token == LOAD => Ok(Some(drawn(&shared.load_time.draw(instant)))),
+        Some(instant) => Ok(Some(drawn(&instant.fixed()))),
+        None if op == "log" => Ok(None),
+        None if token == LOAD => Err("a file cannot ask for this while it loads; ask inside a block".to_owned()),
+        None => Err("the block has ended; await what it starts before it returns".to_owned()),
     }
 }
 
@@ -240,7 +260,7 @@ fn emit(cx: &Cx, asked: Value) -> Result<(), String> {
         background_tasks: Option<u64>,
     }
     let given: Options =
-        serde_json::from_value(asked["options"].clone()).map_err(|error| format!("ctx.emit: {error}"))?;
+        engine::json::from_value(asked["options"].clone()).map_err(|error| format!("ctx.emit: {error}"))?;
     let options = EmitOptions {
         agent_type: given.agent_type,
         item_visibility: given.item_visibility,

@@ -17,7 +17,7 @@ pub(crate) enum Plain {
     String,
     Boolean,
     /// One of these.
-    One(Vec<Value>),
+    One(#[serde(deserialize_with = "engine::json::exact")] Vec<Value>),
     /// A list of such values.
     List(Box<Plain>),
     /// Any names with such values.

@@ -47,6 +47,7 @@ fn ask(vm: &Rc<Vm>, id: u32, caller: &Value) -> Result<Option<String>, FlowError
     #[derive(Deserialize)]
     struct Wire {
         key: Option<String>,
+        #[serde(default, deserialize_with = "engine::json::exact")]
         error: Option<Value>,
     }
     let caller = caller.to_string();

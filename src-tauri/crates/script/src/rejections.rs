@@ -5,7 +5,6 @@
 
 use std::rc::Rc;
 
-use engine::data::from_json;
 use rquickjs::{Ctx, Function, Object, Runtime, Value};
 use serde_json::value::RawValue;
 
@@ -36,7 +35,7 @@ pub(crate) fn report(vm: &Vm) {
     let taken = vm.enter(|_, host| host.get::<_, Function>("takeUnhandled")?.call::<_, String>(()));
     // A runtime that is over tells its own reason.
     let Ok(taken) = taken else { return };
-    for (token, json) in from_json::<Vec<(u32, Box<RawValue>)>>(&taken).unwrap_or_default() {
+    for (token, json) in serde_json::from_str::<Vec<(u32, Box<RawValue>)>>(&taken).unwrap_or_default() {
         let error = thrown(vm, json.get());
         let Some(cx) = vm.shared.contexts.borrow().get(&token).cloned() else { continue };
         let place = error.location.as_ref().map(|at| format!(" ({}:{}:{})", at.file, at.line, at.column));

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use engine::context::{Context as Cx, Create, Target};
-use engine::data::from_json;
+use engine::data::{from_json, parse};
 use engine::error::FlowError;
 use engine::resource::pattern::Pattern;
 use engine::resource::{Collection, Content, Eviction, Resource, Shape};
@@ -28,6 +28,7 @@ pub(crate) struct WireResource {
     scope: String,
     isolated: bool,
     schema: Option<WireState>,
+    #[serde(deserialize_with = "engine::json::exact")]
     initial: Map<String, Value>,
     content: Option<String>,
     template: Option<String>,
@@ -82,9 +83,9 @@ impl Registry {
 pub(crate) async fn collection(cx: &Cx, id: u32, op: &str, key: &Value, payload: &str) -> Result<String, FlowError> {
     #[derive(Deserialize)]
     struct Asked {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         fields: Map<String, Value>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "engine::json::exact")]
         only: Map<String, Value>,
     }
     let asked: Asked = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
@@ -103,7 +104,7 @@ pub(crate) async fn collection(cx: &Cx, id: u32, op: &str, key: &Value, payload:
 
 /// What flows ask of resources on the spot.
 pub(crate) fn sync(cx: &Cx, op: &str, payload: &str) -> Result<Option<String>, String> {
-    let parsed = || from_json::<Value>(payload).map_err(|error| error.to_string());
+    let parsed = || parse(payload).map_err(|error| error.to_string());
     let target = |value: &Value| match value.as_str().and_then(Target::parse) {
         Some(Target::Resource(id, key)) => Ok((id, key)),
         _ => Err("unknown resource".to_owned()),

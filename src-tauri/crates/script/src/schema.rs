@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use engine::callable::{Field, Issue, Schema};
 use engine::context::Context;
-use engine::data::{Data, from_json};
+use engine::data::{Data, from_json, parse};
 use engine::error::FlowError;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -48,6 +48,7 @@ fn failed(error: FlowError) -> Vec<Issue> {
 fn parsed(answer: &str) -> Result<Data, Vec<Issue>> {
     #[derive(Deserialize)]
     struct Wire {
+        #[serde(default, deserialize_with = "engine::json::exact")]
         data: Option<Value>,
         issues: Option<Vec<WireIssue>>,
     }
@@ -130,7 +131,7 @@ impl ScriptSchema {
         self.vm
             .enter(|_, host| host.get::<_, Function>("describeSchema")?.call::<_, String>((id, wide)))
             .ok()
-            .and_then(|json| from_json(&json).ok())
+            .and_then(|json| parse(&json).ok())
             .unwrap_or(Value::Null)
     }
 }

@@ -1,9 +1,12 @@
 //! From places in a bundle to places in the author's files.
 
+use std::sync::Arc;
+
 use engine::error::Location;
 use sourcemap::SourceMap;
 
 use crate::bundle::Bundle;
+use crate::callsite::{Hint, refine};
 
 /// What a stack calls the bundle.
 pub(crate) const BUNDLE: &str = "flow.js";
@@ -12,28 +15,41 @@ pub(crate) const BUNDLE: &str = "flow.js";
 pub(crate) struct Trace {
     map: Option<SourceMap>,
     workspace: String,
+    code: Arc<str>,
 }
 
 impl Trace {
     pub(crate) fn new(bundle: &Bundle, workspace: &std::path::Path) -> Self {
         let map = SourceMap::from_slice(bundle.map.as_bytes()).ok();
-        Trace { map, workspace: workspace.display().to_string().replace('\\', "/") }
+        let workspace = workspace.display().to_string().replace('\\', "/");
+        Trace { map, workspace, code: bundle.code.clone() }
     }
 
     /// A stack with every place mapped; frames of the SDK are left out. The first frame in an
     /// author's file is where the error was thrown.
     ///
     /// `classes` are the error's own class names: the constructors of an author's error class
-    /// stand on the stack too, but nobody looks for the mistake there.
-    pub(crate) fn map_stack(&self, stack: &str, classes: &[String]) -> (Option<Location>, String) {
+    /// stand on the stack too, but nobody looks for the mistake there. `message` is what it says.
+    pub(crate) fn map_stack(&self, stack: &str, message: &str, classes: &[String]) -> (Option<Location>, String) {
         let mut first = None;
+        let mut called = None;
         let mut mapped = Vec::new();
         for line in stack.lines() {
-            let Some((name, place)) = frame(line) else { continue };
+            let Some((name, place)) = frame(line) else {
+                called = native_name(line).or(called);
+                continue;
+            };
             if first.is_none() && classes.iter().any(|class| class == name) {
                 continue;
             }
-            let Some(location) = self.locate(place.0, place.1) else { continue };
+            let Some(mut location) = self.locate(place.0, place.1) else {
+                called = Some(name);
+                continue;
+            };
+            if first.is_none() {
+                let (line, column) = refine(&self.code, place.0, place.1, &Hint { called, message, classes });
+                location = self.locate(line, column).unwrap_or(location);
+            }
             mapped.push(format!("    at {name} ({}:{}:{})", location.file, location.line, location.column));
             first.get_or_insert(location);
         }
@@ -59,14 +75,29 @@ impl Trace {
     pub(crate) fn locate(&self, line: u32, column: u32) -> Option<Location> {
         let token = self.map.as_ref()?.lookup_token(line.checked_sub(1)?, column.saturating_sub(1))?;
         let source = token.get_source()?;
-        if source.contains("flowglass:") || source.contains("oxc-project") || source.contains("rolldown/runtime") {
+        if is_embedded(source) {
             return None;
         }
-        let source = source.trim_start_matches("./");
-        let file = source.strip_prefix(&format!("{}/", self.workspace)).unwrap_or(source);
-        let file = file.trim_start_matches("../").to_owned();
+        let file = shown_source(source, &self.workspace);
         Some(Location { file, line: token.get_src_line() + 1, column: token.get_src_col() + 1 })
     }
+}
+
+/// Whether a source of a map is the SDK's or the bundler's.
+pub(crate) fn is_embedded(source: &str) -> bool {
+    source.contains("flowglass:") || source.contains("oxc-project") || source.contains("rolldown/runtime")
+}
+
+/// A source of a map as people see it.
+pub(crate) fn shown_source(source: &str, workspace: &str) -> String {
+    let source = source.trim_start_matches("./");
+    let file = source.strip_prefix(&format!("{workspace}/")).unwrap_or(source);
+    file.trim_start_matches("../").to_owned()
+}
+
+/// The name in `    at name (native)`.
+fn native_name(line: &str) -> Option<&str> {
+    line.trim().strip_prefix("at ")?.strip_suffix(" (native)")
 }
 
 /// `    at name (file:line:column)` as QuickJS writes it, of a place in the bundle.

@@ -17,6 +17,7 @@ use rquickjs::{CatchResultExt, Context, Ctx, Function, Module, Object, Runtime};
 
 use crate::bundle::Bundle;
 use crate::error::{LoadError, LoadErrorKind};
+use crate::load_time::LoadTime;
 use crate::trace::{BUNDLE, Trace};
 
 /// What a flow may take (`limits` in `flowglass.json`).
@@ -86,6 +87,8 @@ pub(crate) struct Shared {
     pub(crate) rejected: Cell<bool>,
     /// From places in the bundle to the author's.
     pub(crate) trace: Trace,
+    /// What code gets that runs for no block.
+    pub(crate) load_time: LoadTime,
 }
 
 /// A loaded bundle.
@@ -109,6 +112,7 @@ impl Vm {
         bundle: &Bundle,
         workspace: &std::path::Path,
         limits: Limits,
+        load_time: LoadTime,
         sync: SyncOp,
     ) -> Result<Rc<Vm>, LoadError> {
         let internal =
@@ -130,6 +134,7 @@ impl Vm {
             stops: RefCell::default(),
             rejected: Cell::default(),
             trace: Trace::new(bundle, workspace),
+            load_time,
         });
         crate::rejections::track(&runtime, &shared);
         let vm = Rc::new(Vm {
@@ -160,7 +165,10 @@ impl Vm {
         });
         let evaluated = evaluated.map_err(|thrown| {
             let (message, stack) = thrown.split_once('\n').unwrap_or((&thrown, ""));
-            (self.explain(message), stack.to_owned())
+            let (class, said) = message.split_once(": ").unwrap_or(("Error", message));
+            let classes = [class.to_owned(), "Error".to_owned()];
+            let place = crate::callsite::of_thrown(&self.shared.trace, &bundle.code, stack, said, &classes);
+            (self.explain(message), place)
         });
         self.deadline.set(None);
         match evaluated {
@@ -170,10 +178,7 @@ impl Vm {
                 &bundle.file,
                 "the file waits at its top level; a flow may await only inside its blocks",
             )),
-            Err((message, stack)) => {
-                let place = crate::callsite::of_stack(&self.shared.trace, &bundle.code, &stack);
-                Err(LoadError::at(LoadErrorKind::Thrown, &bundle.file, place, message))
-            }
+            Err((message, place)) => Err(LoadError::at(LoadErrorKind::Thrown, &bundle.file, place, message)),
         }
     }
 

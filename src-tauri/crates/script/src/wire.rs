@@ -128,6 +128,7 @@ impl WireState {
 #[derive(Deserialize)]
 pub(crate) struct WireField {
     pub(crate) name: String,
+    #[serde(default, deserialize_with = "engine::json::exact")]
     pub(crate) default: Option<Value>,
     pub(crate) transient: bool,
     pub(crate) plain: Option<Plain>,
@@ -214,7 +215,7 @@ pub(crate) struct WireCache {
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WireText {
-    Fixed(Value),
+    Fixed(#[serde(deserialize_with = "engine::json::exact")] Value),
     Call(u32),
 }
 
@@ -258,6 +259,7 @@ pub(crate) struct WireGenerator {
     pub(crate) prompt: Vec<WireText>,
     #[serde(default)]
     pub(crate) context: Vec<Option<WireText>>,
+    #[serde(default, deserialize_with = "engine::json::exact")]
     pub(crate) history: Option<Value>,
     pub(crate) history_slot: Option<WireText>,
     pub(crate) user: Option<WireText>,

@@ -162,7 +162,8 @@ impl<'a> Batch<'a> {
         let mark = self.memory.next_event(self.connection)?;
         parcel::mark(self.connection, mark)?;
         for (scope, record) in records {
-            self.memory.scope_or_new(self.connection, scope, None)?.carry(self.connection, mark, record)?;
+            let known = self.memory.scope_or_new(self.connection, scope, None)?;
+            self.stored += known.carry(self.connection, mark, record)? as i64;
             self.stepped.insert(scope.clone());
         }
         Ok(())

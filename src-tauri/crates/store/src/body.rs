@@ -10,8 +10,8 @@
 //!
 //! Writing touches no database, so it can run on the thread that appends.
 
-use engine::data::from_json;
 use engine::event::{EventKind, KINDS};
+use engine::json::{from_json, from_value, parse};
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 
@@ -36,6 +36,14 @@ pub(crate) struct Body {
 
 /// The line of an event: the fields of its kind. The kind itself has a column.
 pub(crate) fn of_event(kind: &EventKind) -> Result<Body, Error> {
+    if let EventKind::Unknown { fields, .. } = kind {
+        let mut payloads = Vec::new();
+        let mut fields = fields.clone();
+        for field in fields.values_mut() {
+            shrink(field, &mut payloads)?;
+        }
+        return Ok(Body { text: serde_json::to_string(&fields)?, payloads });
+    }
     let text = serde_json::to_string(kind)?;
     let mut payloads = Vec::new();
     let text = if is_plain(&text) {
@@ -62,7 +70,10 @@ pub(crate) fn of_state(mut state: Value) -> Result<Body, Error> {
 /// The event kind that a line holds.
 pub(crate) fn event(connection: &Connection, kind: &str, text: &str) -> Result<EventKind, Error> {
     if !KINDS.contains(&kind) {
-        return Ok(EventKind::Unknown { name: kind.to_owned(), fields: fields(connection, text)? });
+        let Value::Object(fields) = value(connection, text)? else {
+            return Err(Error::Damaged(format!("a {kind} event is not an object")));
+        };
+        return Ok(EventKind::Unknown { name: kind.to_owned(), fields });
     }
     let rest = text.strip_prefix('{').ok_or_else(|| Error::Damaged(format!("a {kind} event is not an object")))?;
     let comma = if rest == "}" { "" } else { "," };
@@ -83,12 +94,12 @@ pub(crate) fn fields<T: serde::de::DeserializeOwned>(connection: &Connection, te
     if has_no_mark(text) {
         return Ok(from_json(text)?);
     }
-    Ok(serde_json::from_value(value(connection, text)?)?)
+    Ok(from_value(value(connection, text)?)?)
 }
 
 /// The value that a line holds, whole again.
 pub(crate) fn value(connection: &Connection, text: &str) -> Result<Value, Error> {
-    let mut value = from_json(text)?;
+    let mut value = parse(text)?;
     if !has_no_mark(text) {
         grow(connection, &mut value)?;
     }
@@ -99,7 +110,7 @@ pub(crate) fn value(connection: &Connection, text: &str) -> Result<Value, Error>
 pub(crate) fn names(text: &str) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     if has_marks(text) {
-        find_names(&from_json(text)?, &mut found);
+        find_names(&parse(text)?, &mut found);
     }
     Ok(found)
 }

@@ -16,7 +16,7 @@ use rusqlite::Connection;
 
 use crate::error::Error;
 use crate::references::References;
-use crate::{Store, body, payload, totals};
+use crate::{Store, body, code, payload, totals};
 
 /// More problems than anybody reads.
 const MOST: usize = 1_000;
@@ -41,6 +41,9 @@ pub struct Checked {
     pub events: u64,
     /// None where all is well.
     pub problems: Vec<Problem>,
+    /// Kinds of events that this version does not know, and how many there are: no problem, but nothing of what
+    /// they say was looked at.
+    pub unknown: BTreeMap<String, u64>,
 }
 
 impl Checked {
@@ -101,17 +104,22 @@ fn pages(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
             found.add(None, None, format!("the file is damaged: {word}"));
         }
     }
-    for (rows, sql) in [
-        ("events", "SELECT count(*) FROM event WHERE request <> 0 AND request NOT IN (SELECT n FROM request)"),
-        ("requests", "SELECT count(*) FROM request WHERE session NOT IN (SELECT n FROM session)"),
-        ("search filters", "SELECT count(*) FROM filter_block WHERE request NOT IN (SELECT n FROM request)"),
-        ("steps of state", "SELECT count(*) FROM change WHERE scope NOT IN (SELECT n FROM scope)"),
-        ("keyframes", "SELECT count(*) FROM keyframe WHERE scope NOT IN (SELECT n FROM scope)"),
-        ("withdrawn attempts", "SELECT count(*) FROM attempt_rollback WHERE scope NOT IN (SELECT n FROM scope)"),
-        ("journal entries", "SELECT count(*) FROM journal WHERE session NOT IN (SELECT n FROM session)"),
-        ("scopes", "SELECT count(*) FROM scope WHERE request NOT IN (SELECT n FROM request)"),
+    for (rows, table, owner) in [
+        ("events", "event", "request"),
+        ("requests", "request", "session"),
+        ("search filters", "filter_block", "request"),
+        ("steps of state", "change", "scope"),
+        ("keyframes", "keyframe", "scope"),
+        ("withdrawn attempts", "attempt_rollback", "scope"),
+        ("journal entries", "journal", "session"),
+        ("scopes", "scope", "request"),
     ] {
-        let count: u64 = connection.query_row(sql, (), |row| row.get(0))?;
+        // What waits to be removed, or belongs to an import under way, is in the queue. A mark is of no request.
+        let sql = format!(
+            "SELECT count(*) FROM {table} WHERE {owner} <> 0 AND {owner} NOT IN (SELECT n FROM {owner})
+             AND {owner} NOT IN (SELECT n FROM removal WHERE kind = '{owner}')"
+        );
+        let count: u64 = connection.query_row(&sql, (), |row| row.get(0))?;
         if count > 0 {
             found.add(None, None, format!("{count} {rows} belong to nothing that is there"));
         }
@@ -145,6 +153,9 @@ fn values(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
         } else if let Err(error) = body::value(connection, &text) {
             found.add(None, None, format!("payload {name} names what is not there: {error}"));
         }
+    }
+    for problem in code::check(connection)? {
+        found.add(None, None, problem);
     }
     Ok(())
 }

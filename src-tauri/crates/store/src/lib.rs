@@ -11,24 +11,29 @@
 //! | `unit` `body` `payload` `measure` | an append, written out on the thread that makes it |
 //! | `writer` and its folder, `batch` `live` `identity` `rows` | who writes, the transactions, what is remembered between them, the log folded into the file |
 //! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
-//! | `parcel` | requests on their way to another database, and their arrival |
+//! | `parcel` `arrival` | requests on their way to another database, and their arrival |
 //! | `grams` `digest` `search` | where a text cannot be, and where it is |
 //! | `totals` | what all events come to, without counting them |
-//! | `delete` `compact` `references` | taking out what nobody needs any more |
+//! | `pieces` | long work in short transactions |
+//! | `delete` `removal` `compact` `references` | taking out what nobody needs any more |
+//! | `in_force` | what old logs do not tell of their writes |
 //! | `check` and its folder | whether all of that is what the events say |
 //! | `waiting` | another process that writes is waited for |
 //! | `queue` | whose turn it is to write a record that several write |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
+//! | `code` | the code of every bundle that ran |
 //! | `states` `records` | any instant of any scope; the newest of durable ones |
 //! | `requests` `sessions` `events` `writes` `stats` `query` | what readers ask |
 //!
 //! Only this crate names rusqlite. It must not decide what an event means beyond the rows it keeps
 //! for speed, and it reads no clock: times are those of the events.
 
+mod arrival;
 mod attempts;
 mod batch;
 mod body;
 mod check;
+mod code;
 mod compact;
 mod delete;
 mod digest;
@@ -36,16 +41,19 @@ mod error;
 mod events;
 mod grams;
 mod identity;
+mod in_force;
 mod live;
 mod measure;
 mod migrate;
 mod open;
 mod parcel;
 mod payload;
+mod pieces;
 mod query;
 mod queue;
 mod records;
 mod references;
+mod removal;
 mod requests;
 mod rows;
 mod scopes;
@@ -84,7 +92,9 @@ pub use stats::Stats;
 pub use waiting::OnBusy;
 pub use writes::{LastWrite, Write};
 
+use pieces::Pieces;
 use records::Records;
+use removal::Remover;
 use unit::Unit;
 use writer::{Stamp, Writer};
 
@@ -127,6 +137,8 @@ pub struct Store {
     records: Records,
     unfinished: Mutex<Option<attempts::Unfinished>>,
     listeners: Arc<Mutex<Listeners>>,
+    /// Ends before the writer does.
+    _remover: Option<Remover>,
     writer: Writer,
 }
 
@@ -136,6 +148,8 @@ impl Store {
         let listeners: Arc<Mutex<Listeners>> = Arc::default();
         let owners = options.owners.clone();
         let writer = Writer::start(path.to_owned(), options, listeners.clone())?;
+        // Where nothing can be read now, the first who wants to will say so.
+        let remover = Remover::start(path, writer.handle()).ok().flatten();
         Ok(Store {
             path: path.to_owned(),
             id: writer.id().to_owned(),
@@ -144,6 +158,7 @@ impl Store {
             records: Records::default(),
             unfinished: Mutex::default(),
             listeners,
+            _remover: remover,
             writer,
         })
     }
@@ -207,6 +222,11 @@ impl Store {
         let record = self.records.newest(&connection, scope, stamp);
         self.give_back(connection);
         Ok(record?)
+    }
+
+    /// For work that takes long.
+    fn pieces(&self) -> Result<Pieces, Error> {
+        Ok(Pieces::new(&self.path, self.writer.handle(), Arc::default())?)
     }
 
     fn reader(&self) -> Result<Connection, Error> {

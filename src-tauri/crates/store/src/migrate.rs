@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use engine::event::upgrade::Upgrade;
+use engine::scope::{ScopeKey, ScopeKind};
 
-use crate::attempts;
-use crate::body;
-use crate::digest;
 use crate::error::{Error, OpenError};
 use crate::open::APPLICATION_ID;
 use crate::waiting::Waiting;
+use crate::{attempts, body, compact, delete, digest, in_force};
 
 /// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
 const STEPS: &[&str] = &[
@@ -64,7 +63,15 @@ const STEPS: &[&str] = &[
      ALTER TABLE withdrawal RENAME TO attempt_rollback;
      ALTER TABLE keyframe RENAME COLUMN stands_in TO tombstone;
      ALTER TABLE total RENAME COLUMN covered TO indexed_events;
-     ALTER TABLE total RENAME COLUMN floor TO id_floor;",
+     ALTER TABLE total RENAME COLUMN floor TO id_floor;
+     CREATE TABLE removal (
+         kind   TEXT    NOT NULL,
+         n      INTEGER NOT NULL,
+         import TEXT    NOT NULL DEFAULT '',
+         name   TEXT,
+         last   INTEGER,
+         PRIMARY KEY (kind, n, import)
+     ) STRICT, WITHOUT ROWID;",
 ];
 /// The first format with the words of today.
 const TODAYS_WORDS: u32 = 6;
@@ -97,14 +104,21 @@ fn format_of(connection: &Connection) -> rusqlite::Result<u32> {
 
 /// Another process may have made the tables while this one waited for the lock.
 fn create(connection: &Connection, waiting: &Waiting) -> rusqlite::Result<()> {
+    // Free pages are given back a few at a time; this can be said only before there are tables.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     let begin = || Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
     let transaction = waiting.until_free(begin)?;
     if format_of(&transaction)? == 0 {
-        transaction.execute_batch(include_str!("schema.sql"))?;
+        make(&transaction)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", FORMAT)?;
     }
     transaction.commit()
+}
+
+/// Makes the tables.
+pub(crate) fn make(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(include_str!("schema.sql"))
 }
 
 fn migrate(
@@ -130,6 +144,8 @@ fn migrate(
         // After all steps, because they read and write as this version does.
         if found < TODAYS_WORDS && target >= TODAYS_WORDS {
             upgrade_events(&transaction)?;
+            drop_copies_left_behind(&transaction)?;
+            in_force::complete(&transaction, 0)?;
             attempts::rebuild(&transaction)?;
         }
         if found < TAILLESS && target >= TAILLESS {
@@ -137,6 +153,10 @@ fn migrate(
         }
         transaction.pragma_update(None, "user_version", target.max(found))?;
         transaction.commit()?;
+        if found < TODAYS_WORDS && target >= TODAYS_WORDS {
+            // Somebody else may be at the file; `compact` does it then.
+            let _ = compact::rewrite(connection);
+        }
         // The header on disk must tell the new format; see `open::examine`.
         Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?)
     };
@@ -194,6 +214,33 @@ fn upgrade_events(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
+/// Older versions left the copies that a fork had of users and projects when its session was deleted.
+fn drop_copies_left_behind(connection: &Connection) -> Result<(), Error> {
+    let mut statement = connection.prepare(
+        "SELECT n, kind, id FROM scope WHERE kind IN ('user', 'project') AND instr(id, '~fork_') > 0
+         AND NOT EXISTS (SELECT 1 FROM session s WHERE s.id = substr(scope.id, instr(scope.id, '~fork_') + 1))",
+    )?;
+    let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let copies: Vec<(i64, String, String)> = rows.collect::<Result<_, _>>()?;
+    for (n, kind, id) in copies {
+        let mut scopes = vec![n];
+        if let Some(kind) = ScopeKind::parse(&kind) {
+            scopes.extend(delete::resources_of(connection, &ScopeKey::new(kind, id))?);
+        }
+        for scope in scopes {
+            for sql in [
+                "DELETE FROM change WHERE scope = ?1",
+                "DELETE FROM keyframe WHERE scope = ?1",
+                "DELETE FROM attempt_rollback WHERE scope = ?1",
+                "DELETE FROM scope WHERE n = ?1",
+            ] {
+                connection.prepare_cached(sql)?.execute((scope,))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 #[derive(serde::Deserialize)]
 struct Owned {
     owner: String,
@@ -201,8 +248,8 @@ struct Owned {
 
 /// A line with another epoch.
 fn with_epoch(body: &str, epoch: i64) -> Result<String, Error> {
-    let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(body)?;
-    fields.insert("epoch".to_owned(), epoch.into());
+    let mut fields = engine::json::parse(body)?;
+    fields["epoch"] = epoch.into();
     Ok(serde_json::to_string(&fields)?)
 }
 
@@ -257,7 +304,8 @@ mod tests {
             DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
             ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
             ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch; DROP TABLE filter_block;
-            DROP TABLE database; DROP TABLE code; DROP TABLE ticket; ALTER TABLE attempt_rollback RENAME TO withdrawal;
+            DROP TABLE database; DROP TABLE code; DROP TABLE ticket; DROP TABLE removal;
+            ALTER TABLE attempt_rollback RENAME TO withdrawal;
             ALTER TABLE keyframe DROP COLUMN tombstone; ALTER TABLE total DROP COLUMN id_floor;
             ALTER TABLE total RENAME COLUMN indexed_events TO events";
         connection.execute_batch(later).unwrap();

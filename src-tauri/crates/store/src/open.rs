@@ -128,7 +128,7 @@ pub(crate) fn reader(path: &Path) -> Result<Connection, OpenError> {
 
 /// Keeps statements prepared: many of them, and each whatever values it is asked with. SQLite would
 /// otherwise plan every look-up of a range again.
-fn settle(connection: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn settle(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(64);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())

@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::{Store, events, states};
+use crate::{Store, arrival, code, events, states};
 
 /// One piece of a parcel.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,13 @@ pub enum Piece {
         version: u64,
         /// Its state.
         state: Map<String, Value>,
+    },
+    /// The code of a bundle that the events name.
+    Code {
+        /// The bundle's hash.
+        hash: String,
+        /// The author's files and the source map.
+        code: Value,
     },
     /// The next event of a request.
     Event {
@@ -96,32 +103,40 @@ impl Store {
                 before = id;
                 pieces.push(Piece::Event { request, event: Box::new(event) });
             }
-            Ok(pieces)
+            let mut all = code::pieces(connection, &pieces)?;
+            all.extend(pieces);
+            Ok(all)
         })
     }
 
     /// Takes a parcel in: all of it, or nothing.
     pub fn import(&self, pieces: Vec<Piece>) -> Result<(), ImportError> {
-        self.writer.import(pieces)
+        arrival::import(self, pieces)
     }
 }
 
-/// Refuses a parcel whose sessions or requests are there already.
-pub(crate) fn refuse_known(connection: &Connection, pieces: &[Piece]) -> Result<(), ImportError> {
-    let mut seen = HashSet::new();
+/// The requests of a parcel and their sessions.
+pub(crate) fn names(pieces: &[Piece]) -> Result<Vec<(&'static str, Arc<str>)>, ImportError> {
+    let (mut seen, mut names) = (HashSet::new(), Vec::new());
     for piece in pieces {
         let Piece::Event { request, event } = piece else { continue };
-        if !seen.insert(request.clone()) {
+        if !seen.insert(request) {
             continue;
         }
         let engine::event::EventKind::RequestStarted { session, .. } = &event.kind else {
             return Err(ImportError::Unfit(format!("request \"{request}\" does not begin with its first event")));
         };
-        for (what, id) in [("request", request), ("session", session)] {
-            let sql = format!("SELECT count(*) FROM {what} WHERE id = ?1");
-            if connection.query_row(&sql, (&**id,), |row| row.get::<_, i64>(0))? > 0 {
-                return Err(ImportError::Exists { what, id: id.to_string() });
-            }
+        names.extend([("request", request.clone()), ("session", session.clone())]);
+    }
+    Ok(names)
+}
+
+/// Refuses a parcel whose sessions or requests are there already.
+pub(crate) fn refuse_known(connection: &Connection, names: &[(&'static str, Arc<str>)]) -> Result<(), ImportError> {
+    for (what, id) in names {
+        let sql = format!("SELECT count(*) FROM {what} WHERE id = ?1");
+        if connection.prepare_cached(&sql)?.query_row((&**id,), |row| row.get::<_, i64>(0))? > 0 {
+            return Err(ImportError::Exists { what, id: id.to_string() });
         }
     }
     Ok(())
@@ -189,7 +204,7 @@ fn resources(connection: &Connection, owner: &ScopeKey) -> Result<Vec<ScopeKey>,
     Ok(found)
 }
 
-/// Where, between two events, a scope changed by other requests, or by what an import brought.
+/// Where, between two events, a scope changed by other requests, deleted ones too, or by what an import brought.
 fn written_by_others(
     connection: &Connection,
     scope: i64,
@@ -201,8 +216,8 @@ fn written_by_others(
         "SELECT c.event FROM change c JOIN event e ON e.id = c.event JOIN request r ON r.n = e.request
          WHERE c.scope = ?1 AND c.event > ?2 AND c.event < ?3 AND r.id NOT IN (SELECT value FROM json_each(?4))
          UNION
-         SELECT k.event FROM keyframe k JOIN event e ON e.id = k.event
-         WHERE k.scope = ?1 AND k.event > ?2 AND k.event < ?3 AND e.request = 0",
+         SELECT k.event FROM keyframe k LEFT JOIN event e ON e.id = k.event
+         WHERE k.scope = ?1 AND k.event > ?2 AND k.event < ?3 AND (e.request = 0 OR k.tombstone)",
     )?;
     let rows = statement.query_map((scope, first, last, names), |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)

@@ -28,11 +28,7 @@ impl Payload {
 
 /// Keeps a payload. Answers how many bytes of JSON were new.
 pub(crate) fn keep(connection: &Connection, payload: &Payload) -> Result<usize, Error> {
-    let known: Option<i64> = connection
-        .prepare_cached("SELECT 1 FROM payload WHERE hash = ?1")?
-        .query_row((payload.hash.as_bytes(),), |row| row.get(0))
-        .optional()?;
-    if known.is_some() {
+    if is_kept(connection, &payload.hash)? {
         return Ok(0);
     }
     let text = payload.text.as_bytes();
@@ -44,6 +40,56 @@ pub(crate) fn keep(connection: &Connection, payload: &Payload) -> Result<usize, 
         body,
     ))?;
     Ok(text.len())
+}
+
+/// Whether a payload is there; if so it stays, for something names it now.
+fn is_kept(connection: &Connection, hash: &Hash) -> Result<bool, Error> {
+    let known: Option<i64> = connection
+        .prepare_cached("SELECT n FROM payload WHERE hash = ?1")?
+        .query_row((hash.as_bytes(),), |row| row.get(0))
+        .optional()?;
+    if let Some(n) = known {
+        connection
+            .prepare_cached("DELETE FROM removal WHERE kind = 'payload' AND n = ?1 AND import = ''")?
+            .execute((n,))?;
+    }
+    Ok(known.is_some())
+}
+
+/// A payload as it lies in another database.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    hash: Hash,
+    bytes: usize,
+    body: Vec<u8>,
+}
+
+impl Packed {
+    /// How many bytes it takes.
+    pub(crate) fn len(&self) -> usize {
+        self.body.len()
+    }
+}
+
+/// What `hash` names, as it is stored.
+pub(crate) fn packed(connection: &Connection, hash: Hash) -> Result<Packed, Error> {
+    let mut statement = connection.prepare_cached("SELECT bytes, body FROM payload WHERE hash = ?1")?;
+    let row = statement.query_row((hash.as_bytes(),), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let (bytes, body) = row.ok_or_else(|| Error::Damaged(format!("payload {} is missing", hash.to_hex())))?;
+    Ok(Packed { hash, bytes, body })
+}
+
+/// As [`keep`], of one that another database had.
+pub(crate) fn keep_packed(connection: &Connection, payload: &Packed) -> Result<usize, Error> {
+    if is_kept(connection, &payload.hash)? {
+        return Ok(0);
+    }
+    connection.prepare_cached("INSERT INTO payload (hash, bytes, body) VALUES (?1, ?2, ?3)")?.execute((
+        payload.hash.as_bytes(),
+        payload.bytes,
+        &payload.body,
+    ))?;
+    Ok(payload.bytes)
 }
 
 /// The JSON that `hash` names.

@@ -9,6 +9,7 @@ use rusqlite::{Connection, params};
 use crate::error::Error;
 use crate::live::Request;
 use crate::sessions::LINEAGE;
+use crate::{body, events, removal};
 
 /// Makes the row of a request, and of its session if that is new.
 ///
@@ -39,8 +40,10 @@ pub(crate) fn begin(
     };
     connection
         .prepare_cached(
-            "INSERT INTO session (id, flow, user, project, ephemeral, created_at, updated_at, forked_from)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO session (n, id, flow, user, project, ephemeral, created_at, updated_at, forked_from)
+             VALUES (max(coalesce((SELECT max(n) FROM session), 0),
+                 coalesce((SELECT max(n) FROM removal WHERE kind = 'session'), 0)) + 1,
+                 ?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7) ON CONFLICT (id) DO NOTHING",
         )?
         .execute((
             &**session,
@@ -51,6 +54,7 @@ pub(crate) fn begin(
             event.at,
             forked_from.as_ref().map(|from| &from.request_id),
         ))?;
+    removal::make_room(connection, id)?;
     let (session_n, known): (i64, String) = connection
         .prepare_cached("SELECT n, user FROM session WHERE id = ?1")?
         .query_row((&**session,), |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -60,9 +64,10 @@ pub(crate) fn begin(
     connection
         .prepare_cached(
             "INSERT INTO request
-             (id, session, flow, action, user, project, status, owner, mock, retry_of, started_at, claim,
+             (n, id, session, flow, action, user, project, status, owner, mock, retry_of, started_at, claim,
               forked_from, forked_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+             VALUES (max(coalesce((SELECT max(n) FROM request), 0),
+                 coalesce((SELECT max(n) FROM removal WHERE kind = 'request'), 0)) + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
         .execute(params![
             id,
@@ -187,22 +192,28 @@ pub(crate) fn copy(
              WHERE request = ?1 AND kind IN ('journal_appended', 'metadata_set') ORDER BY seq",
         )?
         .execute((request,))?;
-    connection
-        .prepare_cached(&format!(
-            "UPDATE session SET title = (
-                 {LINEAGE} SELECT json_extract(e.body, '$.metadata.title') FROM line
-                 JOIN journal j ON j.session = line.session JOIN event e ON e.id = j.event
-                 JOIN request r ON r.n = e.request AND r.n < line.before
-                 WHERE e.kind = 'metadata_set' AND json_type(e.body, '$.metadata.title') = 'text'
-                 ORDER BY r.n DESC, e.seq DESC LIMIT 1)
-             WHERE id = ?1"
-        ))?
-        .execute((session,))?;
-    let items = connection
-        .prepare_cached(
-            "SELECT count(*) FROM event WHERE request = ?1 AND kind = 'item_added'
-             AND coalesce(json_extract(body, '$.item.transient'), 0) = 0",
-        )?
-        .query_row((request,), |row| row.get(0))?;
-    Ok((events as i64, items))
+    if let Some(title) = title_of(connection, session)? {
+        connection.prepare_cached("UPDATE session SET title = ?2 WHERE id = ?1")?.execute((session, title))?;
+    }
+    let added = events::of_kind(connection, request, "item_added")?;
+    Ok((events as i64, added.iter().map(items).sum()))
+}
+
+/// The title that was set last in a session and in those it is a fork of.
+fn title_of(connection: &Connection, session: &str) -> Result<Option<String>, Error> {
+    let mut statement = connection.prepare_cached(&format!(
+        "{LINEAGE} SELECT e.body FROM line JOIN journal j ON j.session = line.session JOIN event e ON e.id = j.event
+         JOIN request r ON r.n = e.request AND r.n < line.before
+         WHERE e.kind = 'metadata_set' ORDER BY r.n DESC, e.seq DESC"
+    ))?;
+    let mut rows = statement.query((session,))?;
+    while let Some(row) = rows.next()? {
+        // The whole line: a field that is large lies elsewhere.
+        if let EventKind::MetadataSet { metadata } = body::event(connection, "metadata_set", row.get_ref(0)?.as_str()?)?
+            && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
+        {
+            return Ok(Some(title.to_owned()));
+        }
+    }
+    Ok(None)
 }

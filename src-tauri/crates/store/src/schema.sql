@@ -190,3 +190,15 @@ CREATE TABLE total (
     id_floor             INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO total VALUES (0, 0, 0, 0, 0);
+
+-- What is deleted, or was brought by an import that is not done, and lies in other tables still: nobody sees it,
+-- and no number of it is given again. `kind` says what `n` is a number of, see `removal.rs`. `import` names the
+-- import it belongs to, `name` is the id of a request, `last` the end of a range or a note of who is at it.
+CREATE TABLE removal (
+    kind   TEXT    NOT NULL,
+    n      INTEGER NOT NULL,
+    import TEXT    NOT NULL DEFAULT '',
+    name   TEXT,
+    last   INTEGER,
+    PRIMARY KEY (kind, n, import)
+) STRICT, WITHOUT ROWID;

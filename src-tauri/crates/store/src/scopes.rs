@@ -65,7 +65,11 @@ impl Scope {
     /// A scope that begins now, in `request` if it lives in one.
     pub(crate) fn create(connection: &Connection, key: &ScopeKey, request: Option<i64>) -> Result<Scope, Error> {
         connection
-            .prepare_cached("INSERT INTO scope (kind, id, request, version, last) VALUES (?1, ?2, ?3, 0, 0)")?
+            .prepare_cached(
+                "INSERT INTO scope (n, kind, id, request, version, last)
+                 VALUES (max(coalesce((SELECT max(n) FROM scope), 0),
+                     coalesce((SELECT max(n) FROM removal WHERE kind = 'scope'), 0)) + 1, ?1, ?2, ?3, 0, 0)",
+            )?
             .execute((key.kind.as_str(), &*key.id, request))?;
         let (n, is_shared) = (connection.last_insert_rowid(), request.is_some());
         Ok(Scope { n, version: 0, weight: 0, keyframe_bytes: 0, dirty: None, is_shared })
@@ -87,12 +91,12 @@ impl Scope {
         Ok(0)
     }
 
-    /// Puts a record in force from a mark on, whatever the steps before it come to.
-    pub(crate) fn carry(&mut self, connection: &Connection, mark: i64, record: &Record) -> Result<(), Error> {
+    /// Puts a record in force from a mark on, whatever the steps before it come to. Answers as [`Scope::step`].
+    pub(crate) fn carry(&mut self, connection: &Connection, mark: i64, record: &Record) -> Result<usize, Error> {
         self.version = record.version;
-        self.write_keyframe(connection, mark, record)?;
+        let kept = self.write_keyframe(connection, mark, record)?;
         self.dirty = Some(mark);
-        Ok(())
+        Ok(kept)
     }
 
     /// Brings the scope's row up to date. Answers whether it was not.

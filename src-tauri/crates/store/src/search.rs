@@ -88,7 +88,10 @@ fn runs(connection: &Connection, needle: &Needle, session: Option<&str>) -> Resu
     let mut runs = Vec::new();
     // All of them in the order they lie in is faster than any other order.
     let mut digests = connection.prepare_cached(match session {
-        None => "SELECT request, first, last, trigrams FROM filter_block WHERE ?1 IS NULL",
+        None => {
+            "SELECT request, first, last, trigrams FROM filter_block
+             WHERE ?1 IS NULL AND request NOT IN (SELECT n FROM removal WHERE kind = 'request')"
+        }
         Some(_) => {
             "SELECT d.request, d.first, d.last, d.trigrams FROM request r JOIN filter_block d ON d.request = r.n
              WHERE r.session = ?1"

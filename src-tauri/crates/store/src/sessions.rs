@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use engine::event::{RequestStatus, Seq};
+use engine::event::{EventKind, Outcome, RequestStatus, Seq};
 use engine::log::NoteKind;
-use rusqlite::{Row, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -128,30 +128,56 @@ impl Store {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(&format!(
                 "{LINEAGE}
-                 SELECT r.id, e.seq, e.at, p.text, e.body FROM line JOIN journal j ON j.session = line.session
-                 JOIN event e ON e.id = j.event
+                 SELECT r.id, e.seq, e.at, p.text, e.body, e.request, e.path, e.attempt FROM line
+                 JOIN journal j ON j.session = line.session JOIN event e ON e.id = j.event
                  JOIN request r ON r.n = e.request AND r.n < line.before LEFT JOIN path p ON p.n = e.path
-                 WHERE e.kind = ?2
-                 AND (e.path IS NULL OR EXISTS (SELECT 1 FROM event f WHERE f.request = e.request AND f.seq > e.seq
-                     AND f.path = e.path AND f.attempt = e.attempt AND f.kind = 'block_finished'
-                     AND json_extract(f.body, '$.outcome') IN ('completed', 'failed'))
-                  OR (EXISTS (SELECT 1 FROM event f, json_each(f.body, '$.events') s WHERE f.request = e.request
-                     AND f.seq > e.seq AND f.path = e.path AND f.attempt = e.attempt
-                     AND f.kind = 'callback_returned' AND s.value = e.seq)
-                   AND NOT EXISTS (SELECT 1 FROM event f WHERE f.request = e.request AND f.seq > e.seq
-                     AND f.path = e.path AND f.attempt = e.attempt AND f.kind = 'block_finished'
-                     AND json_extract(f.body, '$.outcome') = 'abandoned')))
-                 ORDER BY r.n, j.event"
+                 WHERE e.kind = ?2 ORDER BY r.n, j.event"
             ))?;
             let mut rows = statement.query((session, wanted.event()))?;
             let mut notes = Vec::new();
             while let Some(row) = rows.next()? {
+                let seq: Seq = row.get(1)?;
+                if let Some(path) = row.get(6)? {
+                    let block = Block { request: row.get(5)?, path, attempt: row.get(7)? };
+                    if !block.said(connection, seq)? {
+                        continue;
+                    }
+                }
                 let kind = body::event(connection, wanted.event(), &row.get::<_, String>(4)?)?;
                 let Some(entry) = wanted.read(&kind).cloned() else { continue };
-                notes.push(Note { request: row.get(0)?, seq: row.get(1)?, at: row.get(2)?, path: row.get(3)?, entry });
+                notes.push(Note { request: row.get(0)?, seq, at: row.get(2)?, path: row.get(3)?, entry });
             }
             Ok(notes)
         })
+    }
+}
+
+/// One execution of a block.
+struct Block {
+    request: i64,
+    path: i64,
+    attempt: i64,
+}
+
+impl Block {
+    /// Whether what it said counts: it ended well or failed, or the function that said it had returned. Lines are
+    /// read whole, for a long field of one lies elsewhere.
+    fn said(&self, connection: &Connection, seq: Seq) -> Result<bool, Error> {
+        let mut statement = connection.prepare_cached(
+            "SELECT kind, body FROM event WHERE request = ?1 AND seq > ?2 AND path = ?3 AND attempt = ?4
+             AND kind IN ('block_finished', 'callback_returned')",
+        )?;
+        let mut rows = statement.query((self.request, seq, self.path, self.attempt))?;
+        let (mut has_returned, mut is_abandoned) = (false, false);
+        while let Some(row) = rows.next()? {
+            match body::event(connection, row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?)? {
+                EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, .. } => return Ok(true),
+                EventKind::BlockFinished { outcome: Outcome::Abandoned, .. } => is_abandoned = true,
+                EventKind::CallbackReturned { events, .. } => has_returned |= events.contains(&seq),
+                _ => {}
+            }
+        }
+        Ok(has_returned && !is_abandoned)
     }
 }
 

@@ -278,6 +278,7 @@ fn apply(connection: &Connection, state: &mut State, kind: &str, text: &str) -> 
     }
     #[derive(Deserialize)]
     struct Initialized {
+        #[serde(deserialize_with = "engine::json::exact")]
         state: Map<String, Value>,
     }
     match kind {

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::{Store, totals};
+use crate::{Store, code, totals};
 
 /// Sizes and counts of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -50,7 +50,7 @@ impl Store {
                 sessions: count("session")?,
                 requests: count("request")?,
                 payload_bytes: sum(totals.payload_bytes),
-                unique_payload_bytes: sum(totals.unique_bytes),
+                unique_payload_bytes: sum(totals.unique_bytes - code::bytes(connection)?),
             })
         })
     }

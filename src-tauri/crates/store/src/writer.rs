@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -20,14 +20,12 @@ use rusqlite::Connection;
 
 use crate::error::{Error, OpenError};
 use crate::open::Options;
-use crate::parcel::{ImportError, Piece};
 use crate::unit::Unit;
 use crate::waiting::Waiting;
 use crate::{Listeners, lock};
 
 use desk::{Desk, Moment, Patience};
 use fold::Folder;
-pub(crate) use fold::empty;
 
 /// How long evidence may wait.
 const PATIENCE: Duration = Duration::from_millis(16);
@@ -38,12 +36,10 @@ const TOGETHER: Duration = Duration::from_millis(2);
 /// How many bytes of evidence may wait, and about how many one transaction takes.
 const MUCH: usize = 256 << 10;
 /// Values may be nested deeper than a usual thread's stack.
-const STACK: usize = 64 << 20;
+pub(crate) const STACK: usize = 64 << 20;
 
 enum Message {
     Append(Unit),
-    /// A parcel from another database.
-    Import(Vec<Piece>, Sender<Result<(), ImportError>>),
     /// How far the file may grow.
     LimitPages(Option<u32>),
     /// Something that is neither an append nor a look.
@@ -279,13 +275,6 @@ impl Writer {
         self.office.bell.notify_one();
     }
 
-    /// Takes a parcel in, and waits until it is.
-    pub(crate) fn import(&self, pieces: Vec<Piece>) -> Result<(), ImportError> {
-        let (sender, receiver) = channel();
-        self.post(Message::Import(pieces, sender));
-        receiver.recv().map_err(|_| Error::Closed)?
-    }
-
     pub(crate) fn limit_pages(&self, pages: Option<u32>) {
         self.post(Message::LimitPages(pages));
     }
@@ -305,14 +294,30 @@ impl Writer {
         self.post(Message::Run(Box::new(run)));
     }
 
+    /// Somebody else's way to the writing connection.
+    pub(crate) fn handle(&self) -> Handle {
+        Handle(self.office.clone())
+    }
+}
+
+/// A way to the writing connection, for those who work longer than a call.
+#[derive(Clone)]
+pub(crate) struct Handle(Arc<Office>);
+
+impl Handle {
     /// Runs something on the writing connection, between two transactions, and waits for its answer.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
+        // What comes after the end would wait for ever.
+        if lock(&self.0.inbox).is_closed {
+            return Err(Error::Closed);
+        }
         let (answer, receiver) = channel();
         // Whoever asked waits for it.
-        self.post(Message::Run(Box::new(move |connection| drop(answer.send(run(connection))))));
+        self.0.put(Message::Run(Box::new(move |connection| drop(answer.send(run(connection))))));
+        self.0.bell.notify_one();
         receiver.recv().map_err(|_| Error::Closed)?
     }
 }
@@ -341,6 +346,5 @@ impl Drop for Writer {
 
 mod desk;
 mod fold;
-mod import;
 #[cfg(test)]
 mod tests;

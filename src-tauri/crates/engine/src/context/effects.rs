@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Context;
-use crate::effects::{EffectKind, FetchCall, FetchReply, ModelDelta};
+use crate::effects::{EffectKind, FetchCall, FetchReply, Instant, ModelDelta};
 use crate::error::FlowError;
 use crate::event::{EventKind, Seq};
 use crate::memo::Pause;
@@ -64,6 +64,11 @@ impl Context {
         if let Some(listener) = listener {
             listener(delta);
         }
+    }
+
+    /// A look at a clock or chance, as an effect.
+    pub fn draw(&self, instant: Instant) -> Value {
+        self.instant(instant.kind(), || self.run.effects.instant(instant))
     }
 
     /// The clock, as an effect.
@@ -121,14 +126,14 @@ impl Context {
         let request = serde_json::to_value(redacted(&call)).unwrap_or_default();
         if let Some(done) = self.take_earlier(EffectKind::Fetch, ordinal, Some(&request)) {
             let result = self.hand_over(EffectKind::Fetch, ordinal, done).await?;
-            return serde_json::from_value(result).map_err(|error| FlowError::plain(error.to_string()));
+            return crate::json::from_value(result).map_err(|error| FlowError::plain(error.to_string()));
         }
         if self.run.tape.is_some() {
             let taped = self.taped(EffectKind::Fetch, ordinal, &request).await?;
             let answer = taped.error.map_or(Ok(taped.result), Err);
             self.note_effect_started(EffectKind::Fetch, ordinal, Some(&request));
             self.note_effect_finished((EffectKind::Fetch, ordinal), None, taped.seq, answer.clone());
-            return serde_json::from_value(answer?).map_err(|error| FlowError::plain(error.to_string()));
+            return crate::json::from_value(answer?).map_err(|error| FlowError::plain(error.to_string()));
         }
         let Begun { seq, .. } = self.begin_numbered(EffectKind::Fetch, ordinal, Some(request)).await?;
         let answer = match select(self.run.effects.fetch(call), Box::pin(stop)).await {
@@ -236,7 +241,7 @@ impl Context {
         answer: Result<Value, FlowError>,
         memoized: bool,
     ) {
-        let known = answer.clone();
+        let known = self.notes_effects().then(|| answer.clone());
         let (result, error) = match answer {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
@@ -244,7 +249,9 @@ impl Context {
         let request = None;
         let finished =
             self.record(EventKind::EffectFinished { effect, ordinal, started, request, result, error, memoized });
-        self.note_effect_finished((effect, ordinal), started, finished, known);
+        if let Some(answer) = known {
+            self.note_effect_finished((effect, ordinal), started, finished, answer);
+        }
     }
 
     /// The number that this block's next effect of a kind will have.

@@ -93,7 +93,7 @@ fn meant(text: &str) -> Option<Value> {
     [Some(text.trim()), fenced, inside('{', '}'), inside('[', ']')]
         .into_iter()
         .flatten()
-        .find_map(|candidate| crate::data::from_json(candidate).ok().or_else(|| json5::from_str(candidate).ok()))
+        .find_map(|candidate| crate::json::parse(candidate).ok().or_else(|| json5::from_str(candidate).ok()))
 }
 
 /// Asks a model to write the answer anew. Its failure is no news; the answer's own error is.

@@ -182,7 +182,7 @@ async fn of_earlier_try(
     let ordinal = cx.ordinal(kind.as_str());
     let answer = cx.hand_over(kind, ordinal, done).await;
     let answer =
-        answer.and_then(|reply| serde_json::from_value(reply).map_err(|error| FlowError::plain(error.to_string())));
+        answer.and_then(|reply| crate::json::from_value(reply).map_err(|error| FlowError::plain(error.to_string())));
     tell(listener, &answer);
     Some(answer)
 }
@@ -192,7 +192,7 @@ async fn replayed(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -
     let taped = cx.taped(EffectKind::Model, cx.peek(EffectKind::Model.as_str()), &told(call)).await?;
     let answer = match taped.error {
         Some(error) => Err(error),
-        None => serde_json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
+        None => crate::json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
     };
     tell(listener, &answer);
     let begun = note_beginning(cx, call);

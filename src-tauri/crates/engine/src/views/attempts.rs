@@ -163,10 +163,11 @@ impl Attempts {
                     all.ends.insert(key, End::Cut);
                 }
                 EventKind::BlockFinished { memoized: true, .. } => drop(all.ends.insert(key, End::Memoized)),
-                // It waited: the next attempt begins anew.
-                EventKind::BlockFinished { outcome: Outcome::Suspended, .. } => drop(waiting.insert(key)),
-                // Another writer was faster: so does this one.
-                EventKind::BlockFinished { outcome: Outcome::Abandoned, error: None, .. } => {}
+                // It waited, or another writer was faster: the next attempt begins anew.
+                EventKind::BlockFinished { outcome: Outcome::Suspended, .. }
+                | EventKind::BlockFinished { outcome: Outcome::Abandoned, error: None, .. } => {
+                    waiting.insert(key);
+                }
                 EventKind::BlockFinished { outcome, .. } => {
                     let order = all.order.entry(path.clone()).or_default();
                     // A failure that a resume ran again is behind the request.

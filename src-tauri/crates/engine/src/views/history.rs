@@ -68,13 +68,13 @@ impl Query {
                 "agentType" => {
                     let list = if value.is_array() { value.clone() } else { json!([value]) };
                     query.agent_types = Some(
-                        serde_json::from_value(list)
+                        crate::json::from_value(list)
                             .map_err(|_| format!("agentType is primary, sub or trace, not {value}"))?,
                     );
                 }
                 "itemVisibility" => {
                     query.item_visibility = Some(
-                        serde_json::from_value(value.clone())
+                        crate::json::from_value(value.clone())
                             .map_err(|_| format!("itemVisibility is {{ client, history }}, not {value}"))?,
                     );
                 }
@@ -263,7 +263,7 @@ fn tool_messages(item: &Item) -> Vec<Message> {
     let name =
         call["alias"].as_str().map_or_else(|| tool_alias(call["name"].as_str().unwrap_or_default()), str::to_owned);
     let args: Value =
-        call["arguments"].as_str().and_then(|text| crate::data::from_json(text).ok()).unwrap_or_else(|| json!({}));
+        call["arguments"].as_str().and_then(|text| crate::json::parse(text).ok()).unwrap_or_else(|| json!({}));
     let output = match item.status {
         ItemStatus::InProgress => return Vec::new(),
         ItemStatus::Failed | ItemStatus::Incomplete => {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Events;
+use super::left::Left;
 use crate::event::{CaughtBy, EventKind, Outcome, Seq};
 use crate::path::{beside, instance};
 use crate::suspension::{Asking, Resolved, SuspensionStatus};
@@ -32,11 +33,15 @@ pub struct Suspension {
 pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension> {
     let mut found: Vec<Suspension> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
+    let mut left = Left::default();
     // The instance around each block, and those that failed and have a rescue.
     let mut parents: HashMap<(&Arc<str>, u32), &str> = HashMap::new();
     let mut failed: HashSet<String> = HashSet::new();
     for event in events.iter() {
+        left.read(event);
         match (&event.kind, &event.path) {
+            // A call that took too long ends beside its retry, which may have asked: that one goes on.
+            (EventKind::BlockFinished { .. }, Some(path)) if left.has(path, event.attempt) => {}
             (EventKind::Suspended(asking), Some(path)) => {
                 places.insert(asking.id.clone(), found.len());
                 found.push(Suspension {

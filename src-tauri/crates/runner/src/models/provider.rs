@@ -96,7 +96,7 @@ impl Provider {
         };
         if let (Some(schema), Some(text)) = (schema, &reply.text) {
             // Text that is no JSON stays text: the engine repairs or refuses it.
-            reply.structured_output = serde_json::from_str(text).ok().map(|value| schema.unwrap(value));
+            reply.structured_output = engine::json::parse(text).ok().map(|value| schema.unwrap(value));
         }
         Ok(reply)
     }

@@ -1,5 +1,7 @@
 //! What a look at a whole database found.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 /// Whether a database is what its events say.
@@ -14,6 +16,10 @@ pub struct DataCheck {
     pub events: u64,
     /// What is wrong.
     pub problems: Vec<ProblemRow>,
+    /// Kinds of events that this version does not know, and how many there are: no problem, but what they say was
+    /// not looked at.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unknown: BTreeMap<String, u64>,
 }
 
 /// Something that is not as it should be.
@@ -32,6 +38,6 @@ pub struct ProblemRow {
 
 impl DataCheck {
     pub(crate) fn new(requests: u64, events: u64, problems: Vec<ProblemRow>) -> Self {
-        DataCheck { ok: problems.is_empty(), requests, events, problems }
+        DataCheck { ok: problems.is_empty(), requests, events, problems, unknown: BTreeMap::new() }
     }
 }

@@ -26,6 +26,7 @@ impl Workspace {
         let checked = store.check().map_err(Fault::internal)?;
         let row =
             |problem: store::Problem| ProblemRow { request_id: problem.request, seq: problem.seq, what: problem.what };
-        Ok(DataCheck::new(checked.requests, checked.events, checked.problems.into_iter().map(row).collect()))
+        let problems = checked.problems.into_iter().map(row).collect();
+        Ok(DataCheck { unknown: checked.unknown, ..DataCheck::new(checked.requests, checked.events, problems) })
     }
 }

@@ -62,7 +62,8 @@ impl Workspace {
         states.insert("resources".to_owned(), json!(view.resources));
         let (dir, limits) = (self.dir.clone(), self.config.script_limits());
         let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
-            let loaded = script::Loaded::load(&good.bundle, &dir, limits).map_err(|error| error.to_string())?;
+            let loaded = script::Loaded::load(&good.bundle, &dir, limits, crate::run::live(&[]))
+                .map_err(|error| error.to_string())?;
             loaded.client_data(&Value::Object(states)).map_err(|error| error.to_string())
         });
         let thread = thread.map_err(|error| error.to_string())?;

@@ -90,6 +90,7 @@ impl Workspace {
         let pieces = self.store.parcel(&ids).map_err(Fault::internal)?;
         let lines = pieces.into_iter().map(|piece| match piece {
             Piece::Record { scope, version, state } => Line::Record { scope, version, state },
+            Piece::Code { hash, code } => Line::Code { hash, code },
             Piece::Event { request, event } => {
                 let Event { seq, at, path, attempt, kind } = *event;
                 Line::Event { request, seq, at, path, attempt, event: Box::new(kind) }
@@ -146,6 +147,7 @@ impl Workspace {
                 pieces.retain(|piece| match piece {
                     Piece::Event { request, .. } => !here.contains(request),
                     Piece::Record { scope, .. } => needed.contains(scope),
+                    Piece::Code { .. } => true,
                 });
             }
             self.store.import(pieces).map_err(|error| match error {
@@ -236,6 +238,7 @@ impl Brought {
 fn piece(line: Line) -> Option<Piece> {
     match line {
         Line::Record { scope, version, state } => Some(Piece::Record { scope, version, state }),
+        Line::Code { hash, code } => Some(Piece::Code { hash, code }),
         Line::Event { request, seq, at, path, attempt, event } => {
             Some(Piece::Event { request, event: Box::new(Event { seq, at, path, attempt, kind: *event }) })
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::event::{Event, EventKind};
 use engine::request::Asked;
 use engine::scope::{ScopeKey, ScopeKind};
-use engine::tape::Seen;
+use engine::tape::{Seen, of_callback};
 use engine::views::attempts::Attempts;
 use engine::views::edited_input;
 
@@ -51,6 +51,12 @@ impl Workspace {
         let attempts = Attempts::read(events);
         let mut versions: HashMap<ScopeKey, u64> = began.collect();
         let (mut seen, mut waiting, mut ran) = (Seen::new(), Vec::new(), HashSet::new());
+        let mut callbacks: HashMap<u64, &str> = HashMap::new();
+        for event in events {
+            if let EventKind::CallbackReturned { callback, events, memoized: false, .. } = &event.kind {
+                callbacks.extend(events.iter().map(|seq| (*seq, callback.as_str())));
+            }
+        }
         let from = self.request(request)?.forked_from;
         let own = edited_input(events).unwrap_or(0);
         let at = |scope: &ScopeKey, seq, version| -> Result<_, Fault> {
@@ -104,7 +110,11 @@ impl Workspace {
             // that is new finds what they wrote.
             let is_new = ran.insert(path.clone()) || is_look || attempts.is_second_try(event);
             if let Some(nth) = nth.filter(|_| is_new) {
-                let key: (Arc<str>, u32) = (path.clone(), nth as u32);
+                // Resources are found when they are looked at, whoever looks; other records when a callback begins.
+                let is_of_callback = is_look && news.iter().all(|(scope, _)| scope.kind != ScopeKind::Resource);
+                let callback = callbacks.get(&event.seq).filter(|_| is_of_callback);
+                let path = callback.map_or_else(|| path.clone(), |callback| of_callback(path, callback));
+                let key: (Arc<str>, u32) = (path, nth as u32);
                 seen.entry(key).or_default().append(&mut waiting);
             }
         }

@@ -40,8 +40,10 @@ function argument(wire: Argument): unknown {
 
 /** `from` is the function that returned the value. */
 function finish(call: number, value: unknown, from?: object): void {
-  if (typeof value === 'number' && Number.isFinite(value)) return native.done(call, 'value', JSON.stringify(value));
-  if (typeof value !== 'object' || value === null) return plain(call, value, from);
+  if (typeof value !== 'object' || value === null) {
+    if (value !== 0 && typeof value === 'number' && Number.isFinite(value)) return native.done(call, 'value', JSON.stringify(value));
+    return plain(call, value, from);
+  }
   const block = value instanceof Boxed ? value.block : isBlock(value) ? (value as Block) : undefined;
   if (block) return native.done(call, 'block', describeLate(block));
   if (Array.isArray(value) && value.length > 0 && value.every(isBlock)) {
@@ -60,8 +62,7 @@ function plain(call: number, value: unknown, from?: object): void {
     json = toJson(value, origin ? `the value returned by ${origin.what}` : 'the returned value');
   } catch (error) {
     // The function has returned: its own call is on no stack any more.
-    if (origin) (error as Error).stack = origin.stack;
-    return native.done(call, 'error', encodeError(error));
+    return native.done(call, 'error', encodeError(error, origin?.stack));
   }
   native.done(call, json === undefined ? 'undefined' : 'value', json ?? '');
 }
@@ -79,7 +80,14 @@ interface Returning {
   from: object;
 }
 
-const returned = ({ call, from }: Returning, value: unknown): void => finish(call, value, from);
+const returned = ({ call, from }: Returning, value: unknown): void => {
+  try {
+    finish(call, value, from);
+  } catch (error) {
+    // Even to look at a value may run an author's code.
+    native.done(call, 'error', encodeError(error));
+  }
+};
 const failed = ({ call }: Returning, error: unknown): void => native.done(call, 'error', encodeError(error));
 
 const host = {

@@ -5,7 +5,7 @@ import { nameOf } from './ctx-arguments';
 import { costEstimate } from './describe';
 import { emitters } from './emit';
 import { decodeError, reviveError } from './thrown';
-import { ask, native } from './host';
+import { askJson, native } from './host';
 import { runOnce } from './once';
 import { resourcesFor } from './resource-handles';
 import { sessionMembers } from './session-members';
@@ -72,8 +72,8 @@ function requestExtras(token: number, identity: object): object {
 /** A model by its name, for a handler that asks one itself. The call is recorded like a generator's. */
 function resolvedModel(token: number, modelId: string): object {
   const generate = async (options: Json): Promise<unknown> => {
-    const asked = JSON.parse(toJson({ ...options, model: modelId }, 'ctx.resolveModel().generate') as string) as Json;
-    return JSON.parse(await ask(token, 'model', asked)) as unknown;
+    const asked = toJson({ ...options, model: modelId }, 'ctx.resolveModel().generate') as string;
+    return JSON.parse(await askJson(token, 'model', asked)) as unknown;
   };
   return { modelId, generate };
 }

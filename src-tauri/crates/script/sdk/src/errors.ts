@@ -173,6 +173,16 @@ export function classNames(error: Error): string[] {
     if (name && !names.includes(name)) names.push(name);
     prototype = Object.getPrototypeOf(prototype) as object | null;
   }
-  if (error.name && !names.includes(error.name)) names.unshift(error.name);
+  const own = ownName(error);
+  if (own && !names.includes(own)) names.unshift(own);
   return names;
+}
+
+/** What an error calls itself, where that can be read. */
+function ownName(error: Error): string | undefined {
+  try {
+    return typeof error.name === 'string' ? error.name : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -3,7 +3,8 @@
 // Must not: offer anything that cannot be answered again from the log. There is no file system and
 // no process.
 
-import { ask, currentToken, native, runAs, wire } from './host';
+import { bytesOf, fromBase64 } from './bytes';
+import { ask, currentToken, LOAD, native, runAs, wire } from './host';
 import { inspect } from './inspect';
 
 function print(level: string) {
@@ -25,8 +26,30 @@ const console = {
 };
 
 function now(): number {
-  return Number(native.sync('now', currentToken(), ''));
+  // A look at the precise clock may stand at this place of an older record.
+  return Math.floor(Number(native.sync('now', currentToken(), '')));
 }
+
+/** Where `performance` counts from: its first look at the clock, which belongs to no block. */
+let origin: number | undefined;
+/** What `performance.now` said last. */
+let latest = 0;
+
+function timeOrigin(): number {
+  return (origin ??= Number(native.sync('clock', LOAD, '')));
+}
+
+const performance = {
+  now(): number {
+    const since = timeOrigin();
+    const passed = Math.round((Number(native.sync('clock', currentToken(), '')) - since) * 1000) / 1000;
+    return (latest = Math.max(latest, passed));
+  },
+  get timeOrigin(): number {
+    return timeOrigin();
+  },
+  toJSON: () => ({ timeOrigin: timeOrigin() }),
+};
 
 const PlainDate = Date;
 const RecordedDate = new Proxy(PlainDate, {
@@ -98,10 +121,32 @@ function structuredCloneOf<T>(value: T): T {
   return copy(value) as T;
 }
 
+/** The arrays that chance can fill: any bits of theirs are a value. */
+const INTEGERS = [
+  Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, BigInt64Array, BigUint64Array,
+];
+/** As the standard says. */
+const MOST_RANDOM = 65_536;
+
+/** An error as a browser's, which are told apart by their names. */
+function domError(name: string, message: string): Error {
+  const error = new Error(message);
+  error.name = name;
+  return error;
+}
+
 const crypto = {
   randomUUID: () => native.sync('uuid', currentToken(), '') as string,
-  getRandomValues<T extends Uint8Array>(array: T): T {
-    for (let at = 0; at < array.length; at++) array[at] = Math.floor(Math.random() * 256);
+  getRandomValues<T extends ArrayBufferView>(array: T): T {
+    if (!INTEGERS.some((kind) => array instanceof kind)) {
+      throw domError('TypeMismatchError', 'crypto.getRandomValues needs a typed array of integers');
+    }
+    const bytes = bytesOf(array) as Uint8Array;
+    if (bytes.length > MOST_RANDOM) {
+      const asked = `crypto.getRandomValues fills at most ${MOST_RANDOM} bytes at once, not ${bytes.length}`;
+      throw domError('QuotaExceededError', asked);
+    }
+    if (bytes.length > 0) bytes.set(fromBase64(native.sync('bytes', currentToken(), String(bytes.length)) as string));
     return array;
   },
 };
@@ -121,3 +166,5 @@ Object.assign(globalThis, {
   queueMicrotask: microtask,
   crypto,
 });
+// The runtime's own would not be recorded.
+Object.defineProperty(globalThis, 'performance', { value: performance, configurable: true, writable: true });

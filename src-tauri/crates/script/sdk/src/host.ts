@@ -111,10 +111,15 @@ export function ask(
   payload: unknown,
   started?: (stop: () => void) => void,
 ): Promise<string> {
+  return askJson(token, op, wire(payload), started);
+}
+
+/** The same with JSON that is sound. */
+export function askJson(token: number, op: string, json: string, started?: (stop: () => void) => void): Promise<string> {
   const id = nextCall++;
   return new Promise<string>((resolve, reject) => {
     waiting.set(id, { resolve, reject });
-    native.start(id, op, token, wire(payload));
+    native.start(id, op, token, json);
     started?.(() => void native.sync('stop', token, String(id)));
   });
 }
@@ -137,7 +142,13 @@ export function answer(id: number, ok: boolean, payload: string, toError: (json:
   if (!settle) return;
   if (ok) return settle.resolve(payload);
   const error = toError(payload);
-  if (settle.asked && error instanceof Error) error.stack ||= settle.asked.stack ?? '';
+  if (settle.asked && error instanceof Error) {
+    try {
+      error.stack ||= settle.asked.stack ?? '';
+    } catch {
+      // An author's error may be frozen, or refuse to be read.
+    }
+  }
   settle.reject(error);
 }
 

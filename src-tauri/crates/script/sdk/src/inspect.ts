@@ -4,6 +4,15 @@ const LONGEST = 2000;
 
 export function inspect(value: unknown): string {
   if (typeof value === 'string') return value;
+  try {
+    return look(value);
+  } catch {
+    // Getters and proxies may throw.
+    return '[cannot be read]';
+  }
+}
+
+function look(value: unknown): string {
   if (value instanceof Error) return value.stack ? `${String(value)}\n${value.stack}` : String(value);
   if (typeof value === 'function') return `[function ${value.name || 'anonymous'}]`;
   if (typeof value !== 'object' || value === null) return String(value);

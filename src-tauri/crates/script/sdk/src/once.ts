@@ -4,7 +4,7 @@
 // anybody gets it. If the process dies in between, it may have happened, and a resume calls the function again.
 // A failure is no answer (core-semantics §2.12).
 
-import { ask, native } from './host';
+import { ask, askJson, native, wire } from './host';
 import { encodeError } from './thrown';
 import { toJson } from './values';
 
@@ -36,7 +36,7 @@ async function run(token: number, key: string, fn: () => unknown): Promise<unkno
     await ask(token, 'endOnce', { key, begun, error: JSON.parse(encodeError(error)) as object }).catch(() => undefined);
     throw error;
   }
-  await ask(token, 'endOnce', { key, begun, answer: json === undefined ? [] : [JSON.parse(json)] });
+  await askJson(token, 'endOnce', `{"key":${wire(key)},"begun":${wire(begun)},"answer":[${json ?? ''}]}`);
   return json === undefined ? undefined : (JSON.parse(json) as unknown);
 }
 

@@ -1,7 +1,7 @@
 // `ctx.suspend(options)`: waits for somebody outside. The call comes back only in a run that has the answer.
 
 import { FlowError, SuspensionRejectedError, SuspensionTimeoutError } from './errors';
-import { ask } from './host';
+import { askJson } from './host';
 import { describe } from './json-schema';
 import { isSchema, parse } from './schema';
 import { toJson } from './values';
@@ -23,7 +23,7 @@ export async function suspend(token: number, given: unknown): Promise<unknown> {
   const schema = options.resumeSchema;
   const asked = { ...options, resumeSchema: isSchema(schema) ? describe(schema) : schema };
   const json = toJson(asked, 'ctx.suspend') as string;
-  const answer = JSON.parse(await ask(token, 'suspend', JSON.parse(json))) as Resolved;
+  const answer = JSON.parse(await askJson(token, 'suspend', json)) as Resolved;
   switch (answer.resolution) {
     case 'rejected':
       throw new SuspensionRejectedError(answer.id, answer.by, answer.data);

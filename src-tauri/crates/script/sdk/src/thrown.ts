@@ -35,38 +35,58 @@ interface Wire {
   status?: number;
 }
 
-/** What was thrown, as the engine records it (core-semantics §2.3, step 9). */
-export function encodeError(value: unknown): string {
+/** What an author's code answers, unless it throws: getters and proxies may. */
+function read<T>(ask: () => T, otherwise: T): T {
+  try {
+    return ask();
+  } catch {
+    return otherwise;
+  }
+}
+
+/** A property of what was thrown as text; nothing where there is none, or where it cannot be read. */
+function textOf(error: object, property: string): string | undefined {
+  return read(() => {
+    const value = (error as Record<string, unknown>)[property];
+    return value === undefined ? undefined : String(value);
+  }, undefined);
+}
+
+/**
+ * What was thrown, as the engine records it (core-semantics §2.3, step 9). Never throws itself. `place` is the
+ * stack to tell in place of its own.
+ */
+export function encodeError(value: unknown, place?: string): string {
   const handle = nextHandle++;
   let error: Error;
-  if (value instanceof Error) error = value;
+  if (read(() => value instanceof Error, false)) error = value as Error;
   else if (typeof value === 'string' && value !== '') error = new Error(value);
   // QuickJS throws null when not even an error object can be made any more.
   else if (value === null) error = new LimitError('used more memory than limits.memoryMb allows, or threw null itself');
   else error = new Error('Unknown block execution error');
   thrown.set(handle, error);
-  const flow = error as FlowError;
+  const ownName = textOf(error, 'name');
+  const className = read(() => error.constructor?.name, undefined);
   const wire: Wire = {
-    name: error.name !== 'Error' ? error.name : (error.constructor?.name ?? 'Error'),
-    message: String(error.message),
-    classes: classNames(error),
+    name: ownName !== undefined && ownName !== 'Error' ? ownName : typeof className === 'string' ? className : 'Error',
+    message: textOf(error, 'message') ?? 'the message of what was thrown cannot be read',
+    classes: read(() => classNames(error), ['Error']).filter((name) => typeof name === 'string'),
     handle,
   };
-  if (wire.name !== error.name) wire.ownName = error.name;
-  if (typeof flow.code === 'string') wire.code = flow.code;
-  if (flow.retryable === true) wire.retryable = true;
-  const details = detailsOf(error);
+  if (ownName !== undefined && wire.name !== ownName) wire.ownName = ownName;
+  const code = read(() => (error as FlowError).code, undefined);
+  if (typeof code === 'string') wire.code = code;
+  if (read(() => (error as FlowError).retryable, false) === true) wire.retryable = true;
+  const details = read(() => detailsOf(error), undefined);
   if (details !== undefined) wire.details = details;
-  if (typeof error.stack === 'string') wire.stack = error.stack;
-  const { status, statusCode } = error as { status?: unknown; statusCode?: unknown };
-  const answered = [status, statusCode].find((one) => Number.isInteger(one) && (one as number) >= 100 && (one as number) < 600);
-  if (answered !== undefined) wire.status = answered as number;
-  try {
-    return toWire(wire);
-  } catch {
-    delete wire.details;
-    return toWire(wire);
-  }
+  const stack = place ?? read(() => error.stack, undefined);
+  if (typeof stack === 'string') wire.stack = stack;
+  const status = read(() => {
+    const { status, statusCode } = error as { status?: unknown; statusCode?: unknown };
+    return [status, statusCode].find((one) => Number.isInteger(one) && (one as number) >= 100 && (one as number) < 600);
+  }, undefined);
+  if (status !== undefined) wire.status = status as number;
+  return read(() => toWire(wire), undefined) ?? toWire({ ...wire, details: undefined });
 }
 
 /** An error of the engine, or one that was here before, as an object to throw or to hand over. */
@@ -121,9 +141,13 @@ const LONGEST = 16;
 
 /** `{ name, message, code?, cause? }`, recursively. */
 function causeOf(cause: unknown, depth: number): Record<string, unknown> {
-  if (!(cause instanceof Error)) return { name: 'Error', message: String(cause) };
-  const told: Record<string, unknown> = { name: cause.name, message: String(cause.message) };
-  const { code, cause: deeper } = cause as FlowError;
+  if (!read(() => cause instanceof Error, false)) {
+    return { name: 'Error', message: read(() => String(cause), 'a cause that cannot be read') };
+  }
+  const error = cause as Error;
+  const told: Record<string, unknown> = { name: textOf(error, 'name') ?? 'Error', message: textOf(error, 'message') ?? '' };
+  const code = read(() => (error as FlowError).code, undefined);
+  const deeper = read(() => error.cause, undefined);
   if (typeof code === 'string') told.code = code;
   if (deeper !== undefined && depth < LONGEST) told.cause = causeOf(deeper, depth + 1);
   return told;

@@ -81,11 +81,11 @@ function arrayOf(element: AnySchema): AnySchema {
 /** Says why a chain cannot make what its sequencer declares; silent where nothing is known. */
 export function compare(sequencer: string, declared: AnySchema | undefined, made: AnySchema | undefined): void {
   if (!declared || !made || declared === made) return;
-  const reason = difference(declared, made);
-  if (reason === undefined) return;
-  const [declaredKind, inferredKind] = [kindOf(declared), kindOf(made)];
+  const found = difference(declared, made);
+  if (found === undefined) return;
+  const { what, declaredKind, inferredKind, reason } = found;
   throw new SequencerSchemaMismatchError(
-    `Sequencer "${sequencer}" declares an output of kind ${declaredKind}, but its chain makes ${inferredKind}: ${reason}`,
+    `Sequencer "${sequencer}" declares ${what} of kind ${declaredKind}, but its chain makes ${inferredKind}: ${reason}`,
     { details: { sequencerName: sequencer, declaredKind, inferredKind, reason } },
   );
 }
@@ -120,8 +120,20 @@ function unequal(one: AnySchema, two: AnySchema): boolean {
   return kinds[0] !== kinds[1] && !kinds.some((kind) => OPEN.includes(kind as string));
 }
 
-function difference(declared: AnySchema, made: AnySchema): string | undefined {
-  if (unequal(declared, made)) return `${kindOf(declared)} is not ${kindOf(made)}`;
+/** How two schemas differ: the kinds are those of what differs, which may be a field. */
+interface Difference {
+  what: string;
+  declaredKind: string;
+  inferredKind: string;
+  reason: string;
+}
+
+function difference(declared: AnySchema, made: AnySchema): Difference | undefined {
+  const between = (what: string, one: AnySchema, two: AnySchema, reason: (kinds: [string, string]) => string) => {
+    const kinds: [string, string] = [kindOf(one), kindOf(two)];
+    return { what, declaredKind: kinds[0], inferredKind: kinds[1], reason: reason(kinds) };
+  };
+  if (unequal(declared, made)) return between('an output', declared, made, ([one, two]) => `${one} is not ${two}`);
   const [wanted, given] = [shapeOf(core(declared)), shapeOf(core(made))];
   if (wanted && given && kindOf(declared) === 'object') {
     const missing = Object.keys(wanted).filter((key) => !(key in given));
@@ -129,11 +141,13 @@ function difference(declared: AnySchema, made: AnySchema): string | undefined {
     if (missing.length + more.length > 0) {
       const list = (keys: string[]) => keys.map((key) => JSON.stringify(key)).join(', ');
       const told = [missing.length > 0 ? `missing ${list(missing)}` : '', more.length > 0 ? `unexpected ${list(more)}` : ''];
-      return `key sets differ: ${told.filter((part) => part !== '').join('; ')}`;
+      const reason = `key sets differ: ${told.filter((part) => part !== '').join('; ')}`;
+      return between('an output', declared, made, () => reason);
     }
     const key = Object.keys(wanted).find((name) => unequal(wanted[name] as AnySchema, given[name] as AnySchema));
     if (key !== undefined) {
-      return `key ${JSON.stringify(key)} is declared as ${kindOf(wanted[key] as AnySchema)}, but is ${kindOf(given[key] as AnySchema)}`;
+      const name = JSON.stringify(key);
+      return between(`a field ${name}`, wanted[key] as AnySchema, given[key] as AnySchema, ([one, two]) => `key ${name} is declared as ${one}, but is ${two}`);
     }
   }
   if (kindOf(declared) === 'array') {
@@ -142,7 +156,9 @@ function difference(declared: AnySchema, made: AnySchema): string | undefined {
       return (typeof newer === 'object' ? newer : older) as AnySchema;
     };
     const [one, two] = [element(declared), element(made)];
-    if (one && two && unequal(one, two)) return `array element is declared as ${kindOf(one)}, but is ${kindOf(two)}`;
+    if (one && two && unequal(one, two)) {
+      return between('an array element', one, two, (kinds) => `array element is declared as ${kinds[0]}, but is ${kinds[1]}`);
+    }
   }
   return undefined;
 }

@@ -3,7 +3,7 @@
 // cannot hold is an error that names its place.
 
 import { ValidationError } from './errors';
-import { wire } from './host';
+import { sound, wire } from './host';
 
 /** Deeper values are refused: no screen and no database column is helped by them. */
 const DEEPEST = 1000;
@@ -13,19 +13,38 @@ export function toJson(value: unknown, what: string): string | undefined {
   if (value === undefined) return undefined;
   const top = typeof value;
   if (top === 'string' || top === 'boolean' || value === null) return wire(value);
-  if (isFlat(value)) return wire(value);
-  check(value, what, '', []);
-  return wire(value);
+  hasNegativeZero = false;
+  if (!isFlat(value)) check(value, what, '', []);
+  return hasNegativeZero ? withNegativeZeros(value) : wire(value);
+}
+
+/** Whether the value that is looked at holds a zero below zero, which `JSON.stringify` takes for the other. */
+let hasNegativeZero = false;
+
+function isNegativeZero(value: unknown): boolean {
+  return value === 0 && 1 / value < 0;
+}
+
+function withNegativeZeros(value: unknown): string {
+  const plain = wire(value);
+  let mark = '-0';
+  while (plain.includes(mark)) mark += '0';
+  const marked = JSON.stringify(value, (_key, inner: unknown) => (isNegativeZero(inner) ? mark : inner));
+  return sound(marked).split(`"${mark}"`).join('-0');
 }
 
 /** Whether nothing in a value needs a closer look: a number, or a plain object of texts, numbers and truths. */
 function isFlat(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value === 'number') {
+    hasNegativeZero ||= isNegativeZero(value);
+    return Number.isFinite(value);
+  }
   if (Object.getPrototypeOf(value) !== Object.prototype) return false;
   for (const key in value as object) {
     const item = (value as Record<string, unknown>)[key];
     const kind = typeof item;
     if (kind === 'number' ? !Number.isFinite(item) : kind !== 'string' && kind !== 'boolean') return false;
+    if (item === 0) hasNegativeZero ||= isNegativeZero(item);
   }
   return true;
 }
@@ -34,6 +53,7 @@ function check(value: unknown, what: string, path: string, around: object[]): vo
   switch (typeof value) {
     case 'number':
       if (!Number.isFinite(value)) refuse(what, path, `${value} is not a JSON number`);
+      hasNegativeZero ||= isNegativeZero(value);
       return;
     case 'function':
       return refuse(what, path, `a function (${value.name || 'anonymous'}) cannot be stored`);

@@ -13,7 +13,7 @@ use engine::log::memory::MemoryLog;
 use engine::request::{Asked, Ended, Run};
 use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, select_biased};
-use script::{Limits, LoadError, Loaded, bundle};
+use script::{Limits, LoadError, LoadTime, Loaded, bundle};
 use serde_json::Value;
 
 /// A clock that only moves when somebody sleeps.
@@ -59,7 +59,7 @@ pub(crate) fn load(source: &str, limits: Limits) -> Result<(tempfile::TempDir, L
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     let made = runtime.block_on(bundle(folder.path(), &file))?;
-    Loaded::load(&made, folder.path(), limits).map(|loaded| (folder, loaded))
+    Loaded::load(&made, folder.path(), limits, LoadTime::new(|instant| instant.fixed())).map(|loaded| (folder, loaded))
 }
 
 /// Runs the only action of a flow.

@@ -113,6 +113,9 @@ fn one(
             }
         };
         let at = row.get(2)?;
+        if let EventKind::Unknown { name, .. } = &kind {
+            *found.unknown.entry(name.clone()).or_default() += 1;
+        }
         walk.names(found, seq, &kind);
         walk.filters(found, seq, &kind);
         walk.follow_session(sums, session, event, at, &kind);
@@ -329,6 +332,8 @@ impl Walk<'_> {
                 from: commit.from,
                 version: commit.version,
                 operations: commit.operations.clone(),
+                rebased: commit.rebased.clone(),
+                is_removed: false,
             });
         }
         let verdict = verdict(&kind);
@@ -431,7 +436,7 @@ fn read(connection: &Connection, n: i64) -> Result<Row, Error> {
                 started_at: row.get(8)?,
                 finished_at: row.get(9)?,
                 // What is no JSON is at least not the same.
-                error: error.map(|text| serde_json::from_str(&text).unwrap_or(Value::String(text))),
+                error: error.map(|text| engine::json::parse(&text).unwrap_or(Value::String(text))),
                 claim: row.get(11)?,
             })
         })?)

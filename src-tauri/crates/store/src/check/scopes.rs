@@ -34,6 +34,10 @@ pub(super) struct Commit {
     pub(super) from: u64,
     pub(super) version: u64,
     pub(super) operations: Vec<Seq>,
+    /// What increments came to, where that is not what their events say.
+    pub(super) rebased: Vec<Value>,
+    /// Whether its request waits to be removed: nobody sees it, but what it did is still read from here.
+    pub(super) is_removed: bool,
 }
 
 /// The shared memory of one request.
@@ -125,7 +129,7 @@ pub(super) fn check_shared(
         let seqs: BTreeMap<i64, (Arc<str>, Seq)> =
             steps.iter().map(|step| (step.event, (Arc::from(id), step.seq))).collect();
         let Some(rows) = Rows::read(connection, found, key, Some(n))? else { continue };
-        rows.compare(found, key, &made, &seqs);
+        rows.compare(found, key, &made, &seqs, &[]);
         if withdrawals(connection, rows.scope)? != withdrawn {
             found.add(Some(id), None, format!("{key}: the rows of withdrawn attempts are not what its events say"));
         }
@@ -194,16 +198,17 @@ pub(super) fn check_durable(
 }
 
 fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits: &[Commit]) -> Result<(), Error> {
-    let mut commits: Vec<&Commit> = commits.iter().collect();
-    commits.sort_by_key(|commit| commit.event);
     let made: Vec<Change> = commits
         .iter()
         .map(|commit| (commit.event, commit.version, Some(states::write_operations(commit.seq, &commit.operations))))
         .collect();
+    let Some(rows) = Rows::read(connection, found, key, None)? else { return Ok(()) };
+    let removed = removed(connection, rows.scope)?;
+    let mut commits: Vec<&Commit> = commits.iter().chain(&removed).collect();
+    commits.sort_by_key(|commit| commit.event);
     let seqs: BTreeMap<i64, (Arc<str>, Seq)> =
         commits.iter().map(|commit| (commit.event, (commit.request.clone(), commit.seq))).collect();
-    let Some(rows) = Rows::read(connection, found, key, None)? else { return Ok(()) };
-    rows.compare(found, key, &made, &seqs);
+    rows.compare(found, key, &made, &seqs, &removed);
     let (mut version, mut state) = (0, State::default());
     let mut keyframes = rows.keyframes.iter().peekable();
     let mut one = connection.prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq = ?2")?;
@@ -211,17 +216,28 @@ fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits
         while let Some(keyframe) = keyframes.next_if(|keyframe| keyframe.event < commit.event) {
             keyframe.follow(connection, found, key, None, (&mut version, &mut state))?;
         }
-        if commit.from != version {
+        if commit.from != version && !commit.is_removed {
             let what = format!("it commits {key} from version {}, which is at version {version}", commit.from);
             found.add(Some(&commit.request), Some(commit.seq), what);
         }
-        for operation in &commit.operations {
-            let mut found = one.query((commit.n, operation))?;
+        if !commit.rebased.is_empty() && commit.rebased.len() != commit.operations.len() {
+            let (told, made) = (commit.rebased.len(), commit.operations.len());
+            let what = format!("it tells what {told} operations on {key} came to, and commits {made}");
+            found.add(Some(&commit.request), Some(commit.seq), what);
+        }
+        let mut made = commit.from;
+        for (at, operation) in commit.operations.iter().enumerate() {
+            let mut rows = one.query((commit.n, operation))?;
             // What is missing or no operation is told where its request is looked at.
-            if let Some(row) = found.next()?
+            if let Some(row) = rows.next()?
                 && let Ok(kind) = body::event(connection, &row.get::<_, String>(0)?, &row.get::<_, String>(1)?)
             {
                 apply(&mut state, &kind);
+                made += u64::from(matches!(kind, EventKind::StateChanged { .. }));
+                if !commit.is_removed {
+                    let differs = differs(&kind, commit.rebased.get(at), made, &state);
+                    differs.into_iter().for_each(|what| found.add(Some(&commit.request), Some(*operation), what));
+                }
             }
         }
         version = commit.version;
@@ -234,6 +250,63 @@ fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits
     }
     rows.compare_newest(connection, found, key, version, &state);
     Ok(())
+}
+
+/// The steps of requests that wait to be removed, as the rows have them.
+fn removed(connection: &Connection, scope: i64) -> Result<Vec<Commit>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT c.event, c.version, c.operations, e.request, e.seq FROM removal r JOIN event e ON e.request = r.n
+         JOIN change c ON c.event = e.id AND c.scope = ?1 WHERE r.kind = 'request'",
+    )?;
+    let mut rows = statement.query((scope,))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let seq: Seq = row.get(4)?;
+        let operations: Option<String> = row.get(2)?;
+        let back = states::read_operations(operations.as_deref().unwrap_or("0")).collect::<Result<Vec<_>, _>>()?;
+        found.push(Commit {
+            event: row.get(0)?,
+            request: "".into(),
+            n: row.get(3)?,
+            seq,
+            from: 0,
+            version: row.get(1)?,
+            operations: back.into_iter().map(|back| seq.saturating_sub(back.unsigned_abs())).collect(),
+            rebased: Vec::new(),
+            is_removed: true,
+        });
+    }
+    Ok(found)
+}
+
+/// What a write says of itself, or its commit for it, that is not what came into force.
+fn differs(kind: &EventKind, rebased: Option<&Value>, made: u64, state: &State) -> Option<String> {
+    let EventKind::StateChanged { scope, operation, value, version } = kind else { return None };
+    let sums = operation.sums(state);
+    let (told, version) = match rebased {
+        Some(value) => ((!value.is_null()).then_some(value), made),
+        None => (value.as_ref(), *version),
+    };
+    let is_right = match (told, &sums) {
+        (Some(told), Some(sums)) => sums
+            .as_object()
+            .into_iter()
+            .flatten()
+            .all(|(field, sum)| told.get(field).is_some_and(|told| equal(told, sum))),
+        // An event that says nothing of its sum says nothing wrong.
+        (None, Some(_)) => rebased.is_none(),
+        (Some(_), None) => false,
+        (None, None) => true,
+    };
+    if is_right && version == made {
+        return None;
+    }
+    let words = |value: Option<&Value>| value.map_or("no value".to_owned(), ToString::to_string);
+    Some(format!(
+        "it says that {scope} has {} at version {version}; what came into force is {} at version {made}",
+        words(told),
+        words(sums.as_ref())
+    ))
 }
 
 fn apply(state: &mut State, kind: &EventKind) {
@@ -305,9 +378,17 @@ impl Rows {
     }
 
     /// Steps that the rows have and the events have not, or the other way round.
-    fn compare(&self, found: &mut Checked, key: &ScopeKey, made: &[Change], seqs: &BTreeMap<i64, (Arc<str>, Seq)>) {
-        let (told, made): (BTreeSet<&Change>, BTreeSet<&Change>) =
-            (self.changes.iter().collect(), made.iter().collect());
+    fn compare(
+        &self,
+        found: &mut Checked,
+        key: &ScopeKey,
+        made: &[Change],
+        seqs: &BTreeMap<i64, (Arc<str>, Seq)>,
+        removed: &[Commit],
+    ) {
+        let gone: BTreeSet<i64> = removed.iter().map(|commit| commit.event).collect();
+        let told: BTreeSet<&Change> = self.changes.iter().filter(|change| !gone.contains(&change.0)).collect();
+        let made: BTreeSet<&Change> = made.iter().collect();
         for change in told.symmetric_difference(&made) {
             let at = seqs.get(&change.0);
             let what = match told.contains(change) {
@@ -317,7 +398,7 @@ impl Rows {
             found.add(at.map(|(id, _)| &**id), at.map(|(_, seq)| *seq), what);
         }
         let stand_in = self.keyframes.iter().filter(|keyframe| keyframe.tombstone).map(|keyframe| keyframe.event).max();
-        let last = made.iter().map(|change| change.0).max().max(stand_in);
+        let last = made.iter().map(|change| change.0).max().max(stand_in).max(gone.last().copied());
         if last != Some(self.last) {
             found.add(None, None, format!("{key}: its row names event {} as its newest, not {last:?}", self.last));
         }

@@ -198,10 +198,6 @@ impl Desk {
     fn take(&mut self, message: Message) {
         match message {
             Message::Append(unit) => self.commit(vec![unit], false),
-            Message::Import(pieces, answer) => {
-                // An asker that gave up hears nothing.
-                let _ = answer.send(self.import(pieces));
-            }
             Message::LimitPages(pages) => {
                 // A file that is larger already keeps its size.
                 let pages = pages.unwrap_or(u32::MAX - 1);

@@ -29,9 +29,6 @@ const REST: Duration = Duration::from_millis(250);
 const FEW: u32 = 200;
 /// Each round leaves what came during the one before it, which is less and less.
 const ROUNDS: usize = 4;
-/// How long another fold may take that is under way.
-const PATIENCE: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// How long the log is, and whether it has to be folded.
 #[derive(Debug)]
@@ -177,16 +174,4 @@ fn passively(connection: &Connection) -> rusqlite::Result<u32> {
         // Whoever else is at it will do it.
         Ok(if busy != 0 { LONG } else { u32::try_from(length - folded).unwrap_or(0) })
     })
-}
-
-/// Folds the whole log and empties its file; waits for whoever else folds.
-pub(crate) fn empty(connection: &Connection) -> rusqlite::Result<()> {
-    let asked = Instant::now();
-    loop {
-        let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
-        if busy == 0 || asked.elapsed() > PATIENCE {
-            return Ok(());
-        }
-        std::thread::sleep(PAUSE);
-    }
 }

@@ -119,7 +119,8 @@ impl<'a> Request<'a> {
         let first = self.last + 1;
         let seqs: Vec<Seq> = (first..first + operations.len() as Seq).collect();
         let version = from + operations.len() as u64;
-        let mut kinds: Vec<EventKind> = operations.iter().map(|op| changed(scope, op.clone(), version)).collect();
+        let numbered = operations.iter().zip(from + 1..);
+        let mut kinds: Vec<EventKind> = numbered.map(|(op, version)| changed(scope, op.clone(), version)).collect();
         kinds.push(EventKind::Committed { commits: vec![commit(scope, from, version, seqs)] });
         self.append(kinds, Durability::Committed)
     }
@@ -254,3 +255,15 @@ impl Chance {
         text
     }
 }
+
+/// Makes a database of today one of the format before, as far as tables go.
+pub(crate) const OLDER: &str = "DROP TABLE database; DROP TABLE code; DROP TABLE removal; DROP TABLE ticket;
+    ALTER TABLE request RENAME COLUMN unindexed_from TO tail; DROP INDEX request_unindexed;
+    CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
+    ALTER TABLE request DROP COLUMN epoch;
+    ALTER TABLE filter_block RENAME TO digest; ALTER TABLE digest RENAME COLUMN trigrams TO grams;
+    DROP INDEX filter_block_by_request; CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
+    ALTER TABLE attempt_rollback RENAME TO withdrawal;
+    ALTER TABLE keyframe RENAME COLUMN tombstone TO stands_in;
+    ALTER TABLE total RENAME COLUMN indexed_events TO covered; ALTER TABLE total RENAME COLUMN id_floor TO floor;
+    PRAGMA user_version = 5";

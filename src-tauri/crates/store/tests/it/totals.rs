@@ -147,24 +147,11 @@ fn reopened_as_of_before(bed: Bed, damage: &str) -> (tempfile::TempDir, Store) {
     let path = store.path().to_owned();
     drop(store);
     let connection = Connection::open(&path).unwrap();
-    // What the upgrade of a format undoes: the names and tables of today.
-    connection
-        .execute_batch(
-            "DROP TABLE database; DROP TABLE code; DROP INDEX request_unindexed;
-             ALTER TABLE request RENAME COLUMN unindexed_from TO tail; ALTER TABLE request DROP COLUMN epoch;
-             CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
-             DROP INDEX filter_block_by_request; ALTER TABLE filter_block RENAME TO digest;
-             ALTER TABLE digest RENAME COLUMN trigrams TO grams;
-             CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
-             ALTER TABLE attempt_rollback RENAME TO withdrawal;
-             ALTER TABLE keyframe RENAME COLUMN tombstone TO stands_in;
-             ALTER TABLE total RENAME COLUMN id_floor TO floor;
-             ALTER TABLE total RENAME COLUMN indexed_events TO events",
-        )
-        .unwrap();
+    connection.execute_batch(damage).unwrap();
+    connection.execute_batch(OLDER).unwrap();
+    connection.execute_batch("ALTER TABLE total RENAME COLUMN covered TO events").unwrap();
     let sql = "UPDATE total SET events = ?1, items = ?2, payload_bytes = ?3, unique_payload_bytes = ?4";
     connection.execute(sql, all).unwrap();
-    connection.execute_batch(damage).unwrap();
     connection.pragma_update(None, "user_version", 4).unwrap();
     drop(connection);
     let store = Store::open(&path, Options::default()).unwrap();

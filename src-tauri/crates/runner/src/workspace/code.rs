@@ -1,0 +1,84 @@
+//! The code that requests ran: kept when they begin, shown whenever somebody asks.
+
+use std::sync::Arc;
+
+use engine::event::EventKind;
+use engine::views::Events;
+use engine::views::blocks::blocks;
+use script::Code;
+use serde_json::json;
+
+use super::{Workspace, lock};
+use crate::catalogue::Good;
+use crate::fault::Fault;
+use crate::views::SourceView;
+
+/// Calls back when a request was accepted, before its first event.
+pub(crate) struct OnAccept(Box<dyn FnOnce() + Send>);
+
+impl OnAccept {
+    pub(crate) fn new(tell: impl FnOnce() + Send + 'static) -> OnAccept {
+        OnAccept(Box::new(tell))
+    }
+
+    pub(crate) fn now(self) {
+        (self.0)();
+    }
+}
+
+impl Workspace {
+    /// Keeps the code of a bundle when a request is accepted, once by hash and process.
+    pub(super) fn keep_code(&self, good: &Arc<Good>) -> OnAccept {
+        let (good, store, dir, known) = (good.clone(), self.store.clone(), self.dir.clone(), self.kept_code.clone());
+        OnAccept::new(move || {
+            let hash = &good.bundle.hash;
+            if lock(&known).contains(hash) {
+                return;
+            }
+            // A request whose code cannot be kept runs all the same; what shows it later says that it is missing.
+            let kept = store.has_code(hash).unwrap_or_default() || {
+                store.keep_code(hash, json!(Code::of(&good.bundle, &dir))).is_ok()
+            };
+            if kept {
+                lock(&known).insert(hash.clone());
+            }
+        })
+    }
+
+    /// The code that a request ran, newest life: the file of its flow, or what defines the block at a path.
+    pub fn code_of(&self, request: &str, path: Option<&str>) -> Result<SourceView, Fault> {
+        let (row, events) = self.log_of(request)?;
+        let hash = events.iter().rev().find_map(|event| match &event.kind {
+            EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
+                Some(code_hash.clone())
+            }
+            _ => None,
+        });
+        let block = match path {
+            None => None,
+            Some(path) => {
+                let known = blocks(Events::new(&events), !row.status.is_terminal());
+                let found = known.iter().rev().find(|block| *block.path == *path);
+                let missing = || Fault::not_found(format!("request \"{request}\" has no block at {path}"));
+                Some(found.ok_or_else(missing)?.name.to_string())
+            }
+        };
+        let hash = hash.unwrap_or_default();
+        let code = self.store.code(&hash).map_err(Fault::internal)?;
+        let code: Code = match code {
+            Some(code) => engine::json::from_value(code).map_err(Fault::internal)?,
+            None => {
+                return Err(Fault::not_found(format!(
+                    "the code that request \"{request}\" ran is not in this database: it was recorded by a version \
+                     that kept none (hash {hash})"
+                )));
+            }
+        };
+        if let Some((source, line, text)) = block.as_deref().and_then(|name| code.definition(name)) {
+            return Ok(SourceView { file: source.file.clone(), hash, line: Some(line), text: text.to_owned() });
+        }
+        let text = code.sources.iter().find(|source| source.file == code.file);
+        let text = text.map(|source| source.text.clone()).unwrap_or_default();
+        Ok(SourceView { file: code.file, hash, line: None, text })
+    }
+}

@@ -1,0 +1,151 @@
+//! The code of a bundle as a database keeps it: the author's files, and the part of the source map that leads
+//! to them. What the SDK and packages brought is not the author's, and is left out.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sourcemap::{SourceMap, SourceMapBuilder};
+
+use crate::bundle::Bundle;
+use crate::trace::{is_embedded, shown_source};
+
+/// An author's file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// Relative to the workspace.
+    pub file: String,
+    /// As it was.
+    pub text: String,
+}
+
+/// The code of a bundle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Code {
+    /// The flow file.
+    pub file: String,
+    /// It and what it imports of the workspace.
+    pub sources: Vec<Source>,
+    /// From places in the bundle to places in these files, as JSON, without their texts.
+    pub map: String,
+}
+
+impl Code {
+    /// What is kept of a bundle.
+    pub fn of(bundle: &Bundle, workspace: &Path) -> Code {
+        let workspace = workspace.display().to_string().replace('\\', "/");
+        let whole = SourceMap::from_slice(bundle.map.as_bytes()).ok();
+        let mut sources = Vec::new();
+        let mut made = SourceMapBuilder::new(None);
+        for (id, source) in whole.iter().flat_map(|map| map.sources().enumerate()) {
+            if !is_own(source) {
+                continue;
+            }
+            let text = whole.as_ref().and_then(|map| map.get_source_contents(id as u32)).unwrap_or_default();
+            sources.push(Source { file: shown_source(source, &workspace), text: text.to_owned() });
+        }
+        let mut is_before_own = true;
+        for token in whole.iter().flat_map(SourceMap::tokens) {
+            let own = token.get_source().filter(|source| is_own(source));
+            // Where an author's part ends says one token without a source.
+            if own.is_none() && is_before_own {
+                continue;
+            }
+            is_before_own = own.is_none();
+            let source = own.map(|source| shown_source(source, &workspace));
+            let (src_line, src_col) = if own.is_some() { (token.get_src_line(), token.get_src_col()) } else { (0, 0) };
+            let (line, column) = (token.get_dst_line(), token.get_dst_col());
+            made.add(line, column, src_line, src_col, source.as_deref(), None, false);
+        }
+        let mut map = Vec::new();
+        // Writing to memory does not fail; without a map the files are still there.
+        let _ = made.into_sourcemap().to_writer(&mut map);
+        Code { file: bundle.file.clone(), sources, map: String::from_utf8(map).unwrap_or_default() }
+    }
+
+    /// Where a block of this name is defined, if one place alone says so: its file, the line, and the call.
+    pub fn definition(&self, name: &str) -> Option<(&Source, u32, &str)> {
+        let mut found = self.sources.iter().flat_map(|source| {
+            definitions(&source.text, name).map(move |(line, text)| (source, line, text)).collect::<Vec<_>>()
+        });
+        let first = found.next()?;
+        if found.next().is_some() { None } else { Some(first) }
+    }
+}
+
+/// Whether a source is a file of the workspace, and not one of a package.
+fn is_own(source: &str) -> bool {
+    !is_embedded(source) && !source.contains("node_modules/")
+}
+
+/// The calls in a text that give something this name: the line, from 1, and the text of the call.
+fn definitions<'a>(text: &'a str, name: &str) -> impl Iterator<Item = (u32, &'a str)> {
+    let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{name}{quote}"));
+    let found = text.match_indices("name").filter_map(move |(at, key)| {
+        let before = text[..at].chars().next_back();
+        let rest = text[at + key.len()..].trim_start().strip_prefix(':')?.trim_start();
+        let is_it = quoted.iter().any(|quoted| rest.starts_with(quoted.as_str()));
+        if !is_it || before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.') {
+            return None;
+        }
+        let (start, end) = call_around(text, at)?;
+        Some((text[..start].matches('\n').count() as u32 + 1, &text[start..end]))
+    });
+    found
+}
+
+/// From the line on which the innermost call around a place begins to the end of the call.
+fn call_around(text: &str, at: usize) -> Option<(usize, usize)> {
+    let mut depth = 0_i32;
+    let open = text[..at].char_indices().rev().find_map(|(place, c)| {
+        match c {
+            ')' => depth += 1,
+            '(' if depth == 0 => return Some(place),
+            '(' => depth -= 1,
+            _ => {}
+        }
+        None
+    })?;
+    depth = 0;
+    let mut quote = None;
+    let mut is_escaped = false;
+    let end = text[open..].char_indices().find_map(|(place, c)| {
+        match (quote, c) {
+            _ if is_escaped => is_escaped = false,
+            (Some(_), '\\') => is_escaped = true,
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'' | '`') => quote = Some(c),
+            (None, '(') => depth += 1,
+            (None, ')') => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(place + 1);
+                }
+            }
+            _ => {}
+        }
+        None
+    })?;
+    let start = text[..open].rfind('\n').map_or(0, |line| line + 1);
+    Some((start, open + end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_is_the_call_that_gives_the_name() {
+        let text =
+            "const a = 1;\nconst pay = handler({\n  name: 'pay',\n  execute: () => f(')'),\n});\nx.name: 'other'";
+        let code = Code {
+            file: "f.ts".to_owned(),
+            sources: vec![Source { file: "f.ts".to_owned(), text: text.to_owned() }],
+            map: String::new(),
+        };
+        let (source, line, call) = code.definition("pay").expect("a definition");
+        assert_eq!((source.file.as_str(), line), ("f.ts", 2));
+        assert!(call.starts_with("const pay = handler({") && call.ends_with("})"), "{call}");
+        assert_eq!(code.definition("nobody"), None);
+    }
+}

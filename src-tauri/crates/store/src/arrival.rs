@@ -1,0 +1,937 @@
+//! A parcel's arrival: put together in a database that nobody sees, then copied in pieces.
+//!
+//! In the database of its own the events are written by the same rules as those of a running request, so rows,
+//! states and counts come out as where they were made, and what does not fit is refused before anything is
+//! written here. Then a range of event numbers is reserved: a mark at its first that hides what others' records
+//! say, what is brought, and a mark at its last that puts back what was in force. All of that is copied while
+//! others write; nobody finds it, because rows of requests, sessions and scopes come in the last transaction.
+//!
+//! Until then the queue of removals has it all under the import's name. A lock on a file of that name tells
+//! that the import is under way; once it is gone, what was copied is removed.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use blake3::Hash;
+use engine::event::{Event, EventKind};
+use engine::log::{Durability, Record};
+use engine::scope::{ScopeKey, ScopeKind};
+use engine::state::State;
+use rusqlite::types::Value as Column;
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+
+use crate::batch::Batch;
+use crate::body::{self, Body};
+use crate::error::{Error, OpenError};
+use crate::live::Memory;
+use crate::open::{Liveness, Owners, settle};
+use crate::parcel::{self, ImportError, Piece};
+use crate::payload::{self, Packed};
+use crate::pieces::Pieces;
+use crate::sessions::LINEAGE;
+use crate::totals::{self, Sums};
+use crate::unit::Unit;
+use crate::writer::STACK;
+use crate::{Committed, Store, in_force, lock, measure, migrate, removal, states};
+
+/// How many events one unit takes.
+const MANY: usize = 1_000;
+/// How many rows are read at once to be copied, and about how many bytes.
+const ROWS: usize = 500;
+const MUCH: usize = 2 << 20;
+
+/// Takes a parcel in: all of it, or nothing.
+pub(crate) fn import(store: &Store, mut parcel: Vec<Piece>) -> Result<(), ImportError> {
+    // Code that no event names, because the import fails, goes with the next compaction.
+    for piece in parcel.extract_if(.., |piece| matches!(piece, Piece::Code { .. })) {
+        if let Piece::Code { hash, code } = piece {
+            store.keep_code(&hash, code)?;
+        }
+    }
+    let news = std::thread::scope(|scope| {
+        // Values may be nested deeper than a usual thread's stack.
+        let thread = std::thread::Builder::new().name("store import".to_owned()).stack_size(STACK);
+        let arriving = thread
+            .spawn_scoped(scope, || arrive(store, parcel))
+            .map_err(|error| Error::Open(OpenError::io(&store.path, error)))?;
+        arriving.join().unwrap_or(Err(Error::Closed.into()))
+    })?;
+    let listeners = lock(&store.listeners).all();
+    for committed in &news {
+        listeners.iter().for_each(|listener| listener(committed));
+    }
+    Ok(())
+}
+
+fn arrive(store: &Store, parcel: Vec<Piece>) -> Result<Vec<Committed>, ImportError> {
+    let pieces = store.pieces()?;
+    // An earlier try may have left the same rows behind.
+    removal::work(&pieces)?;
+    let names = parcel::names(&parcel)?;
+    pieces.read(|connection| Ok(parcel::refuse_known(connection, &names)))??;
+    let mut brought = BTreeSet::new();
+    for piece in &parcel {
+        if let Piece::Record { scope, .. } = piece {
+            brought.insert(scope.clone());
+        }
+    }
+    let origins = pieces.read(|connection| origins(connection, &parcel))?;
+    let seeds = if origins.is_empty() { Vec::new() } else { store.parcel(&origins)? };
+    let built = Built::new(seeds, parcel)?;
+    let (import, guard) = Guard::new(&store.path, &pieces)?;
+    let mut copy = Copy { pieces: &pieces, import, built: &built, range: (0, 0), maps: Maps::default() };
+    let result = copy.all(&brought, &names);
+    drop(guard);
+    if result.is_err() {
+        // What cannot be removed now waits for the next who looks.
+        let _ = removal::work(&pieces);
+    }
+    result.map(|()| built.news)
+}
+
+/// Requests that forks in a parcel come from and that are here already, with those that their sessions had before.
+fn origins(connection: &Connection, parcel: &[Piece]) -> Result<Vec<String>, Error> {
+    let mut brought: HashSet<&str> = HashSet::new();
+    let mut waiting: Vec<String> = Vec::new();
+    for piece in parcel {
+        let Piece::Event { request, event } = piece else { continue };
+        brought.insert(request);
+        if let EventKind::RequestStarted { forked_from: Some(from), .. } = &event.kind {
+            waiting.push(from.request_id.clone());
+        }
+    }
+    let mut found: Vec<String> = Vec::new();
+    let mut line = connection.prepare_cached(&format!(
+        "{LINEAGE} SELECT r.id, r.forked_from FROM line JOIN request r ON r.session = line.session AND r.n < line.before"
+    ))?;
+    while let Some(origin) = waiting.pop() {
+        if brought.contains(&*origin) || found.contains(&origin) {
+            continue;
+        }
+        let session: Option<String> = connection
+            .prepare_cached("SELECT s.id FROM request r JOIN session s ON s.n = r.session WHERE r.id = ?1")?
+            .query_row((&origin,), |row| row.get(0))
+            .optional()?;
+        // One that is nowhere is told where the fork is written.
+        let Some(session) = session else { continue };
+        found.push(origin);
+        let mut rows = line.query((session,))?;
+        while let Some(row) = rows.next()? {
+            let (id, from): (String, Option<String>) = (row.get(0)?, row.get(1)?);
+            if !brought.contains(&*id) && !found.contains(&id) {
+                found.push(id);
+                waiting.extend(from);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A parcel in a database of its own.
+struct Built {
+    connection: Connection,
+    /// The last of what it holds besides the parcel, for forks to come from.
+    seed: Seed,
+    totals: Sums,
+    /// The last event.
+    last: i64,
+    news: Vec<Committed>,
+}
+
+#[derive(Default)]
+struct Seed {
+    event: i64,
+    request: i64,
+    session: i64,
+}
+
+impl Built {
+    fn new(seeds: Vec<Piece>, parcel: Vec<Piece>) -> Result<Built, ImportError> {
+        // A file that SQLite makes for this connection alone, and that is gone with it.
+        let connection = Connection::open("")?;
+        connection.pragma_update(None, "journal_mode", "OFF")?;
+        connection.pragma_update(None, "synchronous", "OFF")?;
+        settle(&connection)?;
+        migrate::make(&connection)?;
+        connection.execute_batch("BEGIN")?;
+        let mut memory = Memory::default();
+        write(&connection, &mut memory, seeds)?;
+        let number = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, i64>(0));
+        let seed = Seed {
+            event: number("SELECT coalesce(max(id), 0) FROM event")?,
+            request: number("SELECT coalesce(max(n), 0) FROM request")?,
+            session: number("SELECT coalesce(max(n), 0) FROM session")?,
+        };
+        let before = lines(&connection)?;
+        let news = write(&connection, &mut memory, parcel)?;
+        in_force::complete(&connection, seed.event)?;
+        let (after, last) = (lines(&connection)?, number("SELECT coalesce(max(id), 0) FROM event")?);
+        connection.execute_batch("COMMIT")?;
+        let totals = Sums {
+            events: after.events - before.events,
+            items: after.items - before.items,
+            payload_bytes: after.payload_bytes - before.payload_bytes,
+            unique_bytes: after.unique_bytes - before.unique_bytes,
+        };
+        Ok(Built { connection, seed, totals, last, news })
+    }
+}
+
+/// The row of totals without large values, which are counted where they are copied.
+fn lines(connection: &Connection) -> Result<Sums, Error> {
+    let mut totals = totals::row(connection)?;
+    let sql = "SELECT coalesce(sum(bytes), 0) FROM payload";
+    totals.unique_bytes -= connection.query_row(sql, (), |row| row.get::<_, i64>(0))?;
+    Ok(totals)
+}
+
+fn write(connection: &Connection, memory: &mut Memory, pieces: Vec<Piece>) -> Result<Vec<Committed>, ImportError> {
+    let mut news = Vec::new();
+    // Nobody's request is in the way of one that has run elsewhere.
+    let owners = Owners::new(|_| Liveness::Dead);
+    let mut batch = Batch::new(connection, memory, &owners)?;
+    for stretch in stretches(pieces)? {
+        let mut unit = match stretch {
+            Stretch::Records(records) => {
+                batch.carry(&records)?;
+                continue;
+            }
+            Stretch::Events(unit) => unit,
+        };
+        batch.add(&mut unit)?.map_err(|refusal| ImportError::Unfit(refusal.to_string()))?;
+        if let Some(scopes) = unit.conflict {
+            let names: Vec<String> = scopes.iter().map(ToString::to_string).collect();
+            return Err(ImportError::Unfit(format!("{} are at other versions", names.join(", "))));
+        }
+        let events: Arc<[Event]> = unit.drafts.into_iter().map(|draft| draft.event).collect();
+        news.push(Committed { request: unit.request, events });
+    }
+    batch.close()?;
+    Ok(news)
+}
+
+/// What is written together.
+enum Stretch {
+    Records(Vec<(ScopeKey, Record)>),
+    Events(Unit),
+}
+
+/// Pieces that are written together: records that follow each other, and events of one request.
+fn stretches(pieces: Vec<Piece>) -> Result<Vec<Stretch>, Error> {
+    let mut stretches = Vec::new();
+    let mut records = Vec::new();
+    let mut events: Vec<Event> = Vec::new();
+    let mut whose: Arc<str> = "".into();
+    for piece in pieces {
+        let ends = match &piece {
+            Piece::Record { .. } | Piece::Code { .. } => true,
+            Piece::Event { request, .. } => *request != whose || events.len() >= MANY,
+        };
+        if ends && !events.is_empty() {
+            stretches.push(Stretch::Events(Unit::new(
+                &whose,
+                None,
+                std::mem::take(&mut events),
+                Durability::Committed,
+            )?));
+        }
+        match piece {
+            Piece::Record { scope, version, state } => {
+                records.push((scope, Record { version, state: Arc::new(State::from(state)) }));
+            }
+            // Kept by itself, before anything that names it.
+            Piece::Code { .. } => {}
+            Piece::Event { request, event } => {
+                if !records.is_empty() {
+                    stretches.push(Stretch::Records(std::mem::take(&mut records)));
+                }
+                whose = request;
+                events.push(*event);
+            }
+        }
+    }
+    if !events.is_empty() {
+        stretches.push(Stretch::Events(Unit::new(&whose, None, events, Durability::Committed)?));
+    }
+    Ok(stretches)
+}
+
+/// The lock that tells that an import is under way.
+struct Guard {
+    path: PathBuf,
+    _locked: File,
+}
+
+impl Guard {
+    /// Takes a lock, and answers the name of the import.
+    fn new(database: &Path, pieces: &Pieces) -> Result<(Arc<str>, Guard), Error> {
+        let sql = "SELECT lower(hex(randomblob(8)))";
+        let import: String = pieces.read(|connection| Ok(connection.query_row(sql, (), |row| row.get(0))?))?;
+        let path = lock_path(database, &import);
+        let locked = || -> std::io::Result<File> {
+            let file = OpenOptions::new().create_new(true).write(true).open(&path)?;
+            file.lock()?;
+            Ok(file)
+        };
+        let locked = locked().map_err(|error| OpenError::io(&path, error))?;
+        Ok((import.into(), Guard { path, _locked: locked }))
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // One that is left behind is removed with what it stood for.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Beside the real file, by whatever path it was opened.
+fn lock_path(database: &Path, import: &str) -> PathBuf {
+    let mut name = std::fs::canonicalize(database).unwrap_or_else(|_| database.to_owned()).into_os_string();
+    name.push(format!(".import-{import}"));
+    name.into()
+}
+
+/// Imports in the queue whose process is gone, and their ranges.
+pub(crate) fn dead(pieces: &Pieces) -> Result<Vec<(String, i64, i64)>, Error> {
+    let mut imports = pieces.read(|connection| {
+        let mut statement = connection.prepare_cached("SELECT import, n, last FROM removal WHERE kind = 'range'")?;
+        let rows = statement.query_map((), |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
+        Ok(rows.collect::<Result<Vec<_>, _>>()?)
+    })?;
+    imports.retain(|(import, ..)| {
+        // No other name was ever given.
+        if !import.bytes().all(|letter| letter.is_ascii_hexdigit()) {
+            return true;
+        }
+        let path = lock_path(pieces.path(), import);
+        match File::open(&path).map(|file| file.try_lock_shared()) {
+            Ok(Ok(())) => {
+                let _ = std::fs::remove_file(&path);
+                true
+            }
+            Ok(Err(TryLockError::WouldBlock | TryLockError::Error(_))) => false,
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        }
+    });
+    Ok(imports)
+}
+
+/// What the numbers of the one database are in the other.
+#[derive(Default)]
+struct Maps {
+    requests: HashMap<i64, i64>,
+    sessions: HashMap<i64, i64>,
+    scopes: HashMap<i64, i64>,
+    /// Scopes that come with the parcel, by the number that is kept for them.
+    new: Vec<NewScope>,
+}
+
+#[derive(Clone)]
+struct NewScope {
+    n: i64,
+    key: ScopeKey,
+    version: i64,
+    last: i64,
+}
+
+struct Copy<'a> {
+    pieces: &'a Pieces,
+    import: Arc<str>,
+    built: &'a Built,
+    /// The marks around the events.
+    range: (i64, i64),
+    maps: Maps,
+}
+
+/// An event on its way.
+struct Line {
+    id: i64,
+    /// None of a mark.
+    request: Option<i64>,
+    seq: i64,
+    at: i64,
+    kind: String,
+    path: Option<Arc<str>>,
+    attempt: i64,
+    body: String,
+    payloads: Vec<Packed>,
+}
+
+/// A keyframe on its way.
+struct Kept {
+    scope: i64,
+    event: i64,
+    version: i64,
+    bytes: i64,
+    body: String,
+    tombstone: bool,
+    payloads: Vec<Packed>,
+}
+
+impl Copy<'_> {
+    fn all(&mut self, brought: &BTreeSet<ScopeKey>, names: &[(&'static str, Arc<str>)]) -> Result<(), ImportError> {
+        self.reserve()?;
+        self.put_back_others(brought)?;
+        self.keep_scopes()?;
+        self.own_scopes()?;
+        self.events()?;
+        self.plain_rows()?;
+        // After the steps that lead to them.
+        self.keyframes()?;
+        self.bring_into_force(names)
+    }
+
+    /// Where an event comes to lie: after the first mark.
+    fn event(&self, id: i64) -> i64 {
+        id - self.built.seed.event + self.range.0
+    }
+
+    /// Copies rows as time allows, a few in every transaction.
+    fn slices<T: Send + 'static>(
+        &self,
+        rows: Vec<T>,
+        copy: impl Fn(&Connection, T) -> Result<usize, Error> + Clone + Send + 'static,
+    ) -> Result<(), Error> {
+        let mut left = rows;
+        while !left.is_empty() {
+            let (import, copy) = (self.import.clone(), copy.clone());
+            left = self.pieces.write(move |connection, slice| {
+                need(connection, &import)?;
+                let mut rows = left.into_iter();
+                let mut kept = 0;
+                for row in rows.by_ref() {
+                    kept += copy(connection, row)?;
+                    if slice.is_over() {
+                        break;
+                    }
+                }
+                totals::store(connection, kept as i64)?;
+                Ok::<_, Error>(rows.collect())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Takes the numbers that nobody else gets from now on.
+    fn reserve(&mut self) -> Result<(), ImportError> {
+        let rows = |sql: &str, after: i64| -> Result<Vec<(i64, String)>, Error> {
+            let mut statement = self.built.connection.prepare(sql)?;
+            let rows = statement.query_map((after,), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        };
+        let requests = rows("SELECT n, id FROM request WHERE n > ?1 ORDER BY n", self.built.seed.request)?;
+        let sessions = rows("SELECT n, id FROM session WHERE n > ?1 ORDER BY n", self.built.seed.session)?;
+        let (import, count) = (self.import.clone(), self.built.last - self.built.seed.event);
+        let (range, requests, sessions) = self.pieces.write(move |connection, _| {
+            for (_, id) in &requests {
+                let sql = "SELECT count(*) FROM removal WHERE kind = 'request' AND name = ?1 AND import <> ''";
+                if connection.query_row(sql, (id,), |row| row.get::<_, i64>(0))? > 0 {
+                    return Err(ImportError::Exists { what: "request", id: id.clone() });
+                }
+                removal::make_room(connection, id)?;
+            }
+            let sql = "SELECT max(id_floor, coalesce((SELECT max(id) FROM event), 0)) + 1 FROM total";
+            let first: i64 = connection.query_row(sql, (), |row| row.get(0))?;
+            let last = first + count + 1;
+            connection.execute("UPDATE total SET id_floor = ?1", (last,))?;
+            connection.execute(
+                "INSERT INTO removal (kind, n, import, last) VALUES ('range', ?1, ?2, ?3)",
+                (first, &*import, last),
+            )?;
+            parcel::mark(connection, first)?;
+            parcel::mark(connection, last)?;
+            let keep = |kind: &str, rows: Vec<(i64, String)>| -> Result<HashMap<i64, i64>, Error> {
+                let mut map = HashMap::new();
+                for (n, id) in rows {
+                    map.insert(n, keep_number(connection, kind, &import, Some(&id))?);
+                }
+                Ok(map)
+            };
+            let (requests, sessions) = (keep("request", requests)?, keep("session", sessions)?);
+            Ok(((first, last), requests, sessions))
+        })?;
+        self.range = range;
+        (self.maps.requests, self.maps.sessions) = (requests, sessions);
+        Ok(())
+    }
+
+    /// Puts what this database has of its own in force again after the last event of the parcel, and hides before
+    /// its first what is not brought: that is not there in the other one's past.
+    fn put_back_others(&mut self, brought: &BTreeSet<ScopeKey>) -> Result<(), Error> {
+        let mut touched = brought.clone();
+        for (_, key, ..) in self.durable()? {
+            touched.insert(key);
+        }
+        let own = self.pieces.read(|connection| parcel::own_records(connection, &touched))?;
+        let (first, last) = self.range;
+        for chunk in own.chunks(64) {
+            let rows = self.pieces.read(|connection| {
+                let mut rows = Vec::new();
+                for key in chunk {
+                    let Some(n) = states::find(connection, key)? else { continue };
+                    let record = states::at(connection, n, first - 1)?;
+                    let state = record.state.to_json();
+                    rows.push((
+                        n,
+                        !brought.contains(key),
+                        record.version,
+                        measure::json_bytes(&state),
+                        body::of_state(state)?,
+                    ));
+                }
+                Ok(rows)
+            })?;
+            let import = self.import.clone();
+            self.slices(rows, move |connection, (n, is_hidden, version, bytes, body)| {
+                connection
+                    .prepare_cached("INSERT INTO removal (kind, n, import) VALUES ('carried', ?1, ?2)")?
+                    .execute((n, &*import))?;
+                let kept = keyframe(connection, (n, last), version, bytes, &body)?;
+                if is_hidden {
+                    let nothing = Body { text: "{}".to_owned(), payloads: Vec::new() };
+                    keyframe(connection, (n, first), 0, 2, &nothing)?;
+                }
+                let sql = "UPDATE scope SET last = max(last, ?2) WHERE n = ?1";
+                connection.prepare_cached(sql)?.execute((n, last))?;
+                Ok(kept)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The records that outlive requests and that the parcel says anything of: number, key, version, newest event.
+    fn durable(&self) -> Result<Vec<(i64, ScopeKey, i64, i64)>, Error> {
+        let mut statement = self.built.connection.prepare(
+            "SELECT n, kind, id, version, last FROM scope s WHERE request IS NULL
+             AND (EXISTS (SELECT 1 FROM change c WHERE c.scope = s.n AND c.event > ?1)
+                 OR EXISTS (SELECT 1 FROM keyframe k WHERE k.scope = s.n AND k.event > ?1)) ORDER BY n",
+        )?;
+        let mut rows = statement.query((self.built.seed.event,))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (kind, id): (String, String) = (row.get(1)?, row.get(2)?);
+            let kind = ScopeKind::parse(&kind).ok_or_else(|| Error::Damaged(format!("\"{kind}\" is not a scope")))?;
+            found.push((row.get(0)?, ScopeKey::new(kind, id), row.get(3)?, row.get(4)?));
+        }
+        Ok(found)
+    }
+
+    /// Finds the records that are here, and keeps numbers for those that are not.
+    fn keep_scopes(&mut self) -> Result<(), Error> {
+        let durable = self.durable()?;
+        let import = self.import.clone();
+        let found = self.pieces.write(move |connection, _| {
+            need(connection, &import)?;
+            let mut carried =
+                connection.prepare_cached("SELECT 1 FROM removal WHERE kind = 'carried' AND n = ?1 AND import = ?2")?;
+            let mut found = Vec::new();
+            for (old, key, version, last) in durable {
+                let known = match states::find(connection, &key)? {
+                    Some(n) if carried.exists((n, &*import))? => Some(n),
+                    // Somebody made it meanwhile: the two become one when the parcel comes into force.
+                    _ => None,
+                };
+                let n = match known {
+                    Some(n) => n,
+                    None => keep_number(connection, "scope", &import, None)?,
+                };
+                found.push((old, n, known.is_none().then_some((key, version, last))));
+            }
+            Ok::<_, Error>(found)
+        })?;
+        for (old, n, new) in found {
+            self.maps.scopes.insert(old, n);
+            if let Some((key, version, last)) = new {
+                self.maps.new.push(NewScope { n, key, version, last: self.event(last) });
+            }
+        }
+        Ok(())
+    }
+
+    /// The scopes that live in one request.
+    fn own_scopes(&mut self) -> Result<(), Error> {
+        let mut statement = self.built.connection.prepare(
+            "SELECT n, kind, id, request, version, last FROM scope WHERE request > ?1 AND n > ?2 ORDER BY n LIMIT ?3",
+        )?;
+        let mut after = 0;
+        loop {
+            let mut rows = statement.query((self.built.seed.request, after, ROWS))?;
+            let mut scopes = Vec::new();
+            while let Some(row) = rows.next()? {
+                after = row.get(0)?;
+                let (kind, id): (String, String) = (row.get(1)?, row.get(2)?);
+                let last: i64 = row.get(5)?;
+                let last = if last == 0 { 0 } else { self.event(last) };
+                scopes.push((after, kind, id, self.request(row.get(3)?)?, row.get::<_, i64>(4)?, last));
+            }
+            drop(rows);
+            if scopes.is_empty() {
+                return Ok(());
+            }
+            let mut left = scopes;
+            while !left.is_empty() {
+                let import = self.import.clone();
+                let (made, rest) = self.pieces.write(move |connection, slice| {
+                    need(connection, &import)?;
+                    let mut made = Vec::new();
+                    let mut scopes = left.into_iter();
+                    for (old, kind, id, request, version, last) in scopes.by_ref() {
+                        connection
+                            .prepare_cached(
+                                "INSERT INTO scope (n, kind, id, request, version, last)
+                                 VALUES (max(coalesce((SELECT max(n) FROM scope), 0),
+                                     coalesce((SELECT max(n) FROM removal WHERE kind = 'scope'), 0)) + 1,
+                                     ?1, ?2, ?3, ?4, ?5)",
+                            )?
+                            .execute((kind, id, request, version, last))?;
+                        made.push((old, connection.last_insert_rowid()));
+                        if slice.is_over() {
+                            break;
+                        }
+                    }
+                    Ok::<_, Error>((made, scopes.collect::<Vec<_>>()))
+                })?;
+                self.maps.scopes.extend(made);
+                left = rest;
+            }
+        }
+    }
+
+    fn request(&self, n: i64) -> Result<i64, Error> {
+        self.maps.requests.get(&n).copied().ok_or_else(|| Error::Damaged(format!("there is no request {n}")))
+    }
+
+    fn scope(&self, n: i64) -> Result<i64, Error> {
+        self.maps.scopes.get(&n).copied().ok_or_else(|| Error::Damaged(format!("there is no scope {n}")))
+    }
+
+    fn events(&self) -> Result<(), Error> {
+        let connection = &self.built.connection;
+        let mut statement = connection.prepare(
+            "SELECT e.id, e.request, e.seq, e.at, e.kind, p.text, e.attempt, e.body FROM event e
+             LEFT JOIN path p ON p.n = e.path WHERE e.id > ?1 ORDER BY e.id LIMIT ?2",
+        )?;
+        let (mut after, mut sent) = (self.built.seed.event, HashSet::new());
+        loop {
+            let mut rows = statement.query((after, ROWS))?;
+            let (mut lines, mut bytes) = (Vec::new(), 0);
+            while bytes < MUCH
+                && let Some(row) = rows.next()?
+            {
+                after = row.get(0)?;
+                let body: String = row.get(7)?;
+                let payloads = named(connection, &body, &mut sent)?;
+                bytes += body.len() + payloads.iter().map(Packed::len).sum::<usize>();
+                let request = match row.get(1)? {
+                    0 => None,
+                    n => Some(self.request(n)?),
+                };
+                lines.push(Line {
+                    id: self.event(after),
+                    request,
+                    seq: row.get(2)?,
+                    at: row.get(3)?,
+                    kind: row.get(4)?,
+                    path: row.get(5)?,
+                    attempt: row.get(6)?,
+                    body,
+                    payloads,
+                });
+            }
+            drop(rows);
+            if lines.is_empty() {
+                return Ok(());
+            }
+            self.slices(lines, event)?;
+        }
+    }
+
+    fn keyframes(&self) -> Result<(), Error> {
+        let connection = &self.built.connection;
+        let mut statement = connection.prepare(
+            "SELECT scope, event, version, bytes, body, tombstone FROM keyframe
+             WHERE (scope, event) > (?1, ?2) AND event > ?3 ORDER BY scope, event LIMIT ?4",
+        )?;
+        let (mut after, mut sent) = ((0_i64, 0_i64), HashSet::new());
+        loop {
+            let mut rows = statement.query((after.0, after.1, self.built.seed.event, ROWS))?;
+            let (mut keyframes, mut bytes) = (Vec::new(), 0);
+            while bytes < MUCH
+                && let Some(row) = rows.next()?
+            {
+                after = (row.get(0)?, row.get(1)?);
+                let body: String = row.get(4)?;
+                let payloads = named(connection, &body, &mut sent)?;
+                bytes += body.len() + payloads.iter().map(Packed::len).sum::<usize>();
+                keyframes.push(Kept {
+                    scope: self.scope(after.0)?,
+                    event: self.event(after.1),
+                    version: row.get(2)?,
+                    bytes: row.get(3)?,
+                    body,
+                    tombstone: row.get(5)?,
+                    payloads,
+                });
+            }
+            drop(rows);
+            if keyframes.is_empty() {
+                return Ok(());
+            }
+            self.slices(keyframes, |connection, kept| {
+                let mut bytes = 0;
+                for payload in &kept.payloads {
+                    bytes += payload::keep_packed(connection, payload)?;
+                }
+                connection
+                    .prepare_cached(
+                        "INSERT INTO keyframe (scope, event, version, bytes, body, tombstone)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    )?
+                    .execute((kept.scope, kept.event, kept.version, kept.bytes, kept.body, kept.tombstone))?;
+                Ok(bytes)
+            })?;
+        }
+    }
+
+    /// Steps, attempts that came to nothing, filters and the journal: rows of numbers.
+    fn plain_rows(&self) -> Result<(), Error> {
+        let (connection, seed) = (&self.built.connection, &self.built.seed);
+        let mut statement =
+            connection.prepare("SELECT scope, event, version, bytes, operations FROM change WHERE event > ?1")?;
+        let mut rows = statement.query((seed.event,))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (scope, event) = (self.scope(row.get(0)?)?, self.event(row.get(1)?));
+            found.push((scope, event, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?, row.get::<_, Option<String>>(4)?));
+        }
+        self.slices(found, |connection, row| {
+            connection
+                .prepare_cached(
+                    "INSERT INTO change (scope, event, version, bytes, operations) VALUES (?1, ?2, ?3, ?4, ?5)",
+                )?
+                .execute(row)?;
+            Ok(0)
+        })?;
+        let mut statement = connection.prepare(
+            "SELECT a.scope, a.event, p.text, a.attempt, a.first FROM attempt_rollback a JOIN path p ON p.n = a.path
+             WHERE a.event > ?1",
+        )?;
+        let mut rows = statement.query((seed.event,))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (scope, event, path) = (self.scope(row.get(0)?)?, self.event(row.get(1)?), row.get::<_, String>(2)?);
+            found.push((scope, event, path, row.get::<_, i64>(3)?, self.event(row.get(4)?)));
+        }
+        self.slices(found, |connection, (scope, event, path, attempt, first)| {
+            let path = number_of(connection, &path)?;
+            connection
+                .prepare_cached(
+                    "INSERT INTO attempt_rollback (scope, event, path, attempt, first) VALUES (?1, ?2, ?3, ?4, ?5)",
+                )?
+                .execute((scope, event, path, attempt, first))?;
+            Ok(0)
+        })?;
+        let mut statement = connection.prepare("SELECT session, event FROM journal WHERE event > ?1")?;
+        let mut rows = statement.query((seed.event,))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let session = self.maps.sessions.get(&row.get(0)?).copied().unwrap_or_default();
+            found.push((session, self.event(row.get(1)?)));
+        }
+        self.slices(found, |connection, row| {
+            connection.prepare_cached("INSERT INTO journal (session, event) VALUES (?1, ?2)")?.execute(row)?;
+            Ok(0)
+        })?;
+        let mut statement = connection.prepare(
+            "SELECT n, request, first, last, trigrams FROM filter_block WHERE request > ?1 AND n > ?2 ORDER BY n LIMIT ?3",
+        )?;
+        let mut after = 0;
+        loop {
+            let mut rows = statement.query((seed.request, after, ROWS))?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                after = row.get(0)?;
+                let request = self.request(row.get(1)?)?;
+                found.push((request, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?, row.get::<_, Vec<u8>>(4)?));
+            }
+            drop(rows);
+            if found.is_empty() {
+                return Ok(());
+            }
+            self.slices(found, |connection, row| {
+                connection
+                    .prepare_cached(
+                        "INSERT INTO filter_block (request, first, last, trigrams) VALUES (?1, ?2, ?3, ?4)",
+                    )?
+                    .execute(row)?;
+                Ok(0)
+            })?;
+        }
+    }
+
+    /// The one transaction in which the parcel is here.
+    fn bring_into_force(&self, names: &[(&'static str, Arc<str>)]) -> Result<(), ImportError> {
+        let sessions = self.table("session", self.built.seed.session)?;
+        let requests = self.table("request", self.built.seed.request)?;
+        let (import, names, new) = (self.import.clone(), names.to_vec(), self.maps.new.clone());
+        let (last, totals) = (self.range.1, self.built.totals);
+        self.pieces.write(move |connection, _| {
+            need(connection, &import)?;
+            parcel::refuse_known(connection, &names)?;
+            for (table, rows) in [("session", sessions), ("request", requests)] {
+                for row in rows {
+                    let (columns, values): (Vec<String>, Vec<Column>) = row.into_iter().unzip();
+                    let places: Vec<String> = (1..=columns.len()).map(|at| format!("?{at}")).collect();
+                    let sql = format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), places.join(", "));
+                    connection.prepare_cached(&sql)?.execute(params_from_iter(values))?;
+                }
+            }
+            for scope in &new {
+                scope.bring_into_force(connection, last)?;
+            }
+            connection.execute(
+                "UPDATE total SET indexed_events = indexed_events + ?1, items = items + ?2,
+                 payload_bytes = payload_bytes + ?3, unique_payload_bytes = unique_payload_bytes + ?4",
+                (totals.events, totals.items, totals.payload_bytes, totals.unique_bytes),
+            )?;
+            connection.execute("DELETE FROM removal WHERE import = ?1", (&*import,))?;
+            Ok(())
+        })
+    }
+
+    /// The rows of a table of requests or sessions, with the numbers of this database.
+    fn table(&self, table: &str, after: i64) -> Result<Vec<Vec<(String, Column)>>, Error> {
+        let mut statement = self.built.connection.prepare(&format!("SELECT * FROM {table} WHERE n > ?1 ORDER BY n"))?;
+        let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let is_session = table == "session";
+        let mut rows = statement.query((after,))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let mut values = Vec::with_capacity(columns.len());
+            for (at, column) in columns.iter().enumerate() {
+                let value: Column = row.get(at)?;
+                let numbers = match column.as_str() {
+                    "n" if is_session => &self.maps.sessions,
+                    "n" | "last_request" => &self.maps.requests,
+                    "session" => &self.maps.sessions,
+                    _ => {
+                        values.push((column.clone(), value));
+                        continue;
+                    }
+                };
+                let value = match value {
+                    Column::Integer(n) => numbers.get(&n).map_or(Column::Null, |n| Column::Integer(*n)),
+                    other => other,
+                };
+                values.push((column.clone(), value));
+            }
+            found.push(values);
+        }
+        Ok(found)
+    }
+}
+
+impl NewScope {
+    fn bring_into_force(&self, connection: &Connection, last: i64) -> Result<(), Error> {
+        let Some(known) = states::find(connection, &self.key)? else {
+            connection
+                .prepare_cached("INSERT INTO scope (n, kind, id, version, last) VALUES (?1, ?2, ?3, ?4, ?5)")?
+                .execute((self.n, self.key.kind.as_str(), &*self.key.id, self.version, self.last))?;
+            return Ok(());
+        };
+        // It was made here since the range was reserved, and began with nothing.
+        for table in ["change", "keyframe", "attempt_rollback"] {
+            connection.execute(&format!("UPDATE {table} SET scope = ?2 WHERE scope = ?1"), (self.n, known))?;
+        }
+        let nothing = Body { text: "{}".to_owned(), payloads: Vec::new() };
+        keyframe(connection, (known, last), 0, 2, &nothing)?;
+        connection.execute("UPDATE scope SET last = max(last, ?2) WHERE n = ?1", (known, last))?;
+        Ok(())
+    }
+}
+
+/// An import whose rows others took for left behind must not go on.
+fn need(connection: &Connection, import: &str) -> Result<(), Error> {
+    let mut range = connection.prepare_cached("SELECT 1 FROM removal WHERE kind = 'range' AND import = ?1")?;
+    if range.exists((import,))? {
+        return Ok(());
+    }
+    Err(Error::Damaged("the import was taken for dead by another process, and undone".to_owned()))
+}
+
+/// Keeps the next number of a table for an import.
+fn keep_number(connection: &Connection, table: &str, import: &str, name: Option<&str>) -> Result<i64, Error> {
+    let sql = format!(
+        "INSERT INTO removal (kind, n, import, name) VALUES (?1, max(coalesce((SELECT max(n) FROM {table}), 0),
+             coalesce((SELECT max(n) FROM removal WHERE kind = ?1), 0)) + 1, ?2, ?3) RETURNING n"
+    );
+    Ok(connection.prepare_cached(&sql)?.query_row((table, import, name), |row| row.get(0))?)
+}
+
+/// The payloads that a line names, and those that these name, unless they were sent before.
+fn named(connection: &Connection, line: &str, sent: &mut HashSet<Hash>) -> Result<Vec<Packed>, Error> {
+    let mut found = Vec::new();
+    let mut waiting = body::names(line)?;
+    while let Some(name) = waiting.pop() {
+        let hash = Hash::from_hex(&name).map_err(|_| Error::Damaged(format!("\"{name}\" names no payload")))?;
+        if sent.insert(hash) {
+            waiting.extend(body::names(&payload::load(connection, &name)?)?);
+            found.push(payload::packed(connection, hash)?);
+        }
+    }
+    Ok(found)
+}
+
+fn event(connection: &Connection, line: Line) -> Result<usize, Error> {
+    let Some(request) = line.request else {
+        parcel::mark(connection, line.id)?;
+        return Ok(0);
+    };
+    let mut bytes = 0;
+    for payload in &line.payloads {
+        bytes += payload::keep_packed(connection, payload)?;
+    }
+    let path = line.path.as_deref().map(|path| number_of(connection, path)).transpose()?;
+    connection
+        .prepare_cached(
+            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(params![line.id, request, line.seq, line.at, line.kind, path, line.attempt, line.body])?;
+    Ok(bytes)
+}
+
+fn keyframe(
+    connection: &Connection,
+    (scope, event): (i64, i64),
+    version: u64,
+    bytes: usize,
+    body: &Body,
+) -> Result<usize, Error> {
+    let mut kept = 0;
+    for payload in &body.payloads {
+        kept += payload::keep(connection, payload)?;
+    }
+    connection
+        .prepare_cached("INSERT INTO keyframe (scope, event, version, bytes, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute((scope, event, version, bytes, &body.text))?;
+    Ok(kept)
+}
+
+/// The number of a path.
+fn number_of(connection: &Connection, path: &str) -> Result<i64, Error> {
+    let known: Option<i64> = connection
+        .prepare_cached("SELECT n FROM path WHERE text = ?1")?
+        .query_row((path,), |row| row.get(0))
+        .optional()?;
+    match known {
+        Some(n) => Ok(n),
+        None => {
+            connection.prepare_cached("INSERT INTO path (text) VALUES (?1)")?.execute((path,))?;
+            Ok(connection.last_insert_rowid())
+        }
+    }
+}

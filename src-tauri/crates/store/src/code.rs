@@ -1,0 +1,131 @@
+//! The code of every bundle that ran, once by the bundle's hash: the author's files and the source map.
+//!
+//! Files leave the line as large values of events do, so two bundles share what they have in common. Written
+//! outside of any step. It must not know what a source map says.
+
+use std::collections::BTreeSet;
+
+use engine::event::EventKind;
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::parcel::Piece;
+use crate::pieces::Pieces;
+use crate::references::References;
+use crate::{Store, body, payload, totals};
+
+/// Which bundles events name.
+const NAMED: &str = "SELECT json_extract(body, '$.codeHash') FROM event
+    WHERE kind IN ('request_started', 'request_resumed') AND json_valid(body)";
+
+impl Store {
+    /// Whether the code of a bundle is here.
+    pub fn has_code(&self, hash: &str) -> Result<bool, Error> {
+        self.read(|connection| is_known(connection, hash))
+    }
+
+    /// Keeps the code of a bundle.
+    pub fn keep_code(&self, hash: &str, code: Value) -> Result<(), Error> {
+        let (hash, body) = (hash.to_owned(), body::of_state(code)?);
+        self.pieces()?.write(move |connection, _| keep(connection, &hash, &body))
+    }
+
+    /// The code of a bundle; `None` where it is not here: versions before format 6 kept none.
+    pub fn code(&self, hash: &str) -> Result<Option<Value>, Error> {
+        self.read(|connection| load(connection, hash))
+    }
+}
+
+fn is_known(connection: &Connection, hash: &str) -> Result<bool, Error> {
+    let mut known = connection.prepare_cached("SELECT 1 FROM code WHERE hash = ?1")?;
+    Ok(known.exists((hash,))?)
+}
+
+fn keep(connection: &Connection, hash: &str, body: &body::Body) -> Result<(), Error> {
+    if is_known(connection, hash)? {
+        return Ok(());
+    }
+    let mut bytes = 0;
+    for value in &body.payloads {
+        bytes += payload::keep(connection, value)?;
+    }
+    totals::store(connection, bytes as i64)?;
+    connection.execute("INSERT INTO code (hash, body) VALUES (?1, ?2)", (hash, &body.text))?;
+    Ok(())
+}
+
+pub(crate) fn load(connection: &Connection, hash: &str) -> Result<Option<Value>, Error> {
+    let text: Option<String> = connection
+        .prepare_cached("SELECT body FROM code WHERE hash = ?1")?
+        .query_row((hash,), |row| row.get(0))
+        .optional()?;
+    text.map(|text| body::value(connection, &text)).transpose()
+}
+
+/// The code that these pieces' events name, as pieces of the same bundle.
+pub(crate) fn pieces(connection: &Connection, of: &[Piece]) -> Result<Vec<Piece>, Error> {
+    let named: BTreeSet<&str> = of
+        .iter()
+        .filter_map(|piece| match piece {
+            Piece::Event { event, .. } => match &event.kind {
+                EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
+                    Some(code_hash.as_str())
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    let mut pieces = Vec::new();
+    for hash in named {
+        if let Some(code) = load(connection, hash)? {
+            pieces.push(Piece::Code { hash: hash.to_owned(), code });
+        }
+    }
+    Ok(pieces)
+}
+
+/// Drops the code that no event names. What it alone kept of large values is unnamed from then on.
+pub(crate) fn drop_unnamed(pieces: &Pieces) -> Result<(), Error> {
+    let (unnamed, newest) = pieces.read(|connection| {
+        let mut statement = connection.prepare(&format!("SELECT hash FROM code WHERE hash NOT IN ({NAMED})"))?;
+        let unnamed = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+        let newest: i64 = connection.query_row("SELECT coalesce(max(id), 0) FROM event", (), |row| row.get(0))?;
+        Ok((unnamed, newest))
+    })?;
+    for hash in unnamed {
+        pieces.write(move |connection, _| {
+            // What was written since the look may name it.
+            let sql = format!("DELETE FROM code WHERE hash = ?1 AND hash NOT IN ({NAMED} AND id > ?2)");
+            connection.execute(&sql, (hash, newest))?;
+            Ok::<_, Error>(())
+        })?;
+    }
+    Ok(())
+}
+
+/// How many bytes of JSON it keeps as large values.
+pub(crate) fn bytes(connection: &Connection) -> Result<i64, Error> {
+    let mut named = References::default();
+    let mut statement = connection.prepare("SELECT body FROM code")?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        named.add(connection, &row.get::<_, String>(0)?)?;
+    }
+    named.bytes(connection)
+}
+
+/// Says which code cannot be read.
+pub(crate) fn check(connection: &Connection) -> Result<Vec<String>, Error> {
+    let mut problems = Vec::new();
+    let mut statement = connection.prepare("SELECT hash, body FROM code ORDER BY hash")?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        let (hash, text): (String, String) = (row.get(0)?, row.get(1)?);
+        if let Err(error) = body::value(connection, &text) {
+            problems.push(format!("the code {hash} cannot be read: {error}"));
+        }
+    }
+    Ok(problems)
+}

@@ -1,0 +1,108 @@
+//! Long work in pieces: short transactions with pauses between them.
+//!
+//! Whoever waits for the write lock, in whatever process, gets it between two of them. What can be read
+//! before is read in a snapshot that keeps nobody from writing. A piece must stand by itself: the process
+//! may be killed after it, and somebody else may have done the same work meanwhile.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::error::{Error, OpenError};
+use crate::open;
+use crate::writer::Handle;
+
+/// How long one transaction goes on taking up work.
+const SLICE: Duration = Duration::from_millis(12);
+/// How long the write lock is free before the next one. SQLite asks for a lock again after 1, 2, 5, 10, 15, 20,
+/// 25 ms: with a pause as long as this, somebody who waits gets it within some 50 ms.
+const PAUSE: Duration = Duration::from_millis(16);
+
+/// The time that one transaction may take.
+pub(crate) struct Slice(Instant);
+
+impl Slice {
+    /// Whether no more work should be taken up.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.elapsed() >= SLICE
+    }
+}
+
+/// What working in pieces needs: the writing connection between other writes, and one to read with.
+pub(crate) struct Pieces {
+    path: PathBuf,
+    reader: Connection,
+    writer: Handle,
+    stop: Arc<AtomicBool>,
+    last: Cell<Option<Instant>>,
+}
+
+impl Pieces {
+    pub(crate) fn new(path: &Path, writer: Handle, stop: Arc<AtomicBool>) -> Result<Pieces, OpenError> {
+        Ok(Pieces { path: path.to_owned(), reader: open::reader(path)?, writer, stop, last: Cell::new(None) })
+    }
+
+    /// Where the database is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads from one snapshot.
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
+        self.go_on()?;
+        let snapshot = self.reader.unchecked_transaction()?;
+        let result = read(&snapshot);
+        snapshot.finish()?;
+        result
+    }
+
+    /// Writes one piece, after a pause if it is not the first.
+    pub(crate) fn write<T: Send + 'static, E: From<Error> + Send + 'static>(
+        &self,
+        write: impl FnOnce(&Connection, &Slice) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
+        let rest = self.last.get().map_or(Duration::ZERO, |last| PAUSE.saturating_sub(last.elapsed()));
+        std::thread::sleep(rest);
+        self.go_on()?;
+        let stop = self.stop.clone();
+        let result = self.writer.run(move |connection| {
+            let transaction = begin(connection, &stop)?;
+            let result = write(&transaction, &Slice(Instant::now()));
+            if result.is_ok() {
+                transaction.commit()?;
+            }
+            Ok(result)
+        });
+        self.last.set(Some(Instant::now()));
+        result?
+    }
+
+    /// Runs something that opens no transaction of its own on the writing connection.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.writer.run(run)
+    }
+
+    fn go_on(&self) -> Result<(), Error> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Closed);
+        }
+        Ok(())
+    }
+}
+
+/// Takes the write lock, however long others keep it.
+fn begin<'a>(connection: &'a Connection, stop: &AtomicBool) -> Result<Transaction<'a>, Error> {
+    loop {
+        match Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(Error::from) {
+            Err(error) if error.is_busy() && !stop.load(Ordering::Relaxed) => {}
+            begun => return begun,
+        }
+    }
+}
