@@ -108,6 +108,9 @@ pub(crate) struct Memo {
     pub(crate) is_of_edits: bool,
     /// Blocks with work beside their chain.
     unsettled: HashSet<Arc<str>>,
+    /// What the clock and chance said to blocks before they waited for an answer: by path, by the function
+    /// that asked, where it was not the body, and by kind, in order.
+    instants: HashMap<Arc<str>, HashMap<Asker, Vec<Value>>>,
     /// What drift events said.
     said: HashSet<String>,
     /// Failures of which a `step_error` item tells.
@@ -128,6 +131,9 @@ pub(crate) struct Memo {
     pub(crate) input: Seq,
 }
 
+/// Which function of a block asked the clock or chance, and what kind of question that was.
+type Asker = (Option<String>, EffectKind);
+
 /// A block that has not ended so far in the log.
 struct Open {
     name: Arc<str>,
@@ -135,6 +141,23 @@ struct Open {
     fingerprint: Option<Arc<str>>,
     input: Data,
     changes: Vec<(Seq, Shared, Operation)>,
+    /// What the clock and chance said, but to functions that have returned.
+    instants: Vec<(Seq, EffectKind, Value)>,
+    /// The functions that wait for an answer; nothing for the body.
+    asking: HashSet<Option<String>>,
+}
+
+impl Open {
+    /// What the clock and chance said to what waits for an answer; nothing where that is not known.
+    fn instants(self) -> Option<HashMap<Asker, Vec<Value>>> {
+        let mut askers = self.asking.into_iter();
+        let (Some(asker), None) = (askers.next(), askers.next()) else { return None };
+        let mut found: HashMap<Asker, Vec<Value>> = HashMap::new();
+        for (_, kind, value) in self.instants {
+            found.entry((asker.clone(), kind)).or_default().push(value);
+        }
+        Some(found)
+    }
 }
 
 /// A change that a block which ended made: in which attempt, where in the log, whose and what.
@@ -289,6 +312,13 @@ impl Memo {
         self.told.contains(path)
     }
 
+    /// What the clock or chance said to a block, or to a function of it, before it waited for an answer. It
+    /// shows the same when it asks again, and the answer is one to that.
+    pub(crate) fn instant(&self, path: &str, function: Option<&str>, kind: EffectKind, nth: u32) -> Option<Value> {
+        let asker = (function.map(str::to_owned), kind);
+        self.instants.get(path)?.get(&asker)?.get(nth as usize).cloned()
+    }
+
     /// Whether a drift event said this before.
     pub(crate) fn has_said(&self, text: &str) -> bool {
         self.said.contains(text)
@@ -347,7 +377,8 @@ impl Reader<'_> {
                 memo.follow_parent(path, parent.as_ref());
                 let input = Data::from(self.view.value(input).cloned());
                 let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
-                self.open.insert(key, Open { name, kind, fingerprint, input, changes: Vec::new() });
+                let (changes, instants, asking) = (Vec::new(), Vec::new(), HashSet::new());
+                self.open.insert(key, Open { name, kind, fingerprint, input, changes, instants, asking });
                 memo.waited.remove(path);
                 let next = memo.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
@@ -366,6 +397,7 @@ impl Reader<'_> {
                 let Some(open) = self.open.get_mut(&key) else { return };
                 open.changes.retain(|(seq, ..)| !superseded.contains(seq));
                 let own: HashSet<Seq> = events.iter().copied().collect();
+                open.instants.retain(|(seq, ..)| !own.contains(seq));
                 let done = open.changes.extract_if(.., |(seq, ..)| own.contains(seq));
                 // What was only brought into force again is known from where it happened.
                 if *memoized {
@@ -400,7 +432,21 @@ impl Reader<'_> {
                 let call = Call { asked: asked.cloned(), held_by, answer };
                 memo.calls.entry(path.clone()).or_default().insert(&key, *ordinal, event.seq, call);
             }
-            EventKind::Suspended(asking) => memo.questions.ask(path, event.seq, asking),
+            EventKind::EffectFinished {
+                effect: effect @ (EffectKind::Clock | EffectKind::Random | EffectKind::Uuid),
+                result,
+                ..
+            } => {
+                if let Some(open) = self.open.get_mut(&key) {
+                    open.instants.push((event.seq, *effect, result.clone()));
+                }
+            }
+            EventKind::Suspended(asking) => {
+                memo.questions.ask(path, event.seq, asking);
+                if let Some(open) = self.open.get_mut(&key) {
+                    open.asking.insert(asking.function.clone());
+                }
+            }
             EventKind::Drift { text, .. } => drop(memo.said.insert(text.clone())),
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
                 "step_error" => {
@@ -416,6 +462,8 @@ impl Reader<'_> {
                 }
                 if *outcome == Outcome::Suspended {
                     memo.waited.insert(path.clone());
+                    memo.instants.extend(open.instants().map(|instants| (path.clone(), instants)));
+                    return;
                 }
                 // What was taken from the log is known from where it happened.
                 if *memoized {
@@ -431,7 +479,7 @@ impl Reader<'_> {
                     (Outcome::Abandoned, Some(_)) => return memo.forget_below(path),
                     _ => return,
                 };
-                let Open { name, kind, fingerprint, input, changes } = open;
+                let Open { name, kind, fingerprint, input, changes, .. } = open;
                 let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
                 self.settled.extend(changes.into_iter().map(by));
                 let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::error::FlowError;
-use crate::event::{Event, EventKind, Seq};
+use crate::event::{Event, EventKind, Outcome, Seq};
 use crate::flow::{Action, Block, Body, Flow, Step};
 use crate::path::{ROOT, encode, join};
 use crate::scope::ScopeKind;
@@ -36,12 +36,14 @@ struct Evidence {
     blocks: HashMap<String, Began>,
     /// The functions of each block that returned: what the log calls them, their fingerprints, and whether
     /// what they returned was taken from the log.
-    functions: HashMap<String, Vec<(String, Arc<str>, bool)>>,
+    functions: HashMap<String, Vec<(Seq, String, Arc<str>, bool)>>,
 }
 
 struct Began {
+    first: Seq,
     name: Arc<str>,
     fingerprint: Option<Arc<str>>,
+    has_ended: bool,
     times: u32,
     /// How often of these the block was taken from the log.
     times_taken: u32,
@@ -264,7 +266,8 @@ impl Places {
                     item.payload.insert("path".to_owned(), path.into());
                 }
             }
-            EventKind::RequestFinished { error: Some(error), .. } => {
+            EventKind::RequestFinished { error: Some(error), .. }
+            | EventKind::BlockFinished { error: Some(error), .. } => {
                 error.path = error.path.as_deref().map(now);
             }
             _ => {}
@@ -283,19 +286,21 @@ impl Evidence {
                     if let Some(parent) = parent {
                         self.children.entry(parent.to_owned()).or_default().push(path.to_owned());
                     }
-                    Began { name: name.clone(), fingerprint: None, times: 0, times_taken: 0 }
+                    let (first, name) = (event.seq, name.clone());
+                    Began { first, name, fingerprint: None, has_ended: false, times: 0, times_taken: 0 }
                 });
                 began.times += 1;
                 began.fingerprint = fingerprint.clone().or(began.fingerprint.take());
             }
-            EventKind::BlockFinished { memoized: true, .. } => {
+            EventKind::BlockFinished { memoized, outcome, .. } => {
                 if let Some(began) = self.blocks.get_mut(path) {
-                    began.times_taken += 1;
+                    began.times_taken += u32::from(*memoized);
+                    began.has_ended |= matches!(outcome, Outcome::Completed | Outcome::Failed);
                 }
             }
             EventKind::CallbackReturned { callback, fingerprint: Some(fingerprint), memoized, .. } => {
                 let of_block = self.functions.entry(path.to_owned()).or_default();
-                of_block.push((callback.clone(), fingerprint.clone(), *memoized));
+                of_block.push((event.seq, callback.clone(), fingerprint.clone(), *memoized));
             }
             _ => {}
         }
@@ -304,12 +309,12 @@ impl Evidence {
     /// What is known of the operations of a chain, by their group and number.
     fn operations(&self, chain: &str, groups: &HashSet<&str>) -> HashMap<String, BTreeMap<u32, Recorded>> {
         let mut found: HashMap<String, BTreeMap<u32, Recorded>> = HashMap::new();
-        for (callback, fingerprint, is_taken) in self.functions.get(chain).into_iter().flatten() {
+        for (seq, callback, fingerprint, is_taken) in self.functions.get(chain).into_iter().flatten() {
             let Some((label, role)) = renumber::label_of(callback) else { continue };
             let label = split(label);
             let recorded = found.entry(label.head.to_owned()).or_default().entry(label.number).or_default();
             recorded.functions.entry(role.to_owned()).or_default().insert(fingerprint.clone());
-            recorded.saw(*is_taken);
+            recorded.saw(*seq, *is_taken, true);
         }
         for child in self.children.get(chain).into_iter().flatten() {
             let Some(rest) = child.strip_prefix(chain).and_then(|rest| rest.strip_prefix('/')) else { continue };
@@ -318,7 +323,7 @@ impl Evidence {
             let Some((group, number, key)) = renumber::place_of(rest, |group| groups.contains(group)) else { continue };
             let recorded = found.entry(group).or_default().entry(number).or_default();
             recorded.blocks.insert(key, (began.name.clone(), fingerprint.clone()));
-            recorded.saw(began.times_taken >= began.times);
+            recorded.saw(began.first, began.times_taken >= began.times, began.has_ended);
         }
         found
     }

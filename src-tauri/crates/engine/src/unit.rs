@@ -8,11 +8,13 @@
 //! by a resume: what it returned is in the log.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::boundary::{CommitPermit, Stale, catch_up};
 use crate::callable::{Arg, Fun, Returned};
 use crate::context::Context;
+use crate::effects::EffectKind;
 use crate::error::FlowError;
 use crate::event::{Answer, DriftKind, EventKind, ScopeCommit, Seq};
 use crate::flow::{Block, Body};
@@ -37,6 +39,7 @@ pub(crate) struct Doing {
     /// Whether it looked at what others may change.
     looked: Cell<bool>,
     questions: Cell<u32>,
+    instants: RefCell<HashMap<EffectKind, u32>>,
 }
 
 impl Doing {
@@ -49,6 +52,7 @@ impl Doing {
             numbers: Numbers::default(),
             looked: Cell::default(),
             questions: Cell::default(),
+            instants: RefCell::default(),
         }
     }
 
@@ -64,6 +68,14 @@ impl Doing {
     /// Notes that it looked at what others may change: called again later, it might answer otherwise.
     pub(crate) fn look(&self) {
         self.looked.set(true);
+    }
+
+    /// Counts its looks at the clock, or at chance, from 0.
+    pub(crate) fn number_instant(&self, kind: EffectKind) -> u32 {
+        let mut instants = self.instants.borrow_mut();
+        let count = instants.entry(kind).or_insert(0);
+        *count += 1;
+        *count - 1
     }
 
     /// Counts its questions, from 0.

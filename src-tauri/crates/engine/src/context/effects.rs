@@ -166,9 +166,13 @@ impl Context {
     /// What the outside, or the tape of a replay, answers at once.
     fn instant(&self, effect: EffectKind, ask: impl FnOnce() -> Value) -> Value {
         let ordinal = self.ordinal(effect.as_str());
+        let nth = self.doing.as_ref().map_or(ordinal, |doing| doing.number_instant(effect));
         if let Some(done) = self.take_earlier(effect, ordinal, None) {
             return self.hand_over_at_once(effect, ordinal, done).unwrap_or_default();
         }
+        let function = self.doing.as_ref().map(|doing| doing.function.as_str());
+        let known = self.run.memo.instant(&self.frame.path, function, effect, nth);
+        let is_known = self.run.tape.is_none() && known.is_some();
         let result = match &self.run.tape {
             Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, effect, ordinal) {
                 Some(taped) => taped.result,
@@ -179,9 +183,9 @@ impl Context {
                     ask()
                 }
             },
-            None => ask(),
+            None => known.unwrap_or_else(ask),
         };
-        self.effect_finished(effect, ordinal, None, Ok(result.clone()), false);
+        self.effect_finished(effect, ordinal, None, Ok(result.clone()), is_known);
         result
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Code;
+use crate::event::Seq;
 use crate::flow::{Each, Operation, Step};
 
 /// What the log knows of an operation.
@@ -13,17 +14,23 @@ pub(super) struct Recorded {
     pub(super) functions: BTreeMap<String, BTreeSet<Arc<str>>>,
     /// The names and fingerprints of its blocks, by their keys.
     pub(super) blocks: BTreeMap<String, (Arc<str>, Arc<str>)>,
+    /// The first event that tells of it.
+    first: Option<Seq>,
     /// Whether anything of it ran.
     has_run: bool,
     /// Whether anything of it was taken from the log.
     was_taken: bool,
+    /// Whether a block of it has not ended.
+    is_open: bool,
 }
 
 impl Recorded {
-    /// Notes that something of it ran, or was taken from the log.
-    pub(super) fn saw(&mut self, is_taken: bool) {
+    /// Notes that something of it ran, or was taken from the log, and whether that has ended.
+    pub(super) fn saw(&mut self, first: Seq, is_taken: bool, has_ended: bool) {
+        self.first = Some(self.first.map_or(first, |known| known.min(first)));
         self.was_taken |= is_taken;
         self.has_run |= !is_taken;
+        self.is_open |= !has_ended;
     }
 
     /// Whether a step of today has every source that was recorded.
@@ -129,21 +136,22 @@ pub(super) fn settle(
     now: &BTreeMap<u32, &Step>,
     today: Option<Code>,
 ) -> Result<HashMap<Code, BTreeMap<u32, Option<u32>>>, Unclear> {
-    // What ran already as the code is today stands where it stands.
-    let of_today = by_code.iter().find(|(code, _)| Some(*code) == today).map(|(_, records)| *records);
-    let taken: BTreeSet<u32> =
-        of_today.into_iter().flatten().filter(|(_, recorded)| recorded.has_run).map(|(number, _)| *number).collect();
     let mut sought: Vec<(Code, Vec<Sought>)> = Vec::new();
     for (at, (code, records)) in by_code.iter().enumerate().filter(|(_, (code, _))| Some(*code) != today) {
         let follow = |(number, recorded): (&u32, &Recorded)| follow(by_code, at, *number, recorded, now, today);
         sought.push((*code, records.iter().map(follow).collect()));
     }
-    // Places whose source is known need nobody else's record.
-    let mut known = taken;
-    known.extend(sought.iter().flat_map(|(_, all)| all).flat_map(|one| one.alike.iter().copied()));
+    // Places whose source is known need nobody else's record; nor do those that had their own before.
+    let known: BTreeSet<u32> =
+        sought.iter().flat_map(|(_, all)| all).flat_map(|one| one.alike.iter().copied()).collect();
+    let of_today = by_code.iter().find(|(code, _)| Some(*code) == today).map(|(_, records)| *records);
+    let is_known = |one: &Sought| {
+        let own = of_today.and_then(|records| records.get(&one.number)).filter(|own| own.has_run);
+        known.contains(&one.number) || own.is_some_and(|own| own.first < one.recorded.first)
+    };
     let mut settled = HashMap::new();
     for (code, sought) in sought {
-        settled.insert(code, assign(sought, now, &known)?.into_iter().collect());
+        settled.insert(code, assign(sought, now, is_known)?.into_iter().collect());
     }
     Ok(settled)
 }
@@ -158,22 +166,29 @@ fn follow(
     now: &BTreeMap<u32, &Step>,
     today: Option<Code>,
 ) -> Sought {
-    let mut sought = Sought { was: number, number, recorded: recorded.clone(), alike: BTreeSet::new() };
-    let mut is_of_today = false;
+    let alike = |recorded: &Recorded| -> BTreeSet<u32> {
+        now.iter().filter(|(_, step)| recorded.is(step)).map(|(number, _)| *number).collect()
+    };
+    let mut sought = Sought { was: number, number, recorded: recorded.clone(), alike: alike(recorded) };
     let mut siblings = by_code[at].1;
     for (code, records) in &by_code[at + 1..] {
-        let alike: Vec<(u32, &Recorded)> = records
+        if Some(*code) == today {
+            continue;
+        }
+        let same: Vec<(u32, &Recorded)> = records
             .iter()
             .filter(|(_, other)| sought.recorded.is_like(other))
             .map(|(number, other)| (*number, other))
             .collect();
-        let same_place = alike.iter().find(|(other, _)| *other == sought.number);
-        let found = match (same_place, alike.as_slice()) {
+        let same_place = same.iter().find(|(other, _)| *other == sought.number);
+        let found = match (same_place, same.as_slice()) {
             (Some(found), _) => Some(*found),
             (None, [only]) => Some(*only),
             (None, []) => {
-                // It was edited in place, if it was taken from the log there.
-                let there = records.get(&sought.number).filter(|other| other.was_taken && !other.has_run);
+                // It was edited in place, if it was taken from the log there, or went on there.
+                let goes_on = sought.recorded.is_open && sought.alike.is_empty();
+                let there = records.get(&sought.number);
+                let there = there.filter(|other| (other.was_taken && !other.has_run) || goes_on);
                 let is_new = |other: &&Recorded| !siblings.values().any(|sibling| sibling.is_like(other));
                 there.filter(is_new).map(|other| (sought.number, other))
             }
@@ -183,29 +198,27 @@ fn follow(
             sought.number = number;
             sought.recorded.functions.extend(other.functions.clone());
             sought.recorded.blocks.extend(other.blocks.clone());
-            is_of_today = Some(*code) == today;
+            sought.recorded.is_open |= other.is_open;
+            sought.alike = alike(&sought.recorded);
             siblings = records;
         }
     }
-    sought.alike = match is_of_today {
-        true => BTreeSet::from([sought.number]),
-        false => now.iter().filter(|(_, step)| sought.recorded.is(step)).map(|(number, _)| *number).collect(),
-    };
     sought
 }
 
-/// Gives each record of one version of the code its number of today. `known` are the numbers whose source is.
+/// Gives each record of one version of the code its number of today. `is_known` says whether it is known what
+/// stands at a record's own place.
 fn assign(
     mut sought: Vec<Sought>,
     now: &BTreeMap<u32, &Step>,
-    known: &BTreeSet<u32>,
+    is_known: impl Fn(&Sought) -> bool,
 ) -> Result<Vec<(u32, Option<u32>)>, Unclear> {
     let mut assigned = Vec::new();
     while let Some(one) = sought.pop() {
         let mut numbers = one.alike.clone();
         if numbers.is_empty() {
             // Its source is nowhere: what stands at its place was edited there, or it was removed.
-            let was_edited = now.contains_key(&one.number) && !known.contains(&one.number);
+            let was_edited = now.contains_key(&one.number) && !is_known(&one);
             assigned.push((one.was, was_edited.then_some(one.number)));
             continue;
         }

@@ -168,6 +168,7 @@ fn leaves(request: &str, events: &[Event], at: &At, has_output: bool) -> Result<
     let newest = |is_it: &dyn Fn(&Event) -> bool| events.iter().rev().find(|event| has_ended(event) && is_it(event));
     // What a resume took from the log ended before that.
     let newest_own = |is_it: &dyn Fn(&Event) -> bool| newest(&|event| !is_memoized(event) && is_it(event));
+    let mut edited_until = 0;
     let mut until = match at {
         At::Seq(seq) => *seq,
         At::Path(path) => {
@@ -182,7 +183,10 @@ fn leaves(request: &str, events: &[Event], at: &At, has_output: bool) -> Result<
                         newest_own(&|event| event.seq <= there.seq && event.path.as_deref() == error.path.as_deref());
                     origin.unwrap_or(there).seq - 1
                 }
-                _ => there.seq,
+                _ => {
+                    edited_until = end_of_edits(events, there.seq);
+                    there.seq
+                }
             }
         }
     };
@@ -192,7 +196,7 @@ fn leaves(request: &str, events: &[Event], at: &At, has_output: bool) -> Result<
     }
     until = until.max(1);
     match newest(&|event| event.seq <= until) {
-        Some(step) => Ok(Leaves { seq: step.seq, step: Some(step.clone()) }),
+        Some(step) => Ok(Leaves { seq: step.seq.max(edited_until), step: Some(step.clone()) }),
         None if has_output => Err(Fault::invalid("--output: no step has finished there, so there is none to edit")),
         // Nothing but the beginning is common.
         None => {
@@ -204,6 +208,19 @@ fn leaves(request: &str, events: &[Event], at: &At, has_output: bool) -> Result<
 
 fn has_ended(event: &Event) -> bool {
     matches!(&event.kind, EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, .. })
+}
+
+/// The last event of what a fork has instead, where it left its request at this event: that step is the one
+/// with its edits.
+fn end_of_edits(events: &[Event], step: Seq) -> Seq {
+    let is_fork_there = events.first().is_some_and(
+        |event| matches!(&event.kind, EventKind::RequestStarted { forked_from: Some(from), .. } if from.seq == step),
+    );
+    let goes_on = |event: &&Event| event.seq > step && matches!(event.kind, EventKind::RequestResumed { .. });
+    if !is_fork_there {
+        return 0;
+    }
+    events.iter().find(goes_on).or(events.last()).map_or(0, |event| event.seq - 1)
 }
 
 fn is_memoized(event: &Event) -> bool {
