@@ -266,7 +266,11 @@ fn what_a_later_version_wrote_is_read() {
         place.get(line);
     }
     let event = &place.get("events r")[seq.as_u64().expect("a number") as usize - 1];
-    assert_matches("the event", event, &json!({ "kind": "unseen", "seq": seq, "text": "one line", "…": 0 }));
+    assert_matches(
+        "the event",
+        event,
+        &json!({ "kind": "unseen", "seq": seq, "payload": { "level": "log", "text": "one line" }, "…": 0 }),
+    );
     assert_eq!(&place.get("events r --kind unseen")[0], event);
     let checked = place.get("check --data");
     assert_eq!((&checked["ok"], &checked["unknown"]), (&json!(true), &json!({ "unseen": 1 })), "{checked}");

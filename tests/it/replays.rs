@@ -84,7 +84,7 @@ fn crashed_aborted_and_forked_requests_replay_as_well() {
     for how in ["KILL", "INT"] {
         let going = place.start(&format!("run main holds --user ada --request {how}"));
         place.until("the quick branch ended and the key is kept", |place| {
-            let answer = place.ask(&format!("events {how} --kind effect_started"));
+            let answer = place.ask(&format!("events {how} --kind effect_finished"));
             let effects = answer.json().as_array().map_or(0, Vec::len);
             let ends = place.ask(&format!("events {how} --kind block_finished"));
             (effects > 4 && ends.code == Some(0) && ends.json() != json!([])).then_some(())
@@ -150,7 +150,7 @@ fn edited_code_diverges_where_it_first_does_something_else() {
         ("ctx.emit.message(\"one\"); ", "", "root/step:first", "\"one\"", "{\"output\":2}"),
         ("() => left", "() => right", "root/step:way", "{\"route\":\"left\"}", "{\"route\":\"right\"}"),
         ("it broke", "it bent", "root/step:fails", "it broke", "it bent"),
-        ("return input + 1", "return input + 1 + 0 * Date.now()", "root/step:first", "no such call", "now, call 1"),
+        ("return input + 1", "return input + 1 + 0 * Date.now()", "root/step:first", "no such call", "clock, call 1"),
         (".step(first)", "", "root/step:first", "{\"block\":\"first\"", "did not run"),
         (".step(way)", ".step(way).step(saved)", "root/step:saved", "did not run", "{\"block\":\"saved\""),
         (
@@ -279,7 +279,7 @@ export default defineFlow({{ kind: "main", {setting} actions: {{
         )
     };
     let rows = [
-        ("", vec!["root", "root/step:inner"], vec!["root", "root/step:inner", "root"]),
+        ("", vec!["root", "root/step:inner"], vec!["root/step:inner", "root"]),
         ("request: { cleanupCheckpointsOnTerminal: true },", vec!["root"], vec![]),
     ];
     for (setting, waiting, ended) in rows {

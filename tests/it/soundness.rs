@@ -5,12 +5,14 @@ use tests::bench::Place;
 use tests::pattern::assert_matches;
 
 const FLOW: &str = r#"
+// Put together here, because the code that ran is kept as well.
+const marker = (of) => ["marker", "in", of].join("-");
 const note = handler({
   name: "note",
   execute: async (input: any, ctx) => {
-    await ctx.session.patchState({ word: "marker-in-state" });
+    await ctx.session.patchState({ word: marker("state") });
     await ctx.user.incState({ n: 1 });
-    return { large: "marker-in-payload ".repeat(400) + input.n, ms: input.ms };
+    return { large: `${marker("payload")} `.repeat(400) + input.n, ms: input.ms };
   },
 });
 const slow = handler({ name: "slow", execute: async (input: any, ctx) => {

@@ -154,7 +154,7 @@ export type BlockStatus =
 "failed" | 
 /**  Waits for an answer from outside. */
 "suspended" | 
-/**  Ended without effect: retried, overtaken by another writer, or cut off by a crash. */
+/**  Ended without effect: retried, superseded by another writer, or cut off by a crash. */
 "abandoned";
 
 /**  One difference of one scope's state. */

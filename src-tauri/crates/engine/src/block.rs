@@ -18,7 +18,7 @@ use crate::context::{Context, EmitOptions};
 use crate::data::Data;
 use crate::error::FlowError;
 use crate::event::{EventKind, Recorded};
-use crate::flow::{Block, Body, Cas, Text};
+use crate::flow::{Block, Body, Text};
 use crate::frame::Frame;
 use crate::gate;
 use crate::hooks::step_errored;
@@ -79,7 +79,6 @@ pub(crate) fn try_block(
         }
         let mut tries = 0;
         let mut conflicts = 0;
-        let mut cas = Cas::default();
         // Kept while a body runs again because a record changed under it.
         let mut permit: Option<CommitPermit<'_>> = None;
         // What the try got from outside that a conflict came to nothing.
@@ -135,13 +134,7 @@ pub(crate) fn try_block(
                     },
                 );
             }
-            let is_superseded = conflicts > cas.max_retries;
-            let result = if is_superseded {
-                // Never up to date: it has no effect.
-                Err(FlowError { path: Some(path.to_string()), ..FlowError::conflict(conflicts) })
-            } else {
-                body_until_abort(&run, &frame, &input).await
-            };
+            let mut result = body_until_abort(&run, &frame, &input).await;
             frame.finish();
             if result.as_ref().is_err_and(FlowError::is_suspension) {
                 run.suspend(&frame);
@@ -161,37 +154,42 @@ pub(crate) fn try_block(
                 // Cut off in the middle: it has no effect.
                 frame.transaction.clear();
             }
-            match result {
-                Err(error) if should_retry(&block, &error, tries) && !run.abort.is_set() => {
-                    (permit, conflicts) = (None, 0);
-                    // What a retry asks for is live.
-                    frame.effects.borrow().end();
-                    abandon(&run, &frame, Some(error)).await?;
-                    let pause = pause_before(&block, tries);
-                    tries += 1;
-                    run.effects.sleep(pause).await;
-                }
-                Err(error)
-                    if !run.abort.is_set()
-                        && !error.is_beyond_the_flow()
-                        && again.as_ref().is_some_and(|again| again(&error)) =>
-                {
-                    abandon(&run, &frame, Some(error.clone())).await?;
-                    return Err(error);
-                }
-                // In a future of its own, which takes no room while the body runs.
-                ended => match end_attempt(&run, &frame, ended, &mut permit).boxed_local().await? {
-                    Attempt::Ended(Ok(flowing)) => return Ok(flowing),
-                    Attempt::Ended(Err(error)) => {
-                        drop(permit);
-                        return rescue(&run, &frame, error).await;
+            // More than once only where the attempt gives up: then that is what came of it.
+            loop {
+                match result {
+                    Err(error) if should_retry(&block, &error, tries) && !run.abort.is_set() => {
+                        (permit, conflicts) = (None, 0);
+                        // What a retry asks for is live.
+                        frame.effects.borrow().end();
+                        abandon(&run, &frame, Some(error)).await?;
+                        let pause = pause_before(&block, tries);
+                        tries += 1;
+                        run.effects.sleep(pause).await;
+                        break;
                     }
-                    Attempt::RunAgain(scope) => {
-                        cas = run.flow.settings.cas(scope);
-                        conflicts += 1;
-                        superseded_try = Some(frame.effects.borrow().clone());
+                    Err(error)
+                        if !run.abort.is_set()
+                            && !error.is_beyond_the_flow()
+                            && again.as_ref().is_some_and(|again| again(&error)) =>
+                    {
+                        abandon(&run, &frame, Some(error.clone())).await?;
+                        return Err(error);
                     }
-                },
+                    // In a future of its own, which takes no room while the body runs.
+                    ended => match end_attempt(&run, &frame, ended, &mut permit, conflicts).boxed_local().await? {
+                        Attempt::Ended(Ok(flowing)) => return Ok(flowing),
+                        Attempt::Ended(Err(error)) => {
+                            drop(permit);
+                            return rescue(&run, &frame, error).await;
+                        }
+                        Attempt::GivesUp(error) => result = Err(error),
+                        Attempt::RunAgain => {
+                            conflicts += 1;
+                            superseded_try = Some(frame.effects.borrow().clone());
+                            break;
+                        }
+                    },
+                }
             }
         }
     }

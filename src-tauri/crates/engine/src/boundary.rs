@@ -117,8 +117,10 @@ pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<Flow
 pub(crate) enum Attempt {
     /// It has ended, and the log says so.
     Ended(Result<Flowing, FlowError>),
-    /// A record of this kind changed under it, and the body must decide anew.
-    RunAgain(ScopeKind),
+    /// A record changed under it, and the body must decide anew.
+    RunAgain,
+    /// A record changed under it once too often: it fails with this.
+    GivesUp(FlowError),
 }
 
 /// Commits an attempt; one that a conflict lets run again is abandoned, and other writers have had their turn.
@@ -127,6 +129,7 @@ pub(crate) async fn end_attempt<'r>(
     frame: &Rc<Frame>,
     mut result: Result<Flowing, FlowError>,
     permit: &mut Option<CommitPermit<'r>>,
+    conflicts: u32,
 ) -> Result<Attempt, FlowError> {
     let stale = loop {
         match finish(run, frame, &result, permit).await? {
@@ -153,6 +156,12 @@ pub(crate) async fn end_attempt<'r>(
             Finished::RunAgain(stale) => break stale,
         }
     };
+    if conflicts >= run.flow.settings.cas(stale.scope).max_retries {
+        // Never up to date: what it wrote to records has no effect.
+        frame.transaction.clear();
+        let path = Some(frame.path.to_string());
+        return Ok(Attempt::GivesUp(FlowError { path, ..FlowError::conflict(conflicts + 1) }));
+    }
     abandon(run, frame, None).await?;
     if let Some(permit) = permit {
         match permit.queue_behind_others(&stale).await {
@@ -161,7 +170,7 @@ pub(crate) async fn end_attempt<'r>(
             queued => queued?,
         }
     }
-    Ok(Attempt::RunAgain(stale.scope))
+    Ok(Attempt::RunAgain)
 }
 
 /// Commits a block's end with everything it wrote: the step boundary.

@@ -269,8 +269,7 @@ pub enum EventKind {
     },
     /// A router chose.
     RouteDecided { route: String },
-    /// A flow asks the outside for something that takes time, or that may have happened when the answer
-    /// is lost: a model call, a fetch, a sleep, a `runOnce`. `ordinal` counts per path, attempt and kind.
+    /// A model call, a fetch, a sleep or a `runOnce` begins. `ordinal` counts per path, attempt and kind.
     EffectStarted {
         effect: EffectKind,
         ordinal: u32,
@@ -281,7 +280,7 @@ pub enum EventKind {
     EffectFinished {
         effect: EffectKind,
         ordinal: u32,
-        /// The `effect_started` event; absent for what answers at once, and in logs of older formats.
+        /// The `effect_started` event; absent for what answers at once, and in older formats.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         started: Option<Seq>,
         /// What was asked, in logs of older formats.
@@ -320,13 +319,8 @@ pub enum EventKind {
     },
     /// The engine has something to say: an undeclared key, a stored value today's schema refuses.
     Noted { text: String },
-    /// The code of today is not the code that was recorded, or asks for something else (decision 4).
-    Drift {
-        /// What differs.
-        drift: DriftKind,
-        /// For people: what was recorded, what is found, and what was done about it.
-        text: String,
-    },
+    /// The code of today is not the code that was recorded, or asks for something else (decision 4): in words.
+    Drift { drift: DriftKind, text: String },
     /// A kind that this version does not know: kept as it is, and without meaning here.
     #[serde(skip_deserializing)]
     Unknown {

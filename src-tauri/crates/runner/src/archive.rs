@@ -188,12 +188,12 @@ fn upgraded<'t>(lines: impl Iterator<Item = &'t str>) -> Result<Vec<Line>, Strin
     let mut upgrades: HashMap<Arc<str>, Upgrade> = HashMap::new();
     let mut parsed = Vec::new();
     for line in lines {
-        let Some(mut old) = parse::<OldLine>(line)?.event else {
+        let Some(mut old) = serde_json::from_str::<OldLine>(line).map_err(|error| error.to_string())?.event else {
             parsed.push(Err(parse(line)?));
             continue;
         };
         let kind = old.event.shift_remove("kind").ok_or("an event has no kind")?;
-        let kind: String = parse(kind.get())?;
+        let kind: String = serde_json::from_str(kind.get()).map_err(|error| error.to_string())?;
         let body = serde_json::to_string(&old.event).map_err(|error| error.to_string())?;
         let upgrade = upgrades.entry(old.request.clone()).or_default();
         upgrade.survey(&kind, old.path.as_deref(), &body);

@@ -489,6 +489,9 @@ impl EventRow {
         let mut payload = serde_json::to_value(&event.kind).unwrap_or_default();
         if let Value::Object(fields) = &mut payload {
             fields.shift_remove("kind");
+            if let engine::event::EventKind::Unknown { .. } = event.kind {
+                fields.shift_remove("name");
+            }
         }
         let path = event.path.as_ref().map(ToString::to_string);
         EventRow {

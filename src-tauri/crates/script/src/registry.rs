@@ -99,7 +99,6 @@ impl Registry {
         Ok(block)
     }
 
-    /// Several such blocks.
     pub(crate) fn late_all(self: &Rc<Self>, vm: &Rc<Vm>, json: &str) -> Result<Vec<Rc<Block>>, FlowError> {
         let each: Vec<Box<serde_json::value::RawValue>> =
             serde_json::from_str(json).map_err(|error| FlowError::plain(error.to_string()))?;
