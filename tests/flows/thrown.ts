@@ -9,11 +9,11 @@ const refuse = (what: string): never => {
 };
 
 class Closed extends Error {
-  get message(): string { return refuse("message"); }
-  get name(): string { return refuse("name"); }
-  get stack(): string { return refuse("stack"); }
+  override get message(): string { return refuse("message"); }
+  override get name(): string { return refuse("name"); }
+  override get stack(): string { return refuse("stack"); }
   get code(): string { return refuse("code"); }
-  get cause(): unknown { return refuse("cause"); }
+  override get cause(): unknown { return refuse("cause"); }
   get details(): unknown { return refuse("details"); }
 }
 

@@ -76,7 +76,8 @@ fn a_changed_byte_is_found_and_named() {
     };
     for (words, told) in [
         ("marker-in-state", "search would not find"),
-        ("request_finished", "cannot be read"),
+        // What is not known is not taken to be the end.
+        ("request_finished", "its events say in_progress"),
         ("marker-in-payload", "payload"),
     ] {
         let mut bytes = sound.clone();

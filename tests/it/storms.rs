@@ -25,7 +25,7 @@ const pay = handler({{
   name: "pay",
   execute: async (input, ctx) => {{
     await ctx.runOnce("paid", async () => {{
-      await fetch("http://{host}/", {{ method: "POST", body: `${{ctx.requestId}}:pay` }});
+      await fetch("http://{host}/", {{ method: "POST", body: `${{input}}:pay` }});
       return true;
     }});
     return input;
@@ -143,7 +143,7 @@ fn a_stopped_owner_is_alive() {
     let answer = going.ended();
     assert_eq!(answer.code, Some(0), "{answer}");
     assert_eq!(place.get("state --user ada")["user"]["runs"], json!(1));
-    assert_eq!(counter.of("r").values().sum::<usize>(), 1);
+    assert_eq!(counter.of("1").values().sum::<usize>(), 1);
     assert_sound(&place);
 }
 
