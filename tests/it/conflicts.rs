@@ -100,6 +100,32 @@ export default defineFlow({ kind: "main", session, actions: {
     check(&place, "r");
 }
 
+/// What the earlier try had begun, and nobody has answered when the body runs again, is waited for.
+#[test]
+fn a_body_that_runs_again_begins_nothing_twice() {
+    let slow = || Reply::deltas(&vec![json!({}); 40]);
+    let server = Server::start((0..4).map(|_| slow()));
+    let place = place(
+        &server,
+        r#"
+const arm = (name: string) => handler({ name, execute: async (at: string, ctx) => {
+  const page = post(at, name);
+  await Promise.race([page, pause(20)]);
+  await add(ctx);
+  if (ctx.session.state.n === 2) await page;
+  return name;
+} });
+export default defineFlow({ kind: "main", session, actions: {
+  go: { block: sequencer({ name: "go", inputSchema: z.string() }).parallel({ l: arm("l"), r: arm("r") }) },
+} });
+"#,
+    );
+    run(&place, "go", "r", &json!(server.address()));
+    assert_eq!(bodies(&server), ["l", "r"]);
+    assert_eq!(state(&place)["n"], 2);
+    check(&place, "r");
+}
+
 /// What depends on the record is asked anew, because it is another question.
 #[test]
 fn a_body_that_asks_something_else_is_answered_live() {

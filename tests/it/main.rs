@@ -33,6 +33,7 @@ mod questions;
 mod replays;
 mod resource_declarations;
 mod resources;
+mod retries;
 mod schemas;
 mod search;
 mod soundness;

@@ -399,3 +399,65 @@ fn a_fork_travels_with_the_request_that_it_comes_from() {
         get(&place, machine, "check --data");
     }
 }
+
+const WAITS: &str = r#"
+const add = (name: string) => handler({ name, execute: async (value, ctx) => { await ctx.user.incState({ runs: 1 }); return value; } });
+const ask = handler({ name: "ask", execute: async (value, ctx) => { await ctx.suspend({ reason: "approval", message: "go on?" }); return value; } });
+const all = sequencer({ name: "all", inputSchema: z.any() });
+export default defineFlow({
+  kind: "main",
+  user: { stateSchema: z.object({ runs: z.number().default(0) }) },
+  actions: {
+    waits: { block: all.step(add("before")).step(ask).step(add("after")) },
+    many: { block: sequencer({ name: "many", inputSchema: z.any() }).step(add("one")).step(add("two")).step(add("three")) },
+  },
+});
+"#;
+
+/// The steps that an import brings are those of another database: a request that was under way meanwhile took
+/// them, and their versions, for its own record's.
+#[test]
+fn an_import_in_the_midst_of_a_request_is_no_part_of_its_past() {
+    let place = Place::with_flow(WAITS);
+    let asked = on(&place, "here", "run main waits --user ada --session s --request mine --input 1");
+    assert_eq!(asked.code, Some(4), "{asked}");
+    for n in 0..2 {
+        get(&place, "there", &format!("run main many --user ada --session t --request t{n} --input 1"));
+    }
+    get(&place, "there", "export --session t --out t.flowglass");
+    get(&place, "here", "import t.flowglass");
+    get(&place, "here", "run main many --user ada --session u --request local --input 1");
+    get(&place, "here", "resume mine --approve");
+    assert_eq!(get(&place, "here", "state --user ada")["user"]["runs"], 5);
+    let history = get(&place, "here", "history mine --path user.runs");
+    let told: Vec<_> = history.as_array().into_iter().flatten().map(|row| (&row["old"], &row["new"])).collect();
+    assert_eq!(told, [(&json!(0), &json!(1)), (&json!(4), &json!(5))], "{history}");
+    let diff = get(&place, "here", "diff mine");
+    let runs = diff.as_array().into_iter().flatten().find(|row| row["path"] == "runs").expect("it changed");
+    assert_eq!((&runs["new"], &runs["by"]), (&json!(5), &json!("root/step:after")), "{runs}");
+    for request in ["mine", "local", "t0", "t1"] {
+        let replay = on(&place, "here", &format!("replay {request}"));
+        assert_eq!(replay.json()["identical"], true, "{request}: {replay}");
+    }
+    assert_eq!(get(&place, "here", "check --data")["ok"], true);
+}
+
+/// A fork begins at versions that its records have elsewhere; that is no reason to write its events anew.
+#[test]
+fn a_fork_is_the_same_after_its_import() {
+    let place = Place::with_flow(FLOW);
+    for n in 0..3 {
+        note(&place, "here", "s", &format!("r{n}"), n);
+    }
+    let fork = get(&place, "here", "fork r2 --at root/step:note");
+    let session = fork["sessionId"].as_str().expect("it has one").to_owned();
+    get(&place, "here", "export --session s --out s.flowglass");
+    get(&place, "here", &format!("export --session {session} --out fork.flowglass"));
+    get(&place, "there", "import s.flowglass");
+    get(&place, "there", "import fork.flowglass");
+    let again = on(&place, "there", "import fork.flowglass");
+    assert!(!again.stderr.contains("other content"), "{again}");
+    let fork = fork["requestId"].as_str().expect("it has one").to_owned();
+    assert_eq!(get(&place, "there", &format!("events {fork}")), get(&place, "here", &format!("events {fork}")));
+    assert_eq!(get(&place, "there", "check --data")["ok"], true);
+}

@@ -38,7 +38,7 @@ export default defineFlow({
     later: door("later", (_, ctx) => all(ctx.session.state.kept)),
     echo: door("echo", (value) => value),
     zero: door("zero", (value) => Object.is(value, -0)),
-    ask: door("ask", async (_, ctx) => ctx.suspend({ reason: "ask", data: { doubles, marks } })),
+    ask: door("ask", async (_, ctx) => ctx.suspend({ reason: "ask", data: { doubles, marks }, allow: ["submit"] })),
     model: { block: generator({ name: "model", model: "m", prompt: "?", outputSchema: z.any() }) },
   },
 });

@@ -13,7 +13,7 @@ use crate::fifo::Turn;
 use crate::flow::Body;
 use crate::flowing::Flowing;
 use crate::frame::Frame;
-use crate::log::AppendError;
+use crate::log::{AppendError, TICKET_MS};
 use crate::request::Run;
 use crate::scope::{ScopeKey, ScopeKind};
 use crate::transaction::{Rebase, Transaction};
@@ -64,18 +64,28 @@ impl<'r> CommitPermit<'r> {
     /// Waits until no writer of these records that began to wait earlier is left; from then on none comes in
     /// between, until this writer has committed or given up. Fails when the request is aborted.
     pub(crate) async fn queue(&mut self, scopes: &[ScopeKey]) -> Result<(), FlowError> {
-        let (log, request) = (&self.run.log, &self.run.request);
+        let (log, request, effects) = (&self.run.log, &self.run.request, &self.run.effects);
         self.run.has_rivals.set(true);
         self.has_ticket = true;
-        let taken = log.take_ticket(request, scopes, self.run.effects.now_ms()).await;
-        taken.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned()))).map_err(storage)?;
-        while !log.is_first(request, self.run.effects.now_ms()).map_err(storage)? {
-            if self.run.abort.is_set() {
-                return Err(FlowError::aborted());
+        // The log's thread answers, or other processes do: nothing of the flow can go on by itself meanwhile.
+        let _waiting = self.run.recorder.await_log();
+        loop {
+            // A ticket counts for a time; who still waits renews it, and has a new one where it ran out.
+            let taken = effects.now_ms();
+            let answer = log.take_ticket(request, scopes, taken).await;
+            answer.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned()))).map_err(storage)?;
+            let mut now = taken;
+            while (taken..taken + TICKET_MS / 4).contains(&now) {
+                if log.is_first(request, now).map_err(storage)? {
+                    return Ok(());
+                }
+                if self.run.abort.is_set() {
+                    return Err(FlowError::aborted());
+                }
+                effects.sleep(QUEUE_POLL_MS).await;
+                now = effects.now_ms();
             }
-            self.run.effects.sleep(QUEUE_POLL_MS).await;
         }
-        Ok(())
     }
 
     /// The log has let the ticket go with a commit.
@@ -96,10 +106,14 @@ fn storage(error: AppendError) -> FlowError {
     FlowError::storage(error.to_string())
 }
 
-/// Ends an attempt without effect: its writes are dropped, its evidence stays.
+/// Ends an attempt without effect: its writes are dropped, its evidence stays. One that failed is tried again
+/// with everything in it.
 pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<FlowError>) -> Result<(), FlowError> {
     frame.transaction.clear();
     frame.roll_back(|| run.next_stamp());
+    if error.is_some() {
+        run.memo.forget(&frame.path);
+    }
     run.forget_notes(frame);
     let event = EventKind::BlockFinished {
         outcome: Outcome::Abandoned,

@@ -393,4 +393,14 @@ impl EventKind {
             _ => &[],
         }
     }
+
+    /// The same, to add what came of them.
+    pub fn commits_mut(&mut self) -> &mut [ScopeCommit] {
+        match self {
+            EventKind::BlockFinished { commits, .. }
+            | EventKind::CallbackReturned { commits, .. }
+            | EventKind::Committed { commits } => commits,
+            _ => &mut [],
+        }
+    }
 }

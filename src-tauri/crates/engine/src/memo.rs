@@ -75,8 +75,8 @@ pub(crate) enum Shared {
     Of(String),
 }
 
-/// Changes of one shared state that are not in force again yet, in the order they were made.
-type Pending = VecDeque<(Seq, Operation)>;
+/// Changes of one shared state that are not in force again yet, in the order they were made, and by whom.
+type Pending = VecDeque<(Seq, Arc<str>, Operation)>;
 
 /// What the log has of a block that is about to run.
 pub(crate) enum Found<'m> {
@@ -129,6 +129,8 @@ pub(crate) struct Memo {
     pub(crate) has_greeting: bool,
     /// The event that holds the request's input.
     pub(crate) input: Seq,
+    /// Attempts that have come to nothing since the log was read: nothing that it has of them counts any more.
+    forgotten: RefCell<HashSet<Arc<str>>>,
 }
 
 /// Which function of a block asked the clock or chance, and what kind of question that was.
@@ -199,23 +201,23 @@ impl Memo {
         let counts = |(path, attempt): &Attempt| memo.finished.get(path).is_some_and(|done| done.attempt == *attempt);
         kept.extend(settled.into_iter().filter(|(by, ..)| counts(by)));
         kept.sort_by_key(|(_, seq, ..)| *seq);
-        for (_, seq, shared, change) in kept.into_iter().filter(|((path, _), ..)| is_wanted(path)) {
-            memo.pending.get_mut().entry(shared).or_default().push_back((seq, change));
+        for ((path, _), seq, shared, change) in kept.into_iter().filter(|((path, _), ..)| is_wanted(path)) {
+            memo.pending.get_mut().entry(shared).or_default().push_back((seq, path, change));
         }
         memo
     }
 
     /// The end of the last work beside a chain that has ended.
     pub(crate) fn end_of_work(&self, chain: &str) -> Option<Seq> {
-        let ended = self.finished.iter().filter(|(path, _)| beside(path) == Some(chain)).map(|(_, done)| done.ended);
-        ended.max()
+        let of_chain = |path: &Arc<str>| beside(path) == Some(chain) && !self.is_forgotten(path, false);
+        self.finished.iter().filter(|(path, _)| of_chain(path)).map(|(_, done)| done.ended).max()
     }
 
     /// Takes the next change of a shared state that was made up to an event.
     pub(crate) fn next_change(&self, shared: &Shared, until: Seq) -> Option<Operation> {
         let mut pending = self.pending.borrow_mut();
         let changes = pending.get_mut(shared)?;
-        changes.pop_front_if(|(seq, _)| *seq <= until).map(|(_, change)| change)
+        changes.pop_front_if(|(seq, ..)| *seq <= until).map(|(.., change)| change)
     }
 
     /// Only what was answered from outside, and what a fork has instead: a replay does everything else again.
@@ -249,7 +251,7 @@ impl Memo {
 
     /// What the log has at a path, if the block that stands there today is the same one.
     pub(crate) fn find(&self, path: &str, block: &Block) -> Result<Found<'_>, FlowError> {
-        let Some(done) = self.finished.get(path) else { return Ok(Found::Nothing) };
+        let Some(done) = self.ended(path) else { return Ok(Found::Nothing) };
         if done.name != block.name || done.kind != block.kind() {
             let recorded = format!("{} \"{}\"", done.kind.as_str(), done.name);
             let found = format!("{} \"{}\"", block.kind().as_str(), block.name);
@@ -264,7 +266,7 @@ impl Memo {
 
     /// Refuses a route that is not the one the router took before.
     pub(crate) fn check_route(&self, path: &str, route: &str) -> Result<(), FlowError> {
-        match self.routes.get(path) {
+        match self.routes.get(path).filter(|_| !self.is_forgotten(path, true)) {
             Some(taken) if taken != route => {
                 let (recorded, found) = (format!("route \"{taken}\""), format!("route \"{route}\""));
                 Err(drift(path, &format!("decision for {recorded}"), &found, (&recorded, &found)))
@@ -275,17 +277,17 @@ impl Memo {
 
     /// What a function of a block returned.
     pub(crate) fn function(&self, path: &str, function: &str) -> Option<&Function> {
-        self.functions.get(path)?.get(function)
+        self.functions.get(path)?.get(function).filter(|_| !self.is_forgotten(path, true))
     }
 
     /// What a model answered to a block's call of this number.
     pub(crate) fn call(&self, path: &str, ordinal: u32) -> Option<&Call> {
-        self.calls.get(path)?.get(ordinal)
+        self.calls.get(path)?.get(ordinal).filter(|_| !self.is_forgotten(path, true))
     }
 
     /// The pause that a block began with this number, where it keeps its end.
     pub(crate) fn pause(&self, path: &str, ordinal: u32) -> Option<Pause> {
-        self.pauses.find(path, ordinal)
+        self.pauses.find(path, ordinal).filter(|_| !self.is_forgotten(path, true))
     }
 
     /// When a block ended, by the order of the log, and whether well; one that was rescued ended with
@@ -293,7 +295,7 @@ impl Memo {
     pub(crate) fn end_of(&self, path: &str) -> Option<(Seq, bool)> {
         let rescue = format!("{path}/rescue:");
         let is_rescue = |other: &str| other.strip_prefix(&rescue).is_some_and(|rest| !rest.contains('/'));
-        let done = self.finished.get(path)?;
+        let done = self.ended(path)?;
         let rescue = match &done.result {
             Ok(_) => None,
             Err(_) => self.finished.iter().find(|(other, _)| is_rescue(other)).map(|(_, done)| done),
@@ -304,12 +306,12 @@ impl Memo {
 
     /// Whether the newest attempt of a block waited for an answer.
     pub(crate) fn has_waited(&self, path: &str) -> bool {
-        self.waited.contains(path)
+        self.waited.contains(path) && !self.is_forgotten(path, true)
     }
 
     /// Whether the failure of a block was told already.
     pub(crate) fn has_told(&self, path: &str) -> bool {
-        self.told.contains(path)
+        self.told.contains(path) && !self.is_forgotten(path, true)
     }
 
     /// What the clock or chance said to a block, or to a function of it, before it waited for an answer. It
@@ -324,19 +326,49 @@ impl Memo {
         self.said.contains(text)
     }
 
+    /// From now on an attempt at this path has come to nothing, and what was in it is tried again: what the log
+    /// has of the blocks inside, and of what this one did, counts no more. The next reading of the log finds it so.
+    pub(crate) fn forget(&self, path: &Arc<str>) {
+        self.forgotten.borrow_mut().insert(path.clone());
+        for changes in self.pending.borrow_mut().values_mut() {
+            changes.retain(|(_, by, _)| !is_below(by, path, true));
+        }
+    }
+
+    /// How a block ended, where that counts.
+    fn ended(&self, path: &str) -> Option<&Finished> {
+        self.finished.get(path).filter(|_| !self.is_forgotten(path, false))
+    }
+
+    fn is_forgotten(&self, path: &str, or_at: bool) -> bool {
+        let forgotten = self.forgotten.borrow();
+        !forgotten.is_empty() && prefixes(path).skip(usize::from(!or_at)).any(|above| forgotten.contains(above))
+    }
+
     /// Forgets all that happened below a path: an attempt that was tried again came to nothing.
     fn forget_below(&mut self, path: &str) {
-        let below = |other: &Arc<str>| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
-        self.finished.retain(|other, _| !below(other));
-        self.functions.retain(|other, _| !below(other) && **other != *path);
-        self.told.retain(|other| !below(other) && **other != *path);
-        self.routes.retain(|other, _| !below(other) && **other != *path);
-        self.calls.retain(|other, _| !below(other) && **other != *path);
-        self.pauses.forget(|other| below(other) || **other == *path);
+        self.finished.retain(|other, _| !is_below(other, path, false));
+        self.functions.retain(|other, _| !is_below(other, path, true));
+        self.told.retain(|other| !is_below(other, path, true));
+        self.routes.retain(|other, _| !is_below(other, path, true));
+        self.calls.retain(|other, _| !is_below(other, path, true));
+        self.waited.retain(|other| !is_below(other, path, true));
+        self.pauses.forget(|other| is_below(other, path, true));
     }
 }
 
+/// Whether a path lies below another one; with `or_at` also where it is that one.
+fn is_below(path: &str, above: &str, or_at: bool) -> bool {
+    let rest = path.strip_prefix(above);
+    rest.is_some_and(|rest| if rest.is_empty() { or_at } else { rest.starts_with('/') })
+}
+
 impl Reader<'_> {
+    fn forget_below(&mut self, path: &str) {
+        self.memo.forget_below(path);
+        self.kept.retain(|((by, _), ..)| !is_below(by, path, true));
+    }
+
     /// What an execution that is left behind does: only that it ran counts.
     fn read_left(&mut self, (path, attempt): Attempt, event: &Event) {
         if matches!(event.kind, EventKind::BlockStarted { .. }) {
@@ -348,7 +380,7 @@ impl Reader<'_> {
     fn read(&mut self, event: &Event) {
         self.requests.read(event);
         if let (true, Some(path)) = (self.left.read(event), &event.path) {
-            self.memo.forget_below(path);
+            self.forget_below(path);
         }
         let is_left = event.path.as_deref().is_some_and(|path| self.left.has(path, event.attempt));
         let memo = &mut self.memo;
@@ -444,7 +476,7 @@ impl Reader<'_> {
             EventKind::Suspended(asking) => {
                 memo.questions.ask(path, event.seq, asking);
                 if let Some(open) = self.open.get_mut(&key) {
-                    open.asking.insert(asking.function.clone());
+                    open.asking.insert(asking.callback.clone());
                 }
             }
             EventKind::Drift { text, .. } => drop(memo.said.insert(text.clone())),
@@ -476,7 +508,7 @@ impl Reader<'_> {
                     (Outcome::Failed, Some(error)) if !error.is_abort() && error.name != "StorageError" => {
                         Err(error.clone())
                     }
-                    (Outcome::Abandoned, Some(_)) => return memo.forget_below(path),
+                    (Outcome::Abandoned, Some(_)) => return self.forget_below(path),
                     _ => return,
                 };
                 let Open { name, kind, fingerprint, input, changes, .. } = open;

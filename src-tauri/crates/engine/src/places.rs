@@ -251,7 +251,7 @@ impl Places {
         match &mut event.kind {
             EventKind::BlockStarted { parent: Some(parent), .. } => *parent = moved_instance(parent, now).into(),
             EventKind::CallbackReturned { callback: name, .. } => *name = callback(name),
-            EventKind::Suspended(asking) => asking.function = asking.function.as_deref().map(callback),
+            EventKind::Suspended(asking) => asking.callback = asking.callback.as_deref().map(callback),
             EventKind::StateInitialized { scope, .. } | EventKind::StateChanged { scope, .. }
                 if matches!(scope.kind, ScopeKind::Sequencer | ScopeKind::Block) =>
             {

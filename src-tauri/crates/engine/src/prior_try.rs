@@ -8,7 +8,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 use serde_json::Value;
 
@@ -45,6 +45,8 @@ pub(crate) struct TryEffects {
     earlier: RefCell<Option<Rc<TryEffects>>>,
     /// Answers on their way to this try, by the events that first held them.
     on_their_way: RefCell<BTreeSet<Seq>>,
+    /// Later tries that wait for an answer to this one.
+    waiting: RefCell<Vec<Waker>>,
     is_over: Cell<bool>,
 }
 
@@ -83,17 +85,13 @@ impl TryEffects {
         let request = self.requests.borrow_mut().remove(&(kind, ordinal));
         let done = FinishedEffect { request, started, finished, answer };
         self.finished.borrow_mut().insert((kind, ordinal), done);
+        self.waiting.take().into_iter().for_each(Waker::wake);
     }
 
     /// Takes what an earlier try got for this request: under the same number, or under another where the
     /// body asks in another order.
     fn take(&self, kind: EffectKind, ordinal: u32, request: Option<&Value>) -> Option<FinishedEffect> {
-        let mut next = self.earlier.borrow().clone();
-        let mut tries = Vec::new();
-        while let Some(earlier) = next {
-            next = earlier.earlier.borrow().clone();
-            tries.push(earlier);
-        }
+        let tries = self.earlier_tries();
         let is_same = |done: &FinishedEffect| match (&done.request, request) {
             (Some(recorded), Some(request)) => equal(recorded, request),
             (None, None) => true,
@@ -111,6 +109,35 @@ impl TryEffects {
             let number = same.map(|(number, _)| *number).min_by_key(|(_, ordinal)| *ordinal)?;
             finished.remove(&number)
         })
+    }
+
+    /// The tries before this one, newest first.
+    fn earlier_tries(&self) -> Vec<Rc<TryEffects>> {
+        let earlier = self.earlier.borrow().clone();
+        std::iter::successors(earlier, |earlier| earlier.earlier.borrow().clone()).collect()
+    }
+
+    /// As [`take`](Self::take). What an earlier try has asked for and nobody has answered yet is waited for:
+    /// it is under way, and must not be asked a second time.
+    async fn take_or_wait(&self, kind: EffectKind, ordinal: u32, request: &Value) -> Option<FinishedEffect> {
+        std::future::poll_fn(|cx| {
+            if let Some(done) = self.take(kind, ordinal, Some(request)) {
+                return Poll::Ready(Some(done));
+            }
+            let is_asked = |asked: &(&Number, &Value)| asked.0.0 == kind && equal(asked.1, request);
+            let tries = self.earlier_tries();
+            let Some(asking) =
+                tries.iter().find(|earlier| earlier.requests.borrow().iter().any(|asked| is_asked(&asked)))
+            else {
+                return Poll::Ready(None);
+            };
+            let mut waiting = asking.waiting.borrow_mut();
+            if !waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+                waiting.push(cx.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await
     }
 
     fn has_earlier(&self) -> bool {
@@ -183,6 +210,18 @@ impl Context {
         request: Option<&Value>,
     ) -> Option<FinishedEffect> {
         self.try_effects().filter(|effects| effects.has_earlier())?.take(kind, ordinal, request)
+    }
+
+    /// As [`take_earlier`](Self::take_earlier), of what leaves the process and takes time: where an earlier try has
+    /// begun it and it has not ended, its end is waited for.
+    pub(crate) async fn await_earlier(
+        &self,
+        kind: EffectKind,
+        ordinal: u32,
+        request: &Value,
+    ) -> Option<FinishedEffect> {
+        let effects = self.try_effects().filter(|effects| effects.has_earlier())?;
+        effects.take_or_wait(kind, ordinal, request).await
     }
 
     /// Answers an effect with what an earlier try got, when its moment has come, and records that.
@@ -262,6 +301,7 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures_util::FutureExt;
     use serde_json::json;
 
     fn done(effects: &TryEffects, number: Number, request: Option<Value>, finished: Seq) {
@@ -285,6 +325,23 @@ mod tests {
         assert_eq!(take(EffectKind::Fetch, 1, Some("a")), Some(1));
         assert_eq!(take(EffectKind::Clock, 1, None), None);
         assert_eq!(take(EffectKind::Clock, 0, None), Some(3));
+    }
+
+    #[test]
+    fn what_is_under_way_is_waited_for() {
+        let first = Rc::new(TryEffects::default());
+        first.begin(EffectKind::Fetch, 0, Some(&json!("a")));
+        let second = TryEffects::after(first.clone());
+        let wait = |request: &'static str| {
+            let second = second.clone();
+            async move { second.take_or_wait(EffectKind::Fetch, 0, &json!(request)).await.map(|done| done.finished) }
+        };
+        assert_eq!(wait("b").now_or_never(), Some(None), "nobody has asked that");
+        let mut waiting = Box::pin(wait("a"));
+        assert_eq!((&mut waiting).now_or_never(), None);
+        first.finish((EffectKind::Fetch, 0), None, 7, Ok(json!("answer")));
+        assert_eq!(waiting.now_or_never(), Some(Some(7)));
+        assert_eq!(wait("a").now_or_never(), Some(None), "it is taken once");
     }
 
     #[test]

@@ -90,15 +90,16 @@ pub struct Recorder {
 
 /// A step boundary until it is answered, or nobody waits for the answer any more. What it says shows
 /// in the items from then on; one that the log refused never does.
-struct Unanswered<'a> {
+pub(crate) struct Unanswered<'a> {
     recorder: &'a Recorder,
     shown: Option<Event>,
 }
 
 impl<'a> Unanswered<'a> {
     fn new(recorder: &'a Recorder, event: &Event) -> Self {
-        recorder.unanswered.set(recorder.unanswered.get() + 1);
-        Unanswered { recorder, shown: of_items(event) }
+        let mut unanswered = recorder.await_log();
+        unanswered.shown = of_items(event);
+        unanswered
     }
 }
 
@@ -264,6 +265,12 @@ impl Recorder {
     /// Whether somebody else has taken the request over.
     pub fn is_lost(&self) -> bool {
         self.lost.get()
+    }
+
+    /// While the answer is kept, the log is waited for as it is at a step boundary.
+    pub(crate) fn await_log(&self) -> Unanswered<'_> {
+        self.unanswered.set(self.unanswered.get() + 1);
+        Unanswered { recorder: self, shown: None }
     }
 
     /// Whether a step boundary is on its way to the log.

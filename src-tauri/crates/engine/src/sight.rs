@@ -96,7 +96,7 @@ impl Run {
             self.own_versions.borrow_mut().insert(commit.scope.clone(), commit.version);
             let Ok(record) = self.log.record(&commit.scope) else { continue };
             for around in frame.into_iter().flat_map(|frame| frame.chain()) {
-                around.transaction.refresh(&commit.scope, &record, self.next_stamp());
+                around.transaction.refresh(commit, &record, self.next_stamp());
             }
         }
     }

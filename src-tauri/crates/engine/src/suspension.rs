@@ -113,11 +113,11 @@ impl From<Reply> for SuspensionStatus {
 pub struct Asking {
     /// Unique in the workspace.
     pub id: String,
-    /// Which question of its block, or of the function that asked, from 0.
+    /// Which question of its block, or of the callback that asked, from 0.
     pub ordinal: u32,
-    /// Which function of its block asked, where that is not the body.
+    /// Which callback of its block asked, where that is not the body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub function: Option<String>,
+    pub callback: Option<String>,
     /// Why the run waits, for example `approval`.
     pub reason: String,
     /// What the person who answers should read.
@@ -246,12 +246,12 @@ impl Context {
             return Err(FlowError::plain("ctx.suspend: the user's message is said before anything can wait"));
         }
         let run = &self.run;
-        let (function, ordinal) = match &self.doing {
+        let (callback, ordinal) = match &self.doing {
             Some(doing) => (Some(doing.function.clone()), doing.number_question()),
             None => (None, self.ordinal("suspend")),
         };
-        let asking = self.asking(wanted, function, ordinal);
-        let known = run.memo.questions.find(&self.frame.path, asking.function.as_deref(), ordinal);
+        let asking = self.asking(wanted, callback, ordinal);
+        let known = run.memo.questions.find(&self.frame.path, asking.callback.as_deref(), ordinal);
         // A replay gives every answer where the request got it.
         let differences = known.filter(|_| run.tape.is_none()).and_then(|asked| asked.asking.differences(&asking));
         match (known, differences) {
@@ -272,14 +272,14 @@ impl Context {
     }
 
     /// A question as it is asked now.
-    fn asking(&self, wanted: Wanted, function: Option<String>, ordinal: u32) -> Asking {
-        let (run, by) = (&self.run, function.as_deref().unwrap_or_default());
-        let key = format!("{}{}{}{by}{ordinal}", run.request, self.frame.path, self.frame.attempt);
+    fn asking(&self, wanted: Wanted, callback: Option<String>, ordinal: u32) -> Asking {
+        let (run, by) = (&self.run, callback.as_deref().unwrap_or_default());
+        let key = format!("{}\0{}\0{}\0{by}\0{ordinal}", run.request, self.frame.path, self.frame.attempt);
         let allow = wanted.allow.filter(|allow| !allow.is_empty());
         Asking {
             id: format!("susp_{}", &blake3::hash(key.as_bytes()).to_hex()[..16]),
             ordinal,
-            function,
+            callback,
             allow: allow.unwrap_or_else(|| Reply::usual(&wanted.reason, wanted.resume_schema.is_some())),
             reason: wanted.reason,
             message: wanted.message,

@@ -59,9 +59,14 @@ impl Transaction {
         }
     }
 
-    /// Sees a newer record under the writes it already has: a child committed.
-    pub fn refresh(&self, key: &ScopeKey, record: &Record, stamp: u64) {
-        if let Some(view) = self.views.borrow_mut().iter_mut().find(|view| view.key == *key) {
+    /// Sees a newer record under the writes it already has: a child committed. Where somebody else has written it
+    /// too since this transaction's writes were made, its own commit decides what becomes of them.
+    pub fn refresh(&self, commit: &ScopeCommit, record: &Record, stamp: u64) {
+        if let Some(view) = self.views.borrow_mut().iter_mut().find(|view| view.key == commit.scope) {
+            let is_only_news = view.base.version == commit.from && record.version == commit.version;
+            if view.is_written() && !is_only_news {
+                return;
+            }
             view.base = record.clone();
             view.missing.retain(|field, _| record.state.get(field).is_none());
             view.state = Arc::new(view.replayed().0);
@@ -198,6 +203,11 @@ impl Transaction {
         view.state = Arc::new(state);
         view.stamp = stamp;
         Rebase::Done
+    }
+
+    /// The same writes once more, for a function that may have to run again on top of them.
+    pub(crate) fn copy(&self) -> Transaction {
+        Transaction { queue: Fifo::default(), views: RefCell::new(self.views.borrow().clone()) }
     }
 
     /// Takes over what waits in another transaction, which has nothing left then.

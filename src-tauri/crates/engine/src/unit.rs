@@ -109,11 +109,13 @@ pub(crate) async fn choose(
     let mut permit = None;
     let mut conflicts = 0;
     let mut doing = Rc::new(Doing::new(&name));
+    // What a function before this one wrote and failed: it is committed with what this one writes.
+    let inherited = Transaction::default();
+    inherited.take_over(&cx.frame.transaction, cx.run.next_stamp());
     loop {
         cx.run.play_callback(&cx.frame, &name);
         let news = cx.run.see_records(&cx.frame, &doing.transaction)?;
-        // What a function before this one wrote and failed.
-        doing.transaction.take_over(&cx.frame.transaction, cx.run.next_stamp());
+        doing.transaction.take_over(&inherited.copy(), cx.run.next_stamp());
         let returned = cx.frame.until_suspended(function.call(args.clone(), cx.within(doing.clone()))).await;
         if let Ok(Returned::Block(block)) = &returned {
             // Nothing of a choice that does not fit may come into force.
@@ -162,6 +164,7 @@ pub(crate) async fn choose(
         superseded.extend(events);
         conflicts += 1;
         if conflicts > cx.run.flow.settings.cas(stale.scope).max_retries {
+            cx.frame.transaction.take_over(&inherited, cx.run.next_stamp());
             return Err(FlowError::conflict(conflicts));
         }
         let permit = match &mut permit {

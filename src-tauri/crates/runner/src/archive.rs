@@ -1,7 +1,7 @@
 //! The file that carries sessions and requests from one machine to another.
 //!
 //! ```text
-//! flowglass export 1          what it is, and its format
+//! flowglass export 2          what it is, and its format
 //! <BLAKE3 of the rest, in hexadecimal>
 //! <lines of JSON, compressed by zstd>
 //! ```
@@ -15,10 +15,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::event::upgrade::Upgrade;
-use engine::event::{EventKind, Seq};
+use engine::event::{EventKind, KINDS, Seq};
 use engine::scope::ScopeKey;
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -70,6 +71,7 @@ pub(crate) enum Line {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<Arc<str>>,
         attempt: u32,
+        #[serde(serialize_with = "with_kind")]
         event: Box<EventKind>,
     },
     /// A request, as far as an audience may know it.
@@ -157,7 +159,7 @@ pub(crate) fn read(file: &Path) -> Result<(Label, Vec<Line>), Fault> {
     let label: Label = parse(lines.next().unwrap_or_default()).map_err(|error| damaged(&error))?;
     let lines = match format {
         ..=OLD_WORDS => upgraded(lines),
-        _ => lines.map(parse).collect::<Result<Vec<Line>, _>>(),
+        _ => lines.map(known_or_not).collect::<Result<Vec<Line>, _>>(),
     };
     let lines = lines.map_err(|error| damaged(&error))?;
     match lines.len() as u64 == label.lines {
@@ -168,6 +170,47 @@ pub(crate) fn read(file: &Path) -> Result<(Label, Vec<Line>), Fault> {
 
 fn parse<T: serde::de::DeserializeOwned>(line: &str) -> Result<T, String> {
     engine::data::from_json(line).map_err(|error| error.to_string())
+}
+
+/// An event's kind and fields, also of a kind that this version does not know.
+fn with_kind<S: Serializer>(event: &EventKind, serializer: S) -> Result<S::Ok, S::Error> {
+    let EventKind::Unknown { name, fields } = event else { return event.serialize(serializer) };
+    let mut map = serializer.serialize_map(Some(fields.len() + 1))?;
+    map.serialize_entry("kind", name)?;
+    for (name, field) in fields {
+        map.serialize_entry(name, field)?;
+    }
+    map.end()
+}
+
+/// A line, whose event may be of a kind that this version does not know.
+fn known_or_not(line: &str) -> Result<Line, String> {
+    #[derive(Deserialize)]
+    struct AnyLine {
+        event: AnyEvent,
+    }
+    #[derive(Deserialize)]
+    struct AnyEvent {
+        request: Arc<str>,
+        seq: Seq,
+        at: i64,
+        path: Option<Arc<str>>,
+        attempt: u32,
+        #[serde(deserialize_with = "engine::json::exact")]
+        event: Map<String, Value>,
+    }
+    parse(line).or_else(|error: String| {
+        let Ok(AnyLine { event: AnyEvent { request, seq, at, path, attempt, event: mut fields } }) = parse(line) else {
+            return Err(error);
+        };
+        match fields.shift_remove("kind") {
+            Some(Value::String(name)) if !KINDS.contains(&&*name) => {
+                let event = Box::new(EventKind::Unknown { name, fields });
+                Ok(Line::Event { request, seq, at, path, attempt, event })
+            }
+            _ => Err(error),
+        }
+    })
 }
 
 /// The lines of an export whose events are in the words of an older format.

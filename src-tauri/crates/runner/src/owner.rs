@@ -130,9 +130,8 @@ impl Locks {
             let file = entry.file_name().to_string_lossy().into_owned();
             let Some((name, "lock" | "abort")) = file.split_once('.') else { continue };
             let Ok(name) = Uuid::try_parse(name) else { continue };
-            if name != own && liveness(&self.path(name, "lock")) == Liveness::Dead {
-                // Somebody else may remove it at the same time.
-                let _ = std::fs::remove_file(entry.path());
+            if name != own {
+                remove_if_dead(&self.path(name, "lock"), &entry.path());
             }
         }
     }
@@ -182,6 +181,19 @@ fn liveness(lock: &Path) -> Liveness {
     }
 }
 
+/// Removes a file of a job that is surely dead. The lock is held meanwhile: a job that is just about to take it
+/// then finds its file gone, and makes another.
+fn remove_if_dead(lock: &Path, file: &Path) {
+    let held = match File::open(lock) {
+        Ok(held) if held.try_lock().is_ok() => Some(held),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        _ => return,
+    };
+    // Somebody else may remove it at the same time.
+    let _ = std::fs::remove_file(file);
+    drop(held);
+}
+
 /// Where a database has the locks of its jobs: beside its real file, under a name of its own.
 fn beside(data: &Path) -> PathBuf {
     match data.parent() {
@@ -228,8 +240,16 @@ mod tests {
         Locks::new(&data, "00ff").unwrap()
     }
 
+    /// A file that is made and not yet locked looks like one that a dead job left: it was cleared away under a
+    /// job that had just taken its lock.
     #[test]
     fn many_that_begin_at_once_all_live() {
+        for _ in 0..20 {
+            begin_many_at_once();
+        }
+    }
+
+    fn begin_many_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let own: Vec<Lock> = std::thread::scope(|scope| {
             let begin = || locks(folder.path()).take().unwrap();

@@ -244,7 +244,7 @@ pub struct BlockRow {
 /// How long something took. A clock that was put back in its middle cannot tell; nothing took less than
 /// no time.
 pub(crate) fn span(start: i64, end: i64) -> i64 {
-    (end - start).max(0)
+    end.saturating_sub(start).max(0)
 }
 
 impl BlockRow {

@@ -25,7 +25,7 @@ mod search;
 mod synthetic;
 mod writers;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -139,8 +139,6 @@ pub struct Workspace {
     locks: Locks,
     /// The database's file, as notices name it.
     name: Arc<str>,
-    /// The hashes of the bundles whose code is in the database.
-    kept_code: Arc<Mutex<HashSet<String>>>,
     catalogue: Mutex<Option<Catalogue>>,
     running: Arc<Mutex<Runs>>,
     tokens: AtomicU64,
@@ -190,7 +188,6 @@ impl Workspace {
             store: Arc::new(store),
             locks,
             name,
-            kept_code: Arc::default(),
             catalogue: Mutex::default(),
             running: Arc::default(),
             tokens: AtomicU64::default(),

@@ -34,7 +34,7 @@ use crate::sessions::LINEAGE;
 use crate::totals::{self, Sums};
 use crate::unit::Unit;
 use crate::writer::STACK;
-use crate::{Committed, Store, in_force, lock, measure, migrate, removal, states};
+use crate::{Committed, Store, code, in_force, lock, measure, migrate, removal, states};
 
 /// How many events one unit takes.
 const MANY: usize = 1_000;
@@ -42,14 +42,13 @@ const MANY: usize = 1_000;
 const ROWS: usize = 2_000;
 const MUCH: usize = 2 << 20;
 
+/// The latest date that JavaScript knows, and the earliest before 1970, in milliseconds.
+const LATEST_MS: u64 = 8_640_000_000_000_000;
+/// More often than any path ever ran.
+const MOST_ATTEMPTS: u32 = 1 << 31;
+
 /// Takes a parcel in: all of it, or nothing.
-pub(crate) fn import(store: &Store, mut parcel: Vec<Piece>) -> Result<(), ImportError> {
-    // Code that no event names, because the import fails, goes with the next compaction.
-    for piece in parcel.extract_if(.., |piece| matches!(piece, Piece::Code { .. })) {
-        if let Piece::Code { hash, code } = piece {
-            store.keep_code(&hash, code)?;
-        }
-    }
+pub(crate) fn import(store: &Store, parcel: Vec<Piece>) -> Result<(), ImportError> {
     let news = std::thread::scope(|scope| {
         // Values may be nested deeper than a usual thread's stack.
         let thread = std::thread::Builder::new().name("store import".to_owned()).stack_size(STACK);
@@ -65,7 +64,8 @@ pub(crate) fn import(store: &Store, mut parcel: Vec<Piece>) -> Result<(), Import
     Ok(())
 }
 
-fn arrive(store: &Store, parcel: Vec<Piece>) -> Result<Vec<Committed>, ImportError> {
+fn arrive(store: &Store, mut parcel: Vec<Piece>) -> Result<Vec<Committed>, ImportError> {
+    let code: Vec<Piece> = parcel.extract_if(.., |piece| matches!(piece, Piece::Code { .. })).collect();
     let pieces = store.pieces()?;
     // An earlier try may have left the same rows behind.
     removal::work(&pieces)?;
@@ -82,7 +82,7 @@ fn arrive(store: &Store, parcel: Vec<Piece>) -> Result<Vec<Committed>, ImportErr
     let built = Built::new(seeds, parcel)?;
     let (import, guard) = Guard::new(&store.path, &pieces)?;
     let mut copy = Copy { pieces: &pieces, import, built: &built, range: (0, 0), maps: Maps::default() };
-    let result = copy.all(&brought, &names);
+    let result = copy.all(&brought, &names, code);
     drop(guard);
     if result.is_err() {
         // What cannot be removed now waits for the next who looks.
@@ -219,7 +219,7 @@ enum Stretch {
 }
 
 /// Pieces that are written together: records that follow each other, and events of one request.
-fn stretches(pieces: Vec<Piece>) -> Result<Vec<Stretch>, Error> {
+fn stretches(pieces: Vec<Piece>) -> Result<Vec<Stretch>, ImportError> {
     let mut stretches = Vec::new();
     let mut records = Vec::new();
     let mut events: Vec<Event> = Vec::new();
@@ -244,6 +244,14 @@ fn stretches(pieces: Vec<Piece>) -> Result<Vec<Stretch>, Error> {
             // Kept by itself, before anything that names it.
             Piece::Code { .. } => {}
             Piece::Event { request, event } => {
+                if event.at.unsigned_abs() > LATEST_MS {
+                    let what = format!("event {} of \"{request}\" is at {} ms, which is no date", event.seq, event.at);
+                    return Err(ImportError::Unfit(what));
+                }
+                if event.attempt > MOST_ATTEMPTS {
+                    let what = format!("event {} of \"{request}\" is of attempt {}", event.seq, event.attempt);
+                    return Err(ImportError::Unfit(what));
+                }
                 if !records.is_empty() {
                     stretches.push(Stretch::Records(std::mem::take(&mut records)));
                 }
@@ -372,8 +380,14 @@ struct Kept {
 }
 
 impl Copy<'_> {
-    fn all(&mut self, brought: &BTreeSet<ScopeKey>, names: &[(&'static str, Arc<str>)]) -> Result<(), ImportError> {
+    fn all(
+        &mut self,
+        brought: &BTreeSet<ScopeKey>,
+        names: &[(&'static str, Arc<str>)],
+        code: Vec<Piece>,
+    ) -> Result<(), ImportError> {
         self.reserve()?;
+        self.code(code)?;
         self.put_back_others(brought)?;
         self.keep_scopes()?;
         self.own_scopes()?;
@@ -395,21 +409,20 @@ impl Copy<'_> {
         rows: Vec<T>,
         copy: impl Fn(&Connection, T) -> Result<usize, Error> + Clone + Send + 'static,
     ) -> Result<(), Error> {
-        let mut left = rows;
-        while !left.is_empty() {
+        let mut left = rows.into_iter();
+        while left.len() > 0 {
             let (import, copy) = (self.import.clone(), copy.clone());
             left = self.pieces.write(move |connection, slice| {
                 need(connection, &import)?;
-                let mut rows = left.into_iter();
                 let mut kept = 0;
-                for row in rows.by_ref() {
+                for row in left.by_ref() {
                     kept += copy(connection, row)?;
                     if slice.is_over() {
                         break;
                     }
                 }
                 totals::store(connection, kept as i64)?;
-                Ok::<_, Error>(rows.collect())
+                Ok::<_, Error>(left)
             })?;
         }
         Ok(())
@@ -425,14 +438,7 @@ impl Copy<'_> {
         let requests = rows("SELECT n, id FROM request WHERE n > ?1 ORDER BY n", self.built.seed.request)?;
         let sessions = rows("SELECT n, id FROM session WHERE n > ?1 ORDER BY n", self.built.seed.session)?;
         let (import, count) = (self.import.clone(), self.built.last - self.built.seed.event);
-        let (range, requests, sessions) = self.pieces.write(move |connection, _| {
-            for (_, id) in &requests {
-                let sql = "SELECT count(*) FROM removal WHERE kind = 'request' AND name = ?1 AND import <> ''";
-                if connection.query_row(sql, (id,), |row| row.get::<_, i64>(0))? > 0 {
-                    return Err(ImportError::Exists { what: "request", id: id.clone() });
-                }
-                removal::make_room(connection, id)?;
-            }
+        self.range = self.pieces.write(move |connection, _| {
             let sql = "SELECT max(id_floor, coalesce((SELECT max(id) FROM event), 0)) + 1 FROM total";
             let first: i64 = connection.query_row(sql, (), |row| row.get(0))?;
             let last = first + count + 1;
@@ -441,21 +447,53 @@ impl Copy<'_> {
                 "INSERT INTO removal (kind, n, import, last) VALUES ('range', ?1, ?2, ?3)",
                 (first, &*import, last),
             )?;
-            parcel::mark(connection, first)?;
-            parcel::mark(connection, last)?;
-            let keep = |kind: &str, rows: Vec<(i64, String)>| -> Result<HashMap<i64, i64>, Error> {
-                let mut map = HashMap::new();
-                for (n, id) in rows {
-                    map.insert(n, keep_number(connection, kind, &import, Some(&id))?);
-                }
-                Ok(map)
-            };
-            let (requests, sessions) = (keep("request", requests)?, keep("session", sessions)?);
-            Ok(((first, last), requests, sessions))
+            parcel::marks(connection, first, last)?;
+            Ok::<_, Error>((first, last))
         })?;
-        self.range = range;
-        (self.maps.requests, self.maps.sessions) = (requests, sessions);
+        self.maps.requests = self.keep_numbers("request", requests)?;
+        self.maps.sessions = self.keep_numbers("session", sessions)?;
         Ok(())
+    }
+
+    /// Keeps a number for each row of a table, a few in every transaction. Answers them by the rows' own.
+    fn keep_numbers(&self, table: &'static str, rows: Vec<(i64, String)>) -> Result<HashMap<i64, i64>, ImportError> {
+        let (mut left, mut kept) = (rows.into_iter(), HashMap::new());
+        while left.len() > 0 {
+            let import = self.import.clone();
+            let slice = self.pieces.write(move |connection, slice| {
+                need(connection, &import)?;
+                let mut kept = Vec::new();
+                for (n, id) in left.by_ref() {
+                    if table == "request" {
+                        let sql = "SELECT count(*) FROM removal WHERE kind = 'request' AND name = ?1 AND import <> ''";
+                        if connection.query_row(sql, (&id,), |row| row.get::<_, i64>(0))? > 0 {
+                            return Err(ImportError::Exists { what: "request", id });
+                        }
+                        removal::make_room(connection, &id)?;
+                    }
+                    kept.push((n, keep_number(connection, table, &import, Some(&id))?));
+                    if slice.is_over() {
+                        break;
+                    }
+                }
+                Ok((left, kept))
+            })?;
+            left = slice.0;
+            kept.extend(slice.1);
+        }
+        Ok(kept)
+    }
+
+    /// Keeps the code that requests ran. Where the import fails, no event names it, and it goes with the next
+    /// compaction.
+    fn code(&self, pieces: Vec<Piece>) -> Result<(), Error> {
+        let mut rows = Vec::new();
+        for piece in pieces {
+            if let Piece::Code { hash, code } = piece {
+                rows.push((hash, body::of_state(code)?));
+            }
+        }
+        self.slices(rows, |connection, (hash, body)| code::keep(connection, &hash, &body).map(|()| 0))
     }
 
     /// Puts what this database has of its own in force again after the last event of the parcel, and hides before
@@ -487,7 +525,7 @@ impl Copy<'_> {
             let import = self.import.clone();
             self.slices(rows, move |connection, (n, is_hidden, version, bytes, body)| {
                 connection
-                    .prepare_cached("INSERT INTO removal (kind, n, import) VALUES ('carried', ?1, ?2)")?
+                    .prepare_cached("INSERT INTO removal (kind, n, import) VALUES ('imported_scope', ?1, ?2)")?
                     .execute((n, &*import))?;
                 let kept = keyframe(connection, (n, last), version, bytes, &body)?;
                 if is_hidden {
@@ -525,12 +563,12 @@ impl Copy<'_> {
         let import = self.import.clone();
         let found = self.pieces.write(move |connection, _| {
             need(connection, &import)?;
-            let mut carried =
-                connection.prepare_cached("SELECT 1 FROM removal WHERE kind = 'carried' AND n = ?1 AND import = ?2")?;
+            let mut is_brought = connection
+                .prepare_cached("SELECT 1 FROM removal WHERE kind = 'imported_scope' AND n = ?1 AND import = ?2")?;
             let mut found = Vec::new();
             for (old, key, version, last) in durable {
                 let known = match states::find(connection, &key)? {
-                    Some(n) if carried.exists((n, &*import))? => Some(n),
+                    Some(n) if is_brought.exists((n, &*import))? => Some(n),
                     // Somebody made it meanwhile: the two become one when the parcel comes into force.
                     _ => None,
                 };
@@ -778,6 +816,7 @@ impl Copy<'_> {
         let requests = self.table("request", self.built.seed.request)?;
         let (import, names, new) = (self.import.clone(), names.to_vec(), self.maps.new.clone());
         let (last, totals) = (self.range.1, self.built.totals);
+        let brought = serde_json::to_string(&self.maps.requests.values().collect::<Vec<_>>()).map_err(Error::from)?;
         self.pieces.write(move |connection, _| {
             need(connection, &import)?;
             parcel::refuse_known(connection, &names)?;
@@ -798,7 +837,17 @@ impl Copy<'_> {
                 (totals.events, totals.items, totals.payload_bytes, totals.unique_bytes),
             )?;
             connection.execute("DELETE FROM removal WHERE import = ?1", (&*import,))?;
-            Ok(())
+            let alone = "SELECT r.id, r.forked_from FROM request r WHERE r.n IN (SELECT value FROM json_each(?1))
+                 AND r.forked_from IS NOT NULL AND NOT EXISTS (SELECT 1 FROM request o WHERE o.id = r.forked_from)";
+            let alone = connection.query_row(alone, (brought,), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            match alone {
+                None => Ok(()),
+                Some((fork, from)) => {
+                    let (fork, from): (String, String) = (fork, from);
+                    let what = format!("\"{fork}\" is a fork of \"{from}\", which was deleted meanwhile");
+                    Err(ImportError::Unfit(what))
+                }
+            }
         })
     }
 

@@ -110,6 +110,10 @@ impl<'a> Batch<'a> {
                 return Ok(Err(AppendError::Storage(message)));
             }
         };
+        if let Some(refusal) = skipped_epoch(&request.lease, unit) {
+            self.memory.put(unit.request.clone(), request);
+            return Ok(Err(refusal));
+        }
         let conflicts = self.conflicts(&unit.drafts, request.n)?;
         if !conflicts.is_empty() {
             unit.refuse_commits(conflicts)?;
@@ -322,7 +326,12 @@ impl<'a> Batch<'a> {
                     "INSERT INTO attempt_rollback (scope, event, path, attempt, first) VALUES (?1, ?2, ?3, ?4, ?5)",
                 )?
                 .execute((scope, row, path, attempt, first))?;
-            self.memory.weigh_again(self.connection, *scope)?;
+            // Only a keyframe that holds the writes is of no use from now on.
+            let mut holds =
+                self.connection.prepare_cached("SELECT 1 FROM keyframe WHERE scope = ?1 AND event >= ?2 LIMIT 1")?;
+            if holds.exists((scope, first))? {
+                self.memory.weigh_again(self.connection, *scope)?;
+            }
         }
         Ok(())
     }
@@ -340,6 +349,25 @@ fn is_end(kind: &EventKind) -> bool {
 /// As [`gap`], of a fork: its first event, then those after what it has in common with another request.
 fn fork_gap(from: &ForkedFrom, drafts: &[Draft]) -> Option<AppendError> {
     gap(0, &drafts[..1]).or_else(|| gap(from.seq, &drafts[1..]))
+}
+
+/// What is wrong with the epochs of events that come without a lease: each owner's is the one after the last.
+fn skipped_epoch(lease: &Lease, unit: &Unit) -> Option<AppendError> {
+    if unit.lease.is_some() {
+        return None;
+    }
+    let mut last = lease.epoch;
+    for draft in &unit.drafts {
+        let takes = matches!(draft.event.kind, EventKind::RequestResumed { .. } | EventKind::RequestAdopted { .. });
+        let Some(lease) = Lease::named(&draft.event.kind).filter(|_| takes) else { continue };
+        if lease.epoch != last + 1 {
+            let (request, found) = (&unit.request, lease.epoch);
+            let message = format!("request \"{request}\" is taken over with epoch {found} after epoch {last}");
+            return Some(AppendError::Storage(message));
+        }
+        last = lease.epoch;
+    }
+    None
 }
 
 /// What is wrong with the numbers of these events, if anything is.

@@ -110,7 +110,7 @@ fn pages(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
         ("search filters", "filter_block", "request"),
         ("steps of state", "change", "scope"),
         ("keyframes", "keyframe", "scope"),
-        ("withdrawn attempts", "attempt_rollback", "scope"),
+        ("rolled-back attempts", "attempt_rollback", "scope"),
         ("journal entries", "journal", "session"),
         ("scopes", "scope", "request"),
     ] {
@@ -162,12 +162,17 @@ fn values(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
 
 fn totals(connection: &Connection, found: &mut Checked, sums: &Sums) -> Result<(), Error> {
     let told = totals::read(connection)?;
+    if told.events != sums.counted.events {
+        found.add(None, None, format!("the total of events is {}; there are {}", told.events, sums.counted.events));
+    }
+    // What an event of a kind that this version does not know was counted as, its own version knows.
+    if !found.unknown.is_empty() {
+        return Ok(());
+    }
     let stored: i64 = connection.query_row("SELECT coalesce(sum(bytes), 0) FROM payload", (), |row| row.get(0))?;
-    for (name, told, made) in [
-        ("events", told.events, sums.counted.events),
-        ("items", told.items, sums.counted.items),
-        ("bytes of values", told.payload_bytes, sums.counted.payload_bytes),
-    ] {
+    for (name, told, made) in
+        [("items", told.items, sums.counted.items), ("bytes of values", told.payload_bytes, sums.counted.payload_bytes)]
+    {
         if told != made {
             found.add(None, None, format!("the total of {name} is {told}; the events come to {made}"));
         }

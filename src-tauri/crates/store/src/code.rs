@@ -42,7 +42,7 @@ fn is_known(connection: &Connection, hash: &str) -> Result<bool, Error> {
     Ok(known.exists((hash,))?)
 }
 
-fn keep(connection: &Connection, hash: &str, body: &body::Body) -> Result<(), Error> {
+pub(crate) fn keep(connection: &Connection, hash: &str, body: &body::Body) -> Result<(), Error> {
     if is_known(connection, hash)? {
         return Ok(());
     }
@@ -97,7 +97,11 @@ pub(crate) fn drop_unnamed(pieces: &Pieces) -> Result<(), Error> {
     for hash in unnamed {
         pieces.write(move |connection, _| {
             // What was written since the look may name it.
-            let sql = format!("DELETE FROM code WHERE hash = ?1 AND hash NOT IN ({NAMED} AND id > ?2)");
+            // And so may what an import is about to bring.
+            let sql = format!(
+                "DELETE FROM code WHERE hash = ?1 AND hash NOT IN ({NAMED} AND id > ?2)
+                 AND NOT EXISTS (SELECT 1 FROM removal WHERE import <> '')"
+            );
             connection.execute(&sql, (hash, newest))?;
             Ok::<_, Error>(())
         })?;

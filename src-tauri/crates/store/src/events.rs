@@ -108,6 +108,16 @@ impl Store {
         })
     }
 
+    /// Whether a scope had state by an event of a request.
+    pub fn had_begun(&self, scope: &ScopeKey, request: &str, seq: Seq) -> Result<bool, Error> {
+        self.read(|connection| match (states::find(connection, scope)?, states::instant(connection, request, seq)?) {
+            (Some(scope), Some(instant)) => Ok(connection
+                .prepare_cached("SELECT 1 FROM change WHERE scope = ?1 AND event <= ?2 LIMIT 1")?
+                .exists((scope, instant))?),
+            _ => Ok(false),
+        })
+    }
+
     /// As [`state_at`](Self::state_at), at the newest event of a request that nobody runs: what attempts wrote to
     /// shared memory that have not ended is without effect.
     pub fn state_at_rest(&self, scope: &ScopeKey, request: &str, seq: Seq) -> Result<Record, Error> {

@@ -5,7 +5,7 @@
 //! events, so it is added to the commits of an old database when that is migrated, and to those of an old export
 //! when it is imported. Must not change what came into force.
 
-use engine::event::{EventKind, ScopeCommit, Seq};
+use engine::event::{EventKind, Seq};
 use engine::operation::equal;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
@@ -35,11 +35,13 @@ struct Step {
     event: i64,
     request: i64,
     operations: Vec<Seq>,
+    /// The version that it made.
+    version: u64,
 }
 
 fn scope(connection: &Connection, scope: i64, key: &ScopeKey, after: i64) -> Result<(), Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT c.event, e.request, e.seq, c.operations FROM change c JOIN event e ON e.id = c.event
+        "SELECT c.event, e.request, e.seq, c.operations, c.version FROM change c JOIN event e ON e.id = c.event
          WHERE c.scope = ?1 AND c.event > ?2 AND c.operations IS NOT NULL ORDER BY c.event",
     )?;
     let mut rows = statement.query((scope, after))?;
@@ -48,7 +50,7 @@ fn scope(connection: &Connection, scope: i64, key: &ScopeKey, after: i64) -> Res
         let seq: i64 = row.get(2)?;
         let back = states::read_operations(row.get_ref(3)?.as_str()?).collect::<Result<Vec<_>, _>>()?;
         let operations = back.into_iter().map(|back| (seq - back).unsigned_abs()).collect();
-        steps.push(Step { event: row.get(0)?, request: row.get(1)?, operations });
+        steps.push(Step { event: row.get(0)?, request: row.get(1)?, operations, version: row.get(4)? });
     }
     let mut truths = connection.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM keyframe k LEFT JOIN event e ON e.id = k.event
@@ -88,6 +90,8 @@ fn scope(connection: &Connection, scope: i64, key: &ScopeKey, after: i64) -> Res
                 _ => return Ok(()),
             }
         }
+        // A fork begins at the version that its record has elsewhere.
+        version = step.version;
         if is_news {
             tell(connection, step.event, key, values)?;
         }
@@ -105,7 +109,7 @@ fn tell(connection: &Connection, event: i64, key: &ScopeKey, values: Vec<Value>)
         .query_row((event,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let Some(mut kind) = body::readable(connection, &name, &line)? else { return Ok(()) };
     let before = Sums::read(Some(&kind), line.len());
-    let Some(commit) = commits(&mut kind).iter_mut().find(|commit| commit.scope == *key) else { return Ok(()) };
+    let Some(commit) = kind.commits_mut().iter_mut().find(|commit| commit.scope == *key) else { return Ok(()) };
     if !commit.rebased.is_empty() || commit.operations.len() != values.len() {
         return Ok(());
     }
@@ -130,13 +134,4 @@ fn tell(connection: &Connection, event: i64, key: &ScopeKey, values: Vec<Value>)
         )?;
     }
     Ok(())
-}
-
-fn commits(kind: &mut EventKind) -> &mut [ScopeCommit] {
-    match kind {
-        EventKind::BlockFinished { commits, .. }
-        | EventKind::CallbackReturned { commits, .. }
-        | EventKind::Committed { commits } => commits,
-        _ => &mut [],
-    }
 }

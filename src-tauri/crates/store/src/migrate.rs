@@ -13,7 +13,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use crate::error::{Error, OpenError};
 use crate::open::APPLICATION_ID;
 use crate::waiting::Waiting;
-use crate::{attempts, body, compact, delete, digest, in_force};
+use crate::{attempts, body, compact, delete, digest, in_force, totals};
 
 /// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
 const STEPS: &[&str] = &[
@@ -64,6 +64,7 @@ const STEPS: &[&str] = &[
      ALTER TABLE keyframe RENAME COLUMN stands_in TO tombstone;
      ALTER TABLE total RENAME COLUMN covered TO indexed_events;
      ALTER TABLE total RENAME COLUMN floor TO id_floor;
+     UPDATE event SET kind = 'records_imported' WHERE request = 0;
      CREATE TABLE removal (
          kind   TEXT    NOT NULL,
          n      INTEGER NOT NULL,
@@ -104,9 +105,13 @@ fn format_of(connection: &Connection) -> rusqlite::Result<u32> {
 
 /// Another process may have made the tables while this one waited for the lock.
 fn create(connection: &Connection, waiting: &Waiting) -> rusqlite::Result<()> {
-    // Free pages are given back a few at a time; this can be said only before there are tables.
-    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-    let begin = || Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+    // Free pages are given back a few at a time; this can be said only before there are tables, and before the
+    // transaction holds the file. It begins the file, so it must be in the transaction that makes it ours.
+    let begin = || -> rusqlite::Result<Transaction<'_>> {
+        let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+        transaction.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+        Ok(transaction)
+    };
     let transaction = waiting.until_free(begin)?;
     if format_of(&transaction)? == 0 {
         make(&transaction)?;
@@ -151,6 +156,10 @@ fn migrate(
         if found < TAILLESS && target >= TAILLESS {
             digest::cover_all(&transaction)?;
         }
+        if found < TODAYS_WORDS && target >= TODAYS_WORDS {
+            // Lines have other lengths now.
+            totals::count_again(&transaction)?;
+        }
         transaction.pragma_update(None, "user_version", target.max(found))?;
         transaction.commit()?;
         if found < TODAYS_WORDS && target >= TODAYS_WORDS {
@@ -176,7 +185,7 @@ fn upgrade_events(connection: &Connection) -> Result<(), Error> {
     let mut events = connection.prepare(
         "SELECT e.id, e.seq, e.kind, p.text, e.body FROM event e LEFT JOIN path p ON p.n = e.path
          WHERE e.request = ?1 AND e.kind IN ('request_started', 'request_resumed', 'function_returned',
-             'effect_recorded', 'noted', 'block_started', 'block_finished') ORDER BY e.seq",
+             'effect_recorded', 'noted', 'suspended', 'block_started', 'block_finished') ORDER BY e.seq",
     )?;
     for (request, forked_at) in requests {
         let mut upgrade = Upgrade::new(Some(&database));
@@ -253,18 +262,41 @@ fn with_epoch(body: &str, epoch: i64) -> Result<String, Error> {
     Ok(serde_json::to_string(&fields)?)
 }
 
-/// Copies the database as it is to `<file>.format-<n>`.
+/// Copies the database as it is to `<file>.format-<n>`, where that copy is not there yet.
 fn keep_copy(connection: &Connection, path: &Path, format: u32) -> Result<(), OpenError> {
     let beside = |suffix: &str| -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         name.into()
     };
-    let unfinished = beside(&format!(".format-{format}.{}", std::process::id()));
-    connection
-        .execute("VACUUM INTO ?1", (unfinished.to_string_lossy(),))
+    let kept = beside(&format!(".format-{format}"));
+    // Nobody else ever has this name: what a process that died left behind is in nobody's way.
+    let random: String = connection
+        .query_row("SELECT lower(hex(randomblob(8)))", (), |row| row.get(0))
         .map_err(|error| OpenError::from_sqlite(path, &error))?;
-    std::fs::rename(&unfinished, beside(&format!(".format-{format}"))).map_err(|error| OpenError::io(path, error))
+    let unfinished = beside(&format!(".format-{format}.{random}"));
+    let copied = (|| {
+        let into = "VACUUM INTO ?1";
+        let copy = || -> rusqlite::Result<u32> {
+            connection.execute(into, (unfinished.to_string_lossy(),))?;
+            format_of(&Connection::open(&unfinished)?)
+        };
+        let found = copy().map_err(|error| OpenError::from_sqlite(&unfinished, &error))?;
+        // Another process may have brought the file up to date meanwhile; then the copy is its business.
+        if found != format {
+            return Ok(());
+        }
+        match std::fs::hard_link(&unfinished, &kept) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            // A file system without links.
+            Err(_) if !kept.exists() => std::fs::copy(&unfinished, &kept).map(drop),
+            linked => linked,
+        }
+        .map_err(|error| OpenError::io(&kept, error))
+    })();
+    // It is ours alone.
+    let _ = std::fs::remove_file(&unfinished);
+    copied
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ fn examine(path: &Path) -> Result<Found, OpenError> {
             return Err(OpenError::Foreign { path: path_buf() });
         }
         migrate::check_format(path, number(&header, USER_VERSION_AT))?;
-        check_length(path, &header, metadata.len())?;
+        check_length(path, &header, &file)?;
     }
     // The mode bits are asked too, because the superuser may write to anything.
     if metadata.permissions().readonly() || !is_writable(path) {
@@ -176,18 +176,25 @@ fn examine(path: &Path) -> Result<Found, OpenError> {
     Ok(if header.is_empty() { Found::Nothing } else { Found::Ours })
 }
 
-/// Refuses a file that is shorter than its header says. After a crash its missing pages may still be
-/// in the log beside it; then SQLite knows better.
-fn check_length(path: &Path, header: &[u8], length: u64) -> Result<(), OpenError> {
+/// Refuses a file that is shorter than its header says. After a crash, and while another process commits, its
+/// missing pages may still be in the log or journal beside it; then SQLite knows better. The length is read last:
+/// where neither is there any more, whatever was being written when the header was read is in the file.
+fn check_length(path: &Path, header: &[u8], file: &File) -> Result<(), OpenError> {
     let page = match u16::from_be_bytes([header[PAGE_SIZE_AT], header[PAGE_SIZE_AT + 1]]) {
         1 => 65_536,
         bytes => u64::from(bytes),
     };
     let expected = page * u64::from(number(header, PAGE_COUNT_AT));
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let has_log = std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
-    if length >= expected || has_log {
+    let has_content = |suffix: &str| {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(suffix);
+        std::fs::metadata(&beside).is_ok_and(|beside| beside.len() > 0)
+    };
+    if has_content("-wal") || has_content("-journal") {
+        return Ok(());
+    }
+    let length = file.metadata().map_err(|error| OpenError::io(path, error))?.len();
+    if length >= expected {
         return Ok(());
     }
     let message = format!("it has {length} bytes of {expected}");

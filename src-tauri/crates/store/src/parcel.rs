@@ -73,7 +73,7 @@ impl From<rusqlite::Error> for ImportError {
 
 /// A mark's row, in which SQLite fills in what must differ.
 const MARK: &str = "INSERT INTO event (id, request, seq, at, kind, attempt, body)
-    SELECT ?1, 0, coalesce(max(seq), 0) + 1, 0, 'records_carried', 0, '{}' FROM event WHERE request = 0";
+    SELECT ?1, 0, coalesce(max(seq), 0) + 1, 0, 'records_imported', 0, ?2 FROM event WHERE request = 0";
 
 impl Store {
     /// These requests and the records they stand on, from one snapshot.
@@ -144,8 +144,14 @@ pub(crate) fn refuse_known(connection: &Connection, names: &[(&'static str, Arc<
 
 /// Writes a mark.
 pub(crate) fn mark(connection: &Connection, id: i64) -> Result<(), Error> {
-    connection.prepare_cached(MARK)?.execute((id,))?;
+    connection.prepare_cached(MARK)?.execute((id, "{}"))?;
     Ok(())
+}
+
+/// Writes the marks around the events that an import brings; the first one tells the last.
+pub(crate) fn marks(connection: &Connection, first: i64, last: i64) -> Result<(), Error> {
+    connection.prepare_cached(MARK)?.execute((first, format!("{{\"last\":{last}}}")))?;
+    mark(connection, last)
 }
 
 /// What the database has of its own of the records around a parcel: those that it brings, and the

@@ -20,6 +20,12 @@ pub(crate) struct Ticket {
     owner: String,
 }
 
+impl Ticket {
+    fn counts(&self, at: i64) -> bool {
+        at.saturating_sub(self.at) < TICKET_MS
+    }
+}
+
 /// The tickets of all requests that are in progress, in order.
 pub(crate) fn read(connection: &Connection) -> Result<Vec<Ticket>, Error> {
     let mut statement = connection.prepare_cached(
@@ -40,7 +46,7 @@ pub(crate) fn read(connection: &Connection) -> Result<Vec<Ticket>, Error> {
 /// Whether another request comes first at a record: one with an older ticket, or with any where this request
 /// has none.
 pub(crate) fn is_in_the_way(tickets: &[Ticket], request: i64, scope: &ScopeKey, at: i64, owners: &Owners) -> bool {
-    let counts = |ticket: &&Ticket| at.saturating_sub(ticket.at) < TICKET_MS;
+    let counts = |ticket: &&Ticket| ticket.counts(at);
     let own = tickets.iter().filter(counts).find(|ticket| ticket.request == request).map(|ticket| ticket.n);
     let mut others = tickets.iter().filter(counts).filter(|ticket| ticket.request != request && ticket.scope == *scope);
     others.any(|ticket| own.is_none_or(|own| ticket.n < own) && owners.is_alive(&ticket.owner))
@@ -51,15 +57,17 @@ pub(crate) fn waits(tickets: &[Ticket], request: i64) -> bool {
     tickets.iter().any(|ticket| ticket.request == request)
 }
 
-/// Whether nobody comes before a request at the records that it has a ticket for.
+/// Whether nobody comes before a request at the records that it has a ticket for. It has none any more where its
+/// time ran out: then it must take one anew.
 pub(crate) fn is_first(connection: &Connection, request: &str, at: i64, owners: &Owners) -> Result<bool, Error> {
     let Some(request) = number(connection, request)? else { return Ok(true) };
     let tickets = read(connection)?;
-    let mut own = tickets.iter().filter(|ticket| ticket.request == request);
-    Ok(!own.any(|ticket| is_in_the_way(&tickets, request, &ticket.scope, at, owners)))
+    let mut own = tickets.iter().filter(|ticket| ticket.request == request && ticket.counts(at)).peekable();
+    Ok(own.peek().is_some() && own.all(|ticket| !is_in_the_way(&tickets, request, &ticket.scope, at, owners)))
 }
 
-/// Puts a request into the queue of each of these records, and clears away what no longer counts.
+/// Puts a request into the queue of each of these records, or keeps its place there for a further time, and clears
+/// away what no longer counts.
 pub(crate) fn take(connection: &Connection, request: &str, scopes: &[ScopeKey], at: i64) -> Result<(), Error> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
     let taken = insert(connection, request, scopes, at).and_then(|()| Ok(connection.execute_batch("COMMIT")?));
@@ -78,16 +86,16 @@ fn insert(connection: &Connection, request: &str, scopes: &[ScopeKey], at: i64) 
              WHERE at <= ?1 OR request NOT IN (SELECT n FROM request WHERE status = 'in_progress')",
         )?
         .execute((at - TICKET_MS,))?;
-    let (n, since): (i64, i64) = connection
+    let n: i64 = connection
         .prepare_cached(
-            "SELECT coalesce((SELECT min(n) FROM ticket WHERE request = ?1), coalesce(max(n), 0) + 1),
-                 coalesce((SELECT min(at) FROM ticket WHERE request = ?1), ?2) FROM ticket",
+            "SELECT coalesce((SELECT min(n) FROM ticket WHERE request = ?1), coalesce(max(n), 0) + 1) FROM ticket",
         )?
-        .query_row((request, at), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        .query_row((request,), |row| row.get(0))?;
+    connection.prepare_cached("UPDATE ticket SET at = ?2 WHERE request = ?1")?.execute((request, at))?;
     let mut insert = connection
         .prepare_cached("INSERT OR IGNORE INTO ticket (kind, id, n, request, at) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for scope in scopes {
-        insert.execute((scope.kind.as_str(), &*scope.id, n, request, since))?;
+        insert.execute((scope.kind.as_str(), &*scope.id, n, request, at))?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@
 //! | `session` | a session that is gone: its journal goes |
 //! | `payload` | a value that something named which is gone: it goes unless something else names it |
 //! | `range` | the first number of an import's events, to `last` |
-//! | `carried` | a scope that stays, and that the import wrote to |
+//! | `imported_scope` | a scope that stays, and that the import wrote to |
 //!
 //! In this order: who reads an event must have done so before it goes. Rows with `import` are of an import that
 //! may still put them in force; once its process is gone they are removed like the others.
@@ -417,9 +417,9 @@ fn undo(pieces: &Pieces, import: &str, range: (i64, i64)) -> Result<(), Error> {
 
 /// Answers whether there is more.
 fn take_back(connection: &Connection, slice: &Slice, import: &str, (first, last): (i64, i64)) -> Result<bool, Error> {
-    let mut carried =
-        connection.prepare_cached("SELECT n FROM removal WHERE kind = 'carried' AND import = ?1 LIMIT 1")?;
-    while let Some(scope) = carried.query_row((import,), |row| row.get::<_, i64>(0)).optional()? {
+    let mut scopes =
+        connection.prepare_cached("SELECT n FROM removal WHERE kind = 'imported_scope' AND import = ?1 LIMIT 1")?;
+    while let Some(scope) = scopes.query_row((import,), |row| row.get::<_, i64>(0)).optional()? {
         // Keyframes before the steps that lead to them; and the one at the end, which puts back what was in force
         // before, goes last.
         let mut steps = connection.prepare_cached(
@@ -444,7 +444,7 @@ fn take_back(connection: &Connection, slice: &Slice, import: &str, (first, last)
             )?
             .execute((scope, first, last))?;
         connection
-            .prepare_cached("DELETE FROM removal WHERE kind = 'carried' AND n = ?1 AND import = ?2")?
+            .prepare_cached("DELETE FROM removal WHERE kind = 'imported_scope' AND n = ?1 AND import = ?2")?
             .execute((scope, import))?;
         if slice.is_over() {
             return Ok(true);

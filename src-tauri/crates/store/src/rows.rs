@@ -54,6 +54,12 @@ pub(crate) fn begin(
             event.at,
             forked_from.as_ref().map(|from| &from.request_id),
         ))?;
+    // An import may be under way that brings a request of this name.
+    let mut coming =
+        connection.prepare_cached("SELECT 1 FROM removal WHERE kind = 'request' AND name = ?1 AND import <> ''")?;
+    if coming.exists((id,))? {
+        return Ok(Err(AppendError::Exists));
+    }
     removal::make_room(connection, id)?;
     let (session_n, known): (i64, String) = connection
         .prepare_cached("SELECT n, user FROM session WHERE id = ?1")?

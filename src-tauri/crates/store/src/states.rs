@@ -73,10 +73,40 @@ fn at_without(
 
 /// A durable scope's state at an instant, without what took it beyond a version.
 pub(crate) fn seen(connection: &Connection, scope: i64, instant: i64, version: u64) -> Result<Record, Error> {
-    let beyond: Option<i64> = connection
-        .prepare_cached("SELECT min(event) FROM change WHERE scope = ?1 AND event <= ?2 AND version > ?3")?
-        .query_row((scope, instant, version), |row| row.get(0))?;
-    at(connection, scope, beyond.map_or(instant, |event| event - 1))
+    let mut newest = connection.prepare_cached(&format!("{TRUTHS} ORDER BY k.event DESC LIMIT 1"))?;
+    let mut beyond = connection.prepare_cached(
+        "SELECT min(event) FROM change WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 AND version > ?4",
+    )?;
+    let mut instant = instant;
+    loop {
+        // Before it the steps may be those of another database, whose versions say nothing here.
+        let truth: Option<i64> = newest.query_row((scope, 0, instant), |row| row.get(0)).optional()?;
+        let step: Option<i64> =
+            beyond.query_row((scope, truth.unwrap_or(0) + 1, instant, version), |row| row.get(0))?;
+        let record = at(connection, scope, step.map_or(instant, |step| step - 1))?;
+        match truth {
+            Some(truth) if record.version > version => {
+                instant = imports(connection, truth, truth)?.first().map_or(truth, |(first, _)| *first) - 1;
+            }
+            _ => return Ok(record),
+        }
+    }
+}
+
+/// The keyframes of a scope in a span that no step leads to: what was put in force beside an import, and what
+/// stands for deleted steps.
+const TRUTHS: &str = "SELECT k.event FROM keyframe k LEFT JOIN event e ON e.id = k.event
+    WHERE k.scope = ?1 AND k.event BETWEEN ?2 AND ?3 AND (k.tombstone OR e.request = 0)";
+
+/// The stretches of events that imports brought and that meet a span: the mark before each, and the one after.
+/// What happened in them happened in another database.
+pub(crate) fn imports(connection: &Connection, from: i64, to: i64) -> Result<Vec<(i64, i64)>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, json_extract(body, '$.last') AS last FROM event
+         WHERE request = 0 AND id <= ?2 AND last >= ?1 ORDER BY id",
+    )?;
+    let rows = statement.query_map((from, to), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Moves a durable record, known just after the event `since`, on to an instant.
@@ -144,21 +174,19 @@ pub(crate) fn usable_keyframe(connection: &Connection, scope: i64, instant: i64)
     base(connection, scope, instant, &withdrawals(connection, scope, instant)?)
 }
 
-/// The events of a span just after which a scope's state does not follow from its last step, because steps were
-/// deleted there.
+/// The events of a span just after which a scope's state does not follow from its last step: steps were deleted
+/// there, or an import ended.
 pub(crate) fn gaps(connection: &Connection, scope: i64, from: i64, to: i64) -> Result<BTreeSet<i64>, Error> {
-    let mut statement = connection
-        .prepare_cached("SELECT event FROM keyframe WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 AND tombstone")?;
+    let mut statement = connection.prepare_cached(TRUTHS)?;
     let rows = statement.query_map((scope, from, to), |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// As [`gaps`], and where attempts were rolled back.
 pub(crate) fn jumps(connection: &Connection, scope: i64, from: i64, to: i64) -> Result<BTreeSet<i64>, Error> {
-    let mut statement = connection.prepare_cached(
-        "SELECT event FROM attempt_rollback WHERE scope = ?1 AND event BETWEEN ?2 AND ?3
-         UNION SELECT event FROM keyframe WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 AND tombstone",
-    )?;
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT event FROM attempt_rollback WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 UNION {TRUTHS}"
+    ))?;
     let rows = statement.query_map((scope, from, to), |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -96,6 +96,24 @@ pub(crate) fn row(connection: &Connection) -> Result<Sums, Error> {
     })?)
 }
 
+/// Makes the row anew from the events.
+pub(crate) fn count_again(connection: &Connection) -> Result<(), Error> {
+    let mut statement = connection.prepare(
+        "SELECT e.kind, e.body FROM request r JOIN event e ON e.request = r.n
+         WHERE r.unindexed_from IS NULL OR e.seq < r.unindexed_from",
+    )?;
+    let mut rows = statement.query(())?;
+    let mut totals = Sums::default();
+    while let Some(row) = rows.next()? {
+        let line: String = row.get(1)?;
+        let kind = body::readable(connection, &row.get::<_, String>(0)?, &line)?;
+        totals += Sums::read(kind.as_ref(), line.len());
+    }
+    let sql = "SELECT coalesce(sum(bytes), 0) FROM payload";
+    totals.unique_bytes += connection.query_row(sql, (), |row| row.get::<_, i64>(0))?;
+    set(connection, totals)
+}
+
 /// Puts the row at these totals.
 pub(crate) fn set(connection: &Connection, row: Sums) -> Result<(), Error> {
     let sql = "UPDATE total SET indexed_events = ?1, items = ?2, payload_bytes = ?3, unique_payload_bytes = ?4";

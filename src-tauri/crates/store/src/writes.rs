@@ -112,6 +112,7 @@ impl Store {
             .prepare_cached("SELECT request, min(id) FROM event WHERE request = (SELECT n FROM request WHERE id = ?1)")?
             .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut gaps = states::gaps(connection, scope, first, last)?;
+        let imports = states::imports(connection, first, last)?;
         let unfinished = if live { Arc::default() } else { self.unfinished(connection, request, last)? };
         let gone = states::without_effect(connection, scope, last, &unfinished)?;
         let mut state = states::at(connection, scope, first - 1)?.state;
@@ -126,6 +127,9 @@ impl Store {
             let (id, operations): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
             let (by, seq): (i64, i64) = (row.get(2)?, row.get(3)?);
             let (path, attempt): (Option<i64>, u32) = (row.get(4)?, row.get(5)?);
+            if imports.iter().any(|(first, last)| (first..=last).contains(&&id)) && by != own {
+                continue;
+            }
             let is_write = operations.is_none() && row.get_ref(6)?.as_str()? == "state_changed";
             if is_write && path.is_some_and(|path| gone.contains(&(path, attempt))) {
                 continue;

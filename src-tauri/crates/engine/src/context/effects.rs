@@ -124,7 +124,13 @@ impl Context {
     pub async fn fetch(&self, call: FetchCall, stop: impl Future<Output = ()>) -> Result<FetchReply, FlowError> {
         let ordinal = self.ordinal(EffectKind::Fetch.as_str());
         let request = serde_json::to_value(redacted(&call)).unwrap_or_default();
-        if let Some(done) = self.take_earlier(EffectKind::Fetch, ordinal, Some(&request)) {
+        let mut stop = Box::pin(stop);
+        let earlier = match select(Box::pin(self.await_earlier(EffectKind::Fetch, ordinal, &request)), &mut stop).await
+        {
+            Either::Left((earlier, _)) => earlier,
+            Either::Right(_) => return Err(aborted_by_author()),
+        };
+        if let Some(done) = earlier {
             let result = self.hand_over(EffectKind::Fetch, ordinal, done).await?;
             return crate::json::from_value(result).map_err(|error| FlowError::plain(error.to_string()));
         }
@@ -136,10 +142,10 @@ impl Context {
             return crate::json::from_value(answer?).map_err(|error| FlowError::plain(error.to_string()));
         }
         let Begun { seq, .. } = self.begin_numbered(EffectKind::Fetch, ordinal, Some(request)).await?;
-        let answer = match select(self.run.effects.fetch(call), Box::pin(stop)).await {
+        let answer = match select(self.run.effects.fetch(call), stop).await {
             Either::Left((answer, _)) => answer,
             // Not the abort of the request: only this exchange ends, and the author may go on.
-            Either::Right(_) => Err(FlowError::new("AbortError", "This operation was aborted")),
+            Either::Right(_) => Err(aborted_by_author()),
         };
         let result = answer.as_ref().map(|reply| serde_json::to_value(reply).unwrap_or_default());
         self.effect_finished(EffectKind::Fetch, ordinal, Some(seq), result.map_err(Clone::clone), false);
@@ -284,6 +290,10 @@ pub struct Begun {
     pub ordinal: u32,
     /// The event.
     pub seq: Seq,
+}
+
+fn aborted_by_author() -> FlowError {
+    FlowError::new("AbortError", "This operation was aborted")
 }
 
 /// The call as it is recorded.

@@ -65,6 +65,10 @@ impl Upgrade {
                 rename(&mut fields, "overtaken", "superseded");
                 "callback_returned"
             }
+            "suspended" if fields.contains_key("function") => {
+                rename(&mut fields, "function", "callback");
+                kind
+            }
             "effect_recorded" => {
                 let effect = match text(&fields, "effect")?.as_str() {
                     "now" => "clock".to_owned(),

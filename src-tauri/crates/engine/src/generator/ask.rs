@@ -178,7 +178,7 @@ async fn of_earlier_try(
     listener: Option<&Listener>,
 ) -> Option<Result<ModelReply, FlowError>> {
     let kind = EffectKind::Model;
-    let done = cx.take_earlier(kind, cx.peek(kind.as_str()), Some(&told(call)))?;
+    let done = cx.await_earlier(kind, cx.peek(kind.as_str()), &told(call)).await?;
     let ordinal = cx.ordinal(kind.as_str());
     let answer = cx.hand_over(kind, ordinal, done).await;
     let answer =

@@ -356,7 +356,7 @@ async fn run_tried(
         let running = try_block(run, block, parent, path.clone(), input, (Caller::Tool, again.clone()));
         let number = format!("{TIMEOUT}{place}#{}", attempt - 1);
         match within(cx, settings.timeout_ms, &tool.block.name, number, running).await {
-            Err(error) if again.is_some_and(|again| again(&error)) => {}
+            Err(error) if again.is_some_and(|again| again(&error)) => cx.run.memo.forget(&path.as_str().into()),
             ended => return ended,
         }
         if let Some(retry) = &settings.retry {

@@ -31,7 +31,7 @@ pub(crate) struct Questions(HashMap<Arc<str>, HashMap<Number, Asked>>);
 impl Questions {
     /// Takes a question from the log.
     pub(super) fn ask(&mut self, path: &Arc<str>, seq: Seq, asking: &Asking) {
-        let number = (asking.function.clone(), asking.ordinal);
+        let number = (asking.callback.clone(), asking.ordinal);
         let asked = Asked { seq, asking: asking.clone(), resolved: None };
         self.0.entry(path.clone()).or_default().insert(number, asked);
     }

@@ -12,6 +12,7 @@ use crate::scope::ScopeKey;
 use crate::state::State;
 
 /// A durable record as one block sees it.
+#[derive(Clone)]
 pub(super) struct View {
     pub(super) key: ScopeKey,
     pub(super) base: Record,
@@ -27,6 +28,7 @@ pub(super) struct View {
 }
 
 /// What a block did to a record, and waits for its commit.
+#[derive(Clone)]
 pub(super) enum Pending {
     Defaults {
         seq: Seq,

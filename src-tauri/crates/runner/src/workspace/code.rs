@@ -8,7 +8,7 @@ use engine::views::blocks::blocks;
 use script::Code;
 use serde_json::json;
 
-use super::{Workspace, lock};
+use super::Workspace;
 use crate::catalogue::Good;
 use crate::fault::Fault;
 use crate::views::SourceView;
@@ -27,20 +27,14 @@ impl OnAccept {
 }
 
 impl Workspace {
-    /// Keeps the code of a bundle when a request is accepted, once by hash and process.
+    /// Keeps the code of a bundle when a request is accepted. Others may have dropped it since it ran here last.
     pub(super) fn keep_code(&self, good: &Arc<Good>) -> OnAccept {
-        let (good, store, dir, known) = (good.clone(), self.store.clone(), self.dir.clone(), self.kept_code.clone());
+        let (good, store, dir) = (good.clone(), self.store.clone(), self.dir.clone());
         OnAccept::new(move || {
             let hash = &good.bundle.hash;
-            if lock(&known).contains(hash) {
-                return;
-            }
-            // A request whose code cannot be kept runs all the same; what shows it later says that it is missing.
-            let kept = store.has_code(hash).unwrap_or_default() || {
-                store.keep_code(hash, json!(Code::of(&good.bundle, &dir))).is_ok()
-            };
-            if kept {
-                lock(&known).insert(hash.clone());
+            if !store.has_code(hash).unwrap_or_default() {
+                // A request whose code cannot be kept runs all the same; what shows it later says that it is missing.
+                let _ = store.keep_code(hash, json!(Code::of(&good.bundle, &dir)));
             }
         })
     }
@@ -70,7 +64,7 @@ impl Workspace {
             None => {
                 return Err(Fault::not_found(format!(
                     "the code that request \"{request}\" ran is not in this database: it was recorded by a version \
-                     that kept none (hash {hash})"
+                     that kept none, or is damaged (hash {hash})"
                 )));
             }
         };

@@ -190,6 +190,14 @@ impl Workspace {
         view.versions.insert(ScopeKind::Request.as_str().to_owned(), 0);
         for scope in self.scopes_of(request)? {
             let record = self.record_at(&scope, request, seq)?;
+            // A later attempt has nothing yet.
+            let is_of_block = matches!(scope.kind, ScopeKind::Sequencer | ScopeKind::Block);
+            if is_of_block && record.version == 0 && record.state.is_empty() {
+                let (request, scope, seq) = self.original(request, scope.clone(), seq)?;
+                if !self.store.had_begun(&scope, &request, seq).map_err(Fault::internal)? {
+                    continue;
+                }
+            }
             put_record(&mut view, &scope, record);
         }
         Ok(view)

@@ -181,7 +181,8 @@ impl Workspace {
     }
 }
 
-/// Whether two events say the same; a migration put the id of its database before the names of owners.
+/// Whether two events say the same. A migration, and an import of an older export, put the id of the database
+/// before the names of owners, and add what came of writes that were applied again.
 fn is_same(one: &Event, other: &Event) -> bool {
     if one == other {
         return true;
@@ -191,6 +192,7 @@ fn is_same(one: &Event, other: &Event) -> bool {
         if let EventKind::RequestStarted { owner, .. } | EventKind::RequestResumed { owner, .. } = &mut event.kind {
             *owner = owner.rsplit('.').next().unwrap_or_default().to_owned();
         }
+        event.kind.commits_mut().iter_mut().for_each(|commit| commit.rebased.clear());
         event
     };
     plain(one) == plain(other)

@@ -123,13 +123,15 @@ struct Others {
     newest: i64,
     /// Requests that other processes run, each with its owner.
     running: HashMap<String, String>,
+    /// Whether something was written that was not read yet.
+    has_news: bool,
 }
 
 impl Others {
     fn of(workspace: &Workspace) -> Result<Others, Fault> {
         workspace.store.changed_elsewhere().map_err(Fault::internal)?;
         let newest = workspace.store.newest_event().map_err(Fault::internal)?;
-        let mut others = Others { newest, running: HashMap::new() };
+        let mut others = Others { newest, running: HashMap::new(), has_news: false };
         // Every request that has not ended.
         let query = RequestQuery { status: Some(RequestStatus::Interrupted), ..RequestQuery::default() };
         for row in workspace.store.requests(&query).map_err(Fault::internal)? {
@@ -139,9 +141,10 @@ impl Others {
     }
 
     fn look(&mut self, workspace: &Workspace) -> Result<(), Fault> {
-        if workspace.store.changed_elsewhere().map_err(Fault::internal)? {
+        self.has_news |= workspace.store.changed_elsewhere().map_err(Fault::internal)?;
+        if self.has_news {
             let (newest, rows) = workspace.store.news(self.newest).map_err(Fault::internal)?;
-            self.newest = newest;
+            (self.newest, self.has_news) = (newest, false);
             if rows.is_empty() {
                 workspace.notices.tell(&Notice::Sessions { workspace: workspace.name.clone() });
             }
@@ -155,8 +158,9 @@ impl Others {
         let gone: Vec<String> =
             self.running.iter().filter(|(_, owner)| is_gone(owner)).map(|(request, _)| request.clone()).collect();
         for request in gone {
+            let row = workspace.store.request(&request).map_err(Fault::internal)?;
             self.running.remove(&request);
-            if let Some(row) = workspace.store.request(&request).map_err(Fault::internal)? {
+            if let Some(row) = row {
                 let status = workspace.request_row(row.clone()).status;
                 workspace.tell_status(&row, status);
                 self.follow(workspace, &row);

@@ -131,7 +131,7 @@ pub(super) fn check_shared(
         let Some(rows) = Rows::read(connection, found, key, Some(n))? else { continue };
         rows.compare(found, key, &made, &seqs, &[]);
         if withdrawals(connection, rows.scope)? != withdrawn {
-            found.add(Some(id), None, format!("{key}: the rows of withdrawn attempts are not what its events say"));
+            found.add(Some(id), None, format!("{key}: the rows of rolled-back attempts are not what its events say"));
         }
         // The state just after an event: what was withdrawn by then left out.
         let fold = |until: i64| {

@@ -156,7 +156,7 @@ const DAMAGES: &[(&str, &str, &str)] = &[
     (
         "DELETE FROM attempt_rollback WHERE scope = (SELECT min(scope) FROM attempt_rollback)",
         "r0",
-        "withdrawn attempts",
+        "rolled-back attempts",
     ),
     (
         "UPDATE keyframe SET version = version + 1 WHERE event = (SELECT min(event) FROM keyframe)",

@@ -4,6 +4,7 @@
 mod check;
 mod crash;
 mod log;
+mod migration;
 mod open;
 mod owners;
 mod pieces;

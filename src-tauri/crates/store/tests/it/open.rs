@@ -129,6 +129,29 @@ fn processes_that_make_a_database_together_get_the_same_one() {
     assert_eq!(store.stats().unwrap().requests, 6);
 }
 
+/// The header of a file that is being made says more pages than are there: one who looked at that moment called
+/// the file damaged.
+#[test]
+fn who_looks_while_a_database_is_made_finds_none_or_a_whole_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for n in 0..40 {
+        let path = folder.path().join(format!("{n}.db"));
+        std::thread::scope(|scope| {
+            let looking = scope.spawn(|| {
+                loop {
+                    match Store::open(&path, Options { only_look: true, ..Options::default() }) {
+                        Ok(store) => return store.stats().map(drop).unwrap(),
+                        Err(OpenError::Missing { .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            });
+            drop(Store::open(&path, create()).unwrap());
+            looking.join().unwrap();
+        });
+    }
+}
+
 #[test]
 fn power_durability_writes_the_same_log() {
     let folder = tempfile::tempdir().unwrap();

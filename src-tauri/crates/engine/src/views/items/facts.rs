@@ -196,7 +196,7 @@ impl<'a> Facts<'a> {
                 let mut payload = object(serde_json::to_value(asking).unwrap_or_default());
                 rename(&mut payload, "id", "suspensionId");
                 // How a resume finds it again is nobody's business.
-                payload.retain(|field, _| field != "ordinal" && field != "function");
+                payload.retain(|field, _| field != "ordinal" && field != "callback");
                 payload.insert("suspensionStatus".to_owned(), "pending".into());
                 payload.insert("blockInstanceId".to_owned(), self.provenance(request, event).block_instance_id.into());
                 ("suspension", ItemStatus::Completed, payload)
@@ -284,7 +284,7 @@ impl<'a> Facts<'a> {
             "blockKind": block.as_str(),
             "startedAt": started.at,
             "completedAt": event.at,
-            "duration": event.at - started.at,
+            "duration": event.at.saturating_sub(started.at),
         }));
         if let Some(input) = events.value(input) {
             payload.insert("input".to_owned(), input.clone());
