@@ -60,6 +60,8 @@ pub struct Tape {
     late: HashMap<(Arc<str>, u32), (i64, Seq)>,
     /// Attempts that had not come to their end when the recording ended.
     unfinished: HashSet<(Arc<str>, u32)>,
+    /// Calls that began, and of which nothing more is heard while their block ran: nobody waited for them.
+    unheard: HashSet<(Arc<str>, u32, EffectKind, u32)>,
     /// How often the request had been taken up when blocks began, where it had been.
     lives: HashMap<(Arc<str>, u32), u32>,
     /// What waits for its moment: at which time, in which order.
@@ -150,7 +152,16 @@ impl Tape {
             };
             of_path[nth].entry(*effect).or_default().insert(number, taped);
         }
+        let unheard = events.iter().filter_map(|event| {
+            let EventKind::EffectStarted { effect, ordinal, .. } = &event.kind else { return None };
+            let (path, nth) = (event.path.clone()?, counting.place_to_end(event)?);
+            let heard = attempts.get(&path).and_then(|of_path| of_path.get(nth)).and_then(|of| of.get(effect));
+            let is_heard = heard.is_some_and(|numbers| numbers.contains_key(ordinal));
+            (!is_heard).then_some((path, nth as u32, *effect, *ordinal))
+        });
+        let unheard = unheard.collect();
         Rc::new(Tape {
+            unheard,
             attempts,
             returned,
             late,
@@ -202,7 +213,8 @@ impl Tape {
     /// Notes that an effect was asked for which is not here. Answers whether the replay has diverged: what
     /// had not ended when the recording did may ask for more.
     pub(crate) fn miss(&self, path: &Arc<str>, attempt: u32, effect: EffectKind, ordinal: u32) -> bool {
-        if self.unfinished.contains(&(path.clone(), attempt)) {
+        let is_unheard = self.unheard.contains(&(path.clone(), attempt, effect, ordinal));
+        if is_unheard || self.unfinished.contains(&(path.clone(), attempt)) {
             return false;
         }
         let nth = if attempt == 0 { String::new() } else { format!(" of attempt {}", attempt + 1) };
