@@ -95,8 +95,11 @@ const SCRIPT: &str = r#"{ "generators": { "bot": [
     { "toolCalls": [{ "name": "tool", "args": {} }] }, { "text": "done" }, { "toolCalls": [{ "name": "tool", "args": {} }] }, { "text": "done" },
     { "toolCalls": [{ "name": "tool", "args": {} }] }, { "text": "done" }, { "toolCalls": [{ "name": "tool", "args": {} }] }, { "text": "done" }] } }"#;
 
+/// Makes the source of a flow of some kind around a piece of code.
+type Kind = Box<dyn Fn(&str) -> String>;
+
 /// What operations of one kind look like, with the name that they leave.
-fn kinds() -> Vec<Box<dyn Fn(&str) -> String>> {
+fn kinds() -> Vec<Kind> {
     vec![
         Box::new(|name| format!(".map({})", does(name))),
         Box::new(|name| {

@@ -36,8 +36,14 @@ struct Evidence {
     blocks: HashMap<String, Began>,
     /// The functions of each block that returned: what the log calls them, their fingerprints, and whether
     /// what they returned was taken from the log.
-    functions: HashMap<String, Vec<(Seq, String, Arc<str>, bool)>>,
+    functions: HashMap<String, Vec<ReturnedFunction>>,
 }
+
+/// The event that tells of a function that returned, its name, its fingerprint, and whether it was taken from the log.
+type ReturnedFunction = (Seq, String, Arc<str>, bool);
+
+/// Operations of a chain by what stands before their number, and by number.
+type Operations = HashMap<String, BTreeMap<u32, Recorded>>;
 
 struct Began {
     first: Seq,
@@ -196,7 +202,7 @@ impl Places {
     /// Which of today's numbers the operations of a chain have that other code recorded.
     fn settle(&self, path: &str, steps: &[Step], known: &Known) -> Result<HashMap<Code, Numbers>, FlowError> {
         let groups: HashSet<&str> = steps.iter().map(|step| split(&step.label).head).collect();
-        let mut recorded: Vec<(Code, HashMap<String, BTreeMap<u32, Recorded>>)> = Vec::new();
+        let mut recorded: Vec<(Code, Operations)> = Vec::new();
         for (code, old) in known {
             recorded.push((*code, self.evidence[*code].operations(old, &groups)));
         }
@@ -307,7 +313,7 @@ impl Evidence {
     }
 
     /// What is known of the operations of a chain, by their group and number.
-    fn operations(&self, chain: &str, groups: &HashSet<&str>) -> HashMap<String, BTreeMap<u32, Recorded>> {
+    fn operations(&self, chain: &str, groups: &HashSet<&str>) -> Operations {
         let mut found: HashMap<String, BTreeMap<u32, Recorded>> = HashMap::new();
         for (seq, callback, fingerprint, is_taken) in self.functions.get(chain).into_iter().flatten() {
             let Some((label, role)) = renumber::label_of(callback) else { continue };

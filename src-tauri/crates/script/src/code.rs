@@ -80,7 +80,8 @@ fn is_own(source: &str) -> bool {
 /// The calls in a text that give something this name: the line, from 1, and the text of the call.
 fn definitions<'a>(text: &'a str, name: &str) -> impl Iterator<Item = (u32, &'a str)> {
     let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{name}{quote}"));
-    let found = text.match_indices("name").filter_map(move |(at, key)| {
+
+    text.match_indices("name").filter_map(move |(at, key)| {
         let before = text[..at].chars().next_back();
         let rest = text[at + key.len()..].trim_start().strip_prefix(':')?.trim_start();
         let is_it = quoted.iter().any(|quoted| rest.starts_with(quoted.as_str()));
@@ -89,8 +90,7 @@ fn definitions<'a>(text: &'a str, name: &str) -> impl Iterator<Item = (u32, &'a 
         }
         let (start, end) = call_around(text, at)?;
         Some((text[..start].matches('\n').count() as u32 + 1, &text[start..end]))
-    });
-    found
+    })
 }
 
 /// From the line on which the innermost call around a place begins to the end of the call.

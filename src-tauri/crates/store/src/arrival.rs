@@ -854,7 +854,7 @@ impl Copy<'_> {
     /// The rows of a table of requests or sessions, with the numbers of this database.
     fn table(&self, table: &str, after: i64) -> Result<Vec<Vec<(String, Column)>>, Error> {
         let mut statement = self.built.connection.prepare(&format!("SELECT * FROM {table} WHERE n > ?1 ORDER BY n"))?;
-        let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let is_session = table == "session";
         let mut rows = statement.query((after,))?;
         let mut found = Vec::new();

@@ -65,7 +65,7 @@ pub(crate) fn queue_unnamed(pieces: &Pieces) -> Result<(), Error> {
         }
         Ok(unnamed)
     })?;
-    in_slices(pieces, unnamed, |connection, n| removal::queue_payload(connection, n))
+    in_slices(pieces, unnamed, removal::queue_payload)
 }
 
 /// Drops the payloads that wait to be removed, unless something names them.
@@ -82,7 +82,7 @@ pub(crate) fn sweep(pieces: &Pieces) -> Result<(), Error> {
             break;
         }
         seen.extend(&fresh);
-        in_slices(pieces, inner, |connection, n| removal::queue_payload(connection, n))?;
+        in_slices(pieces, inner, removal::queue_payload)?;
         in_slices(pieces, fresh, move |connection, n| {
             connection
                 .prepare_cached("UPDATE removal SET last = ?2 WHERE kind = 'payload' AND n = ?1 AND import = ''")?
