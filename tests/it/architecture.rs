@@ -36,11 +36,11 @@ const LONG: [(&str, usize, &str); 11] = [
         530,
         "one reader of a log and what it finds; it gets a folder's floors next",
     ),
-    ("src-tauri/crates/engine/src/generator/tools.rs", 440, "a call of a tool from its offer to its result"),
+    ("src-tauri/crates/engine/src/generator/tools.rs", 446, "a call of a tool from its offer to its result"),
     ("src-tauri/crates/engine/src/places.rs", 420, "which record belongs to which operation of today"),
     (
         "src-tauri/crates/store/src/arrival.rs",
-        945,
+        850,
         "an import from its pieces to its last transaction; to be cut in two",
     ),
     ("src-tauri/crates/store/src/check/scopes.rs", 485, "every row of a scope against its events"),

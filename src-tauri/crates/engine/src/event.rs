@@ -382,25 +382,3 @@ kinds! {
     Noted => "noted",
     Drift => "drift",
 }
-
-impl EventKind {
-    /// The durable records this event commits.
-    pub fn commits(&self) -> &[ScopeCommit] {
-        match self {
-            EventKind::BlockFinished { commits, .. }
-            | EventKind::CallbackReturned { commits, .. }
-            | EventKind::Committed { commits } => commits,
-            _ => &[],
-        }
-    }
-
-    /// The same, to add what came of them.
-    pub fn commits_mut(&mut self) -> &mut [ScopeCommit] {
-        match self {
-            EventKind::BlockFinished { commits, .. }
-            | EventKind::CallbackReturned { commits, .. }
-            | EventKind::Committed { commits } => commits,
-            _ => &mut [],
-        }
-    }
-}

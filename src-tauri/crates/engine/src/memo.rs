@@ -6,6 +6,7 @@
 //! or kind at a path is drift, and that stops the resume.
 
 mod failures;
+mod forgotten;
 mod numbers;
 mod pauses;
 mod questions;
@@ -28,6 +29,7 @@ use crate::suspension::Resolved;
 use crate::views::asked::{AskedWith, Requests};
 use crate::views::left::Left;
 use crate::views::{Events, edited_input};
+use forgotten::is_below;
 use numbers::Numbered;
 use pauses::Pauses;
 pub(crate) use questions::Asked;
@@ -325,42 +327,6 @@ impl Memo {
     pub(crate) fn has_said(&self, text: &str) -> bool {
         self.said.contains(text)
     }
-
-    /// From now on an attempt at this path has come to nothing, and what was in it is tried again: what the log
-    /// has of the blocks inside, and of what this one did, counts no more. The next reading of the log finds it so.
-    pub(crate) fn forget(&self, path: &Arc<str>) {
-        self.forgotten.borrow_mut().insert(path.clone());
-        for changes in self.pending.borrow_mut().values_mut() {
-            changes.retain(|(_, by, _)| !is_below(by, path, true));
-        }
-    }
-
-    /// How a block ended, where that counts.
-    fn ended(&self, path: &str) -> Option<&Finished> {
-        self.finished.get(path).filter(|_| !self.is_forgotten(path, false))
-    }
-
-    fn is_forgotten(&self, path: &str, or_at: bool) -> bool {
-        let forgotten = self.forgotten.borrow();
-        !forgotten.is_empty() && prefixes(path).skip(usize::from(!or_at)).any(|above| forgotten.contains(above))
-    }
-
-    /// Forgets all that happened below a path: an attempt that was tried again came to nothing.
-    fn forget_below(&mut self, path: &str) {
-        self.finished.retain(|other, _| !is_below(other, path, false));
-        self.functions.retain(|other, _| !is_below(other, path, true));
-        self.told.retain(|other| !is_below(other, path, true));
-        self.routes.retain(|other, _| !is_below(other, path, true));
-        self.calls.retain(|other, _| !is_below(other, path, true));
-        self.waited.retain(|other| !is_below(other, path, true));
-        self.pauses.forget(|other| is_below(other, path, true));
-    }
-}
-
-/// Whether a path lies below another one; with `or_at` also where it is that one.
-fn is_below(path: &str, above: &str, or_at: bool) -> bool {
-    let rest = path.strip_prefix(above);
-    rest.is_some_and(|rest| if rest.is_empty() { or_at } else { rest.starts_with('/') })
 }
 
 impl Reader<'_> {

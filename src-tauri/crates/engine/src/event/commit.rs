@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Seq;
+use super::{EventKind, Seq};
 use crate::scope::ScopeKey;
 
 /// One durable record's step from one version to the next, by one block.
@@ -35,5 +35,27 @@ impl ScopeCommit {
         let at = self.operations.iter().position(|seq| *seq == operation)?;
         let later = (self.operations.len() - 1 - at) as u64;
         Some((self.version.saturating_sub(later), self.rebased.get(at).filter(|value| !value.is_null())))
+    }
+}
+
+impl EventKind {
+    /// The durable records this event commits.
+    pub fn commits(&self) -> &[ScopeCommit] {
+        match self {
+            EventKind::BlockFinished { commits, .. }
+            | EventKind::CallbackReturned { commits, .. }
+            | EventKind::Committed { commits } => commits,
+            _ => &[],
+        }
+    }
+
+    /// The same, to add what came of them.
+    pub fn commits_mut(&mut self) -> &mut [ScopeCommit] {
+        match self {
+            EventKind::BlockFinished { commits, .. }
+            | EventKind::CallbackReturned { commits, .. }
+            | EventKind::Committed { commits } => commits,
+            _ => &mut [],
+        }
     }
 }

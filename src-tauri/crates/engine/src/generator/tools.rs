@@ -355,8 +355,14 @@ async fn run_tried(
         let (run, block, parent) = (cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()));
         let running = try_block(run, block, parent, path.clone(), input, (Caller::Tool, again.clone()));
         let number = format!("{TIMEOUT}{place}#{}", attempt - 1);
+        let is_known = cx.run.memo.function(&cx.frame.path, &number).is_some();
         match within(cx, settings.timeout_ms, &tool.block.name, number, running).await {
-            Err(error) if again.is_some_and(|again| again(&error)) => cx.run.memo.forget(&path.as_str().into()),
+            Err(error) if again.is_some_and(|again| again(&error)) => {
+                // Where the log has that it took too long, what it has of the path is that of the next try.
+                if !is_known {
+                    cx.run.memo.forget(&path.as_str().into());
+                }
+            }
             ended => return ended,
         }
         if let Some(retry) = &settings.retry {
