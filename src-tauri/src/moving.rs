@@ -11,8 +11,8 @@ use crate::print::counted;
 
 /// `flowglass export`.
 pub(crate) fn export(workspace: &Workspace, export: Export) -> Result<Outcome, Fault> {
-    let Export { session, request, out, view } = export;
-    let done = workspace.export(session.as_deref(), request.as_deref(), &out, view)?;
+    let Export { session, request, out, force, view } = export;
+    let done = workspace.export((session.as_deref(), request.as_deref()), (&out, force), view)?;
     let what = match done.view.as_str() {
         "all" => counted(done.events, "event"),
         audience => format!("{} that {audience} sees", counted(done.items, "item")),

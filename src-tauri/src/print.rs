@@ -63,8 +63,10 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     for row in std::iter::once(&head).chain(&rows) {
         let mut line = String::new();
         for (at, cell) in row.iter().enumerate() {
-            let width = if at + 1 == row.len() { 0 } else { widths[at] };
-            let _ = write!(line, "{cell:width$}  ");
+            line.push_str(cell);
+            // By hand: a format's width ends at 65,535.
+            let room = if at + 1 == row.len() { 0 } else { widths[at].saturating_sub(cell.chars().count()) };
+            line.extend(std::iter::repeat_n(' ', room + 2));
         }
         text.push_str(line.trim_end());
         text.push('\n');

@@ -551,3 +551,43 @@ fn a_newer_database_is_refused_and_left_alone() {
 fn a_read_only_database_is_left_alone() {
     check_database(&sqlite(|_| {}), 0o444, 1, "InternalError", &["data/file.db", "read-only"]);
 }
+
+/// A session id of 70,000 letters made every list of the workspace panic.
+#[test]
+fn ids_are_short_and_hold_nothing_that_acts_on_a_terminal() {
+    let place = good();
+    for what in ["user", "session", "request", "project"] {
+        for (id, says) in
+            [("x".repeat(70_000), "at most 512"), ("a\u{1b}[2J".to_owned(), "U+001B"), ("a\nb".to_owned(), "U+000A")]
+        {
+            let flag = format!("--{what}");
+            let mut words = vec!["run", "good", "go", "--json", "--input", "{\"by\":1}", &flag, &id];
+            if what != "user" {
+                words.extend(["--user", "ada"]);
+            }
+            let answer = place.run(&words);
+            assert_eq!(answer.code, Some(2), "{what}\n{answer}");
+            assert!(answer.stderr.contains(says) && answer.stderr.contains(what), "{what}: {says}\n{answer}");
+            assert!(answer.stderr.len() < 1_000 && !answer.stderr.contains('\u{1b}'), "{what}\n{answer}");
+        }
+    }
+    assert_eq!(place.get("requests"), json!([]));
+    let longest = "é".repeat(256);
+    let done = place.run(&[
+        "run",
+        "good",
+        "go",
+        "--user",
+        &longest,
+        "--session",
+        &longest,
+        "--request",
+        &longest,
+        "--input",
+        "{\"by\":1}",
+    ]);
+    assert_eq!(done.code, Some(0), "{done}");
+    for list in ["requests", "sessions", "stats"] {
+        assert_eq!(place.run(&[list]).code, Some(0), "{list}");
+    }
+}

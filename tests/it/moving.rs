@@ -360,13 +360,52 @@ fn an_export_replaces_a_file_whole_or_not_at_all() {
     }
     let read = || std::fs::read(place.dir().join("s.flowglass")).expect("it is there");
     assert_eq!(read(), b"old");
-    get(&place, "here", "export --session s --out s.flowglass");
+    get(&place, "here", "export --session s --out s.flowglass --force");
     assert!(read().starts_with(b"flowglass export 2\n"));
     let left = std::fs::read_dir(place.dir()).expect("it is there").flatten();
     assert!(
         left.into_iter().all(|file| !file.file_name().to_string_lossy().ends_with(".part")),
         "nothing lies beside it"
     );
+}
+
+/// What the workspace lives on is never given up for an export, by whatever name it is reached.
+#[test]
+fn an_export_goes_nowhere_where_something_else_lives() {
+    let place = two_machines().file("s.flowglass", "old").file("other.mock.json", "{}").file("flowglass.json", "{}");
+    std::os::unix::fs::symlink(place.dir().join("here.db"), place.dir().join("link.flowglass"))
+        .expect("a link is made");
+    std::fs::hard_link(place.dir().join("here.db"), place.dir().join("hard.flowglass")).expect("a link is made");
+    std::os::unix::fs::symlink("nowhere", place.dir().join("dangling")).expect("a link is made");
+    let before = get(&place, "here", "requests");
+    for (file, says) in [
+        ("s.flowglass", "replace it with --force"),
+        ("dangling", "replace it with --force"),
+        ("here.db", "the database"),
+        ("here.db-wal", "the database"),
+        ("here.db-journal", "the database"),
+        ("./flows/../here.db", "the database"),
+        ("link.flowglass", "the database"),
+        ("hard.flowglass", "the database"),
+        ("flows/main.ts", "a file of code"),
+        ("new.TS", "a file of code"),
+        ("flowglass.json", "a file that flows need"),
+        ("other.mock.json", "a file that flows need"),
+    ] {
+        for force in ["", " --force"] {
+            if says.contains("--force") && !force.is_empty() {
+                continue;
+            }
+            let answer = on(&place, "here", &format!("export --session s --out {file}{force}"));
+            assert_eq!(answer.code, Some(7), "{file}{force}\n{answer}");
+            assert!(answer.stderr.contains(says), "{file}{force}: {says}\n{answer}");
+        }
+    }
+    assert_eq!(get(&place, "here", "requests"), before);
+    assert_eq!(get(&place, "here", "check --data")["ok"], true);
+    let own = place.ask("export --session s --out .flowglass/run");
+    assert_ne!(own.code, Some(0), "{own}");
+    assert_eq!(std::fs::read(place.dir().join("s.flowglass")).expect("it is there"), b"old");
 }
 
 #[test]

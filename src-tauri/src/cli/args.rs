@@ -299,9 +299,12 @@ pub(crate) struct Export {
     pub(crate) session: Option<String>,
     #[arg(long, group = "whose")]
     pub(crate) request: Option<String>,
-    /// The file; one that is there is replaced
+    /// The file to write
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Replace the file where it is there; never the database, nor a file of the flows
+    #[arg(long)]
+    pub(crate) force: bool,
     /// all: everything, to be imported; client, history: what that audience sees, and no more
     #[arg(long, default_value = "all", value_name = "client|history|all", value_parser = exported)]
     pub(crate) view: Audience,

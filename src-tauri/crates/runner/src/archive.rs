@@ -10,7 +10,7 @@
 //! found before anything is done with it. Must not know what the lines mean.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -86,9 +86,9 @@ pub(crate) enum Line {
     },
 }
 
-/// Writes a file beside its place and then puts it there, so that the place never holds half of one.
-/// Answers how many bytes it has.
-pub(crate) fn write(file: &Path, view: &str, lines: &[Line]) -> Result<u64, Fault> {
+/// Writes a file beside its place and then puts it there, so that the place never holds half of one. Without
+/// `replace` a file that came there meanwhile stays. Answers how many bytes it has.
+pub(crate) fn write((file, replace): (&Path, bool), view: &str, lines: &[Line]) -> Result<u64, Fault> {
     let label =
         Label { view: view.to_owned(), flowglass: env!("CARGO_PKG_VERSION").to_owned(), lines: lines.len() as u64 };
     let mut body = zstd::Encoder::new(Vec::new(), LEVEL)?;
@@ -102,7 +102,7 @@ pub(crate) fn write(file: &Path, view: &str, lines: &[Line]) -> Result<u64, Faul
     let body = body.finish()?;
     let mut bytes = format!("{NAME}{FORMAT}\n{}\n", blake3::hash(&body).to_hex()).into_bytes();
     bytes.extend(body);
-    put(file, &bytes).map_err(|error| {
+    put(file, replace, &bytes).map_err(|error| {
         Fault::invalid(format!(
             "{} cannot be written ({error}): name a file in a folder that is there and writable",
             file.display()
@@ -111,7 +111,7 @@ pub(crate) fn write(file: &Path, view: &str, lines: &[Line]) -> Result<u64, Faul
     Ok(bytes.len() as u64)
 }
 
-fn put(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn put(file: &Path, replace: bool, bytes: &[u8]) -> std::io::Result<()> {
     if file.is_dir() {
         return Err(std::io::Error::new(std::io::ErrorKind::IsADirectory, "it is a folder"));
     }
@@ -122,11 +122,18 @@ fn put(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
         part.write_all(bytes)?;
         part.sync_all()
     });
-    let result = written.and_then(|()| std::fs::rename(unfinished, file));
-    if result.is_err() {
-        // It is ours, and half of nothing.
-        let _ = std::fs::remove_file(unfinished);
-    }
+    let result = written.and_then(|()| match replace {
+        true => std::fs::rename(unfinished, file),
+        false => match std::fs::hard_link(unfinished, file) {
+            // A file system without links.
+            Err(error) if error.kind() != ErrorKind::AlreadyExists && !file.exists() => {
+                std::fs::rename(unfinished, file)
+            }
+            linked => linked,
+        },
+    });
+    // It is ours, and nobody's any more.
+    let _ = std::fs::remove_file(unfinished);
     result
 }
 

@@ -10,6 +10,7 @@ mod config;
 mod fault;
 mod fetch;
 mod http;
+mod id;
 mod late;
 mod mock;
 mod models;

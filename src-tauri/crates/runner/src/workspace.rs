@@ -9,6 +9,7 @@ mod client;
 pub(crate) mod code;
 mod differences;
 mod expiry;
+mod export_file;
 mod follow;
 mod fork;
 #[cfg(test)]
@@ -40,6 +41,7 @@ use tokio::sync::watch;
 use crate::catalogue::{Catalogue, FlowRow, Good, mock_file};
 use crate::config::{Config, Durability};
 use crate::fault::Fault;
+use crate::id;
 use crate::mock::MockScript;
 use crate::notice::{Notice, Notices};
 use crate::owner::{Lock, Locks};
@@ -274,10 +276,9 @@ impl Workspace {
                 options.flow, options.action
             )));
         }
-        for (flag, value) in [("--session", &options.session), ("--project", &options.project)] {
-            if value.as_ref().is_some_and(|value| value.trim().is_empty()) {
-                return Err(Fault::invalid(format!("{flag} must not be empty; leave it out instead")));
-            }
+        id::check("user id", &options.user)?;
+        for (what, id) in [("session id", &options.session), ("project id", &options.project)] {
+            id.as_ref().map_or(Ok(()), |id| id::check(what, id))?;
         }
         let ephemeral = options.session.is_none();
         let session = options.session.clone().unwrap_or_else(new_session);
@@ -290,6 +291,7 @@ impl Workspace {
         if request.contains(':') || request.trim().is_empty() {
             return Err(Fault::invalid(format!("request id \"{request}\" must not be empty or contain \":\"")));
         }
+        id::check("request id", &request)?;
         if self.store.request(&request).map_err(Fault::internal)?.is_some() {
             return Err(Fault::refused(format!("request id \"{request}\" is already in use")));
         }

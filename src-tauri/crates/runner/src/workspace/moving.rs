@@ -16,17 +16,18 @@ use store::{EventQuery, ImportError, Piece, RequestQuery};
 use super::Workspace;
 use crate::archive::{self, Line};
 use crate::fault::Fault;
+use crate::id;
 use crate::views::{Exported, Imported, RequestRow};
 use engine::views::items::Audience;
 
 impl Workspace {
     /// Writes a session, or one request, into a file. `All` is for another machine, `Client` and
-    /// `History` are for their audience alone.
+    /// `History` are for their audience alone. A file that is there is replaced only where `replace` says so, and
+    /// never where it is of the workspace itself.
     pub fn export(
         &self,
-        session: Option<&str>,
-        request: Option<&str>,
-        file: &Path,
+        (session, request): (Option<&str>, Option<&str>),
+        (file, replace): (&Path, bool),
         view: Audience,
     ) -> Result<Exported, Fault> {
         let mut requests: Vec<RequestRow> = match (session, request) {
@@ -40,6 +41,7 @@ impl Workspace {
             }
             (None, None) => return Err(Fault::invalid("name a session or a request")),
         };
+        self.check_export_file(file, replace)?;
         let (name, lines) = match view {
             Audience::All => {
                 requests = self.with_origins(requests)?;
@@ -54,7 +56,7 @@ impl Workspace {
         let count = |wanted: fn(&Line) -> bool| lines.iter().filter(|line| wanted(line)).count() as u64;
         let (events, items) =
             (count(|line| matches!(line, Line::Event { .. })), count(|line| matches!(line, Line::Item { .. })));
-        let bytes = archive::write(file, name, &lines)?;
+        let bytes = archive::write((file, replace), name, &lines)?;
         Ok(Exported {
             file: file.display().to_string(),
             view: name.to_owned(),
@@ -133,6 +135,9 @@ impl Workspace {
         }
         let mut pieces: Vec<Piece> = lines.into_iter().filter_map(piece).collect();
         let brought = Brought::of(&pieces);
+        if let Some(wrong) = brought.wrong_id() {
+            return Err(Fault::refused(format!("{} cannot be imported: {wrong}", file.display())));
+        }
         let here = self.known(&brought)?;
         let result = Imported {
             imported: here.len() < brought.requests.len(),
@@ -234,6 +239,20 @@ impl Brought {
             brought.requests.entry(request.clone()).or_default().push((**event).clone());
         }
         brought
+    }
+}
+
+impl Brought {
+    /// What is wrong with an id that the file brings, if anything is.
+    fn wrong_id(&self) -> Option<String> {
+        let told = |what: &str, id: &str| id::wrong(id).map(|wrong| format!("the id of a {what} {wrong}"));
+        self.requests.iter().find_map(|(request, events)| {
+            let EventKind::RequestStarted { session, user, project, .. } = &events.first()?.kind else { return None };
+            told("request", request)
+                .or_else(|| told("session", session))
+                .or_else(|| told("user", user))
+                .or_else(|| told("project", project.as_deref()?))
+        })
     }
 }
 

@@ -1,0 +1,60 @@
+//! What a session, a request, a user or a project may be called, at every door.
+//!
+//! Ids stand in tables, in paths of state and in file names of other people's scripts, so they are short and hold
+//! nothing that acts on a terminal.
+
+use crate::fault::Fault;
+
+/// How many bytes of UTF-8 an id may have.
+pub(crate) const LONGEST_ID: usize = 512;
+
+/// Refuses an id that nobody can read. `what` names the kind of thing, as in `session id`.
+pub(crate) fn check(what: &str, id: &str) -> Result<(), Fault> {
+    if let Some(wrong) = wrong(id) {
+        return Err(Fault::invalid(format!("{what} \"{}\" {wrong}", shown(id))));
+    }
+    Ok(())
+}
+
+/// What is wrong with an id, if anything is.
+pub(crate) fn wrong(id: &str) -> Option<String> {
+    if id.trim().is_empty() {
+        return Some("must not be empty".to_owned());
+    }
+    if id.len() > LONGEST_ID {
+        return Some(format!("has {} bytes; an id has at most {LONGEST_ID}", id.len()));
+    }
+    let control = id.chars().find(|letter| letter.is_control())?;
+    Some(format!("holds the control character U+{:04X}; an id has none", u32::from(control)))
+}
+
+/// The beginning of an id, with nothing in it that acts on a terminal.
+fn shown(id: &str) -> String {
+    let mut head: String = id.chars().take(40).flat_map(char::escape_debug).collect();
+    if id.chars().count() > 40 {
+        head.push('…');
+    }
+    head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_short_and_plain() {
+        assert!(check("session id", "s 1/ä~🦀").is_ok());
+        assert!(check("session id", &"x".repeat(LONGEST_ID)).is_ok());
+        for (id, says) in [
+            ("", "must not be empty"),
+            (" \t", "must not be empty"),
+            (&*"ä".repeat(300), "has 600 bytes"),
+            ("a\u{1b}[2J", "U+001B"),
+            ("a\nb", "U+000A"),
+            ("a\u{9b}b", "U+009B"),
+        ] {
+            let told = wrong(id).unwrap_or_default();
+            assert!(told.contains(says), "{id:?}: {told}");
+        }
+    }
+}

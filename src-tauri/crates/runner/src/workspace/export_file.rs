@@ -1,0 +1,82 @@
+//! Where an export may be written: a new file, or one that its owner gives up for it.
+//!
+//! What the workspace lives on is never given up, by whatever name or link it is reached: the database with what
+//! SQLite and this program keep beside it, and the author's files.
+
+use std::path::{Path, PathBuf};
+
+use super::Workspace;
+use crate::fault::Fault;
+
+/// Files with these endings are code.
+const CODE: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
+/// What a workspace is set up by.
+const SETTINGS: [&str; 4] = ["flowglass.json", "package.json", "package-lock.json", "tsconfig.json"];
+
+impl Workspace {
+    /// Refuses a file that an export must not be written to; `replace` says that one which is there may go.
+    pub(super) fn check_export_file(&self, file: &Path, replace: bool) -> Result<(), Fault> {
+        let shown = file.display();
+        if let Some(what) = self.kept_there(file) {
+            return Err(Fault::refused(format!(
+                "{shown} is {what}, and is never replaced by an export: name another file"
+            )));
+        }
+        if !file.is_dir() && file.symlink_metadata().is_ok() && !replace {
+            return Err(Fault::refused(format!(
+                "{shown} exists already: name another file, or replace it with --force"
+            )));
+        }
+        Ok(())
+    }
+
+    /// What of the workspace a file is, if it is of it.
+    fn kept_there(&self, file: &Path) -> Option<&'static str> {
+        let real = real(file);
+        let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if is_beside(&real, &std::fs::canonicalize(&self.data).unwrap_or_else(|_| self.data.clone()))
+            || is_same_file(&real, &self.data)
+        {
+            return Some("the database, or a file that belongs to it");
+        }
+        if real.starts_with(self.dir.join(".flowglass")) {
+            return Some("in the folder of the database");
+        }
+        let ending = real.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        if ending.is_some_and(|ending| CODE.contains(&&*ending)) {
+            return Some("a file of code");
+        }
+        let is_setting = SETTINGS.contains(&&*name) || name.ends_with(".mock.json");
+        (is_setting && real.exists()).then_some("a file that flows need")
+    }
+}
+
+/// The path without links, of a file that need not be there.
+fn real(file: &Path) -> PathBuf {
+    if let Ok(real) = std::fs::canonicalize(file) {
+        return real;
+    }
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (std::fs::canonicalize(folder), file.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => file.to_owned(),
+    }
+}
+
+/// Whether a path is the database's, or begins with it as the names of its log, its locks and its copies do.
+fn is_beside(file: &Path, data: &Path) -> bool {
+    let (file, data) = (file.as_os_str().as_encoded_bytes(), data.as_os_str().as_encoded_bytes());
+    file.strip_prefix(data).is_some_and(|rest| matches!(rest.first(), None | Some(b'-' | b'.' | b'/')))
+}
+
+#[cfg(unix)]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    place(one).is_some() && place(one) == place(other)
+}
+
+#[cfg(not(unix))]
+fn is_same_file(_one: &Path, _other: &Path) -> bool {
+    false
+}
