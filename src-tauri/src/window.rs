@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use runner::{Fault, Notice, OpenOptions, Workspace};
+use tauri::webview::NewWindowResponse;
 use tauri::{Manager, WebviewUrl, WebviewWindowBuilder};
 
 use crate::cli::Outcome;
@@ -104,12 +105,25 @@ pub(crate) fn open(options: OpenOptions) -> Result<Outcome, Fault> {
                 .title(format!("{name} · Flowglass"))
                 .inner_size(1440.0, 900.0)
                 .min_inner_size(960.0, 600.0)
+                // The window shows its own pages and nothing else: what a flow or a model says is text.
+                .on_navigation(is_own_page)
+                .on_new_window(|_, _| NewWindowResponse::Deny)
                 .build()?;
             Ok(())
         })
         .run(tauri::generate_context!());
     result.map_err(|error| Fault::Internal { message: format!("the window could not be opened: {error}") })?;
     Ok(Outcome::done(serde_json::Value::Null, String::new()))
+}
+
+/// Whether an address is one that this program serves to its window.
+fn is_own_page(address: &tauri::Url) -> bool {
+    match address.scheme() {
+        "tauri" => address.host_str() == Some("localhost"),
+        // On Windows and Android.
+        "http" | "https" => address.host_str() == Some("tauri.localhost"),
+        _ => false,
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -45,5 +45,6 @@ mod synthetic;
 mod together;
 mod values;
 mod window;
+mod window_walls;
 mod wording;
 mod writers;

@@ -162,6 +162,21 @@ impl Window {
     }
 
     #[track_caller]
+    /// What a script in the page answers; its arguments are `arguments[0]` and on.
+    #[track_caller]
+    pub fn script(&self, script: &str, args: &[&str]) -> Value {
+        self.page.script(script, args).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Waits until a script in the page answers something true.
+    #[track_caller]
+    pub fn until_script(&self, script: &str) -> Value {
+        self.until(script, || {
+            let answer = self.page.script(script, &[])?;
+            if answer.is_null() || answer == Value::Bool(false) { Err("it is not so".to_owned()) } else { Ok(answer) }
+        })
+    }
+
     fn until<R>(&self, what: &str, attempt: impl FnMut() -> Result<R, String>) -> R {
         match wait_until(what, attempt) {
             Ok(result) => result,
