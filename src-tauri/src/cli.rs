@@ -140,6 +140,9 @@ fn options(global: &Global) -> OpenOptions {
         durability: global.durability,
         trust: global.trust,
         keep_ready: false,
+        on_damaged: Some(|request, seq, why| {
+            tell(&format!("flowglass: event {seq} of request \"{request}\" is damaged and left out ({why})"));
+        }),
         on_busy: Some(|| tell("flowglass: another process keeps the database locked; waiting until it lets go")),
     }
 }

@@ -11,6 +11,7 @@ mod clock;
 mod code;
 mod conflicts;
 mod crash;
+mod damage;
 mod definitions;
 mod durability;
 mod edits;

@@ -75,7 +75,7 @@ fn a_changed_byte_is_found_and_named() {
         at.unwrap_or_else(|| panic!("{words} stands in the file"))
     };
     for (words, told) in [
-        ("marker-in-state", "search would not find"),
+        ("marker-in-state", "does not fit its checksum"),
         // What is not known is not taken to be the end.
         ("request_finished", "its events say in_progress"),
         ("marker-in-payload", "payload"),

@@ -191,6 +191,6 @@ fn hostile_arguments_are_answered() {
         assert!(!told.contains("panicked"), "{shown}: {told}");
     }
     assert_eq!(told.len(), calls.len());
-    assert_eq!(ask(&window, &[json!(["flows", {}]), json!(["sessions", { "query": {} }])]), ["done", "done"]);
+    assert_eq!(ask(&window, &[json!(["flows", {}]), json!(["workspace", {}])]), ["done", "done"]);
     assert_eq!(place.get("check --data")["ok"], true);
 }

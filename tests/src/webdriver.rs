@@ -161,7 +161,6 @@ impl Window {
         })
     }
 
-    #[track_caller]
     /// What a script in the page answers; its arguments are `arguments[0]` and on.
     #[track_caller]
     pub fn script(&self, script: &str, args: &[&str]) -> Value {

@@ -7,6 +7,7 @@ mod checkpoints;
 mod clear;
 mod client;
 pub(crate) mod code;
+mod damage;
 mod differences;
 mod expiry;
 mod export_file;
@@ -72,6 +73,9 @@ pub struct OpenOptions {
     pub keep_ready: bool,
     /// Called when another process keeps the database locked for long; the wait goes on.
     pub on_busy: Option<fn()>,
+    /// Hears of an event that cannot be read any more and is left out of what is shown: the request, the event's
+    /// number, and what is wrong.
+    pub on_damaged: Option<fn(&str, u64, &str)>,
 }
 
 /// What to run.
@@ -173,6 +177,7 @@ impl Workspace {
                 create,
                 owners: Owners::new(move |owner| locks.get().map_or(Liveness::Unknown, |locks| locks.liveness(owner))),
                 on_busy: on_busy(options.on_busy, Some((notices.clone(), name.clone()))),
+                on_damaged: damage::listener(options.on_damaged),
                 only_look: false,
             },
         )

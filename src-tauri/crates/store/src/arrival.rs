@@ -797,12 +797,13 @@ fn event(connection: &Connection, line: Line) -> Result<usize, Error> {
         bytes += payload::keep_packed(connection, payload)?;
     }
     let path = line.path.as_deref().map(|path| number_of(connection, path)).transpose()?;
+    let sum = body::sum(&line.body);
     connection
         .prepare_cached(
-            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, sum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?
-        .execute(params![line.id, request, line.seq, line.at, line.kind, path, line.attempt, line.body])?;
+        .execute(params![line.id, request, line.seq, line.at, line.kind, path, line.attempt, line.body, sum])?;
     Ok(bytes)
 }
 

@@ -20,7 +20,7 @@ use crate::open::Owners;
 use crate::scopes::Step;
 use crate::totals::{self, Sums};
 use crate::unit::{Draft, Unit};
-use crate::{events, parcel, payload, queue, rows, states, turns};
+use crate::{body, events, parcel, payload, queue, rows, states, turns};
 
 /// What an operation that was written before a restart is taken to weigh.
 const FORGOTTEN_BYTES: usize = 512;
@@ -51,8 +51,8 @@ struct Touched {
 impl<'a> Batch<'a> {
     pub(crate) fn new(connection: &'a Connection, memory: &'a mut Memory, owners: &'a Owners) -> Result<Self, Error> {
         let insert = connection.prepare_cached(
-            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, sum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?;
         Ok(Batch {
             connection,
@@ -238,6 +238,7 @@ impl<'a> Batch<'a> {
             path,
             event.attempt,
             &draft.body.text,
+            body::sum(&draft.body.text),
         ))?;
         request.last = event.seq;
         let sums = Sums::of(&event.kind, draft.value_bytes, draft.body.text.len());

@@ -10,9 +10,11 @@
 //!
 //! Writing touches no database, so it can run on the thread that appends.
 
+use std::borrow::Cow;
+
 use engine::event::{EventKind, KINDS};
 use engine::json::{from_json, from_value, parse};
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
@@ -79,6 +81,30 @@ pub(crate) fn event(connection: &Connection, kind: &str, text: &str) -> Result<E
     let comma = if rest == "}" { "" } else { "," };
     let tagged = format!("{{\"kind\":\"{kind}\"{comma}{rest}");
     fields(connection, &tagged)
+}
+
+/// A text of a row, also where its bytes are damaged.
+pub(crate) fn lossy<'r>(row: &'r Row<'_>, column: usize) -> Result<Cow<'r, str>, Error> {
+    Ok(String::from_utf8_lossy(row.get_ref(column)?.as_bytes()?))
+}
+
+/// The checksum of an event's line: 32 bits of BLAKE3.
+pub(crate) fn sum(text: &str) -> i64 {
+    let [a, b, c, d, ..] = *blake3::hash(text.as_bytes()).as_bytes();
+    u32::from_be_bytes([a, b, c, d]).into()
+}
+
+/// As [`event`], of a line whose checksum is known where it was written by a version that has them.
+pub(crate) fn whole_event(
+    connection: &Connection,
+    kind: &str,
+    text: &str,
+    known: Option<i64>,
+) -> Result<EventKind, Error> {
+    if known.is_some_and(|known| known != sum(text)) {
+        return Err(Error::Damaged("its content does not fit its checksum".to_owned()));
+    }
+    event(connection, kind, text)
 }
 
 /// The same, where a line that is damaged is none.

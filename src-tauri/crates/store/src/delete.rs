@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::error::Error;
 use crate::open::Owners;
 use crate::totals::Sums;
-use crate::{Store, body, queue, removal, states};
+use crate::{Store, body, queue, removal, states, totals};
 
 /// What became of a wish to delete or to compact.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +97,8 @@ struct Plan {
     events: u64,
     /// As far as the running totals count them.
     covered: Sums,
+    /// Whether an event of it cannot be read.
+    is_damaged: bool,
 }
 
 /// A request as it was found; one that has gone on meanwhile is not the same.
@@ -119,6 +121,7 @@ fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Pla
         shared: Vec::new(),
         events: 0,
         covered: Sums::default(),
+        is_damaged: false,
     };
     let mut writes = connection.prepare_cached(
         "SELECT 1 FROM change c CROSS JOIN event e ON e.id = c.event CROSS JOIN request r ON r.n = e.request
@@ -137,8 +140,9 @@ fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Pla
     while let Some(row) = rows.next()? {
         plan.events += 1;
         if row.get(2)? {
-            let text = row.get_ref(1)?.as_str()?;
-            let kind = body::readable(connection, row.get_ref(0)?.as_str()?, text)?;
+            let text = body::lossy(row, 1)?;
+            let kind = body::readable(connection, &body::lossy(row, 0)?, &text)?;
+            plan.is_damaged |= kind.is_none();
             plan.covered += Sums::read(kind.as_ref(), text.len());
         }
     }
@@ -190,6 +194,10 @@ fn take_out(
          unique_payload_bytes = max(0, unique_payload_bytes - ?4), id_floor = max(id_floor, ?5)",
         (covered.events, covered.items, covered.payload_bytes, covered.unique_bytes, last.unwrap_or(0)),
     )?;
+    if plan.is_damaged {
+        // What the damaged events were counted as, nobody knows any more.
+        totals::count_again(connection)?;
+    }
     Ok(Some(Cleared::Done(Deleted { requests: plan.requests.len() as u64, events: plan.events })))
 }
 

@@ -67,8 +67,8 @@ impl Tail {
             .prepare_cached("SELECT seq, kind, body FROM event WHERE request = ?1 AND seq >= ?2 ORDER BY seq")?;
         let mut rows = statement.query((request, first))?;
         while let Some(row) = rows.next()? {
-            let line: String = row.get(2)?;
-            let kind = body::readable(connection, &row.get::<_, String>(1)?, &line)?;
+            let line = body::lossy(row, 2)?;
+            let kind = body::readable(connection, &body::lossy(row, 1)?, &line)?;
             let sums = Sums::read(kind.as_ref(), line.len());
             let grams = kind.as_ref().map(of_event).unwrap_or_default();
             tail.follow(connection, request, row.get(0)?, kind.as_ref(), &grams, sums)?;

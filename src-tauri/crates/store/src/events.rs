@@ -57,12 +57,14 @@ pub(crate) fn of_request(connection: &Connection, request: &str, query: &EventQu
 }
 
 pub(crate) const EVENTS: &str =
-    "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body FROM event e LEFT JOIN path p ON p.n = e.path";
+    "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body, e.sum FROM event e LEFT JOIN path p ON p.n = e.path";
 
 impl Store {
     /// Events of a request, oldest first.
     pub fn events(&self, request: &str, query: &EventQuery) -> Result<Vec<Event>, Error> {
-        self.read(|connection| of_request(connection, request, query))
+        let events = self.read(|connection| of_request(connection, request, query))?;
+        self.on_damaged.look_at(request, &events);
+        Ok(events)
     }
 
     /// Puts the values and versions that came into force over the writes to durable records among these events
@@ -252,7 +254,7 @@ pub(crate) fn of_session(
 /// global id and its request. What a fork has in common with the request it comes from is left out.
 pub(crate) fn of_requests(connection: &Connection, names: &str) -> Result<Vec<(i64, Arc<str>, Event)>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body, e.id, r.id FROM event e
+        "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body, e.sum, e.id, r.id FROM event e
          JOIN request r ON r.n = e.request LEFT JOIN path p ON p.n = e.path
          WHERE r.id IN (SELECT value FROM json_each(?1))
          AND NOT (r.forked_at IS NOT NULL AND e.seq BETWEEN 2 AND r.forked_at) ORDER BY e.id",
@@ -261,8 +263,8 @@ pub(crate) fn of_requests(connection: &Connection, names: &str) -> Result<Vec<(i
     let (mut paths, mut requests) = (Paths::default(), Paths::default());
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let request = requests.share(&row.get::<_, String>(7)?);
-        found.push((row.get(6)?, request, event(connection, row, &mut paths)?));
+        let request = requests.share(&row.get::<_, String>(8)?);
+        found.push((row.get(7)?, request, event(connection, row, &mut paths)?));
     }
     Ok(found)
 }
@@ -274,7 +276,7 @@ pub(crate) fn of_kind(connection: &Connection, request: i64, kind: &str) -> Resu
     let mut rows = statement.query((request, kind))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(body::event(connection, kind, &row.get::<_, String>(0)?)?);
+        found.extend(body::readable(connection, kind, &body::lossy(row, 0)?)?);
     }
     Ok(found)
 }
@@ -303,14 +305,20 @@ impl Paths {
     }
 }
 
+/// An event of the columns of [`EVENTS`]. One that is damaged is there, and says so: what is whole of a request can
+/// be looked at all the same.
 pub(crate) fn event(connection: &Connection, row: &Row<'_>, paths: &mut Paths) -> Result<Event, Error> {
     let damaged = |error: rusqlite::types::FromSqlError| Error::Damaged(error.to_string());
     let path = row.get_ref(2)?.as_str_or_null().map_err(damaged)?;
-    let kind: EventKind = body::event(
-        connection,
-        row.get_ref(4)?.as_str().map_err(damaged)?,
-        row.get_ref(5)?.as_str().map_err(damaged)?,
-    )?;
+    let (name, text) = (row.get_ref(4)?.as_bytes().map_err(damaged)?, row.get_ref(5)?.as_bytes().map_err(damaged)?);
+    let read = || -> Result<EventKind, Error> {
+        let utf8 = |bytes| std::str::from_utf8(bytes).map_err(|error| Error::Damaged(error.to_string()));
+        body::whole_event(connection, utf8(name)?, utf8(text)?, row.get(6)?)
+    };
+    let kind = match read() {
+        Err(Error::Damaged(why)) => EventKind::damaged(&String::from_utf8_lossy(name), &why),
+        kind => kind?,
+    };
     Ok(Event {
         seq: row.get(0)?,
         at: row.get(1)?,

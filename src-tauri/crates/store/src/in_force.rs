@@ -120,7 +120,11 @@ fn tell(connection: &Connection, event: i64, key: &ScopeKey, values: Vec<Value>)
         stored += payload::keep(connection, payload)? as i64;
     }
     let now = Sums::read(Some(&kind), written.text.len());
-    connection.prepare_cached("UPDATE event SET body = ?2 WHERE id = ?1")?.execute((event, &written.text))?;
+    connection.prepare_cached("UPDATE event SET body = ?2, sum = ?3 WHERE id = ?1")?.execute((
+        event,
+        &written.text,
+        body::sum(&written.text),
+    ))?;
     totals::store(connection, stored)?;
     if is_covered {
         totals::cover(

@@ -83,7 +83,7 @@ pub use compact::Compacted;
 pub use delete::{Cleared, Deleted};
 pub use error::{Error, OpenError};
 pub use events::{EventQuery, Step};
-pub use open::{Durability, Liveness, Options, Owners};
+pub use open::{Durability, Liveness, OnDamaged, Options, Owners};
 pub use parcel::{ImportError, Piece};
 pub use requests::{RequestQuery, RequestRow};
 pub use search::{Hit, SearchQuery};
@@ -134,6 +134,7 @@ pub struct Store {
     id: String,
     owners: Owners,
     readers: Mutex<Vec<Connection>>,
+    on_damaged: OnDamaged,
     records: Records,
     unfinished: Mutex<Option<attempts::Unfinished>>,
     listeners: Arc<Mutex<Listeners>>,
@@ -148,6 +149,7 @@ impl Store {
         let listeners: Arc<Mutex<Listeners>> = Arc::default();
         let owners = options.owners.clone();
         let only_look = options.only_look;
+        let on_damaged = options.on_damaged.clone();
         let writer = Writer::start(path.to_owned(), options, listeners.clone())?;
         let remover = match writer.has_removals() && !only_look {
             // Where it cannot begin, the next who deletes goes on.
@@ -159,6 +161,7 @@ impl Store {
             id: writer.id().to_owned(),
             owners,
             readers: Mutex::default(),
+            on_damaged,
             records: Records::default(),
             unfinished: Mutex::default(),
             listeners,

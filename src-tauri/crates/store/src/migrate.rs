@@ -65,6 +65,7 @@ const STEPS: &[&str] = &[
      ALTER TABLE total RENAME COLUMN covered TO indexed_events;
      ALTER TABLE total RENAME COLUMN floor TO id_floor;
      UPDATE event SET kind = 'records_imported' WHERE request = 0;
+     ALTER TABLE event ADD COLUMN sum INTEGER;
      CREATE TABLE removal (
          kind   TEXT    NOT NULL,
          n      INTEGER NOT NULL,
@@ -159,6 +160,7 @@ fn migrate(
         if found < TODAYS_WORDS && target >= TODAYS_WORDS {
             // Lines have other lengths now.
             totals::count_again(&transaction)?;
+            sum_events(&transaction)?;
         }
         transaction.pragma_update(None, "user_version", target.max(found))?;
         transaction.commit()?;
@@ -220,6 +222,19 @@ fn upgrade_events(connection: &Connection) -> Result<(), Error> {
             .prepare_cached("UPDATE request SET owner = coalesce(?2, owner), epoch = ?3 WHERE n = ?1")?
             .execute((request, owner, epoch))?;
     }
+    Ok(())
+}
+
+/// Older versions kept no checksums.
+fn sum_events(connection: &Connection) -> Result<(), Error> {
+    let mut events = connection.prepare("SELECT id, body FROM event WHERE sum IS NULL AND request <> 0")?;
+    let mut update = connection.prepare("UPDATE event SET sum = ?2 WHERE id = ?1")?;
+    let mut rows = events.query(())?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push((row.get::<_, i64>(0)?, body::sum(row.get_ref(1)?.as_str()?)));
+    }
+    found.into_iter().try_for_each(|row| update.execute(row).map(drop))?;
     Ok(())
 }
 
@@ -336,6 +351,7 @@ mod tests {
             DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
             ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
             ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch; DROP TABLE filter_block;
+            ALTER TABLE event DROP COLUMN sum;
             DROP TABLE database; DROP TABLE code; DROP TABLE ticket; DROP TABLE removal;
             ALTER TABLE attempt_rollback RENAME TO withdrawal;
             ALTER TABLE keyframe DROP COLUMN tombstone; ALTER TABLE total DROP COLUMN id_floor;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::event::Event;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -49,8 +50,38 @@ pub struct Options {
     pub owners: Owners,
     /// Who is told when another process keeps the database locked for long.
     pub on_busy: OnBusy,
+    /// Who is told of each event that is read and is damaged.
+    pub on_damaged: OnDamaged,
     /// Whether what an earlier process was about to remove is left as it is.
     pub only_look: bool,
+}
+
+/// What is called with the request and the event when one that is read is damaged.
+#[derive(Clone)]
+pub struct OnDamaged(Arc<dyn Fn(&str, &Event) + Send + Sync>);
+
+impl OnDamaged {
+    /// Calls this function.
+    pub fn new(tell: impl Fn(&str, &Event) + Send + Sync + 'static) -> OnDamaged {
+        OnDamaged(Arc::new(tell))
+    }
+
+    /// Tells of those among these events of a request.
+    pub(crate) fn look_at(&self, request: &str, events: &[Event]) {
+        events.iter().filter(|event| event.kind.is_damaged()).for_each(|event| (self.0)(request, event));
+    }
+}
+
+impl Default for OnDamaged {
+    fn default() -> Self {
+        OnDamaged::new(|_, _| {})
+    }
+}
+
+impl std::fmt::Debug for OnDamaged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnDamaged")
+    }
 }
 
 /// Whether the job lives that a request names as its owner (decision 21).

@@ -101,6 +101,7 @@ impl Store {
                     }
                 }
                 before = id;
+                self.on_damaged.look_at(&request, std::slice::from_ref(&event));
                 pieces.push(Piece::Event { request, event: Box::new(event) });
             }
             let mut all = code::pieces(connection, &pieces)?;

@@ -86,6 +86,7 @@ impl Store {
             let mut rows = statement.query((id,))?;
             let Some(row) = rows.next()?.map(request).transpose()? else { return Ok(None) };
             let events = crate::events::of_request(connection, id, &EventQuery::default())?;
+            self.on_damaged.look_at(id, &events);
             Ok(Some((row, events)))
         })
     }

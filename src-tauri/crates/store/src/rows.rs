@@ -186,8 +186,9 @@ pub(crate) fn copy(
 ) -> Result<(i64, i64), Error> {
     let events = connection
         .prepare_cached(
-            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body)
-             SELECT ?4 + e.seq - 1, ?1, e.seq, e.at, e.kind, e.path, e.attempt, e.body FROM event e JOIN request r ON r.n = e.request
+            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, sum)
+             SELECT ?4 + e.seq - 1, ?1, e.seq, e.at, e.kind, e.path, e.attempt, e.body, e.sum
+             FROM event e JOIN request r ON r.n = e.request
              WHERE r.id = ?2 AND e.seq BETWEEN 2 AND ?3 ORDER BY e.seq",
         )?
         .execute((request, &from.request_id, from.seq, last))?;
@@ -215,7 +216,8 @@ fn title_of(connection: &Connection, session: &str) -> Result<Option<String>, Er
     let mut rows = statement.query((session,))?;
     while let Some(row) = rows.next()? {
         // The whole line: a field that is large lies elsewhere.
-        if let EventKind::MetadataSet { metadata } = body::event(connection, "metadata_set", row.get_ref(0)?.as_str()?)?
+        if let Some(EventKind::MetadataSet { metadata }) =
+            body::readable(connection, "metadata_set", &body::lossy(row, 0)?)?
             && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
         {
             return Ok(Some(title.to_owned()));

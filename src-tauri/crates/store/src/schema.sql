@@ -87,7 +87,8 @@ CREATE TABLE event (
     kind    TEXT    NOT NULL,
     path    INTEGER,
     attempt INTEGER NOT NULL,
-    body    TEXT    NOT NULL
+    body    TEXT    NOT NULL,
+    sum     INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX event_by_seq ON event (request, seq);
 CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';

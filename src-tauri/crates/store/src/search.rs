@@ -128,14 +128,13 @@ fn read(connection: &Connection, needle: &Needle, run: &Run) -> Result<Vec<Hit>,
     let mut id: Option<Arc<str>> = None;
     let mut rows = statement.query((run.request, run.first, run.last))?;
     while let Some(row) = rows.next()? {
-        let damaged = |error: rusqlite::types::FromSqlError| Error::Damaged(error.to_string());
-        let (kind, line) = (row.get_ref(1)?.as_str().map_err(damaged)?, row.get_ref(2)?.as_str().map_err(damaged)?);
+        let (kind, line) = (&*body::lossy(row, 1)?, &*body::lossy(row, 2)?);
         let is_piece = kind == "item_delta";
         if is_as_written && !is_piece && !body::has_marks(line) && !needle.is_in(line) {
             continue;
         }
         let seq: Seq = row.get(0)?;
-        let mut kind = body::event(connection, kind, line)?;
+        let Some(mut kind) = body::readable(connection, kind, line)? else { continue };
         if is_piece && !spoken.join(connection, needle, seq, &mut kind)? {
             continue;
         }
@@ -216,14 +215,16 @@ fn last_letters(text: &str, many: usize) -> usize {
 fn said_before(connection: &Connection, request: i64, of: Seq, seq: Seq, many: usize) -> Result<String, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT body FROM event WHERE request = ?1 AND kind = 'item_delta' AND seq < ?2
-         AND seq > ?3 AND json_extract(body, '$.of') = ?3 ORDER BY seq DESC",
+         AND seq > ?3 AND CASE WHEN json_valid(body) THEN json_extract(body, '$.of') END = ?3 ORDER BY seq DESC",
     )?;
     let mut rows = statement.query((request, seq, of))?;
     let mut said = String::new();
     while said.chars().count() < many
         && let Some(row) = rows.next()?
     {
-        if let EventKind::ItemDelta { text, .. } = body::event(connection, "item_delta", &row.get::<_, String>(0)?)? {
+        if let Some(EventKind::ItemDelta { text, .. }) =
+            body::readable(connection, "item_delta", &body::lossy(row, 0)?)?
+        {
             said.insert_str(0, &text);
         }
     }
@@ -231,8 +232,9 @@ fn said_before(connection: &Connection, request: i64, of: Seq, seq: Seq, many: u
 }
 
 fn ended_items(connection: &Connection, request: i64) -> Result<HashSet<Seq>, Error> {
-    let mut statement = connection
-        .prepare_cached("SELECT json_extract(body, '$.of') FROM event WHERE request = ?1 AND kind = 'item_done'")?;
-    let rows = statement.query_map((request,), |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let mut statement = connection.prepare_cached(
+        "SELECT json_extract(body, '$.of') FROM event WHERE request = ?1 AND kind = 'item_done' AND json_valid(body)",
+    )?;
+    let rows = statement.query_map((request,), |row| row.get::<_, Option<Seq>>(0))?;
+    Ok(rows.filter_map(Result::transpose).collect::<Result<_, _>>()?)
 }

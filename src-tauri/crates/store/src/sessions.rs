@@ -143,7 +143,8 @@ impl Store {
                         continue;
                     }
                 }
-                let kind = body::event(connection, wanted.event(), &row.get::<_, String>(4)?)?;
+                // What is damaged is told by a check.
+                let Some(kind) = body::readable(connection, wanted.event(), &body::lossy(row, 4)?)? else { continue };
                 let Some(entry) = wanted.read(&kind).cloned() else { continue };
                 notes.push(Note { request: row.get(0)?, seq, at: row.get(2)?, path: row.get(3)?, entry });
             }
@@ -170,10 +171,12 @@ impl Block {
         let mut rows = statement.query((self.request, seq, self.path, self.attempt))?;
         let (mut has_returned, mut is_abandoned) = (false, false);
         while let Some(row) = rows.next()? {
-            match body::event(connection, row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?)? {
-                EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, .. } => return Ok(true),
-                EventKind::BlockFinished { outcome: Outcome::Abandoned, .. } => is_abandoned = true,
-                EventKind::CallbackReturned { events, .. } => has_returned |= events.contains(&seq),
+            match body::readable(connection, &body::lossy(row, 0)?, &body::lossy(row, 1)?)? {
+                Some(EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, .. }) => {
+                    return Ok(true);
+                }
+                Some(EventKind::BlockFinished { outcome: Outcome::Abandoned, .. }) => is_abandoned = true,
+                Some(EventKind::CallbackReturned { events, .. }) => has_returned |= events.contains(&seq),
                 _ => {}
             }
         }

@@ -81,8 +81,8 @@ pub(crate) fn read(connection: &Connection) -> Result<Sums, Error> {
     )?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
-        let line: String = row.get(1)?;
-        let kind = body::readable(connection, &row.get::<_, String>(0)?, &line)?;
+        let line = body::lossy(row, 1)?;
+        let kind = body::readable(connection, &body::lossy(row, 0)?, &line)?;
         totals += Sums::read(kind.as_ref(), line.len());
     }
     Ok(totals)
@@ -105,8 +105,8 @@ pub(crate) fn count_again(connection: &Connection) -> Result<(), Error> {
     let mut rows = statement.query(())?;
     let mut totals = Sums::default();
     while let Some(row) = rows.next()? {
-        let line: String = row.get(1)?;
-        let kind = body::readable(connection, &row.get::<_, String>(0)?, &line)?;
+        let line = body::lossy(row, 1)?;
+        let kind = body::readable(connection, &body::lossy(row, 0)?, &line)?;
         totals += Sums::read(kind.as_ref(), line.len());
     }
     let sql = "SELECT coalesce(sum(bytes), 0) FROM payload";

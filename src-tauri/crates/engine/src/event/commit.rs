@@ -38,7 +38,21 @@ impl ScopeCommit {
     }
 }
 
+/// What an event is called that cannot be read any more.
+const DAMAGED: &str = "damaged";
+
 impl EventKind {
+    /// An event that cannot be read any more: which kind it was, and what is wrong with it.
+    pub fn damaged(kind: &str, why: &str) -> EventKind {
+        let fields = [("kind", kind), ("why", why)].map(|(name, text)| (name.to_owned(), Value::from(text)));
+        EventKind::Unknown { name: DAMAGED.to_owned(), fields: fields.into_iter().collect() }
+    }
+
+    /// Whether it is one that cannot be read any more.
+    pub fn is_damaged(&self) -> bool {
+        matches!(self, EventKind::Unknown { name, .. } if name == DAMAGED)
+    }
+
     /// The durable records this event commits.
     pub fn commits(&self) -> &[ScopeCommit] {
         match self {

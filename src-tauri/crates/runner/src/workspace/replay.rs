@@ -18,7 +18,7 @@ use crate::views::Replay;
 impl Workspace {
     /// Runs a request again in memory, with its recorded effects and the code of today. Writes nothing.
     pub fn replay(&self, request: &str) -> Result<Replay, Fault> {
-        let (row, events) = self.log_of(request)?;
+        let (row, events) = self.whole_log_of(request)?;
         let (asked, _) = self.asked_before(&row, &events)?;
         let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         // What a fork's old input led to is not done again: it begins with what was there then.

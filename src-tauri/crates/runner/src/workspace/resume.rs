@@ -19,7 +19,7 @@ impl Workspace {
     /// Goes on with a request that was interrupted, failed, was aborted or waits: what it finished is not
     /// run again.
     pub fn resume(&self, request: &str, mock: &Mock, given: Given) -> Result<Running, Fault> {
-        let (row, events) = self.log_of(request)?;
+        let (row, events) = self.whole_log_of(request)?;
         if !is_resumable(row.status) {
             let status = row.status.as_str();
             return Err(Fault::refused(format!(
@@ -39,7 +39,7 @@ impl Workspace {
 
     /// Runs a request's action once more with the same input, as a new request in the same session.
     pub fn retry(&self, request: &str, mock: &Mock) -> Result<Running, Fault> {
-        let (row, events) = self.log_of(request)?;
+        let (row, events) = self.whole_log_of(request)?;
         if !row.status.is_terminal() {
             return Err(Fault::refused(format!(
                 "request \"{request}\" is {}; only one that has ended can be tried again",

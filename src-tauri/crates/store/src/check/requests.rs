@@ -90,20 +90,20 @@ fn one(
     };
     sums.sessions.entry(session).or_default().requests += 1;
     let mut statement = connection.prepare_cached(
-        "SELECT e.id, e.seq, e.at, e.kind, p.text, e.attempt, e.body, e.path FROM event e
+        "SELECT e.id, e.seq, e.at, e.kind, p.text, e.attempt, e.body, e.path, e.sum FROM event e
          LEFT JOIN path p ON p.n = e.path WHERE e.request = ?1 ORDER BY e.seq",
     )?;
     let mut rows = statement.query((n,))?;
     while let Some(row) = rows.next()? {
         let (event, seq): (i64, Seq) = (row.get(0)?, row.get(1)?);
-        let (name, text): (String, String) = (row.get(3)?, row.get(6)?);
+        let (name, text) = (body::lossy(row, 3)?, body::lossy(row, 6)?);
         let path: Option<Arc<str>> = row.get(4)?;
         found.events += 1;
         walk.number(found, event, seq);
         if path.is_none() && row.get::<_, Option<i64>>(7)?.is_some() {
             found.add(Some(id), Some(seq), "its path is not there");
         }
-        let kind = body::event(connection, &name, &text);
+        let kind = body::whole_event(connection, &name, &text, row.get(8)?);
         sums.counted += totals::Sums::read(kind.as_ref().ok(), text.len());
         let kind = match kind {
             Ok(kind) => kind,

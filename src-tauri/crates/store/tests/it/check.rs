@@ -190,6 +190,8 @@ fn every_damage_is_found_and_named() {
         std::fs::copy(&original, &path).unwrap();
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA writable_schema = ON").unwrap();
+        // What checksums find they find at once; here they are not there, as in a database of before.
+        connection.execute_batch("UPDATE event SET sum = NULL").unwrap();
         connection.execute_batch(damage).unwrap_or_else(|error| panic!("{damage}: {error}"));
         drop(connection);
         let found = Store::open(&path, Options::default()).unwrap().check().unwrap();

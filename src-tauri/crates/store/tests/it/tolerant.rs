@@ -23,7 +23,8 @@ fn an_event_of_an_unknown_kind_is_read_everywhere() {
     let connection = Connection::open(bed.store.path()).unwrap();
     connection
         .execute_batch(
-            "UPDATE event SET kind = 'foreseen', body = '{\"what\":{\"deep\":[1,\"marvel\"]}}' WHERE seq = 3;
+            "UPDATE event SET sum = NULL;
+             UPDATE event SET kind = 'foreseen', body = '{\"what\":{\"deep\":[1,\"marvel\"]}}' WHERE seq = 3;
              UPDATE event SET body = '{\"text\":\"word 2.\",\"later\":{\"x\":1}}' WHERE seq = 4;
              UPDATE event SET body = '{\"later\":true,' || substr(body, 2) WHERE kind = 'request_started'",
         )
