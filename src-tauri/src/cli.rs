@@ -17,6 +17,9 @@ use serde_json::{Value, json};
 use crate::{print, runs};
 use args::{Cli, Command, Fork, Global};
 
+/// As the threads of flows have it: a value is read, printed and dropped by its depth.
+const STACK: usize = 64 << 20;
+
 /// Exit codes (`design/interface.md` §1).
 pub(crate) mod exit {
     pub(crate) const DONE: u8 = 0;
@@ -48,6 +51,24 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    // The window belongs to the first thread.
+    if matches!(cli.command, None | Some(Command::Open { .. })) {
+        return answer(cli);
+    }
+    let thread = std::thread::Builder::new().name("command".to_owned()).stack_size(STACK).spawn(|| answer(cli));
+    match thread.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        // A panic has said what it was.
+        Ok(Err(_)) => ExitCode::from(exit::FAILURE),
+        Err(error) => {
+            tell(&format!("flowglass: no thread can be started: {error}"));
+            ExitCode::from(exit::FAILURE)
+        }
+    }
+}
+
+/// Does what was asked, and says what came of it.
+fn answer(cli: Cli) -> ExitCode {
     let json = cli.global.json;
     match dispatch(cli) {
         Ok(outcome) => {
@@ -333,28 +354,6 @@ fn check_data(options: &OpenOptions) -> Result<Outcome, Stop> {
     Ok(Outcome { code, ..Outcome::done(json!(checked), print::data_check(&checked)) })
 }
 
-/// Deeper values are refused, as those of flows are: reading one takes a thread's stack by its depth.
-const DEEPEST: usize = 1_000;
-
-/// How deep the lists and objects of a JSON text lie in each other.
-fn depth_of(json: &str) -> usize {
-    let (mut depth, mut deepest, mut is_quoted, mut is_escaped) = (0_usize, 0, false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_quoted => is_escaped = true,
-            b'"' => is_quoted = !is_quoted,
-            b'[' | b'{' if !is_quoted => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' if !is_quoted => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
-}
-
 /// JSON of an argument, of a file that it names, or of standard input.
 fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
     let invalid = |message: String| Fault::Invalid { message, details: Vec::new() };
@@ -370,11 +369,11 @@ fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
         }
         None => (given.to_owned(), flag.to_owned()),
     };
-    if depth_of(&text) > DEEPEST {
-        return Err(invalid(format!("{place} is nested deeper than {DEEPEST} levels")));
-    }
     engine::json::parse_input(&text).map_err(|error| {
         let told = error.to_string();
+        if told.starts_with("nested deeper") {
+            return invalid(format!("{place} is {told}"));
+        }
         // It is JSON, but no value of JavaScript.
         if told.starts_with("the integer") || told.starts_with("the number") {
             return invalid(format!("{place}: {told}"));

@@ -87,3 +87,45 @@ fn a_clock_that_was_put_back_before_a_resume() {
     assert_eq!(place.get("--data there.db requests --session s")[0]["id"], "later");
     assert_eq!(place.get("--data there.db sessions")[0]["lastStatus"], "completed");
 }
+
+/// A clock of the whole system that is so many seconds away from the real one, for one program.
+const SHIFTED: &str = r#"
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *time) {
+  int result = syscall(SYS_clock_gettime, clock, time);
+  const char *seconds = getenv("SHIFT_SECONDS");
+  if (clock == CLOCK_REALTIME && seconds) time->tv_sec += atoll(seconds);
+  return result;
+}
+"#;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_clock_before_the_epoch_or_far_after_it_ends_nothing() {
+    let code = "export default defineFlow({ kind: \"main\", actions: { go: { block: handler({ name: \"go\",\n\
+                execute: async () => { await new Promise((done) => setTimeout(done, 5)); return new Date().getTime(); } }) } } });";
+    for seconds in ["-3000000000", "8000000000000"] {
+        let place = Place::with_flow(code).file("clock.c", SHIFTED);
+        let library = place.dir().join("clock.so");
+        let built = std::process::Command::new("cc")
+            .args(["-shared", "-fPIC", "-o"])
+            .arg(&library)
+            .arg(place.dir().join("clock.c"))
+            .status();
+        assert!(built.is_ok_and(|status| status.success()), "cc builds a library");
+        let place = place.variable("LD_PRELOAD", &library.display().to_string()).variable("SHIFT_SECONDS", seconds);
+        let run = place.get("run main go --user ada --session s --request r");
+        assert_eq!(run["status"], "completed", "{run}");
+        place.get("run main go --user ada --session s");
+        for line in
+            ["sessions", "requests", "show r", "events r", "stats", "check --data", "fork r --at root", "retry r"]
+        {
+            place.get(line);
+            assert_eq!(place.run(&line.split(' ').collect::<Vec<_>>()).code, Some(0), "{line}");
+        }
+    }
+}

@@ -145,7 +145,10 @@ fn what_breaks_is_classified() {
     let server = Server::start([Reply::body("text/plain", "abc").cut()]);
     assert_eq!(error(&server, &["HOST"], "await (await fetch(at)).text();", &[&server.address()]), "NetworkError");
     let server = Server::start([Reply::body("text/plain", vec![b'x'; (16 << 20) + 1])]);
-    assert_eq!(error(&server, &["HOST"], "await fetch(at);", &["larger than 16 MB"]), "Error");
+    assert_eq!(
+        error(&server, &["HOST"], "await fetch(at);", &["larger than 16777216 bytes", "limits.replyBytes"]),
+        "Error"
+    );
     let server = Server::start([Reply::body("text/plain", "no JSON")]);
     assert_eq!(error(&server, &["HOST"], "await (await fetch(at)).json();", &[]), "SyntaxError");
     assert_eq!(error(&server, &["HOST"], "await fetch('nonsense');", &["nonsense"]), "TypeError");

@@ -5,6 +5,7 @@
 //! [context](crate::context), so that a replay can answer it from the log.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use futures_util::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::data::Data;
 use crate::error::FlowError;
+use crate::redaction::Redaction;
 
 /// What a flow can get from outside; the names are those of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -122,6 +124,35 @@ pub trait Effects {
 
     /// One HTTP exchange, where the workspace allows it.
     fn fetch(&self, call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>>;
+
+    /// What is taken out of the record of all that.
+    fn redaction(&self) -> Arc<Redaction> {
+        Arc::default()
+    }
+
+    /// How deep a text of a model may be nested that is read as JSON.
+    fn depth(&self) -> usize {
+        crate::json::DEPTH
+    }
+}
+
+/// Whether the client follows where a server sends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Redirect {
+    /// As far as the hosts are allowed.
+    #[default]
+    Follow,
+    /// The answer that redirects is the reply.
+    Manual,
+    /// The same; the flow's `fetch` then fails.
+    Error,
+}
+
+impl Redirect {
+    fn is_followed(&self) -> bool {
+        *self == Redirect::Follow
+    }
 }
 
 /// Hears a model's answer while it grows.
@@ -153,6 +184,9 @@ pub struct FetchCall {
     /// Whether `body` is base64.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub base64: bool,
+    /// What becomes of a redirect.
+    #[serde(default, skip_serializing_if = "Redirect::is_followed")]
+    pub redirect: Redirect,
 }
 
 /// What came back, read whole.

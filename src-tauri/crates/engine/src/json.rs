@@ -27,17 +27,33 @@ use reader::Reader;
 /// Integers up to here are the same as a double and as an integer.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// Reads a value of JSON text, of any depth: threads that read values of flows have the stack for it.
+/// How deep what comes from outside may be nested, where nobody says otherwise: as deep as a value of a flow.
+pub const DEPTH: usize = 1_000;
+
+/// How deep what comes from outside may be nested, whatever anybody says. Reading, cloning, printing and dropping
+/// a value take stack by its depth, and every thread that holds values has enough for this.
+pub const MOST_DEPTH: usize = 4_000;
+
+/// How deep a value of the log may be. A flow's own value may be wrapped by its chains, so there is more room than
+/// for what comes from outside; a log that somebody made by hand does not end the process.
+const LOG_DEPTH: usize = 10_000;
+
+/// Reads a value of the log, or of what crosses from a script.
 pub fn parse(text: &str) -> Result<Value, Error> {
-    let mut reader = Reader::new(text, false);
-    let value = reader.value().map_err(|wrong| reader.error(wrong))?;
-    reader.end()?;
-    Ok(value)
+    parse_within(text, LOG_DEPTH)
+}
+
+/// Reads a value that comes from outside. One that is nested deeper is an error with its place.
+pub fn parse_within(text: &str, depth: usize) -> Result<Value, Error> {
+    read_value(Reader::new(text, false, depth))
 }
 
 /// The same for what a person wrote: an integer that a double cannot hold is refused, with its place.
 pub fn parse_input(text: &str) -> Result<Value, Error> {
-    let mut reader = Reader::new(text, true);
+    read_value(Reader::new(text, true, DEPTH))
+}
+
+fn read_value(mut reader: Reader<'_>) -> Result<Value, Error> {
     let value = reader.value().map_err(|wrong| reader.error(wrong))?;
     reader.end()?;
     Ok(value)
@@ -45,12 +61,17 @@ pub fn parse_input(text: &str) -> Result<Value, Error> {
 
 /// Reads a type of the log, or of what crosses from a script. Its fields of type [`Value`] are read by [`exact`].
 pub fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    read(Reader::new(text, false))
+    from_json_within(text, LOG_DEPTH)
+}
+
+/// The same for what comes from outside; see [`parse_within`].
+pub fn from_json_within<T: DeserializeOwned>(text: &str, depth: usize) -> Result<T, Error> {
+    read(Reader::new(text, false, depth))
 }
 
 /// The same for what a person wrote; see [`parse_input`].
 pub fn from_input<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    read(Reader::new(text, true))
+    read(Reader::new(text, true, DEPTH))
 }
 
 fn read<T: DeserializeOwned>(mut reader: Reader<'_>) -> Result<T, Error> {

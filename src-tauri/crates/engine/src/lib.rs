@@ -48,6 +48,7 @@ mod places;
 mod prior_try;
 pub mod provider;
 pub mod recorder;
+pub mod redaction;
 pub mod request;
 pub mod resource;
 mod resume;

@@ -9,8 +9,10 @@
 //! The first line of JSON is a [`Label`], each further one a [`Line`]. Whatever is wrong with a file is
 //! found before anything is done with it. Must not know what the lines mean.
 
+mod body;
+
 use std::collections::HashMap;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,7 +25,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::config::{FILE, Limits};
 use crate::fault::Fault;
+use body::Unreadable;
 
 /// What every file begins with, before its format.
 const NAME: &str = "flowglass export ";
@@ -31,6 +35,8 @@ const NAME: &str = "flowglass export ";
 const FORMAT: u32 = 2;
 /// The newest format whose events are in the words of before.
 const OLD_WORDS: u32 = 1;
+/// How many levels a line has around a value: the event, its record, and what a chain has put around it.
+const ENVELOPE_DEPTH: usize = 64;
 /// Smaller is better than fast here.
 const LEVEL: i32 = 9;
 
@@ -138,8 +144,14 @@ fn put(file: &Path, replace: bool, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// Reads a file and checks that it is one, of a format that is known, and whole.
-pub(crate) fn read(file: &Path) -> Result<(Label, Vec<Line>), Fault> {
+pub(crate) fn read(file: &Path, limits: &Limits) -> Result<(Label, Vec<Line>), Fault> {
     let shown = file.display();
+    let too_large = |what: &str| Fault::refused(format!("{shown} is too large ({what}); nothing was imported"));
+    let packed = std::fs::metadata(file).map_or(0, |data| data.len());
+    if packed > limits.import_bytes {
+        let most = limits.import_bytes;
+        return Err(too_large(&format!("{packed} bytes: limits.importBytes in {FILE} allows {most}")));
+    }
     let bytes = std::fs::read(file).map_err(|error| Fault::invalid(format!("{shown} cannot be read: {error}")))?;
     let damaged = |what: &str| {
         Fault::refused(format!("{shown} is damaged ({what}); nothing was imported. Export it again, or copy it again"))
@@ -158,25 +170,37 @@ pub(crate) fn read(file: &Path) -> Result<(Label, Vec<Line>), Fault> {
     if blake3::hash(body).to_hex().as_str() != sum {
         return Err(damaged("its content does not fit its checksum"));
     }
-    let mut text = String::new();
-    zstd::Decoder::new(body)
-        .and_then(|mut decoder| decoder.read_to_string(&mut text))
-        .map_err(|error| damaged(&error.to_string()))?;
-    let mut lines = text.lines();
-    let label: Label = parse(lines.next().unwrap_or_default()).map_err(|error| damaged(&error))?;
-    let lines = match format {
-        ..=OLD_WORDS => upgraded(lines),
-        _ => lines.map(known_or_not).collect::<Result<Vec<Line>, _>>(),
+    let unreadable = |error: Unreadable| match error {
+        Unreadable::Damaged(what) => damaged(&what),
+        Unreadable::TooLarge(what) => too_large(&what),
     };
-    let lines = lines.map_err(|error| damaged(&error))?;
-    match lines.len() as u64 == label.lines {
-        true => Ok((label, lines)),
-        false => Err(damaged(&format!("it has {} lines of {}", lines.len(), label.lines))),
+    let count = body::count(body, limits).map_err(unreadable)?;
+    let mut lines = body::lines(body).map_err(unreadable)?;
+    let depth = limits.depth + ENVELOPE_DEPTH;
+    let first = lines.next().unwrap_or_else(|| Ok(String::new())).map_err(unreadable)?;
+    let label: Label = parse(&first, depth).map_err(|error| damaged(&error))?;
+    if count.saturating_sub(1) != label.lines {
+        return Err(damaged(&format!("it has {} lines of {}", count.saturating_sub(1), label.lines)));
     }
+    let lines = match format {
+        ..=OLD_WORDS => {
+            let lines: Vec<String> = lines.collect::<Result<_, _>>().map_err(unreadable)?;
+            upgraded(&lines, depth).map_err(|error| damaged(&error))?
+        }
+        _ => {
+            let mut read = Vec::new();
+            for line in lines {
+                let line = known_or_not(&line.map_err(unreadable)?, depth);
+                read.push(line.map_err(|error| damaged(&format!("line {}: {error}", read.len() + 2)))?);
+            }
+            read
+        }
+    };
+    Ok((label, lines))
 }
 
-fn parse<T: serde::de::DeserializeOwned>(line: &str) -> Result<T, String> {
-    engine::data::from_json(line).map_err(|error| error.to_string())
+fn parse<T: serde::de::DeserializeOwned>(line: &str, depth: usize) -> Result<T, String> {
+    engine::json::from_json_within(line, depth).map_err(|error| error.to_string())
 }
 
 /// An event's kind and fields, also of a kind that this version does not know.
@@ -191,7 +215,7 @@ fn with_kind<S: Serializer>(event: &EventKind, serializer: S) -> Result<S::Ok, S
 }
 
 /// A line, whose event may be of a kind that this version does not know.
-fn known_or_not(line: &str) -> Result<Line, String> {
+fn known_or_not(line: &str, depth: usize) -> Result<Line, String> {
     #[derive(Deserialize)]
     struct AnyLine {
         event: AnyEvent,
@@ -206,10 +230,9 @@ fn known_or_not(line: &str) -> Result<Line, String> {
         #[serde(deserialize_with = "engine::json::exact")]
         event: Map<String, Value>,
     }
-    parse(line).or_else(|error: String| {
-        let Ok(AnyLine { event: AnyEvent { request, seq, at, path, attempt, event: mut fields } }) = parse(line) else {
-            return Err(error);
-        };
+    parse(line, depth).or_else(|error: String| {
+        let Ok(AnyLine { event }) = parse(line, depth) else { return Err(error) };
+        let AnyEvent { request, seq, at, path, attempt, event: mut fields } = event;
         match fields.shift_remove("kind") {
             Some(Value::String(name)) if !KINDS.contains(&&*name) => {
                 let event = Box::new(EventKind::Unknown { name, fields });
@@ -221,7 +244,7 @@ fn known_or_not(line: &str) -> Result<Line, String> {
 }
 
 /// The lines of an export whose events are in the words of an older format.
-fn upgraded<'t>(lines: impl Iterator<Item = &'t str>) -> Result<Vec<Line>, String> {
+fn upgraded(lines: &[String], depth: usize) -> Result<Vec<Line>, String> {
     #[derive(Deserialize)]
     struct OldLine {
         event: Option<OldEvent>,
@@ -239,7 +262,7 @@ fn upgraded<'t>(lines: impl Iterator<Item = &'t str>) -> Result<Vec<Line>, Strin
     let mut parsed = Vec::new();
     for line in lines {
         let Some(mut old) = serde_json::from_str::<OldLine>(line).map_err(|error| error.to_string())?.event else {
-            parsed.push(Err(parse(line)?));
+            parsed.push(Err(parse(line, depth)?));
             continue;
         };
         let kind = old.event.shift_remove("kind").ok_or("an event has no kind")?;
@@ -257,7 +280,7 @@ fn upgraded<'t>(lines: impl Iterator<Item = &'t str>) -> Result<Vec<Line>, Strin
         let upgrade = upgrades.entry(old.request.clone()).or_default();
         let (kind, body) = upgrade.event(&kind, old.path.as_deref(), &body).unwrap_or((kind, body));
         let comma = if body == "{}" { "" } else { "," };
-        let event = parse(&format!("{{\"kind\":\"{kind}\"{comma}{}", &body[1..]))?;
+        let event = parse(&format!("{{\"kind\":\"{kind}\"{comma}{}", &body[1..]), depth)?;
         let OldEvent { request, seq, at, path, attempt, .. } = old;
         Ok(Line::Event { request, seq, at, path, attempt, event })
     };

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use engine::json::MOST_DEPTH;
+use engine::redaction::{Redaction, Secrets};
 use serde::Deserialize;
 
 use crate::fault::Fault;
@@ -22,6 +24,8 @@ pub(crate) struct Config {
     pub(crate) fetch: Fetch,
     pub(crate) limits: Limits,
     pub(crate) durability: Option<Durability>,
+    /// Names under which secrets stand, besides those of the README.
+    redact: Vec<String>,
 }
 
 /// A model by the name flows use.
@@ -42,12 +46,56 @@ pub(crate) struct Fetch {
     pub(crate) allow: Vec<Allowed>,
 }
 
-/// What a flow may take.
-#[derive(Clone, Debug, Default, Deserialize)]
+/// What a flow may take, and what may come in.
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Limits {
     pub(crate) memory_mb: Option<usize>,
     pub(crate) yield_ms: Option<u64>,
+    /// The longest reply of a model's server, or of a page that a flow fetches.
+    pub(crate) reply_bytes: usize,
+    /// The longest event of a reply that streams.
+    pub(crate) line_bytes: usize,
+    /// How much is read of a reply that says no.
+    pub(crate) error_bytes: usize,
+    /// The longest import, as it is when it is not compressed.
+    pub(crate) import_bytes: u64,
+    /// How deep JSON from outside may be nested.
+    pub(crate) depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            memory_mb: None,
+            yield_ms: None,
+            reply_bytes: 16 << 20,
+            line_bytes: 1 << 20,
+            error_bytes: 64 << 10,
+            import_bytes: 1 << 30,
+            depth: engine::json::DEPTH,
+        }
+    }
+}
+
+impl Limits {
+    /// Whether nothing could come in, or what comes in could be deeper than anybody can hold.
+    fn check(&self) -> Result<(), String> {
+        let sizes = [
+            ("replyBytes", self.reply_bytes as u64),
+            ("lineBytes", self.line_bytes as u64),
+            ("errorBytes", self.error_bytes as u64),
+            ("importBytes", self.import_bytes),
+            ("depth", self.depth as u64),
+        ];
+        if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
+            return Err(format!("limits.{name} must be at least 1"));
+        }
+        if self.depth > MOST_DEPTH {
+            return Err(format!("limits.depth must be at most {MOST_DEPTH}, not {}", self.depth));
+        }
+        Ok(())
+    }
 }
 
 /// How much a commit survives.
@@ -69,13 +117,23 @@ impl Config {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Config::default()),
             Err(error) => return Err(Fault::invalid(format!("{FILE} cannot be read: {error}"))),
         };
-        serde_json::from_str(&text).map_err(|error| Fault::invalid(format!("{FILE}: {error}")))
+        let config: Config =
+            engine::json::from_input(&text).map_err(|error| Fault::invalid(format!("{FILE}: {error}")))?;
+        config.limits.check().map_err(|error| Fault::invalid(format!("{FILE}: {error}")))?;
+        Ok(config)
+    }
+
+    /// What no record may hold: what the list or this file names, and what came from the environment.
+    pub(crate) fn redaction(&self) -> Redaction {
+        let keys = self.models.values().filter_map(|model| std::env::var(model.api_key_env.as_ref()?).ok());
+        let secrets: Secrets = keys.map(|key| key.trim().to_owned()).collect();
+        Redaction::new(self.redact.iter().map(String::as_str), secrets)
     }
 
     pub(crate) fn script_limits(&self) -> script::Limits {
         let default = script::Limits::default();
         script::Limits {
-            memory_bytes: self.limits.memory_mb.map_or(default.memory_bytes, |mb| mb << 20),
+            memory_bytes: self.limits.memory_mb.map_or(default.memory_bytes, |mb| mb.saturating_mul(1 << 20)),
             yield_ms: self.limits.yield_ms.unwrap_or(default.yield_ms),
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use engine::effects::{FetchCall, FetchReply};
+use engine::effects::{FetchCall, FetchReply, Redirect};
 use engine::error::FlowError;
 use engine::provider::provider_error;
 use reqwest::redirect::Policy;
@@ -20,9 +20,6 @@ use crate::http;
 
 /// How long one exchange may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The longest body, in bytes.
-const LIMIT: usize = 16 << 20;
 
 /// How often one exchange may be sent elsewhere.
 const REDIRECTS: usize = 20;
@@ -83,12 +80,16 @@ enum Stray {
 /// What the flows of one request may fetch.
 pub(crate) struct Pages {
     allow: Arc<[Allowed]>,
+    /// The longest body, in bytes.
+    reply_bytes: usize,
     client: OnceCell<Client>,
+    /// One that follows no redirect.
+    staying: OnceCell<Client>,
 }
 
 impl Pages {
-    pub(crate) fn new(allow: &[Allowed]) -> Self {
-        Pages { allow: allow.into(), client: OnceCell::new() }
+    pub(crate) fn new(allow: &[Allowed], reply_bytes: usize) -> Self {
+        Pages { allow: allow.into(), reply_bytes, client: OnceCell::new(), staying: OnceCell::new() }
     }
 
     /// One exchange.
@@ -108,7 +109,8 @@ impl Pages {
         let shown = format!("{}{}", url.origin().ascii_serialization(), url.path());
         let method = Method::from_bytes(call.method.as_bytes())
             .map_err(|_| FlowError::plain(format!("fetch: \"{}\" is no method", call.method)))?;
-        let mut request = self.client()?.request(method, url).timeout(TIMEOUT);
+        http::check_clock(&url).map_err(|error| FlowError::plain(format!("fetch of {shown}: {error}")))?;
+        let mut request = self.client(call.redirect)?.request(method, url).timeout(TIMEOUT);
         for (name, value) in call.headers.iter().filter(|(name, _)| !OWN.contains(&name.to_lowercase().as_str())) {
             request = request.header(name, value);
         }
@@ -119,16 +121,18 @@ impl Pages {
             };
         }
         let response = request.send().await.map_err(|error| failed(&shown, &error))?;
-        read(&shown, response).await
+        read(&shown, response, self.reply_bytes).await
     }
 
-    fn client(&self) -> Result<&Client, FlowError> {
-        if let Some(client) = self.client.get() {
+    fn client(&self, redirect: Redirect) -> Result<&Client, FlowError> {
+        let follows = redirect == Redirect::Follow;
+        let kept = if follows { &self.client } else { &self.staying };
+        if let Some(client) = kept.get() {
             return Ok(client);
         }
-        let client = http::client(|| only(self.allow.clone()));
+        let client = http::client(|| if follows { only(self.allow.clone()) } else { Policy::none() });
         let client = client.map_err(|reason| provider_error("NetworkError", reason))?;
-        Ok(self.client.get_or_init(|| client))
+        Ok(kept.get_or_init(|| client))
     }
 }
 
@@ -146,7 +150,7 @@ fn only(allow: Arc<[Allowed]>) -> Policy {
     })
 }
 
-async fn read(shown: &str, mut response: Response) -> Result<FetchReply, FlowError> {
+async fn read(shown: &str, mut response: Response, most: usize) -> Result<FetchReply, FlowError> {
     let status = response.status();
     let url = response.url().to_string();
     // Cookies are not for flows, as in a browser: what a flow never sees need not be redacted.
@@ -156,9 +160,11 @@ async fn read(shown: &str, mut response: Response) -> Result<FetchReply, FlowErr
         .collect();
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| failed(shown, &error))? {
-        if bytes.len() + chunk.len() > LIMIT {
-            let most = LIMIT >> 20;
-            return Err(FlowError::plain(format!("fetch of {shown}: the response is larger than {most} MB")));
+        if bytes.len() + chunk.len() > most {
+            return Err(FlowError::plain(format!(
+                "fetch of {shown}: the response is larger than {most} bytes: limits.replyBytes in {FILE} says how large \
+                 it may be"
+            )));
         }
         bytes.extend_from_slice(&chunk);
     }

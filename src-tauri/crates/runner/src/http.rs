@@ -5,7 +5,7 @@
 
 use std::error::Error;
 use std::net::IpAddr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
@@ -28,6 +28,14 @@ pub(crate) fn client(redirects: impl Fn() -> Policy) -> Result<Client, String> {
     // A machine without certificates trusts nobody, and still reaches its own servers.
     let client = client.or_else(|_| builder(redirects()).tls_certs_only([]).build());
     client.map_err(|error| format!("the HTTP client cannot be made: {}", cause(&error)))
+}
+
+/// Refuses what the TLS library cannot survive: its clock begins with the epoch.
+pub(crate) fn check_clock(url: &Url) -> Result<(), String> {
+    if url.scheme() == "https" && SystemTime::now() < UNIX_EPOCH {
+        return Err("the clock of this machine stands before 1970, so no certificate can be checked".to_owned());
+    }
+    Ok(())
 }
 
 /// Why an exchange failed: the innermost cause, which names no address and no secret.

@@ -5,14 +5,17 @@
 
 mod failure;
 mod provider;
+mod relay;
 mod target;
 mod words;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use engine::effects::{Listener, ModelCall, ModelDelta, ModelReply};
 use engine::error::FlowError;
+use engine::redaction::{Secrets, Stream};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
@@ -24,67 +27,108 @@ pub(crate) struct Models {
     named: BTreeMap<String, config::Model>,
     /// Whether addresses of `flowglass.json` may get keys.
     trust: bool,
+    limits: config::Limits,
     provider: OnceCell<Provider>,
 }
 
 impl Models {
-    pub(crate) fn new(named: BTreeMap<String, config::Model>, trust: bool) -> Self {
-        Models { named, trust, provider: OnceCell::new() }
+    pub(crate) fn new(named: BTreeMap<String, config::Model>, trust: bool, limits: config::Limits) -> Self {
+        Models { named, trust, limits, provider: OnceCell::new() }
     }
 
     /// Answers one call. A listener makes the answer stream.
     pub(crate) async fn answer(&self, call: ModelCall, listener: Option<Listener>) -> Result<ModelReply, FlowError> {
         let mut target = target::find(&call, &self.named, |name| std::env::var(name).ok())?;
-        let provider = self.provider.get_or_try_init(|| async { Provider::new() }).await;
+        let provider = self.provider.get_or_try_init(|| async { Provider::new(self.limits) }).await;
         let provider = provider.map_err(|failure| failure.into_error(&target))?;
         let own = provider.address(&target).await.map_err(|failure| failure.into_error(&target))?;
         target.settle(own, self.trust)?;
-        let listener = listener.map(|listener| quiet(listener, target.key.clone()));
-        match provider.answer(&target, call, listener).await {
+        let key = Rc::new(target.key.iter().collect::<Secrets>());
+        let quiet = listener.map(|listener| Rc::new(Quiet::new(listener, key.clone())));
+        let heard = quiet.clone().map(|quiet| Rc::new(move |delta| quiet.hear(delta)) as Listener);
+        let answer = provider.answer(&target, call, heard).await;
+        if let Some(quiet) = quiet {
+            quiet.end();
+        }
+        match answer {
             Ok(mut reply) => {
-                reply.hide(target.key.as_deref());
+                reply.hide(&key);
                 Ok(reply)
             }
             Err(failure) => {
                 let mut error = failure.into_error(&target);
-                error.hide(target.key.as_deref());
+                error.hide(&key);
                 Err(error)
             }
         }
     }
 }
 
-/// A listener that never hears the key.
-fn quiet(listener: Listener, key: Option<String>) -> Listener {
-    Rc::new(move |delta| {
-        listener(match delta {
-            ModelDelta::Text(mut text) => {
-                text.hide(key.as_deref());
-                ModelDelta::Text(text)
+/// A listener that never hears the key, wherever the pieces are cut.
+struct Quiet {
+    listener: Listener,
+    key: Rc<Secrets>,
+    text: RefCell<Stream>,
+    reasoning: RefCell<Stream>,
+}
+
+impl Quiet {
+    fn new(listener: Listener, key: Rc<Secrets>) -> Quiet {
+        Quiet { listener, key, text: RefCell::default(), reasoning: RefCell::default() }
+    }
+
+    fn hear(&self, delta: ModelDelta) {
+        match delta {
+            ModelDelta::Text(text) => {
+                self.end_reasoning();
+                let text = self.text.borrow_mut().next(&self.key, &text);
+                self.tell(ModelDelta::Text, text);
             }
-            ModelDelta::Reasoning(mut text) => {
-                text.hide(key.as_deref());
-                ModelDelta::Reasoning(text)
+            ModelDelta::Reasoning(text) => {
+                self.end_text();
+                let text = self.reasoning.borrow_mut().next(&self.key, &text);
+                self.tell(ModelDelta::Reasoning, text);
             }
-        });
-    })
+        }
+    }
+
+    fn end(&self) {
+        self.end_reasoning();
+        self.end_text();
+    }
+
+    fn end_text(&self) {
+        let held = self.text.borrow_mut().end(&self.key);
+        self.tell(ModelDelta::Text, held);
+    }
+
+    fn end_reasoning(&self) {
+        let held = self.reasoning.borrow_mut().end(&self.key);
+        self.tell(ModelDelta::Reasoning, held);
+    }
+
+    fn tell(&self, delta: fn(String) -> ModelDelta, text: String) {
+        if !text.is_empty() {
+            (self.listener)(delta(text));
+        }
+    }
 }
 
 /// What a key is taken out of: a server may repeat what it was sent.
 trait Hide {
-    fn hide(&mut self, key: Option<&str>);
+    fn hide(&mut self, key: &Secrets);
 }
 
 impl Hide for String {
-    fn hide(&mut self, key: Option<&str>) {
-        if let Some(key) = key.filter(|key| !key.is_empty() && self.contains(*key)) {
-            *self = self.replace(key, "[redacted]");
+    fn hide(&mut self, key: &Secrets) {
+        if let Some(hidden) = key.hidden(self) {
+            *self = hidden;
         }
     }
 }
 
 impl Hide for Value {
-    fn hide(&mut self, key: Option<&str>) {
+    fn hide(&mut self, key: &Secrets) {
         match self {
             Value::String(text) => text.hide(key),
             Value::Array(items) => items.iter_mut().for_each(|item| item.hide(key)),
@@ -95,16 +139,21 @@ impl Hide for Value {
 }
 
 impl Hide for ModelReply {
-    fn hide(&mut self, key: Option<&str>) {
+    fn hide(&mut self, key: &Secrets) {
         let texts = [&mut self.text, &mut self.reasoning, &mut self.model, &mut self.finish_reason];
         texts.into_iter().flatten().for_each(|text| text.hide(key));
-        self.tool_calls.iter_mut().for_each(|call| call.args.hide(key));
+        for call in &mut self.tool_calls {
+            call.id.hide(key);
+            call.name.hide(key);
+            call.args.hide(key);
+            call.result.iter_mut().for_each(|result| result.hide(key));
+        }
         self.structured_output.iter_mut().chain(&mut self.sources).for_each(|value| value.hide(key));
     }
 }
 
 impl Hide for FlowError {
-    fn hide(&mut self, key: Option<&str>) {
+    fn hide(&mut self, key: &Secrets) {
         self.message.hide(key);
         self.details.iter_mut().for_each(|details| details.hide(key));
     }

@@ -15,6 +15,7 @@ use engine::loading::{LOAD, load_effects};
 use engine::log::memory::MemoryLog;
 use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::operation::equal;
+use engine::redaction::Redaction;
 use engine::request::{Asked, Run};
 use engine::scope::ScopeKey;
 use engine::tape::{Missing, Seen, Tape};
@@ -66,7 +67,8 @@ fn carry_out(workspace: &Path, rehearsal: Rehearsal) -> Result<Replay, Fault> {
         stage.put(scope, record);
     }
     let tape = Tape::new(&events, seen);
-    let effects = Rc::new(Taped(tape.clone()));
+    let (redaction, depth) = (Arc::new(config.redaction()), config.limits.depth);
+    let effects = Rc::new(Taped { tape: tape.clone(), redaction, depth });
     let request = asked.request.clone();
     let run = Run::replay(&events, tape.clone(), flow, asked, stage.clone(), effects, Abort::default());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -173,11 +175,15 @@ fn around(was: &Trace, path: &str) -> Option<Seq> {
 }
 
 /// The outside of a replay: time is the recording's, and there is nothing else.
-struct Taped(Rc<Tape>);
+struct Taped {
+    tape: Rc<Tape>,
+    redaction: Arc<Redaction>,
+    depth: usize,
+}
 
 impl Effects for Taped {
     fn now_ms(&self) -> i64 {
-        self.0.now()
+        self.tape.now()
     }
 
     fn random(&self) -> f64 {
@@ -189,7 +195,7 @@ impl Effects for Taped {
     }
 
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
-        self.0.timer(ms)
+        self.tape.timer(ms)
     }
 
     fn model(&self, _: ModelCall, _: Option<Listener>) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
@@ -198,6 +204,14 @@ impl Effects for Taped {
 
     fn fetch(&self, _: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
         async { Err(FlowError::plain("a replay fetches nothing")) }.boxed_local()
+    }
+
+    fn redaction(&self) -> Arc<Redaction> {
+        self.redaction.clone()
+    }
+
+    fn depth(&self) -> usize {
+        self.depth
     }
 }
 

@@ -476,7 +476,7 @@ fn on_busy(tell: Option<fn()>, notices: Option<(Notices, Arc<str>)>) -> OnBusy {
 }
 
 fn new_request() -> String {
-    format!("req_{}", uuid::Uuid::now_v7().simple())
+    format!("req_{}", crate::world::new_id().simple())
 }
 
 /// `ephemeral_<ms>_<hex>`, as seed 000 shows it.

@@ -1,15 +1,17 @@
 //! The real outside of a request: the system's clock and chance, models, and the network.
 
 use std::rc::Rc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use engine::effects::{Effects, FetchCall, FetchReply, Instant, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
+use engine::redaction::Redaction;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::config::Config;
 use crate::fetch::Pages;
@@ -20,6 +22,16 @@ use crate::progress::Awaited;
 /// Milliseconds since the epoch.
 pub(crate) fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}
+
+/// An id that sorts by when it was made; by chance alone where the clock stands before the epoch.
+pub(crate) fn new_id() -> Uuid {
+    if SystemTime::now() >= UNIX_EPOCH {
+        return Uuid::now_v7();
+    }
+    let mut bytes = [0; 10];
+    fill(&mut bytes);
+    uuid::Builder::from_unix_timestamp_millis(0, &bytes).into_uuid()
 }
 
 /// What this machine answers at once.
@@ -33,7 +45,7 @@ pub(crate) fn draw(instant: Instant) -> Value {
             fill(&mut bytes);
             json!({ "base64": BASE64_STANDARD.encode(bytes) })
         }
-        Instant::Uuid => uuid::Uuid::new_v4().to_string().into(),
+        Instant::Uuid => Uuid::new_v4().to_string().into(),
     }
 }
 
@@ -58,7 +70,7 @@ fn fill(bytes: &mut [u8]) {
     if getrandom::fill(bytes).is_err() {
         // Where the system has none, UUIDs have: 16 bytes each, of which the sixth and the eighth are not all random.
         for chunk in bytes.chunks_mut(6) {
-            chunk.copy_from_slice(&uuid::Uuid::new_v4().as_bytes()[..chunk.len()]);
+            chunk.copy_from_slice(&Uuid::new_v4().as_bytes()[..chunk.len()]);
         }
     }
 }
@@ -68,6 +80,8 @@ pub(crate) struct World {
     models: Rc<Source>,
     pages: Rc<Pages>,
     awaited: Awaited,
+    redaction: Arc<Redaction>,
+    depth: usize,
 }
 
 /// Who answers model calls.
@@ -82,9 +96,15 @@ impl World {
     pub(crate) fn new(mock: Option<MockModels>, config: &Config, trust: bool) -> Self {
         let models = match mock {
             Some(mock) => Source::Mock(mock),
-            None => Source::Real(Models::new(config.models.clone(), trust)),
+            None => Source::Real(Models::new(config.models.clone(), trust, config.limits)),
         };
-        World { models: Rc::new(models), pages: Rc::new(Pages::new(&config.fetch.allow)), awaited: Awaited::default() }
+        World {
+            models: Rc::new(models),
+            pages: Rc::new(Pages::new(&config.fetch.allow, config.limits.reply_bytes)),
+            awaited: Awaited::default(),
+            redaction: Arc::new(config.redaction()),
+            depth: config.limits.depth,
+        }
     }
 
     /// What the request waits for from outside.
@@ -107,7 +127,7 @@ impl Effects for World {
     }
 
     fn uuid(&self) -> String {
-        uuid::Uuid::new_v4().to_string()
+        Uuid::new_v4().to_string()
     }
 
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
@@ -131,5 +151,13 @@ impl Effects for World {
     fn fetch(&self, call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
         let pages = self.pages.clone();
         self.awaited.count(async move { pages.fetch(call).await })
+    }
+
+    fn redaction(&self) -> Arc<Redaction> {
+        self.redaction.clone()
+    }
+
+    fn depth(&self) -> usize {
+        self.depth
     }
 }

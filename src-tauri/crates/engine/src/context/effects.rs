@@ -1,7 +1,7 @@
 //! What a block gets from outside the engine: the clock, chance, pauses, and pages of the network.
 //!
 //! Each is recorded with the block and its ordinal of that kind, so that a replay can answer it.
-//! Secrets of a request's headers do not enter the record.
+//! Secrets do not enter the record; see [`redaction`](crate::redaction).
 
 use std::future::Future;
 
@@ -15,9 +15,6 @@ use crate::error::FlowError;
 use crate::event::{EventKind, Seq};
 use crate::memo::Pause;
 use crate::tape::Taped;
-
-/// What stands in a record for a header that carries a secret.
-const REDACTED: &str = "[redacted]";
 
 impl Context {
     /// What an earlier `ctx.runOnce` of this request answered under a key.
@@ -123,7 +120,9 @@ impl Context {
     /// An HTTP exchange, as an effect. It is given up when `stop` completes: the author's signal.
     pub async fn fetch(&self, call: FetchCall, stop: impl Future<Output = ()>) -> Result<FetchReply, FlowError> {
         let ordinal = self.ordinal(EffectKind::Fetch.as_str());
-        let request = serde_json::to_value(redacted(&call)).unwrap_or_default();
+        let redaction = self.run.effects.redaction();
+        let mut request = serde_json::to_value(&call).unwrap_or_default();
+        redaction.exchange(&mut request);
         let mut stop = Box::pin(stop);
         let earlier = match select(Box::pin(self.await_earlier(EffectKind::Fetch, ordinal, &request)), &mut stop).await
         {
@@ -143,7 +142,7 @@ impl Context {
         }
         let Begun { seq, .. } = self.begin_numbered(EffectKind::Fetch, ordinal, Some(request)).await?;
         let answer = match select(self.run.effects.fetch(call), stop).await {
-            Either::Left((answer, _)) => answer,
+            Either::Left((answer, _)) => answer.map_err(|error| redaction.error(error)),
             // Not the abort of the request: only this exchange ends, and the author may go on.
             Either::Right(_) => Err(aborted_by_author()),
         };
@@ -248,10 +247,14 @@ impl Context {
         memoized: bool,
     ) {
         let known = self.notes_effects().then(|| answer.clone());
-        let (result, error) = match answer {
+        let (mut result, error) = match answer {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
         };
+        // The flow has it as it came.
+        if effect == EffectKind::Fetch {
+            self.run.effects.redaction().exchange(&mut result);
+        }
         let request = None;
         let finished =
             self.record(EventKind::EffectFinished { effect, ordinal, started, request, result, error, memoized });
@@ -294,40 +297,4 @@ pub struct Begun {
 
 fn aborted_by_author() -> FlowError {
     FlowError::new("AbortError", "This operation was aborted")
-}
-
-/// The call as it is recorded.
-fn redacted(call: &FetchCall) -> FetchCall {
-    let mut shown = call.clone();
-    for (name, value) in &mut shown.headers {
-        if is_secret(name) {
-            REDACTED.clone_into(value);
-        }
-    }
-    shown
-}
-
-/// Whether a header's value is a secret by its name (decision 20), tokens included.
-fn is_secret(header: &str) -> bool {
-    let name = header.to_ascii_lowercase();
-    ["authorization", "cookie", "key", "token", "secret"].iter().any(|end| name.ends_with(end))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn headers_with_secrets_are_recorded_without_them() {
-        let headers =
-            ["Authorization", "Proxy-Authorization", "cookie", "X-Api-Key", "apikey", "X-Auth-Token", "Accept"];
-        let call = FetchCall {
-            headers: headers.iter().map(|name| ((*name).to_owned(), "v".to_owned())).collect(),
-            ..FetchCall::default()
-        };
-        let shown = redacted(&call).headers;
-        let open: Vec<&str> = shown.iter().filter(|(_, value)| value == "v").map(|(name, _)| name.as_str()).collect();
-        assert_eq!(open, ["Accept"]);
-        assert_eq!(shown.len(), headers.len());
-    }
 }

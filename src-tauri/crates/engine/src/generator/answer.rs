@@ -30,6 +30,10 @@ pub(super) async fn fit(cx: &Context, generator: &Generator, candidate: Data) ->
         Ok(parsed) => return Ok(parsed),
         Err(issues) => issues,
     };
+    // Not even read: what is so deep would take the stack of whoever mends it.
+    if let Some(deep) = too_deep(cx, &candidate) {
+        issues = vec![deep];
+    }
     let repair = &generator.repair;
     let mut mended = candidate.clone();
     for _ in 0..repair.attempts {
@@ -40,11 +44,12 @@ pub(super) async fn fit(cx: &Context, generator: &Generator, candidate: Data) ->
                 let args = vec![Arg::Data(mended.clone()), Arg::Error(error), Arg::Data(state.into())];
                 crate::unit::call(cx, "repair", call, args).await?.into_data()?
             }
-            None => mend(&mended),
+            None => mend(&mended, cx.run.effects.depth()),
         };
         match schema.parse(&mended) {
             Ok(parsed) => return Ok(parsed),
-            Err(found) => issues = found,
+            Err(found) if too_deep(cx, &mended).is_none() => issues = found,
+            Err(_) => {}
         }
     }
     if let Some(model) = &repair.coerce
@@ -73,10 +78,36 @@ fn refused(cx: &Context, candidate: &Data, issues: &[Issue], phase: &str) -> Flo
     }
 }
 
+/// What is wrong with a text that means to be JSON and is nested deeper than anybody may send it.
+fn too_deep(cx: &Context, candidate: &Data) -> Option<Issue> {
+    let (Some(Value::String(text)), most) = (candidate.as_value(), cx.run.effects.depth()) else { return None };
+    let at = end_of_depth(text, most)?;
+    let message = format!(
+        "the answer is nested deeper than {most} levels, at character {}: limits.depth in flowglass.json says how deep \
+         it may be",
+        text[..at].chars().count() + 1
+    );
+    Some(Issue { path: String::new(), message })
+}
+
+/// Where brackets open deeper than so many levels. What stands in quotes counts, too: whoever reads a text that is
+/// no JSON may take it for anything.
+fn end_of_depth(text: &str, most: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    text.bytes().position(|byte| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > most
+    })
+}
+
 /// The default mending: text becomes the JSON it means to be, an `{ output }` wrapper goes.
-fn mend(candidate: &Data) -> Data {
+fn mend(candidate: &Data, depth: usize) -> Data {
     match candidate.as_value() {
-        Some(Value::String(text)) => meant(text).map_or_else(|| candidate.clone(), Data::from),
+        Some(Value::String(text)) => meant(text, depth).map_or_else(|| candidate.clone(), Data::from),
         Some(Value::Object(fields)) => fields.get("output").cloned().map_or_else(|| candidate.clone(), Data::from),
         _ => candidate.clone(),
     }
@@ -84,16 +115,18 @@ fn mend(candidate: &Data) -> Data {
 
 /// The JSON in a text: alone, in a code fence, among other words, or with the slips of hand-written
 /// JSON (single quotes, trailing commas, bare keys, comments).
-fn meant(text: &str) -> Option<Value> {
+fn meant(text: &str, depth: usize) -> Option<Value> {
     let inside = |open: char, close: char| {
         let (from, to) = (text.find(open)?, text.rfind(close)?);
         (from < to).then(|| &text[from..=to])
     };
     let fenced = text.split("```").nth(1).map(|block| block.trim_start_matches("json").trim());
+    // The second reader knows no limit.
+    let loosely = |text: &str| end_of_depth(text, depth).is_none().then(|| json5::from_str(text).ok()).flatten();
     [Some(text.trim()), fenced, inside('{', '}'), inside('[', ']')]
         .into_iter()
         .flatten()
-        .find_map(|candidate| crate::json::parse(candidate).ok().or_else(|| json5::from_str(candidate).ok()))
+        .find_map(|candidate| crate::json::parse_within(candidate, depth).ok().or_else(|| loosely(candidate)))
 }
 
 /// Asks a model to write the answer anew. Its failure is no news; the answer's own error is.
@@ -124,7 +157,10 @@ async fn coerce(
     };
     match ask(cx, &Chosen::Named(vec![model.to_owned()]), call, None).await {
         Ok((_, reply)) => {
-            let answer = reply.structured_output.or_else(|| reply.text.as_deref().and_then(meant));
+            let answer = reply.structured_output.or_else(|| {
+                let depth = cx.run.effects.depth();
+                reply.text.as_deref().and_then(|text| meant(text, depth))
+            });
             Ok(answer.and_then(|value| schema.parse(&value.into()).ok()))
         }
         Err(error) if cx.run.abort.is_set() => Err(error),

@@ -153,7 +153,7 @@ pub(super) async fn ask(
 /// asked twice; a listener hears it again, because the items of the earlier part came to nothing.
 fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option<Result<ModelReply, FlowError>> {
     let done = cx.run.memo.call(&cx.frame.path, cx.peek(EffectKind::Model.as_str()))?;
-    if done.asked.as_ref().map(AskedWith::whole) != Some(told(call)) {
+    if done.asked.as_ref().map(AskedWith::whole) != Some(told(cx, call)) {
         // A handler that asks something else now is not asking what was answered.
         if !matches!(cx.frame.block.body, Body::Generator(_)) {
             return None;
@@ -178,7 +178,7 @@ async fn of_earlier_try(
     listener: Option<&Listener>,
 ) -> Option<Result<ModelReply, FlowError>> {
     let kind = EffectKind::Model;
-    let done = cx.await_earlier(kind, cx.peek(kind.as_str()), &told(call)).await?;
+    let done = cx.await_earlier(kind, cx.peek(kind.as_str()), &told(cx, call)).await?;
     let ordinal = cx.ordinal(kind.as_str());
     let answer = cx.hand_over(kind, ordinal, done).await;
     let answer =
@@ -189,7 +189,7 @@ async fn of_earlier_try(
 
 /// What the tape of a replay has for this call; a call that asks something else is not on it.
 async fn replayed(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Result<ModelReply, FlowError> {
-    let taped = cx.taped(EffectKind::Model, cx.peek(EffectKind::Model.as_str()), &told(call)).await?;
+    let taped = cx.taped(EffectKind::Model, cx.peek(EffectKind::Model.as_str()), &told(cx, call)).await?;
     let answer = match taped.error {
         Some(error) => Err(error),
         None => crate::json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
@@ -207,11 +207,12 @@ fn tell(listener: Option<&Listener>, answer: &Result<ModelReply, FlowError>) {
     }
 }
 
-/// The call as it is recorded. Headers may carry secrets, and no look at a run needs them.
-fn told(call: &ModelCall) -> Value {
+/// The call as it is recorded. Options may carry secrets, and no look at a run needs their headers.
+fn told(cx: &Context, call: &ModelCall) -> Value {
     let mut request = serde_json::to_value(call).unwrap_or_default();
-    if let Some(options) = request.get_mut("providerOptions").and_then(Value::as_object_mut) {
-        options.shift_remove("headers");
+    if let Some(options) = request.get_mut("providerOptions").filter(|options| !options.is_null()) {
+        options.as_object_mut().and_then(|fields| fields.shift_remove("headers"));
+        cx.run.effects.redaction().value(options);
     }
     request
 }
@@ -221,13 +222,13 @@ async fn begin(cx: &Context, call: &ModelCall) -> Result<Begun, FlowError> {
     if cx.run.asked.mock.is_some() {
         return Ok(note_beginning(cx, call));
     }
-    cx.begin(EffectKind::Model, Some(told(call))).await
+    cx.begin(EffectKind::Model, Some(told(cx, call))).await
 }
 
 /// Records that a call begins which asks nobody outside.
 fn note_beginning(cx: &Context, call: &ModelCall) -> Begun {
     let ordinal = cx.ordinal(EffectKind::Model.as_str());
-    Begun { ordinal, seq: cx.effect_started(EffectKind::Model, ordinal, Some(told(call))) }
+    Begun { ordinal, seq: cx.effect_started(EffectKind::Model, ordinal, Some(told(cx, call))) }
 }
 
 fn record(
@@ -236,6 +237,7 @@ fn record(
     Begun { ordinal, seq }: Begun,
     answer: Result<ModelReply, FlowError>,
 ) -> Result<ModelReply, FlowError> {
+    let answer = answer.map_err(|error| cx.run.effects.redaction().error(error));
     if let Ok(reply) = &answer {
         cx.run.usage.borrow_mut().add(&call.model, reply.usage.as_ref());
     }

@@ -24,17 +24,19 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
                 Read::Double(double) => visitor.visit_f64(double),
             },
             Some(b'{') => {
-                self.at += 1;
-                let mut entries = Entries { reader: self, is_first: true, is_over: false };
+                self.enter().map_err(|wrong| self.error(wrong))?;
+                let mut entries = Entries { reader: &mut *self, is_first: true, is_over: false };
                 let value = visitor.visit_map(&mut entries)?;
                 entries.close(b'}')?;
+                self.leave();
                 Ok(value)
             }
             Some(b'[') => {
-                self.at += 1;
-                let mut entries = Entries { reader: self, is_first: true, is_over: false };
+                self.enter().map_err(|wrong| self.error(wrong))?;
+                let mut entries = Entries { reader: &mut *self, is_first: true, is_over: false };
                 let value = visitor.visit_seq(&mut entries)?;
                 entries.close(b']')?;
+                self.leave();
                 Ok(value)
             }
             Some(b'n') => {

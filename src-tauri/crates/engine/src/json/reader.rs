@@ -8,6 +8,9 @@ use serde_json::{Error, Map, Value};
 
 use super::{is_double, number, number_of};
 
+/// How many fields and indexes an error names, from the outside.
+const SHOWN: usize = 20;
+
 /// What is wrong with a text, and the fields and indexes around it, innermost first.
 pub(super) struct Wrong {
     pub(super) at: usize,
@@ -21,11 +24,28 @@ pub(super) struct Reader<'de> {
     pub(super) at: usize,
     /// Whether integers must be doubles.
     is_input: bool,
+    /// How many levels may lie in each other, and how many are open.
+    deepest: usize,
+    depth: usize,
 }
 
 impl<'de> Reader<'de> {
-    pub(super) fn new(text: &'de str, is_input: bool) -> Self {
-        Reader { text, at: 0, is_input }
+    pub(super) fn new(text: &'de str, is_input: bool, deepest: usize) -> Self {
+        Reader { text, at: 0, is_input, deepest, depth: 0 }
+    }
+
+    /// Goes into the list or the object that begins here. Whoever leaves it says so by [`leave`](Self::leave).
+    pub(super) fn enter(&mut self) -> Result<(), Wrong> {
+        if self.depth >= self.deepest {
+            return self.wrong(format!("nested deeper than {} levels", self.deepest));
+        }
+        self.depth += 1;
+        self.at += 1;
+        Ok(())
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.depth -= 1;
     }
 
     fn wrong<T>(&self, message: impl Into<Cow<'static, str>>) -> Result<T, Wrong> {
@@ -270,7 +290,7 @@ impl<'de> Reader<'de> {
                 Read::Double(double) => number(double),
             }),
             Some(b'{') => {
-                self.at += 1;
+                self.enter()?;
                 let mut fields = Map::new();
                 while self.goes_on(b'}', fields.is_empty())? {
                     let name = self.name()?;
@@ -283,10 +303,11 @@ impl<'de> Reader<'de> {
                     };
                     fields.insert(name.into_owned(), value);
                 }
+                self.leave();
                 Ok(Value::Object(fields))
             }
             Some(b'[') => {
-                self.at += 1;
+                self.enter()?;
                 let mut items = Vec::new();
                 while self.goes_on(b']', items.is_empty())? {
                     let value = match self.value() {
@@ -298,6 +319,7 @@ impl<'de> Reader<'de> {
                     };
                     items.push(value);
                 }
+                self.leave();
                 Ok(Value::Array(items))
             }
             Some(b'n') => self.word("null").map(|()| Value::Null),
@@ -309,7 +331,11 @@ impl<'de> Reader<'de> {
 
     /// The error of a place: its line and column, and its JSON pointer where there is one.
     pub(super) fn error(&self, wrong: Wrong) -> Error {
-        let pointer: String = wrong.around.iter().rev().map(|part| format!("/{}", pointer_part(part))).collect();
+        let outer = wrong.around.iter().rev().take(SHOWN);
+        let mut pointer: String = outer.map(|part| format!("/{}", pointer_part(part))).collect();
+        if wrong.around.len() > SHOWN {
+            pointer.push_str("/…");
+        }
         let at = if pointer.is_empty() { String::new() } else { format!(", at {pointer}") };
         self.placed(wrong.at, format!("{}{at}", wrong.message))
     }

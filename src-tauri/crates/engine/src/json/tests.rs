@@ -140,3 +140,27 @@ fn mistakes_have_their_place() {
         assert_eq!(parse(text).expect_err(text).to_string(), told);
     }
 }
+
+#[test]
+fn what_comes_from_outside_is_only_so_deep() {
+    let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+    assert!(parse_within(&nested(50), 50).is_ok());
+    for text in [nested(51), "[".repeat(1_000_000), "{\"a\":".repeat(1_000_000)] {
+        let told = parse_within(&text, 50).expect_err("it is too deep").to_string();
+        assert!(told.starts_with("nested deeper than 50 levels, at /") && told.len() < 200, "{told}");
+        assert!(told.contains("/… at line 1 column "), "{told}");
+        let told = from_json_within::<Tagged>(&format!("{{\"kind\":\"Of\",\"value\":{text}}}"), 50);
+        assert!(told.expect_err("it is too deep").to_string().contains("deeper than 50 levels at line 1 column"));
+    }
+    // The log's reader goes deeper than a test's stack.
+    let deep = std::thread::Builder::new().stack_size(64 << 20).spawn(move || {
+        assert!(parse(&nested(LOG_DEPTH)).is_ok() && from_json::<Tagged>(&nested(LOG_DEPTH)).is_err());
+        parse(&nested(1_000_000)).expect_err("it is too deep").to_string()
+    });
+    let told = deep.expect("a thread").join().expect("it ends");
+    assert!(told.starts_with("nested deeper than 10000 levels"), "{told}");
+    let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+    assert!(parse_input(&nested(DEPTH + 1)).is_err());
+    // Siblings are beside each other, not in each other.
+    assert!(parse_within(&format!("[{}1]", "[1],{},".repeat(1_000)), 2).is_ok());
+}

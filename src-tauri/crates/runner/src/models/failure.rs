@@ -13,6 +13,9 @@ use serde_json::{Map, Value, json};
 use super::target::Target;
 use crate::http;
 
+/// How deep a server's own message may be nested around the texts of its model.
+const ENVELOPE_DEPTH: usize = 127;
+
 /// How much of a server's answer is quoted.
 const QUOTE: usize = 400;
 
@@ -33,6 +36,8 @@ pub(crate) enum Failure {
     Malformed(String),
     /// The answer did not come in events, as it was asked to.
     NoStream,
+    /// The answer is larger than it may be.
+    TooLarge(String),
     /// The call cannot be made.
     Impossible(String),
 }
@@ -48,7 +53,7 @@ impl From<genai::Error> for Failure {
                     Failure::Malformed(format!("answered with \"{content_type}\" instead of JSON"))
                 }
                 webc::Error::ResponseFailedInvalidJson { cause, .. } => {
-                    Failure::Malformed(format!("answered with invalid JSON: {cause}"))
+                    Failure::Malformed(format!("answered with {}", invalid_json("", &cause)))
                 }
                 other => Failure::Malformed(format!("answered with something unexpected: {other}")),
             },
@@ -62,15 +67,26 @@ impl From<genai::Error> for Failure {
                 },
             },
             Error::ChatResponse { body, .. } => Failure::Reported(body),
-            Error::StreamParse { serde_error, .. } => {
-                Failure::Malformed(format!("answered with invalid JSON in its stream: {serde_error}"))
-            }
+            Error::StreamParse { serde_error, .. } => Failure::Malformed(format!(
+                "answered with {}",
+                invalid_json(" in its stream", &serde_error.to_string())
+            )),
             // Its own words hold the whole request; the cause is what matters.
             Error::ChatResponseGeneration { cause, .. } => {
-                Failure::Malformed(format!("answered with something unexpected: {cause}"))
+                let deep = cause.find("recursion limit exceeded").map(|at| invalid_json("", &cause[at..]));
+                let what = deep.unwrap_or_else(|| format!("something unexpected: {cause}"));
+                Failure::Malformed(format!("answered with {what}"))
             }
             other => Failure::Impossible(format!("cannot be asked: {other}")),
         }
+    }
+}
+
+/// Why a text is no JSON, in words that say what would be: the library's reader has a limit of its own.
+fn invalid_json(place: &str, cause: &str) -> String {
+    match cause.strip_prefix("recursion limit exceeded") {
+        Some(at) => format!("JSON{place} that is nested deeper than {ENVELOPE_DEPTH} levels{at}"),
+        None => format!("invalid JSON{place}: {cause}"),
     }
 }
 
@@ -79,7 +95,7 @@ fn refusal(status: u16, body: String, headers: &HeaderMap) -> Failure {
     Failure::Status { status, body, retry_after: header("retry-after"), retry_after_ms: header("retry-after-ms") }
 }
 
-fn broken(error: &reqwest::Error) -> Failure {
+pub(super) fn broken(error: &reqwest::Error) -> Failure {
     let cause = http::cause(error);
     match error {
         error if error.is_timeout() => Failure::Timeout,
@@ -94,6 +110,7 @@ impl Failure {
         let mut details = Map::new();
         details.insert("model".to_owned(), target.asked.clone().into());
         details.insert("host".to_owned(), target.host.clone().into());
+        let is_too_large = matches!(self, Failure::TooLarge(_));
         let (name, said) = match self {
             Failure::Status { status, body, retry_after, retry_after_ms } => {
                 details.insert("status".to_owned(), status.into());
@@ -112,10 +129,15 @@ impl Failure {
             Failure::Cut(why) => ("NetworkError", format!("broke off its answer: {why}")),
             Failure::Malformed(why) => ("ModelError", why),
             Failure::NoStream => ("ModelError", "did not answer with a stream of events".to_owned()),
-            Failure::Impossible(why) => ("ModelError", why),
+            Failure::TooLarge(why) | Failure::Impossible(why) => ("ModelError", why),
         };
         let server = if target.host.is_empty() { "" } else { &format!(" at {}", target.host) };
         let mut error = provider_error(name, format!("model \"{}\"{server} {said}", target.asked));
+        if is_too_large {
+            // Asked again it would be as large again.
+            error.retryable = false;
+            error.code = Some("limit_exceeded".to_owned());
+        }
         error.details = Some(Value::Object(details));
         error
     }

@@ -21,8 +21,10 @@ use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 
 use super::failure::Failure;
+use super::relay::Relay;
 use super::target::Target;
 use super::words::{self, Said};
+use crate::config::Limits;
 use crate::http;
 
 /// The provider of a name: `openai`, `open-router`, `google`, …
@@ -53,6 +55,9 @@ pub(crate) fn default_key(kind: Kind) -> Option<&'static str> {
 /// The client, and what models said before tools ran.
 pub(crate) struct Provider {
     client: Client,
+    /// What the relay asks servers with.
+    http: reqwest::Client,
+    limits: Limits,
     /// Assistants' messages verbatim: some providers sign their thoughts, and want them back whole.
     said: RefCell<Said>,
     /// Servers that do not stream although they were asked to.
@@ -60,11 +65,11 @@ pub(crate) struct Provider {
 }
 
 impl Provider {
-    pub(crate) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new(limits: Limits) -> Result<Self, Failure> {
         // A redirect is not followed: a key must not go where nobody sent it.
         let http = http::client(Policy::none).map_err(Failure::Impossible)?;
-        let client = Client::builder().with_reqwest(http).build().map_err(Failure::from)?;
-        Ok(Provider { client, said: RefCell::default(), mute: RefCell::default() })
+        let client = Client::builder().with_reqwest(http.clone()).build().map_err(Failure::from)?;
+        Ok(Provider { client, http, limits, said: RefCell::default(), mute: RefCell::default() })
     }
 
     /// The provider's own address.
@@ -96,7 +101,8 @@ impl Provider {
         };
         if let (Some(schema), Some(text)) = (schema, &reply.text) {
             // Text that is no JSON stays text: the engine repairs or refuses it.
-            reply.structured_output = engine::json::parse(text).ok().map(|value| schema.unwrap(value));
+            let value = engine::json::parse_within(text, self.limits.depth).ok();
+            reply.structured_output = value.map(|value| schema.unwrap(value));
         }
         Ok(reply)
     }
@@ -158,9 +164,13 @@ impl Provider {
         options: ChatOptions,
     ) -> Result<ModelReply, Failure> {
         let options = options.with_capture_raw_body(true);
-        let answer = self.client.exec_chat(service, request, Some(&options));
-        let answer = tokio::time::timeout(target.timeout, answer).await.map_err(|_| Failure::Timeout)?;
-        let mut response = answer.map_err(Failure::from)?;
+        let (relay, service) = self.relay(service).await?;
+        let answer = relay.carry(async {
+            let answer = self.client.exec_chat(service, request, Some(&options));
+            let answer = tokio::time::timeout(target.timeout, answer).await.map_err(|_| Failure::Timeout)?;
+            answer.map_err(Failure::from)
+        });
+        let mut response = answer.await?;
         let raw = response.captured_raw_body.take().unwrap_or_default();
         if let Some(error) = raw.get("error").filter(|error| !error.is_null()) {
             return Err(Failure::Reported(error.clone()));
@@ -180,6 +190,30 @@ impl Provider {
     }
 
     async fn stream(
+        &self,
+        target: &Target,
+        service: ServiceTarget,
+        request: ChatRequest,
+        options: ChatOptions,
+        listener: &Listener,
+    ) -> Result<ModelReply, Failure> {
+        let (relay, service) = self.relay(service).await?;
+        relay.carry(self.hear(target, service, request, options, listener)).await
+    }
+
+    /// A relay to the service, and the service by way of it.
+    async fn relay(&self, mut service: ServiceTarget) -> Result<(Relay, ServiceTarget), Failure> {
+        let parsed = |text: &str| Url::parse(text).map_err(|error| Failure::Impossible(error.to_string()));
+        let base = parsed(service.endpoint.base_url())?;
+        let relay = Relay::open(&self.http, &base, self.limits).await?;
+        service.endpoint = Endpoint::from_owned(relay.address(&base)?);
+        if let AuthData::RequestOverride { url, .. } = &mut service.auth {
+            *url = relay.address(&parsed(url)?)?;
+        }
+        Ok((relay, service))
+    }
+
+    async fn hear(
         &self,
         target: &Target,
         service: ServiceTarget,

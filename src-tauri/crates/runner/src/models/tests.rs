@@ -11,6 +11,7 @@ use engine::error::FlowError;
 use serde_json::{Value, json};
 
 use super::Models;
+use crate::config::Limits;
 
 // The tests' own server; this crate must not name the crate that tests it.
 #[expect(dead_code, unreachable_pub, reason = "it is a public module of the tests")]
@@ -21,7 +22,7 @@ use server::{Reply, Server};
 
 fn models(server: &Server) -> Models {
     let settings = json!({ "m": { "baseUrl": server.address(), "timeoutMs": 400 } });
-    Models::new(serde_json::from_value(settings).expect("settings"), false)
+    Models::new(serde_json::from_value(settings).expect("settings"), false, Limits::default())
 }
 
 fn call(messages: Value, options: Value) -> ModelCall {

@@ -47,7 +47,7 @@ impl Workspace {
         let (asked, origin) = self.asked_before(&row, &events)?;
         let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         let (script, mock) = self.mock_of(&self.mode(mock, origin.as_deref(), &good.bundle.file), &good.bundle.file)?;
-        let session: std::sync::Arc<str> = format!("fork_{}", uuid::Uuid::now_v7().simple()).into();
+        let session: std::sync::Arc<str> = format!("fork_{}", crate::world::new_id().simple()).into();
         let common = Events::new(&events[..events.partition_point(|event| event.seq <= leaves.seq)]);
         let first = common.iter().next().and_then(|event| match &event.kind {
             EventKind::RequestStarted { input, .. } => Some(input.clone()),

@@ -124,7 +124,7 @@ impl Workspace {
     /// Takes a full export in: all of it, or nothing. A file whose requests are all here as they are in
     /// it changes nothing, and that is no failure: whoever asked has what they asked for.
     pub fn import(&self, file: &Path) -> Result<Imported, Fault> {
-        let (label, lines) = archive::read(file)?;
+        let (label, lines) = archive::read(file, &self.config.limits)?;
         if label.view != "all" {
             return Err(Fault::refused(format!(
                 "{} holds what the audience \"{}\" sees, without the events it was made from; only an export with \

@@ -3,7 +3,7 @@
 // Must not: interpret anything. Rust reads the recorded operations and runs them.
 
 import { describeValue, needFunction } from './arguments';
-import { checkConfig, checkIdentity, checkLoop, needBlock, needHandlers, type ToolIdentity } from './checks';
+import { checkConfig, checkIdentity, checkLoop, checkName, needBlock, needHandlers, type ToolIdentity } from './checks';
 import { knownTools, withCapabilities } from './capabilities';
 import { repairOf } from './generator';
 import { warnOfUnknown } from './known-keys';
@@ -67,6 +67,7 @@ export class Block {
     if (typeof name !== 'string' || name.trim() === '') {
       throw new Error(`Cannot build "${kind}" block without a non-empty "name"`);
     }
+    if (!from) checkName(name, kind);
     if (!from) checkConfig(config, `${kind} "${name}"`);
     this.ownResources = from?.ownResources ?? declaredIn(config, BLOCK_PLACES, `${kind} "${name}"`);
     this.kind = kind;

@@ -15,6 +15,33 @@ const SCHEMAS = [
 const STATES = SCHEMAS.filter((key) => /[sS]tateSchema$/.test(key));
 const FUNCTIONS = ['connectInput', 'connectOutput', 'mapModelOutput', 'onCompleted', 'onErrored'];
 
+/** The longest name of a block, in bytes of UTF-8: paths are made of names, and stand in every row. */
+const LONGEST_NAME = 1024;
+
+/** Refuses names that no table and no path can hold. */
+export function checkName(name: string, kind: string): void {
+  const shown = JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}…` : name);
+  // No letter takes more than three bytes of UTF-8 for each of its UTF-16 units.
+  const length = name.length > LONGEST_NAME / 3 ? bytesOfText(name) : name.length;
+  if (length > LONGEST_NAME) {
+    throw new Error(`The name of ${kind} ${shown} is ${length} bytes long; a block's name has at most ${LONGEST_NAME}`);
+  }
+  const control = /[\u0000-\u001f\u007f-\u009f]/.exec(name);
+  if (control) {
+    const code = control[0].charCodeAt(0).toString(16).padStart(4, '0');
+    throw new Error(`The name of ${kind} ${shown} holds a control character (U+${code.toUpperCase()}); use letters that can be shown`);
+  }
+}
+
+function bytesOfText(text: string): number {
+  let bytes = 0;
+  for (const letter of text) {
+    const code = letter.codePointAt(0) as number;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}
+
 /** Refuses what no kind of block understands. */
 export function checkConfig(config: Config, where: string): void {
   for (const key of SCHEMAS) {

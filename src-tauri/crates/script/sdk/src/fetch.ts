@@ -123,27 +123,38 @@ interface Init {
   headers?: unknown;
   body?: unknown;
   signal?: Signal | null;
+  redirect?: string;
 }
+
+const REDIRECTS = ['follow', 'error', 'manual'];
+/** Those that send the client elsewhere, where they say where. */
+const REDIRECTING = [301, 302, 303, 307, 308];
 
 class WebRequest extends Message {
   readonly url: string;
   readonly method: string;
   readonly signal: Signal | undefined;
+  readonly redirect: string;
 
   constructor(resource: unknown, init: Init = {}) {
     const from = resource instanceof WebRequest ? resource : undefined;
     const given = init.body === undefined ? from?.whole() : bodyOf(init.body);
     super(init.headers ?? from?.headers, given);
-    this.url = new WebURL(from ? from.url : String(resource)).href;
+    this.url = from ? from.url : addressOf(String(resource));
     const method = String(init.method ?? from?.method ?? 'GET');
     this.method = /^(get|head|post|put|delete|options)$/i.test(method) ? method.toUpperCase() : method;
     this.signal = init.signal === undefined ? from?.signal : (init.signal ?? undefined);
+    this.redirect = String(init.redirect ?? from?.redirect ?? 'follow');
+    if (!REDIRECTS.includes(this.redirect)) {
+      throw new TypeError(`fetch: redirect is "follow", "error" or "manual", not "${this.redirect}"`);
+    }
     if (given && /^(GET|HEAD)$/.test(this.method)) throw new TypeError(`fetch: ${this.method} has no body`);
   }
 
   wire(): object {
     const { text, base64 } = this.whole()?.body ?? {};
-    return { url: this.url, method: this.method, headers: [...this.headers], body: text, base64 };
+    const redirect = this.redirect;
+    return { url: this.url, method: this.method, headers: [...this.headers], body: text, base64, redirect };
   }
   clone(): WebRequest {
     return new WebRequest(this);
@@ -191,6 +202,19 @@ class WebResponse extends Message {
   }
 }
 
+/** An address as people read it: without what may carry secrets. */
+function shown(url: string): string {
+  return url.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
+}
+
+function addressOf(text: string): string {
+  try {
+    return new WebURL(text).href;
+  } catch {
+    throw new TypeError(`fetch: "${shown(text)}" is not an absolute URL`);
+  }
+}
+
 function webFetch(resource: unknown, init?: Init): Promise<WebResponse> {
   const token = currentToken();
   // Thrown on the spot, so that it fails the load even where nobody awaits it.
@@ -203,6 +227,11 @@ function webFetch(resource: unknown, init?: Init): Promise<WebResponse> {
     answer.then(
       (json) => {
         const { body, base64, ...reply } = JSON.parse(json) as Reply;
+        const isRedirect = REDIRECTING.includes(reply.status) && new WebHeaders(reply.headers).has('location');
+        if (isRedirect && request.redirect === 'error') {
+          reject(new TypeError(`fetch of ${shown(request.url)}: the server redirects, and redirect is "error"`));
+          return;
+        }
         resolve(WebResponse.of(reply, reply.url, { text: body, base64: base64 === true }));
       },
       (error: unknown) => reject(signal?.aborted ? signal.reason : error),

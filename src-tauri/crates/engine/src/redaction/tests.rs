@@ -1,0 +1,142 @@
+//! Secrets by name and by value, in every form in which a server or a person may write them.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+const SECRET: &str = "s3cr3t/+ value";
+
+fn redaction() -> Redaction {
+    Redaction::new(["Ticket-Id"], Secrets::default())
+}
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    let redaction = redaction();
+    assert_eq!(redaction.text(text), expected);
+    assert_eq!(redaction.text(expected), expected, "twice is as once");
+}
+
+#[test]
+fn addresses_lose_their_passwords_and_listed_parameters() {
+    check("https://ada:pw@x.org/a?q=1&token=t&b=2#c", "https://[redacted]@x.org/a?q=1&token=[redacted]&b=2#c");
+    check(
+        "https://x.org/?API-Key=1&page_token=2&ticketid=3",
+        "https://x.org/?API-Key=[redacted]&page_token=2&ticketid=[redacted]",
+    );
+    check("x?key=1&X-Amz-Signature=ab%20c", "x?key=[redacted]&X-Amz-Signature=[redacted]");
+    check("x?%74oken=1&user[password]=2&next=a@b", "x?%74oken=[redacted]&user[password]=[redacted]&next=a@b");
+    check("see http://a:b@c, and d@e.org", "see http://[redacted]@c, and d@e.org");
+}
+
+#[test]
+fn forms_lose_listed_fields() {
+    check("user=ada&password=a+b%21&ok=1", "user=ada&password=[redacted]&ok=1");
+    check("key=1 token=2", "key=1 token=[redacted]");
+    check(
+        "--b\r\nContent-Disposition: form-data; name=\"passwd\"\r\n\r\np\r\nq\r\n--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--b--",
+        "--b\r\nContent-Disposition: form-data; name=\"passwd\"\r\n\r\n[redacted]\r\n--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--b--",
+    );
+}
+
+#[test]
+fn json_loses_listed_fields_wherever_it_stands() {
+    check(
+        r#"{"password": "p\"q\\", "a": {"accessToken":12, "token":null}, "key":"k", "secret": ["x", {"y": "]"}], "b":1}"#,
+        r#"{"password": "[redacted]", "a": {"accessToken":"[redacted]", "token":null}, "key":"k", "secret": "[redacted]", "b":1}"#,
+    );
+    check(r#"say "hi" {"pass\u0077ord":"p"} and go"#, r#"say "hi" {"pass\u0077ord":"[redacted]"} and go"#);
+    check(r#"{"body":"{\"token\":\"a\\\"b\",\"c\":1}"}"#, r#"{"body":"{\"token\":\"[redacted]\",\"c\":1}"}"#);
+    check(
+        r#"{"b":"{\"token\":12,\"secret\":[\"x\"]}"}"#,
+        r#"{"b":"{\"token\":\"[redacted]\",\"secret\":\"[redacted]\"}"}"#,
+    );
+    check(r#"answered 400: {"token":"cut o…"#, r#"answered 400: {"token":"[redacted]"#);
+    check("{\"token\":", "{\"token\":");
+    check("{\"token\"", "{\"token\"");
+}
+
+#[test]
+fn an_exchange_is_redacted_in_all_its_parts() {
+    let body = STANDARD.encode("{\"password\":\"p\"}");
+    let names = ["Authorization", "X-Password", "X-Session-Id", "X-Auth", "My-Key", "X-Upload-Token", "ticket_id"];
+    let mut headers: Vec<Value> = names.iter().map(|name| json!([name, "v"])).collect();
+    headers.push(json!(["Accept", "a/b"]));
+    headers.push(json!(["Location", "/x?sig=1&signature=2"]));
+    let mut side = json!({ "url": "http://x/?token=1", "headers": headers, "body": body, "base64": true });
+    redaction().exchange(&mut side);
+    assert_eq!(side["url"], "http://x/?token=[redacted]");
+    for (at, _) in names.iter().enumerate() {
+        assert_eq!(side["headers"][at][1], REDACTED, "{}", side["headers"][at]);
+    }
+    assert_eq!(side["headers"][7][1], "a/b");
+    assert_eq!(side["headers"][8][1], "/x?sig=1&signature=[redacted]");
+    let body = STANDARD.decode(side["body"].as_str().expect("a body")).expect("base64");
+    assert_eq!(body, b"{\"password\":\"[redacted]\"}");
+    let mut side = json!({ "url": "u", "body": "//79/A==", "base64": true });
+    redaction().exchange(&mut side);
+    assert_eq!(side["body"], "//79/A==", "bytes that are no text stay");
+}
+
+/// The secret as others may write it.
+fn written() -> Vec<String> {
+    let letters = |form: fn(char) -> String| SECRET.chars().map(form).collect::<String>();
+    vec![
+        SECRET.to_owned(),
+        "s3cr3t%2F%2b+value".to_owned(),
+        letters(|c| format!("%{:02x}", c as u32)),
+        letters(|c| format!("%25{:02X}", c as u32)),
+        letters(|c| format!("\\u{:04x}", c as u32)),
+        letters(|c| format!("\\\\u{:04X}", c as u32)),
+        "s3cr3t\\/+ value".to_owned(),
+        "s3\\u0063r%33t/+%20value".to_owned(),
+    ]
+}
+
+#[test]
+fn a_value_is_found_however_it_is_written() {
+    let secrets: Secrets = [SECRET].into_iter().collect();
+    for text in written() {
+        let shown = secrets.hidden(&format!("<{text}>")).expect(&text);
+        assert_eq!(shown, "<[redacted]>");
+    }
+    for before in ["", "a", "ab", "abc", "user:"] {
+        for after in ["", "z", "zy"] {
+            let bytes = format!("{before}{SECRET}{after}");
+            for text in [STANDARD.encode(&bytes), base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(&bytes)] {
+                let shown = secrets.hidden(&text).expect(&text);
+                assert!(shown.contains(REDACTED) && shown.len() < REDACTED.len() + 16, "{text}: {shown}");
+            }
+        }
+    }
+    assert_eq!(secrets.hidden("s3cr3t and more, %zz, \\, \\u"), None);
+}
+
+proptest! {
+    #[test]
+    fn a_stream_tells_what_a_whole_text_would(cuts in prop::collection::vec(1_usize..9, 1..60), which in 0..8_usize) {
+        let secrets: Secrets = [SECRET].into_iter().collect();
+        let text = format!("begin s3cr {} ss3 {} end s3c", written()[which], written()[(which + 3) % 8]);
+        let (mut stream, mut told, mut rest) = (Stream::default(), String::new(), text.as_str());
+        for cut in cuts.iter().cycle() {
+            let (piece, after) = rest.split_at((*cut).min(rest.len()));
+            told.push_str(&stream.next(&secrets, piece));
+            rest = after;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        told.push_str(&stream.end(&secrets));
+        prop_assert_eq!(Some(told), secrets.hidden(&text));
+    }
+
+    #[test]
+    fn nothing_that_is_redacted_fails(text in "[\"\\\\:=?&@/{}\\[\\]a-ctoken%u0 äß\n]{0,80}") {
+        let redaction = Redaction::new(["a"], ["token", "ä"].into_iter().collect());
+        let once = redaction.text(&text).into_owned();
+        let _ = redaction.text(&once);
+        let mut side = json!({ "url": text, "headers": [[text, text]], "body": text });
+        redaction.exchange(&mut side);
+    }
+}
