@@ -69,7 +69,7 @@ fn check_nowhere(place: &Place, answer: &Answer, words: &[&str]) {
     let _ = std::fs::remove_file(place.dir().join("out.flowglass"));
     place.get("export --session s --out out.flowglass");
     let mut said = format!("{}{}{}", answer.stdout, answer.stderr, opened(&place.dir().join("out.flowglass")));
-    for line in ["events r", "items --request r --view all", "show r", "block r root", "requests"] {
+    for line in ["events r", "items --request r --view all", "show r", "requests"] {
         let answer = place.ask(line);
         said.push_str(&format!("{}{}", answer.stdout, answer.stderr));
     }
