@@ -159,7 +159,7 @@ fn a_value_of_a_flow_is_as_deep_as_it_may_be_everywhere() {
         "--json",
     ]);
     assert_eq!(answer.code, Some(0), "{answer}");
-    for line in ["show r", "events r", "block r root", "items --request r", "state --session s", "state --request r"] {
+    for line in ["show r", "events r", "items --request r", "state --session s", "state --request r"] {
         assert_eq!(place.run(&line.split(' ').collect::<Vec<_>>()).code, Some(0), "{line}");
         assert_eq!(place.ask(line).code, Some(0), "{line}");
     }

@@ -133,7 +133,7 @@ fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Pla
         }
     }
     let mut statement = connection.prepare(
-        "SELECT e.kind, e.body, r.unindexed_from IS NULL OR e.seq < r.unindexed_from
+        "SELECT e.kind, e.body, r.unindexed_from IS NULL OR e.seq < r.unindexed_from, e.sum
          FROM event e JOIN request r ON r.n = e.request WHERE r.session = ?1",
     )?;
     let mut rows = statement.query((n,))?;
@@ -141,7 +141,10 @@ fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Pla
         plan.events += 1;
         if row.get(2)? {
             let text = body::lossy(row, 1)?;
-            let kind = body::readable(connection, &body::lossy(row, 0)?, &text)?;
+            let kind = match body::whole_event(connection, &body::lossy(row, 0)?, &text, row.get(3)?) {
+                Err(Error::Damaged(_)) => None,
+                kind => Some(kind?),
+            };
             plan.is_damaged |= kind.is_none();
             plan.covered += Sums::read(kind.as_ref(), text.len());
         }

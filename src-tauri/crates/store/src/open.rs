@@ -58,7 +58,9 @@ pub struct Options {
 
 /// What is called with the request and the event when one that is read is damaged.
 #[derive(Clone)]
-pub struct OnDamaged(Arc<dyn Fn(&str, &Event) + Send + Sync>);
+pub struct OnDamaged(Arc<TellDamage>);
+
+type TellDamage = dyn Fn(&str, &Event) + Send + Sync;
 
 impl OnDamaged {
     /// Calls this function.

@@ -122,7 +122,7 @@ fn string_end(bytes: &[u8], from: usize, escapes: usize) -> usize {
             b'\\' => backslashes += 1,
             // The text around it ends before it does.
             b'"' if backslashes < escapes => return at - backslashes,
-            b'"' if (backslashes - escapes) % (2 * (escapes + 1)) == 0 => return at - escapes,
+            b'"' if (backslashes - escapes).is_multiple_of(2 * (escapes + 1)) => return at - escapes,
             _ => backslashes = 0,
         }
     }
