@@ -42,8 +42,8 @@ fn what_is_whole_can_be_used_and_the_rest_deleted() {
         ("\"text\":\"marker-logged-bad", 0, 3),
         ("marker-said-bad", 4, 1),
         ("marker-kept-bad", 1, 2),
-        ("marker-title-bad", 2, 1),
-        ("marker-title-bad", 2, 7),
+        ("\"title\":\"marker-title-bad", 11, 1),
+        ("\"title\":\"marker-title-bad", 11, 7),
         ("marker-given-bad", 5, 0),
     ] {
         let case = format!("{words}+{after}, bit {bit}");
