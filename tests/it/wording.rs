@@ -97,7 +97,7 @@ fn what_a_flow_says_does_not_act_on_the_terminal() {
     let place = Place::with_flow(
         r#"
 const said = "bell\u0007 clear\u001b[2J back\rover c1\u009b31m turned\u202e end\nnext";
-const say = handler({ name: "say\u001b[31m", execute: async (input, ctx) => {
+const say = handler({ name: "say\u202e", execute: async (input, ctx) => {
   ctx.emitMessage(said);
   await ctx.session.patchState({ said });
   if (input === "fail") throw new FlowError(said);
