@@ -79,6 +79,7 @@ CREATE TABLE path (
 
 -- The event log. `id` is the order of commits across all requests. `body` holds the fields of the
 -- kind as JSON; a value too large to sit in a line is a mark that names its content in `payload`.
+-- `sum` is the checksum of `body`, 32 bits of BLAKE3; NULL where there is none to compare.
 CREATE TABLE event (
     id      INTEGER PRIMARY KEY,
     request INTEGER NOT NULL,
