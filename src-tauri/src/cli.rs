@@ -42,6 +42,16 @@ impl Outcome {
     }
 }
 
+pub use runner::BUNDLE_COMMAND;
+
+/// Bundles flows for another process of this program, until that one is gone.
+pub fn serve_bundles() -> ExitCode {
+    match runner::serve_bundles() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(exit::FAILURE),
+    }
+}
+
 /// Runs the program.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -140,6 +150,7 @@ fn options(global: &Global) -> OpenOptions {
         durability: global.durability,
         trust: global.trust,
         keep_ready: false,
+        bundler: std::env::current_exe().ok(),
         on_busy: Some(|| tell("flowglass: another process keeps the database locked; waiting until it lets go")),
     }
 }
