@@ -155,3 +155,25 @@ impl Drop for Worker {
         let _ = self.process.wait();
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    /// A child that ends without an answer fails the file it was asked for, and the next file gets another child.
+    #[cfg(unix)]
+    #[test]
+    fn a_child_that_ends_abnormally_fails_one_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = std::fs::canonicalize(folder.path()).unwrap();
+        let mut process = BundleProcess::new(Some(Path::new("/bin/false")));
+        for name in ["a.ts", "b.ts"] {
+            std::fs::write(dir.join(name), "export default 1;\n").unwrap();
+            let error = process.bundle(&dir, &dir.join(name)).0.unwrap_err();
+            assert_eq!((error.kind, error.file.as_deref()), (LoadErrorKind::Abnormal, Some(name)));
+            assert!(error.message.contains("the parser ended abnormally"), "{error}");
+            assert!(process.child.is_none());
+        }
+    }
+}

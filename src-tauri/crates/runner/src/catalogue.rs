@@ -269,10 +269,13 @@ fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> 
         return Entry { error: result.err(), ..Entry::default() };
     }
     let cached = Cached { version: script::version(), inputs: inputs.clone(), result };
-    // A cache that cannot be written costs time, not correctness.
-    let _ = std::fs::create_dir_all(loading.cache).and_then(|()| {
-        std::fs::write(cache_file(loading.cache, file), serde_json::to_vec(&cached).unwrap_or_default())
-    });
+    // A machine under load may be why a parser ended, so that is forgotten with this process.
+    if !matches!(&cached.result, Err(error) if error.kind == LoadErrorKind::Abnormal) {
+        // A cache that cannot be written costs time, not correctness.
+        let _ = std::fs::create_dir_all(loading.cache).and_then(|()| {
+            std::fs::write(cache_file(loading.cache, file), serde_json::to_vec(&cached).unwrap_or_default())
+        });
+    }
     match cached.result {
         Ok(good) => Entry { good: Some(Arc::new(good)), inputs, ..Entry::default() },
         Err(error) => Entry { error: Some(error), inputs, ..Entry::default() },
