@@ -45,6 +45,16 @@ impl Outcome {
     }
 }
 
+pub use runner::BUNDLE_COMMAND;
+
+/// Bundles flows for another process of this program, until that one is gone.
+pub fn serve_bundles() -> ExitCode {
+    match runner::serve_bundles() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(exit::FAILURE),
+    }
+}
+
 /// Runs the program.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -164,6 +174,7 @@ fn options(global: &Global) -> OpenOptions {
         on_damaged: Some(|request, seq, why| {
             tell(&format!("flowglass: event {seq} of request \"{request}\" is damaged and left out ({why})"));
         }),
+        bundler: std::env::current_exe().ok(),
         on_busy: Some(|| tell("flowglass: another process keeps the database locked; waiting until it lets go")),
     }
 }

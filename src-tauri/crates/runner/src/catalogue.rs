@@ -4,18 +4,24 @@
 //! they were made from, so that a start costs no bundling (decision 18). A file that stops loading
 //! keeps its last good version running and shows the error.
 
+mod files;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use script::{Bundle, FlowDescription, Limits, LoadError, LoadErrorKind, Loaded};
 use serde::{Deserialize, Serialize};
 
+use crate::bundling::BundleProcess;
 use crate::fault::Fault;
 use crate::views::{ActionRow, Json, LoadErrorRow};
 
 /// Threads that evaluate flows need native stack for deep recursion of JavaScript and of values.
 pub(crate) const STACK: usize = 64 << 20;
+
+/// How many files are loaded at once, each with a child that bundles it.
+const MAX_LOADING: usize = 2;
 
 /// One flow file, or one that does not load.
 #[derive(Clone, Debug, Serialize, specta::Type)]
@@ -70,30 +76,50 @@ pub(crate) struct Catalogue {
     entries: BTreeMap<PathBuf, Entry>,
 }
 
+/// Where flows are, and what loading them takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Loading<'w> {
+    pub(crate) workspace: &'w Path,
+    /// What `flowglass.json` names.
+    pub(crate) folders: Option<&'w [PathBuf]>,
+    pub(crate) cache: &'w Path,
+    pub(crate) limits: Limits,
+    /// The program that bundles; in this process without one.
+    pub(crate) program: Option<&'w Path>,
+}
+
 impl Catalogue {
-    /// Brings the catalogue up to date with the files; unchanged ones cost a hash.
-    pub(crate) fn refresh(
-        &mut self,
-        workspace: &Path,
-        folders: Option<&[PathBuf]>,
-        cache: &Path,
-        limits: Limits,
-    ) -> Result<(), Fault> {
-        let files = flow_files(workspace, folders)?;
-        self.entries.retain(|file, _| files.contains(file));
+    /// Takes over what has not changed and what is cached, which costs a hash for each file; answers with the files
+    /// that are to be loaded.
+    pub(crate) fn look(&mut self, loading: &Loading<'_>) -> Result<Vec<PathBuf>, Fault> {
+        let files = files::flow_files(loading.workspace, loading.folders)?;
+        self.entries.retain(|file, _| files.binary_search(file).is_ok());
+        let mut stale = Vec::new();
         for file in files {
-            let known = self.entries.get(&file).cloned().unwrap_or_default();
-            if !known.inputs.is_empty() && is_current(&known.inputs) {
+            let is_known =
+                self.entries.get(&file).is_some_and(|known| !known.inputs.is_empty() && is_current(&known.inputs));
+            if is_known {
                 continue;
             }
-            let entry = match cached(cache, &file) {
-                Some(entry) => entry,
-                None => load(workspace, &file, cache, limits, known),
-            };
-            self.entries.insert(file, entry);
+            match cached(loading.cache, &file) {
+                Some(entry) => drop(self.entries.insert(file, entry)),
+                None => stale.push(file),
+            }
         }
         self.refuse_doubles();
-        Ok(())
+        Ok(stale)
+    }
+
+    /// Takes over what came of a file.
+    fn insert(&mut self, file: PathBuf, new: Entry) {
+        let good = new.good.or_else(|| self.entries.get(&file).and_then(|known| known.good.clone()));
+        self.entries.insert(file, Entry { good, ..new });
+        self.refuse_doubles();
+    }
+
+    /// Whether nothing is known of any file.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     /// Two files must not define one kind: the first by path keeps it.
@@ -187,12 +213,34 @@ pub(crate) fn mock_file(flow: &Path) -> PathBuf {
     flow.with_extension("mock.json")
 }
 
+/// Loads files, a few at once; whoever reads the catalogue meanwhile sees those that are done.
+pub(crate) fn load_all(catalogue: &Mutex<Catalogue>, files: Vec<PathBuf>, loading: &Loading<'_>) {
+    let threads = files.len().min(MAX_LOADING);
+    let files = Mutex::new(files.into_iter());
+    let work = || {
+        let mut process = BundleProcess::new(loading.program);
+        loop {
+            let Some(file) = crate::workspace::lock(&files).next() else { return };
+            let entry = load(&mut process, &file, loading);
+            crate::workspace::lock(catalogue).insert(file, entry);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            // Without any thread nothing is loaded, and the next look tries again.
+            let _ = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        }
+    });
+}
+
 fn is_current(inputs: &[(PathBuf, String)]) -> bool {
     inputs.iter().all(|(file, hash)| hash_of(file).is_some_and(|now| now == *hash))
 }
 
 fn hash_of(file: &Path) -> Option<String> {
-    std::fs::read(file).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
+    // Anything else, a pipe for example, may never end.
+    let is_file = std::fs::metadata(file).is_ok_and(|about| about.is_file());
+    is_file.then(|| std::fs::read(file).ok()).flatten().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
 }
 
 fn cache_file(cache: &Path, file: &Path) -> PathBuf {
@@ -212,99 +260,48 @@ fn cached(cache: &Path, file: &Path) -> Option<Entry> {
     })
 }
 
-fn load(workspace: &Path, file: &Path, cache: &Path, limits: Limits, known: Entry) -> Entry {
-    let (result, files) = load_fresh(workspace, file, limits);
+/// Loads a file anew, and puts what came of it into the cache.
+fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> Entry {
+    let (result, files) = load_fresh(process, file, loading);
     let inputs: Vec<_> = files.iter().filter_map(|input| Some((input.clone(), hash_of(input)?))).collect();
     if inputs.is_empty() {
         // It was not even bundled: a repaired import elsewhere may mend it, so it is tried again.
-        return Entry { good: known.good, error: result.err(), ..Entry::default() };
+        return Entry { error: result.err(), ..Entry::default() };
     }
     let cached = Cached { version: script::version(), inputs: inputs.clone(), result };
-    // A cache that cannot be written costs time, not correctness.
-    let _ = std::fs::create_dir_all(cache)
-        .and_then(|()| std::fs::write(cache_file(cache, file), serde_json::to_vec(&cached).unwrap_or_default()));
+    // A machine under load may be why a parser ended, so that is forgotten with this process.
+    if !matches!(&cached.result, Err(error) if error.kind == LoadErrorKind::Abnormal) {
+        // A cache that cannot be written costs time, not correctness.
+        let _ = std::fs::create_dir_all(loading.cache).and_then(|()| {
+            std::fs::write(cache_file(loading.cache, file), serde_json::to_vec(&cached).unwrap_or_default())
+        });
+    }
     match cached.result {
         Ok(good) => Entry { good: Some(Arc::new(good)), inputs, ..Entry::default() },
-        Err(error) => Entry { good: known.good, error: Some(error), inputs, ..Entry::default() },
+        Err(error) => Entry { error: Some(error), inputs, ..Entry::default() },
     }
 }
 
-/// Bundles and evaluates a file, on a thread with the stack for it. The files it was made from are
-/// known as soon as it is bundled, even when it fails then.
-fn load_fresh(workspace: &Path, file: &Path, limits: Limits) -> (Result<Good, LoadError>, Vec<PathBuf>) {
-    let (workspace, file) = (workspace.to_owned(), file.to_owned());
-    let shown = file.strip_prefix(&workspace).unwrap_or(&file).display().to_string();
-    let broken = |message: &str| (Err(LoadError::in_file(LoadErrorKind::Thrown, &shown, message)), Vec::new());
-    let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        let bundle = match runtime {
-            Ok(runtime) => runtime.block_on(script::bundle(&workspace, &file)),
-            Err(error) => Err(LoadError::in_file(LoadErrorKind::Thrown, "", error.to_string())),
-        };
-        let bundle = match bundle {
-            Ok(bundle) => bundle,
-            Err(error) => return (Err(error), Vec::new()),
-        };
-        let inputs = bundle.inputs.clone();
-        let flow = Loaded::load(&bundle, &workspace, limits, crate::run::live(&[]))
-            .and_then(|loaded| loaded.describe(&bundle));
-        (flow.map(|flow| Good { bundle, flow }), inputs)
+/// Bundles and evaluates a file. The files it was made from are known as soon as it is bundled, even when it fails
+/// then.
+fn load_fresh(
+    process: &mut BundleProcess<'_>,
+    file: &Path,
+    loading: &Loading<'_>,
+) -> (Result<Good, LoadError>, Vec<PathBuf>) {
+    let bundle = match process.bundle(loading.workspace, file) {
+        (Ok(bundle), _) => bundle,
+        (Err(error), reads) if error.kind == LoadErrorKind::Abnormal => return (Err(error), reads),
+        (Err(error), _) => return (Err(error), Vec::new()),
+    };
+    let inputs = bundle.inputs.clone();
+    let evaluate = || {
+        Loaded::load(&bundle, loading.workspace, loading.limits, crate::run::live(&[]))
+            .and_then(|loaded| loaded.describe(&bundle))
+    };
+    let flow = std::panic::catch_unwind(std::panic::AssertUnwindSafe(evaluate)).unwrap_or_else(|_| {
+        let message = "the file could not be loaded: its evaluation panicked";
+        Err(LoadError::in_file(LoadErrorKind::Thrown, &bundle.file, message))
     });
-    match thread.map(std::thread::JoinHandle::join) {
-        Ok(Ok(result)) => result,
-        Ok(Err(_)) => broken("the file could not be loaded: the bundler panicked"),
-        Err(error) => broken(&error.to_string()),
-    }
-}
-
-/// Without `flows` in the configuration: the files of the folder itself, and all of its `flows/`.
-fn flow_files(workspace: &Path, folders: Option<&[PathBuf]>) -> Result<Vec<PathBuf>, Fault> {
-    let mut found = Vec::new();
-    match folders {
-        Some(folders) => {
-            for folder in folders {
-                let path = workspace.join(folder);
-                if path.is_file() {
-                    found.push(path);
-                } else if path.is_dir() {
-                    gather(&path, true, &mut found)?;
-                } else {
-                    return Err(Fault::invalid(format!(
-                        "flowglass.json: \"flows\" names {}, which does not exist",
-                        folder.display()
-                    )));
-                }
-            }
-        }
-        None => {
-            gather(workspace, false, &mut found)?;
-            let inner = workspace.join("flows");
-            if inner.is_dir() {
-                gather(&inner, true, &mut found)?;
-            }
-        }
-    }
-    found.sort();
-    found.dedup();
-    Ok(found)
-}
-
-fn gather(folder: &Path, deep: bool, found: &mut Vec<PathBuf>) -> Result<(), Fault> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if name.starts_with('.') || name == "node_modules" || name == "types" {
-            continue;
-        }
-        if path.is_dir() {
-            if deep {
-                gather(&path, true, found)?;
-            }
-        } else if name.ends_with(".ts")
-            && ![".d.ts", ".test.ts", ".spec.ts", ".config.ts"].iter().any(|end| name.ends_with(end))
-        {
-            found.push(path);
-        }
-    }
-    Ok(())
+    (flow.map(|flow| Good { bundle, flow }), inputs)
 }

@@ -5,6 +5,7 @@
 //! come from here. It must not know how anything looks on a screen or in a terminal.
 
 mod archive;
+mod bundling;
 mod catalogue;
 mod config;
 mod fault;
@@ -27,6 +28,7 @@ mod watch;
 mod workspace;
 mod world;
 
+pub use bundling::{BUNDLE_COMMAND, serve_bundles};
 pub use catalogue::FlowRow;
 pub use config::Durability;
 pub use engine::views::items::Audience;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use notify::RecursiveMode;
-use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer};
+use notify::{Config, RecommendedWatcher, RecursiveMode};
+use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer_opt};
 
 use crate::fault::Fault;
 
@@ -13,20 +13,24 @@ const QUIET: Duration = Duration::from_millis(60);
 
 /// Ends the watch when dropped.
 pub(crate) struct Watch(
-    #[expect(dead_code, reason = "held for its drop")] Debouncer<notify::RecommendedWatcher, RecommendedCache>,
+    #[expect(dead_code, reason = "held for its drop")] Debouncer<RecommendedWatcher, RecommendedCache>,
 );
 
 /// Watches folders; `changed` hears of files that flows are made of.
 pub(crate) fn watch(folders: &[PathBuf], changed: impl Fn() + Send + 'static) -> Result<Watch, Fault> {
-    let mut debouncer = new_debouncer(QUIET, None, move |result: DebounceEventResult| {
+    let heard = move |result: DebounceEventResult| {
         let Ok(events) = result else { return };
         let counts =
             events.iter().any(|event| !event.kind.is_access() && event.paths.iter().any(|path| is_source(path)));
         if counts {
             changed();
         }
-    })
-    .map_err(Fault::internal)?;
+    };
+    // A link may lead to the root of the disk.
+    let config = Config::default().with_follow_symlinks(false);
+    let cache = RecommendedCache::new();
+    let mut debouncer =
+        new_debouncer_opt::<_, RecommendedWatcher, _>(QUIET, None, heard, cache, config).map_err(Fault::internal)?;
     for folder in folders {
         debouncer.watch(folder, RecursiveMode::Recursive).map_err(Fault::internal)?;
     }

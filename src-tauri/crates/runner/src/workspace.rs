@@ -11,6 +11,7 @@ mod damage;
 mod differences;
 mod expiry;
 mod export_file;
+mod flows;
 mod follow;
 mod fork;
 #[cfg(test)]
@@ -39,7 +40,7 @@ use serde_json::Value;
 use store::{Liveness, OnBusy, Options, Owners, Store};
 use tokio::sync::watch;
 
-use crate::catalogue::{Catalogue, FlowRow, Good, mock_file};
+use crate::catalogue::{Catalogue, Good, mock_file};
 use crate::config::{Config, Durability};
 use crate::fault::Fault;
 use crate::id;
@@ -71,6 +72,9 @@ pub struct OpenOptions {
     pub trust: bool,
     /// Whether flows that ran are kept ready for their next request, as whoever serves many of them wants.
     pub keep_ready: bool,
+    /// The program whose [`BUNDLE_COMMAND`](crate::BUNDLE_COMMAND) bundles flows, so that a parser that ends abnormally
+    /// ends a child; in this process when absent.
+    pub bundler: Option<PathBuf>,
     /// Called when another process keeps the database locked for long; the wait goes on.
     pub on_busy: Option<fn()>,
     /// Hears of an event that cannot be read any more and is left out of what is shown: the request, the event's
@@ -145,7 +149,11 @@ pub struct Workspace {
     locks: Locks,
     /// The database's file, as notices name it.
     name: Arc<str>,
-    catalogue: Mutex<Option<Catalogue>>,
+    catalogue: Mutex<Catalogue>,
+    /// The program that bundles flows.
+    bundler: Option<PathBuf>,
+    /// Held by whoever loads flows.
+    loading: Mutex<()>,
     running: Arc<Mutex<Runs>>,
     tokens: AtomicU64,
     /// What this process writes.
@@ -196,6 +204,8 @@ impl Workspace {
             locks,
             name,
             catalogue: Mutex::default(),
+            bundler: options.bundler,
+            loading: Mutex::default(),
             running: Arc::default(),
             tokens: AtomicU64::default(),
             written: news::Written::default(),
@@ -218,22 +228,6 @@ impl Workspace {
         })
     }
 
-    /// All flows, up to date with their files.
-    pub fn flows(&self) -> Result<Vec<FlowRow>, Fault> {
-        self.with_catalogue(|catalogue| Ok(catalogue.rows(&self.dir)))
-    }
-
-    fn with_catalogue<R>(&self, read: impl FnOnce(&Catalogue) -> Result<R, Fault>) -> Result<R, Fault> {
-        let mut slot = lock(&self.catalogue);
-        let mut catalogue = slot.take().unwrap_or_default();
-        let cache = self.dir.join(".flowglass/cache");
-        let result = catalogue
-            .refresh(&self.dir, self.config.flows.as_deref(), &cache, self.config.script_limits())
-            .and_then(|()| read(&catalogue));
-        *slot = Some(catalogue);
-        result
-    }
-
     /// Follows the files: a change is told as [`Notice::Flows`].
     pub fn watch_files(self: &Arc<Self>) -> Result<(), Fault> {
         let (notices, name) = (self.notices.clone(), self.name.clone());
@@ -251,16 +245,6 @@ impl Workspace {
     /// Stops hearing.
     pub fn unlisten(&self, id: u64) {
         self.notices.unlisten(id);
-    }
-
-    /// The text of a flow file, by its path in the workspace.
-    pub fn source(&self, file: &str) -> Result<String, Fault> {
-        let path =
-            std::fs::canonicalize(self.dir.join(file)).map_err(|error| Fault::not_found(format!("{file}: {error}")))?;
-        if !path.starts_with(&self.dir) {
-            return Err(Fault::refused(format!("{file} is outside the workspace")));
-        }
-        std::fs::read_to_string(path).map_err(|error| Fault::not_found(format!("{file}: {error}")))
     }
 
     /// Starts an action. Nothing is written when it is refused.

@@ -1,9 +1,11 @@
 //! One flow file with everything it imports, as one script.
 //!
 //! Native `async` is lowered, npm packages included, so that the SDK's promise machinery can carry
-//! the current block through every `await` (decision 1). Only this file names rolldown.
+//! the current block through every `await` (decision 1). What may be read is decided in `inside`. Only this file
+//! names rolldown.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -19,6 +21,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::embedded;
 use crate::error::{LoadError, LoadErrorKind};
+use crate::inside::{Inside, Refusal, without_query};
+use crate::project_files::{TsSettings, outside_message, place_of, read};
 
 const ENTRY: &str = "flowglass:entry";
 /// What async functions are run by.
@@ -41,13 +45,29 @@ pub struct Bundle {
     pub inputs: Vec<PathBuf>,
 }
 
+/// Hears of each file that a bundle is made from before it is parsed.
+pub type OnRead = Arc<dyn Fn(&Path) + Send + Sync>;
+
 /// Bundles one flow file of a workspace.
-pub async fn bundle(workspace: &Path, file: &Path) -> Result<Bundle, LoadError> {
+///
+/// Parsers call themselves for every level of the source, so this wants threads with the stack for it:
+/// [`Bundler`](crate::Bundler) has them.
+pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bundle, LoadError> {
     let shown = shown(workspace, file);
+    let real = check_entry(workspace, file, &shown)?;
+    let settings = TsSettings::find(&real, file)?;
+    let tsconfig = match &settings.file {
+        Some(file) => rolldown_common::TsConfig::Manual(file.clone()),
+        None => rolldown_common::TsConfig::Auto(false),
+    };
+    let inside = Inside::new(real, settings);
+    inside.check_packages_above(file)?;
+    let inputs: Arc<Mutex<BTreeSet<PathBuf>>> = Arc::new(Mutex::new(inside.settings.read.iter().cloned().collect()));
     let refused = Arc::new(Mutex::new(Vec::new()));
     let options = BundlerOptions {
         input: Some(vec![InputItem { name: Some("flow".to_owned()), import: ENTRY.to_owned() }]),
         cwd: Some(workspace.to_owned()),
+        tsconfig: Some(tsconfig),
         format: Some(OutputFormat::Esm),
         platform: Some(Platform::Neutral),
         sourcemap: Some(SourceMapType::Hidden),
@@ -72,7 +92,14 @@ pub async fn bundle(workspace: &Path, file: &Path) -> Result<Bundle, LoadError> 
         }),
         ..Default::default()
     };
-    let plugin = OurModules { flow: file.to_owned(), workspace: workspace.to_owned(), refused: refused.clone() };
+    let plugin = OurModules {
+        flow: file.to_owned(),
+        workspace: workspace.to_owned(),
+        inside,
+        inputs: inputs.clone(),
+        on_read,
+        refused: refused.clone(),
+    };
     let mut bundler =
         Bundler::with_plugins(options, vec![Arc::new(plugin)]).map_err(|errors| first(workspace, &shown, errors))?;
     let result = bundler.generate().await;
@@ -81,8 +108,7 @@ pub async fn bundle(workspace: &Path, file: &Path) -> Result<Bundle, LoadError> 
         return Err(error);
     }
     let output = result.map_err(|errors| first(workspace, &shown, errors))?;
-    let inputs =
-        bundler.watch_files().iter().map(|name| PathBuf::from(name.as_str())).filter(|path| path.is_file()).collect();
+    let inputs = inputs.lock().map(|files| files.iter().cloned().collect()).unwrap_or_default();
     let chunk = output.assets.iter().find_map(|asset| match asset {
         Output::Chunk(chunk) if chunk.is_entry => Some(chunk),
         _ => None,
@@ -92,8 +118,42 @@ pub async fn bundle(workspace: &Path, file: &Path) -> Result<Bundle, LoadError> 
     };
     let code: Arc<str> = crate::fingerprint::mark(&chunk.code).into();
     let map = chunk.map.as_ref().map(|map| map.to_json_string()).unwrap_or_default();
+    let map = crate::code::without_embedded(&map);
     let hash = blake3::hash(code.as_bytes()).to_hex().to_string();
     Ok(Bundle { file: shown, code, map, hash, inputs })
+}
+
+/// Refuses a flow file that is none, or that a link leads out of the workspace to; answers with the workspace's
+/// real path.
+fn check_entry(workspace: &Path, file: &Path, shown: &str) -> Result<PathBuf, LoadError> {
+    let wrong = |message: String| LoadError::in_file(LoadErrorKind::Import, shown, message);
+    let resolve = |path: &Path| std::fs::canonicalize(path).map_err(|error| wrong(format!("cannot be read: {error}")));
+    let (workspace, file) = (resolve(workspace)?, resolve(file)?);
+    if !file.starts_with(&workspace) {
+        return Err(wrong(outside_message(shown)));
+    }
+    if !file.is_file() {
+        return Err(wrong("is not an ordinary file".to_owned()));
+    }
+    Ok(workspace)
+}
+
+/// Why a flow file would not be given to a parser; told without one.
+pub fn check_nesting(workspace: &Path, file: &Path) -> Result<(), LoadError> {
+    let shown = shown(workspace, file);
+    check_entry(workspace, file, &shown)?;
+    let text = read(file).map_err(|reason| LoadError::in_file(LoadErrorKind::Import, &shown, reason))?;
+    too_deep(&shown, &text)
+}
+
+fn too_deep(shown: &str, text: &str) -> Result<(), LoadError> {
+    crate::nesting::check(text).map_err(|found| LoadError {
+        kind: LoadErrorKind::Syntax,
+        message: found.message,
+        file: Some(shown.to_owned()),
+        line: Some(found.line),
+        column: Some(found.column),
+    })
 }
 
 /// A path as people see it: relative to the workspace where it lies in it.
@@ -124,11 +184,19 @@ fn first(workspace: &Path, file: &str, errors: rolldown_error::BatchedBuildDiagn
 }
 
 /// Serves the SDK, zod and the entry, and refuses what flows cannot have.
-#[derive(Debug)]
 struct OurModules {
     flow: PathBuf,
     workspace: PathBuf,
+    inside: Inside,
+    inputs: Arc<Mutex<BTreeSet<PathBuf>>>,
+    on_read: OnRead,
     refused: Arc<Mutex<Vec<LoadError>>>,
+}
+
+impl std::fmt::Debug for OurModules {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OurModules").field("flow", &self.flow).finish_non_exhaustive()
+    }
 }
 
 impl Plugin for OurModules {
@@ -161,22 +229,33 @@ impl Plugin for OurModules {
             ));
             return Ok(Some(HookResolveIdOutput::from_id(NOTHING)));
         }
-        if specifier.starts_with(['.', '/']) || args.is_entry {
-            return Ok(None);
+        // The bundler's own modules, and those with their text in their name, are no files.
+        let is_virtual = specifier.starts_with('\0') || specifier.starts_with("data:");
+        let importer = args.importer.map(without_query).map(Path::new).filter(|path| path.is_absolute());
+        let Some(importer) = importer.filter(|_| !is_virtual && !args.is_entry) else { return Ok(None) };
+        if let Err(refusal) = self.inside.may_resolve(importer, specifier) {
+            return Ok(Some(self.refuse_import(args, refusal)));
         }
-        // A package that is not there would become an import that fails only when the file runs.
         let options = PluginContextResolveOptions { skip_self: true, ..Default::default() };
-        match ctx.resolve(specifier, args.importer, Some(options)).await? {
-            Ok(resolved) if matches!(resolved.external, rolldown_common::ResolvedExternal::Bool(false)) => Ok(None),
-            _ => {
-                self.refuse(
-                    args.importer,
-                    specifier,
-                    format!(
-                        "cannot find package \"{specifier}\": install it in the workspace (npm install {specifier})"
-                    ),
+        let found = ctx.resolve(specifier, args.importer, Some(options)).await?;
+        let found = found.ok().filter(|found| matches!(found.external, rolldown_common::ResolvedExternal::Bool(false)));
+        match found {
+            Some(found) if Path::new(found.id.as_str()).is_absolute() => {
+                let file = Path::new(without_query(found.id.as_str()));
+                match self.inside.may_read(importer, specifier, file) {
+                    Ok(()) => Ok(None),
+                    Err(refusal) => Ok(Some(self.refuse_import(args, refusal))),
+                }
+            }
+            Some(_) => Ok(None),
+            // The bundler says it well.
+            None if specifier.starts_with(['.', '/']) => Ok(None),
+            // A package that is not there would become an import that fails only when the file runs.
+            None => {
+                let message = format!(
+                    "cannot find package \"{specifier}\": install it in the workspace (npm install {specifier})"
                 );
-                Ok(Some(HookResolveIdOutput::from_id(NOTHING)))
+                Ok(Some(self.refuse_import(args, Refusal::Import(message))))
             }
         }
     }
@@ -198,11 +277,16 @@ impl Plugin for OurModules {
             );
             return Ok(Some(HookLoadOutput { code: code.into(), ..Default::default() }));
         }
-        Ok(embedded::file(args.id).map(|text| HookLoadOutput {
-            code: text.into(),
-            module_type: args.id.ends_with(".ts").then_some(rolldown_common::ModuleType::Ts),
-            ..Default::default()
-        }))
+        let code = match embedded::file(args.id) {
+            Some(text) => text.into(),
+            None => match self.read(args)? {
+                Some(text) => text.into(),
+                None => return Ok(None),
+            },
+        };
+        let module_type =
+            (embedded::file(args.id).is_some() && args.id.ends_with(".ts")).then_some(rolldown_common::ModuleType::Ts);
+        Ok(Some(HookLoadOutput { code, module_type, ..Default::default() }))
     }
 }
 
@@ -212,15 +296,54 @@ impl OurModules {
         from.ancestors().skip(1).any(|folder| folder.join("node_modules/zod/package.json").is_file())
     }
 
+    /// The text of a file on disk, where it may be one and a parser may have it. What the bundler has in memory
+    /// only is its own to give.
+    fn read(&self, args: &HookLoadArgs<'_>) -> anyhow::Result<Option<String>> {
+        let file = Path::new(without_query(args.id));
+        if !file.is_absolute() {
+            return Ok(None);
+        }
+        let shown = shown(&self.workspace, file);
+        let refuse = |error: LoadError| {
+            self.note(error);
+            Ok(Some(String::new()))
+        };
+        if !self.inside.knows(file) {
+            return refuse(LoadError::in_file(LoadErrorKind::Import, &shown, outside_message(&shown)));
+        }
+        if let Ok(mut inputs) = self.inputs.lock() {
+            inputs.insert(file.to_owned());
+        }
+        (self.on_read)(file);
+        let text = match read(file) {
+            Ok(text) => text,
+            Err(reason) => return refuse(LoadError::in_file(LoadErrorKind::Import, &shown, reason)),
+        };
+        match too_deep(&shown, &text) {
+            Ok(()) => Ok(Some(text)),
+            Err(error) => refuse(error),
+        }
+    }
+
+    /// Notes why an import is refused; what stands in for it goes on.
+    fn refuse_import(&self, args: &HookResolveIdArgs<'_>, refusal: Refusal) -> HookResolveIdOutput {
+        match refusal {
+            Refusal::Import(message) => self.refuse(args.importer, args.specifier, message),
+            Refusal::Elsewhere(error) => self.note(error),
+        }
+        HookResolveIdOutput::from_id(NOTHING)
+    }
+
+    fn note(&self, error: LoadError) {
+        if let Ok(mut refused) = self.refused.lock() {
+            refused.push(error);
+        }
+    }
+
     /// Notes an import that cannot be had, at the place where the importer names it.
     fn refuse(&self, importer: Option<&str>, specifier: &str, message: String) {
         let importer = importer.map(PathBuf::from).unwrap_or_else(|| self.flow.clone());
-        let text = std::fs::read_to_string(&importer).unwrap_or_default();
-        let place = text.lines().enumerate().find_map(|(at, line)| {
-            ['"', '\''].iter().find_map(|quote| {
-                line.find(&format!("{quote}{specifier}{quote}")).map(|column| (at as u32 + 1, column as u32 + 1))
-            })
-        });
+        let place = place_of(&read(&importer).unwrap_or_default(), specifier);
         let error = LoadError {
             kind: LoadErrorKind::Import,
             message,
@@ -228,9 +351,7 @@ impl OurModules {
             line: place.map(|(line, _)| line),
             column: place.map(|(_, column)| column),
         };
-        if let Ok(mut refused) = self.refused.lock() {
-            refused.push(error);
-        }
+        self.note(error);
     }
 }
 

@@ -34,32 +34,11 @@ impl Code {
     pub fn of(bundle: &Bundle, workspace: &Path) -> Code {
         let workspace = workspace.display().to_string().replace('\\', "/");
         let whole = SourceMap::from_slice(bundle.map.as_bytes()).ok();
-        let mut sources = Vec::new();
-        let mut made = SourceMapBuilder::new(None);
-        for (id, source) in whole.iter().flat_map(|map| map.sources().enumerate()) {
-            if !is_own(source) {
-                continue;
-            }
-            let text = whole.as_ref().and_then(|map| map.get_source_contents(id as u32)).unwrap_or_default();
-            sources.push(Source { file: shown_source(source, &workspace), text: text.to_owned() });
-        }
-        let mut is_before_own = true;
-        for token in whole.iter().flat_map(SourceMap::tokens) {
-            let own = token.get_source().filter(|source| is_own(source));
-            // Where an author's part ends says one token without a source.
-            if own.is_none() && is_before_own {
-                continue;
-            }
-            is_before_own = own.is_none();
-            let source = own.map(|source| shown_source(source, &workspace));
-            let (src_line, src_col) = if own.is_some() { (token.get_src_line(), token.get_src_col()) } else { (0, 0) };
-            let (line, column) = (token.get_dst_line(), token.get_dst_col());
-            made.add(line, column, src_line, src_col, source.as_deref(), None, false);
-        }
-        let mut map = Vec::new();
-        // Writing to memory does not fail; without a map the files are still there.
-        let _ = made.into_sourcemap().to_writer(&mut map);
-        Code { file: bundle.file.clone(), sources, map: String::from_utf8(map).unwrap_or_default() }
+        let sources = contents(whole.as_ref(), is_own)
+            .map(|(source, text)| Source { file: shown_source(source, &workspace), text: text.to_owned() })
+            .collect();
+        let made = part(whole.as_ref(), is_own, |source| shown_source(source, &workspace));
+        Code { file: bundle.file.clone(), sources, map: as_json(made) }
     }
 
     /// Where a block of this name is defined, if one place alone says so: its file, the line, and the call.
@@ -70,6 +49,53 @@ impl Code {
         let first = found.next()?;
         if found.next().is_some() { None } else { Some(first) }
     }
+}
+
+/// A bundle's map without what we brought along, which is most of it and is never shown.
+pub(crate) fn without_embedded(map: &str) -> String {
+    let whole = SourceMap::from_slice(map.as_bytes()).ok();
+    let is_shown = |source: &str| !is_embedded(source);
+    let mut made = part(whole.as_ref(), is_shown, str::to_owned);
+    for (source, text) in contents(whole.as_ref(), is_shown) {
+        let id = made.add_source(source);
+        made.set_source_contents(id, Some(text));
+    }
+    as_json(made)
+}
+
+/// The sources of a map that are wanted, with their texts.
+fn contents(map: Option<&SourceMap>, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = (&str, &str)> {
+    let all = map.into_iter().flat_map(|map| map.sources().enumerate().map(move |(id, source)| (map, id, source)));
+    all.filter(move |(_, _, source)| is_wanted(source))
+        .map(|(map, id, source)| (source, map.get_source_contents(id as u32).unwrap_or_default()))
+}
+
+/// The part of a map that leads to the sources that are wanted.
+fn part(map: Option<&SourceMap>, is_wanted: impl Fn(&str) -> bool, named: impl Fn(&str) -> String) -> SourceMapBuilder {
+    let mut made = SourceMapBuilder::new(None);
+    let mut is_before = true;
+    for token in map.into_iter().flat_map(SourceMap::tokens) {
+        let wanted = token.get_source().filter(|source| is_wanted(source));
+        // Where a wanted part ends says one token without a source.
+        if wanted.is_none() && is_before {
+            continue;
+        }
+        is_before = wanted.is_none();
+        let (src_line, src_col) = match wanted {
+            Some(_) => (token.get_src_line(), token.get_src_col()),
+            None => (0, 0),
+        };
+        let source = wanted.map(&named);
+        made.add(token.get_dst_line(), token.get_dst_col(), src_line, src_col, source.as_deref(), None, false);
+    }
+    made
+}
+
+fn as_json(made: SourceMapBuilder) -> String {
+    let mut map = Vec::new();
+    // Writing to memory does not fail; without a map the files are still there.
+    let _ = made.into_sourcemap().to_writer(&mut map);
+    String::from_utf8(map).unwrap_or_default()
 }
 
 /// Whether a source is a file of the workspace, and not one of a package.

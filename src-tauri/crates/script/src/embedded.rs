@@ -41,7 +41,7 @@ pub(crate) fn relative(importer: &str, specifier: &str) -> Option<String> {
 /// not used.
 pub fn version() -> String {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(b"rolldown 1.2.5, 2");
+    hasher.update(b"rolldown 1.2.5, 3");
     for (name, text) in FILES.iter().filter(|(name, _)| name.starts_with("flowglass:sdk/")) {
         hasher.update(name.as_bytes()).update(text.as_bytes());
     }

@@ -15,6 +15,8 @@ pub enum LoadErrorKind {
     Thrown,
     /// The flow's parts contradict each other.
     Conflict,
+    /// The parser's process ended, or said nothing for too long.
+    Abnormal,
     /// It loads, and is probably not what was meant.
     Warning,
 }

@@ -13,7 +13,7 @@ use engine::log::memory::MemoryLog;
 use engine::request::{Asked, Ended, Run};
 use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, select_biased};
-use script::{Limits, LoadError, LoadTime, Loaded, bundle};
+use script::{Bundler, Limits, LoadError, LoadTime, Loaded};
 use serde_json::Value;
 
 /// A clock that only moves when somebody sleeps.
@@ -56,9 +56,8 @@ pub(crate) fn load(source: &str, limits: Limits) -> Result<(tempfile::TempDir, L
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("flow.ts");
     std::fs::write(&file, source).expect("writable");
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-    let made = runtime.block_on(bundle(folder.path(), &file))?;
+    let bundler = Bundler::new().expect("threads");
+    let made = bundler.bundle(folder.path(), &file, Arc::new(|_| ()))?;
     Loaded::load(&made, folder.path(), limits, LoadTime::new(|instant| instant.fixed())).map(|loaded| (folder, loaded))
 }
 

@@ -1,0 +1,83 @@
+//! The flows of a workspace: loaded when they are asked for, a few at once, and told as soon as they are known.
+
+use std::sync::Arc;
+
+use crate::catalogue::{Catalogue, FlowRow, Loading, load_all};
+use crate::fault::Fault;
+use crate::notice::Notice;
+
+use super::{Workspace, lock};
+
+impl Workspace {
+    /// All flows, up to date with their files.
+    ///
+    /// Where flows are kept ready, as for a window, what is known is answered at once; the rest is loaded beside, and
+    /// told as [`Notice::Flows`].
+    pub fn flows(self: &Arc<Self>) -> Result<Vec<FlowRow>, Fault> {
+        if self.keep_ready {
+            let mut catalogue = lock(&self.catalogue);
+            let stale = self.loading(|loading| catalogue.look(loading))?;
+            if !stale.is_empty() && !catalogue.is_empty() {
+                self.load_beside();
+            }
+            if !catalogue.is_empty() {
+                return Ok(catalogue.rows(&self.dir));
+            }
+        }
+        self.with_catalogue(|catalogue| Ok(catalogue.rows(&self.dir)))
+    }
+
+    /// Reads the catalogue when everything is loaded.
+    pub(super) fn with_catalogue<R>(&self, read: impl FnOnce(&Catalogue) -> Result<R, Fault>) -> Result<R, Fault> {
+        let loading = lock(&self.loading);
+        self.load()?;
+        drop(loading);
+        read(&lock(&self.catalogue))
+    }
+
+    fn load(&self) -> Result<(), Fault> {
+        self.loading(|loading| {
+            let stale = lock(&self.catalogue).look(loading)?;
+            load_all(&self.catalogue, stale, loading);
+            Ok(())
+        })
+    }
+
+    /// Loads what is not loaded on a thread of its own, unless somebody does.
+    fn load_beside(self: &Arc<Self>) {
+        if self.loading.try_lock().is_err() {
+            return;
+        }
+        let workspace = self.clone();
+        // Without a thread the next question loads.
+        let _ = std::thread::Builder::new().name("flows".to_owned()).spawn(move || {
+            let Ok(_loading) = workspace.loading.try_lock() else { return };
+            let rows = || serde_json::to_string(&lock(&workspace.catalogue).rows(&workspace.dir)).unwrap_or_default();
+            let before = rows();
+            // What still does not load is no news: whoever hears of news asks again.
+            if workspace.load().is_ok() && rows() != before {
+                workspace.notices.tell(&Notice::Flows { workspace: workspace.name.clone() });
+            }
+        });
+    }
+
+    fn loading<R>(&self, work: impl FnOnce(&Loading<'_>) -> R) -> R {
+        work(&Loading {
+            workspace: &self.dir,
+            folders: self.config.flows.as_deref(),
+            cache: &self.dir.join(".flowglass/cache"),
+            limits: self.config.script_limits(),
+            program: self.bundler.as_deref(),
+        })
+    }
+
+    /// The text of a flow file, by its path in the workspace.
+    pub fn source(&self, file: &str) -> Result<String, Fault> {
+        let path =
+            std::fs::canonicalize(self.dir.join(file)).map_err(|error| Fault::not_found(format!("{file}: {error}")))?;
+        if !path.starts_with(&self.dir) {
+            return Err(Fault::refused(format!("{file} is outside the workspace")));
+        }
+        std::fs::read_to_string(path).map_err(|error| Fault::not_found(format!("{file}: {error}")))
+    }
+}

@@ -1,0 +1,289 @@
+//! `tsconfig.json` and `package.json`, looked at before the bundler reads them.
+//!
+//! The bundler says of a broken one neither which it is nor where, and reads whatever its path leads to. So each
+//! is opened here first: an ordinary file of reasonable size, inside, and JSON. Must not quote what a file says.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::bundle::shown;
+use crate::error::{LoadError, LoadErrorKind};
+
+/// The largest source or settings file.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// The text of an ordinary file; nothing else is opened, because a device or a pipe may never end.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    let about = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
+    if !about.is_file() {
+        return Err("is not an ordinary file".to_owned());
+    }
+    if about.len() > MAX_BYTES {
+        return Err(format!("is larger than {} MB", MAX_BYTES >> 20));
+    }
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A path without `.` and `..`, as far as its text tells.
+pub(crate) fn normal(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => drop(plain.pop()),
+            std::path::Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// Refuses a `package.json` that is there and is not one.
+pub(crate) fn check_package(workspace: &Path, file: &Path) -> Result<(), LoadError> {
+    match std::fs::symlink_metadata(file) {
+        Ok(_) => parse(workspace, file, |text| text).map(drop),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The name that a package's folder says it has.
+pub(crate) fn package_name(folder: &Path) -> Option<String> {
+    let text = read(&folder.join("package.json")).ok()?;
+    let value: Value = serde_json::from_str(&text).ok()?;
+    value["name"].as_str().map(str::to_owned)
+}
+
+/// Reads a settings file as JSON, after `prepare`.
+fn parse(workspace: &Path, file: &Path, prepare: fn(String) -> String) -> Result<(Value, String), LoadError> {
+    let wrong = |line, column, message: String| LoadError {
+        kind: LoadErrorKind::Import,
+        message,
+        file: Some(shown(workspace, file)),
+        line,
+        column,
+    };
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let text = read(file).map_err(|reason| wrong(None, None, format!("{name} {reason}")))?;
+    let text = prepare(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned());
+    match serde_json::from_str(&text) {
+        Ok(value) => Ok((value, text)),
+        Err(error) => {
+            let (line, column) = (error.line() as u32, error.column().max(1) as u32);
+            // The parser's own words end with the place.
+            let reason = error.to_string();
+            let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
+            Err(wrong(Some(line), Some(column), format!("{name} is not JSON: {reason}")))
+        }
+    }
+}
+
+/// What a workspace's `tsconfig.json` says about imports.
+#[derive(Debug, Default)]
+pub(crate) struct TsSettings {
+    /// The file, where there is one.
+    pub(crate) file: Option<PathBuf>,
+    /// It and what it extends.
+    pub(crate) read: Vec<PathBuf>,
+    /// The patterns of `paths`, and whether one of their targets leads out of the workspace.
+    paths: Vec<(String, bool)>,
+}
+
+impl TsSettings {
+    /// The nearest `tsconfig.json` of a flow file in its workspace, with everything it extends.
+    pub(crate) fn find(workspace: &Path, flow: &Path) -> Result<TsSettings, LoadError> {
+        let mut settings = TsSettings::default();
+        let folders = flow.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace));
+        let files = folders.map(|folder| folder.join("tsconfig.json"));
+        if let Some(file) = files.into_iter().find(|file| std::fs::symlink_metadata(file).is_ok()) {
+            settings.add(workspace, &file)?;
+            settings.file = Some(file);
+        }
+        Ok(settings)
+    }
+
+    /// Whether a bare import may be one of `paths`.
+    pub(crate) fn maps(&self, specifier: &str) -> bool {
+        self.paths.iter().any(|(pattern, _)| matches(pattern, specifier))
+    }
+
+    /// Whether `paths` lead an import out of the workspace.
+    pub(crate) fn leads_out(&self, specifier: &str) -> bool {
+        self.paths.iter().any(|(pattern, leads_out)| *leads_out && matches(pattern, specifier))
+    }
+
+    fn add(&mut self, workspace: &Path, file: &Path) -> Result<(), LoadError> {
+        if self.read.iter().any(|known| known == file) {
+            return Ok(());
+        }
+        let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        if !real.starts_with(workspace) {
+            return Err(outside(workspace, file, None, &file.display().to_string()));
+        }
+        let (value, text) = parse(workspace, file, without_comments)?;
+        self.read.push(file.to_owned());
+        let folder = file.parent().unwrap_or(workspace);
+        let options = &value["compilerOptions"];
+        let base = folder.join(options["baseUrl"].as_str().unwrap_or_default());
+        for (pattern, targets) in options["paths"].as_object().into_iter().flatten() {
+            let mut targets = targets.as_array().into_iter().flatten().filter_map(Value::as_str);
+            let leads_out = targets.any(|target| !normal(&base.join(target)).starts_with(workspace));
+            self.paths.push((pattern.clone(), leads_out));
+        }
+        let extends = match &value["extends"] {
+            Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
+            other => other.as_str().into_iter().collect::<Vec<_>>(),
+        };
+        for named in extends {
+            self.extend(workspace, file, &text, named)?;
+        }
+        for named in value["references"].as_array().into_iter().flatten().filter_map(|one| one["path"].as_str()) {
+            let target = normal(&folder.join(named));
+            if !target.starts_with(workspace) {
+                return Err(outside(workspace, file, place_of(&text, named), named));
+            }
+            let target = if target.is_dir() { target.join("tsconfig.json") } else { target };
+            if std::fs::symlink_metadata(&target).is_ok() {
+                self.add(workspace, &target)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows one `extends` of a file with this text.
+    fn extend(&mut self, workspace: &Path, file: &Path, text: &str, named: &str) -> Result<(), LoadError> {
+        let folder = file.parent().unwrap_or(workspace);
+        let is_path = named.starts_with('.') || Path::new(named).is_absolute();
+        let found = if is_path {
+            let target = normal(&folder.join(named));
+            if !target.starts_with(workspace) {
+                return Err(outside(workspace, file, place_of(text, named), named));
+            }
+            settings_file(&target)
+        } else {
+            let inside = folder.ancestors().take_while(|folder| folder.starts_with(workspace));
+            inside.map(|folder| folder.join("node_modules").join(named)).find_map(|target| settings_file(&target))
+        };
+        let Some(target) = found else {
+            return Err(LoadError {
+                kind: LoadErrorKind::Import,
+                message: format!("\"extends\" names \"{named}\", which is not in the workspace"),
+                file: Some(shown(workspace, file)),
+                line: place_of(text, named).map(|place| place.0),
+                column: place_of(text, named).map(|place| place.1),
+            });
+        };
+        let real = std::fs::canonicalize(&target).unwrap_or_else(|_| target.clone());
+        if !real.starts_with(workspace) {
+            return Err(outside(workspace, file, place_of(text, named), named));
+        }
+        self.add(workspace, &target)
+    }
+}
+
+/// The file that an `extends` means: itself, with `.json`, or the `tsconfig.json` in it.
+fn settings_file(target: &Path) -> Option<PathBuf> {
+    let with_ending = PathBuf::from(format!("{}.json", target.display()));
+    let all = [target.to_owned(), with_ending, target.join("tsconfig.json")];
+    all.into_iter().find(|file| std::fs::metadata(file).is_ok_and(|about| !about.is_dir()))
+}
+
+/// What is said of a path that leads out of the workspace.
+pub(crate) fn outside_message(specifier: &str) -> String {
+    format!(
+        "\"{specifier}\" leads out of the workspace: a flow may import files inside the workspace and installed \
+         packages; to use it, open the folder that holds both"
+    )
+}
+
+fn outside(workspace: &Path, file: &Path, place: Option<(u32, u32)>, specifier: &str) -> LoadError {
+    LoadError {
+        kind: LoadErrorKind::Import,
+        message: outside_message(specifier),
+        file: Some(shown(workspace, file)),
+        line: place.map(|(line, _)| line),
+        column: place.map(|(_, column)| column),
+    }
+}
+
+/// Where a text names an import, 1-based.
+pub(crate) fn place_of(text: &str, specifier: &str) -> Option<(u32, u32)> {
+    text.lines().enumerate().find_map(|(at, line)| {
+        let found = ['"', '\'', '`'].iter().find_map(|quote| line.find(&format!("{quote}{specifier}{quote}")))?;
+        Some((at as u32 + 1, line[..found].chars().count() as u32 + 1))
+    })
+}
+
+/// Whether a pattern of `paths`, which may hold one `*`, fits an import.
+fn matches(pattern: &str, specifier: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((head, tail)) => {
+            specifier.len() >= head.len() + tail.len() && specifier.starts_with(head) && specifier.ends_with(tail)
+        }
+        None => pattern == specifier,
+    }
+}
+
+/// JSON as `tsconfig.json` may have it, with comments and commas at the end of lists made spaces.
+fn without_comments(text: String) -> String {
+    let mut plain = text.into_bytes();
+    let mut at = 0;
+    // Where a comma stands that no value has followed yet.
+    let mut comma = None;
+    while let Some(byte) = plain.get(at).copied() {
+        match (byte, plain.get(at + 1).copied()) {
+            (b'"', _) => {
+                comma = None;
+                at += 1;
+                while plain.get(at).is_some_and(|byte| *byte != b'"' && *byte != b'\n') {
+                    at += if plain.get(at) == Some(&b'\\') { 2 } else { 1 };
+                }
+            }
+            (b'/', Some(b'/')) => at = blank(&mut plain, at, b"\n"),
+            (b'/', Some(b'*')) => at = blank(&mut plain, at, b"*/"),
+            (b',', _) => comma = Some(at),
+            (b'}' | b']', _) => {
+                if let Some(comma) = comma.take().and_then(|comma| plain.get_mut(comma)) {
+                    *comma = b' ';
+                }
+            }
+            (byte, _) if byte.is_ascii_whitespace() => {}
+            _ => comma = None,
+        }
+        at += 1;
+    }
+    String::from_utf8(plain).unwrap_or_default()
+}
+
+/// Makes a comment spaces, lines kept; answers with the place of its last byte.
+fn blank(text: &mut [u8], start: usize, end: &[u8]) -> usize {
+    let from = (start + 2).min(text.len());
+    let found = text[from..].windows(end.len()).position(|part| part == end);
+    let stop = found.map_or(text.len(), |found| from + found + end.len());
+    for byte in &mut text[start..stop] {
+        if *byte != b'\n' {
+            *byte = b' ';
+        }
+    }
+    stop.saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_last_commas_are_no_json() {
+        let text = "{\n // one\n \"a\": [1, 2, /* ü */], \"b//\": \"x, }\",\n}";
+        let plain = without_comments(text.to_owned());
+        assert_eq!(plain.lines().count(), text.lines().count());
+        let value: Value = serde_json::from_str(&plain).expect("it is JSON");
+        assert_eq!(value, serde_json::json!({"a": [1, 2], "b//": "x, }"}));
+    }
+
+    #[test]
+    fn patterns_of_paths() {
+        assert!(matches("@/*", "@/a/b") && matches("a", "a") && matches("*", "x"));
+        assert!(!matches("@/*", "a") && !matches("ab*bc", "abc"));
+    }
+}

@@ -1,0 +1,64 @@
+//! Bundling in a process of its own: requests and replies as lines of JSON. A parser that overflows its stack ends
+//! its process, and nothing that can be caught; here it ends this process, which has nothing else to lose.
+
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, mpsc};
+
+use serde::{Deserialize, Serialize};
+
+use crate::bundle::Bundle;
+use crate::bundler::Bundler;
+use crate::error::LoadError;
+
+/// A file to bundle.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct BundleRequest {
+    /// The workspace's folder.
+    pub workspace: PathBuf,
+    /// The flow file.
+    pub file: PathBuf,
+}
+
+/// A line of the reply; the last one is `Done`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BundleReply {
+    /// A file was read and is about to be parsed.
+    Reads(PathBuf),
+    /// The bundle, or why there is none.
+    Done(Result<Bundle, LoadError>),
+}
+
+/// Answers requests until nobody sends any more, and ends the process at once when the sender is gone.
+pub fn serve(input: impl BufRead + Send + 'static, output: impl Write + Send + 'static) -> std::io::Result<()> {
+    let bundler = Bundler::new()?;
+    let (sender, requests) = mpsc::channel::<BundleRequest>();
+    std::thread::Builder::new().name("requests".to_owned()).spawn(move || {
+        for line in input.lines().map_while(Result::ok) {
+            let Ok(request) = serde_json::from_str(&line) else { break };
+            if sender.send(request).is_err() {
+                break;
+            }
+        }
+        // Who asked is gone, so what is under way is for nobody.
+        std::process::exit(0);
+    })?;
+    let output = Arc::new(Mutex::new(output));
+    for request in requests {
+        let told = output.clone();
+        let on_read = move |file: &Path| drop(write(&told, &BundleReply::Reads(file.to_owned())));
+        let result = bundler.bundle(&request.workspace, &request.file, Arc::new(on_read));
+        write(&output, &BundleReply::Done(result))?;
+    }
+    Ok(())
+}
+
+/// One reply as a line.
+fn write(output: &Mutex<impl Write>, reply: &BundleReply) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(reply)?;
+    line.push(b'\n');
+    let mut output = output.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    output.write_all(&line)?;
+    output.flush()
+}
