@@ -25,10 +25,8 @@ use crate::inside::{Inside, Refusal, without_query};
 use crate::project_files::{TsSettings, outside_message, place_of, read};
 
 const ENTRY: &str = "flowglass:entry";
-/// What async functions are run by.
-const ASYNC: &str = "flowglass:sdk/async.ts";
 /// Stands in for an import that was refused, so that bundling goes on and finds every mistake.
-const NOTHING: &str = "flowglass:sdk/nothing.ts";
+const NOTHING: &str = "flowglass:nothing";
 
 /// A bundled flow file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -179,7 +177,7 @@ fn first(workspace: &Path, file: &str, errors: rolldown_error::BatchedBuildDiagn
         None => (file.to_owned(), None, None),
     };
     // An author knows the SDK by the name it is imported by.
-    let message = error.to_message_with(&options).replace("flowglass:sdk/index.ts", "@flow-state-dev/core");
+    let message = embedded::with_public_names(&error.to_message_with(&options));
     LoadError { kind, message, file: Some(file), line, column }
 }
 
@@ -210,18 +208,18 @@ impl Plugin for OurModules {
 
     async fn resolve_id(&self, ctx: &PluginContext, args: &HookResolveIdArgs<'_>) -> HookResolveIdReturn {
         let specifier = args.specifier;
-        if specifier == ENTRY || embedded::file(specifier).is_some() {
+        if specifier == ENTRY {
             return Ok(Some(HookResolveIdOutput::from_id(specifier)));
         }
-        if let Some(importer) = args.importer
-            && importer.starts_with("flowglass:")
-            && specifier.starts_with('.')
-        {
-            return Ok(embedded::relative(importer, specifier).map(HookResolveIdOutput::from_id));
+        let is_ours = |importer: &str| importer == ENTRY || embedded::is_link(importer) || is_helper(importer);
+        if embedded::is_module(specifier) && args.importer.is_some_and(is_ours) {
+            // The runtime has it.
+            let external = Some(rolldown_common::ResolvedExternal::Bool(true));
+            return Ok(Some(HookResolveIdOutput { id: specifier.into(), external, ..Default::default() }));
         }
         let own_zod = (specifier == "zod" || specifier.starts_with("zod/")) && self.has_own_zod(args.importer);
-        if !own_zod && let Some(module) = embedded::module(specifier) {
-            return Ok(Some(HookResolveIdOutput::from_id(module)));
+        if !own_zod && let Some(link) = embedded::link(specifier) {
+            return Ok(Some(HookResolveIdOutput::from_id(link)));
         }
         if let Some(name) = node_builtin(specifier) {
             self.refuse(args.importer, specifier, format!(
@@ -262,9 +260,8 @@ impl Plugin for OurModules {
 
     /// The bundler brings its helper for async functions along, before anybody else is asked.
     async fn transform(&self, _ctx: SharedTransformPluginContext, args: &HookTransformArgs<'_>) -> HookTransformReturn {
-        let is_helper = args.id.ends_with("/helpers/esm/asyncToGenerator.js");
-        Ok(is_helper.then(|| HookTransformOutput {
-            code: Some(format!("export {{ default }} from '{ASYNC}';\n")),
+        Ok(is_helper(args.id).then(|| HookTransformOutput {
+            code: Some(format!("export {{ default }} from '{}';\n", embedded::ASYNC)),
             ..Default::default()
         }))
     }
@@ -272,21 +269,18 @@ impl Plugin for OurModules {
     async fn load(&self, _ctx: SharedLoadPluginContext, args: &HookLoadArgs<'_>) -> HookLoadReturn {
         if args.id == ENTRY {
             let flow = serde_json::to_string(&self.flow.display().to_string())?;
-            let code = format!(
-                "import 'flowglass:sdk/globals.ts';\nimport 'flowglass:sdk/web.ts';\nimport 'flowglass:sdk/fetch.ts';\nimport {{ boot }} from 'flowglass:sdk/boot.ts';\nimport * as flow from {flow};\nboot(flow);\n"
-            );
+            let code =
+                format!("import {{ boot }} from '{}';\nimport * as flow from {flow};\nboot(flow);\n", embedded::START);
             return Ok(Some(HookLoadOutput { code: code.into(), ..Default::default() }));
         }
-        let code = match embedded::file(args.id) {
-            Some(text) => text.into(),
-            None => match self.read(args)? {
-                Some(text) => text.into(),
-                None => return Ok(None),
-            },
+        if args.id == NOTHING {
+            return Ok(Some(HookLoadOutput { code: "export default undefined;\n".into(), ..Default::default() }));
+        }
+        let text = match embedded::link_text(args.id) {
+            Some(text) => Some(text),
+            None => self.read(args)?,
         };
-        let module_type =
-            (embedded::file(args.id).is_some() && args.id.ends_with(".ts")).then_some(rolldown_common::ModuleType::Ts);
-        Ok(Some(HookLoadOutput { code, module_type, ..Default::default() }))
+        Ok(text.map(|text| HookLoadOutput { code: text.into(), ..Default::default() }))
     }
 }
 
@@ -353,6 +347,11 @@ impl OurModules {
         };
         self.note(error);
     }
+}
+
+/// Whether a module is the bundler's helper for async functions.
+fn is_helper(id: &str) -> bool {
+    id.ends_with("/helpers/esm/asyncToGenerator.js")
 }
 
 /// What a Node built-in would have given, in a word.

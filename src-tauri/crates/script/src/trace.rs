@@ -7,6 +7,7 @@ use sourcemap::SourceMap;
 
 use crate::bundle::Bundle;
 use crate::callsite::{Hint, refine};
+use crate::embedded::SCHEME;
 
 /// What a stack calls the bundle.
 pub(crate) const BUNDLE: &str = "flow.js";
@@ -36,7 +37,7 @@ impl Trace {
         let mut mapped = Vec::new();
         for line in stack.lines() {
             let Some((name, place)) = frame(line) else {
-                called = native_name(line).or(called);
+                called = native_name(line).or_else(|| embedded_name(line)).or(called);
                 continue;
             };
             if first.is_none() && classes.iter().any(|class| class == name) {
@@ -61,8 +62,8 @@ impl Trace {
         if !text.contains(BUNDLE) {
             return text.to_owned();
         }
-        let mapped = text.lines().filter_map(|line| match frame(line).filter(|_| line.contains(BUNDLE)) {
-            None => Some(line.to_owned()),
+        let mapped = text.lines().filter_map(|line| match frame(line) {
+            None => embedded_name(line).is_none().then(|| line.to_owned()),
             Some((name, (at, column))) => {
                 let place = self.locate(at, column)?;
                 Some(format!("    at {name} ({}:{}:{})", place.file, place.line, place.column))
@@ -85,7 +86,10 @@ impl Trace {
 
 /// Whether a source of a map is the SDK's or the bundler's.
 pub(crate) fn is_embedded(source: &str) -> bool {
-    source.contains("flowglass:") || source.contains("oxc-project") || source.contains("rolldown/runtime")
+    source.contains("flowglass:")
+        || source.contains("flowglass-link:")
+        || source.contains("oxc-project")
+        || source.contains("rolldown/runtime")
 }
 
 /// A source of a map as people see it.
@@ -98,6 +102,12 @@ pub(crate) fn shown_source(source: &str, workspace: &str) -> String {
 /// The name in `    at name (native)`.
 fn native_name(line: &str) -> Option<&str> {
     line.trim().strip_prefix("at ")?.strip_suffix(" (native)")
+}
+
+/// The name in `    at name (flowglass:sdk/start.js:1:2)`, a place in a module of ours.
+fn embedded_name(line: &str) -> Option<&str> {
+    let (name, place) = line.trim().strip_prefix("at ")?.split_once(" (")?;
+    place.starts_with(SCHEME).then_some(name)
 }
 
 /// `    at name (file:line:column)` as QuickJS writes it, of a place in the bundle.

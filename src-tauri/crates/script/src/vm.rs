@@ -16,6 +16,7 @@ use rquickjs::context::EvalOptions;
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Module, Object, Runtime};
 
 use crate::bundle::Bundle;
+use crate::embedded::Modules;
 use crate::error::{LoadError, LoadErrorKind};
 use crate::load_time::LoadTime;
 use crate::trace::{BUNDLE, Trace};
@@ -120,6 +121,7 @@ impl Vm {
         let runtime = Runtime::new().map_err(internal)?;
         runtime.set_memory_limit(limits.memory_bytes);
         runtime.set_max_stack_size(STACK_BYTES);
+        runtime.set_loader(Modules, Modules);
         let deadline: Rc<Cell<Option<Instant>>> = Rc::default();
         let watched = deadline.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || watched.get().is_some_and(|end| Instant::now() > end))));
