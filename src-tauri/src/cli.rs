@@ -11,14 +11,14 @@ use std::process::ExitCode;
 use clap::Parser;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{Edits, EventQuery, Fault, OpenOptions, RequestQuery, SearchQuery, SessionQuery, Workspace};
+use runner::{Consent, Edits, EventQuery, Fault, OpenOptions, RequestQuery, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
 use crate::{print, runs};
 use args::{Cli, Command, Fork, Global};
 
 /// As the threads of flows have it: a value is read, printed and dropped by its depth.
-const STACK: usize = 64 << 20;
+pub(crate) const STACK: usize = 64 << 20;
 
 /// Exit codes (`design/interface.md` §1).
 pub(crate) mod exit {
@@ -170,13 +170,23 @@ fn options(global: &Global) -> OpenOptions {
         existing: false,
         durability: global.durability,
         trust: global.trust,
+        consent: Consent::Given,
         keep_ready: false,
         on_damaged: Some(|request, seq, why| {
             tell(&format!("flowglass: event {seq} of request \"{request}\" is damaged and left out ({why})"));
         }),
+        on_read_only: Some(|what| tell(&format!("flowglass: {what}"))),
         bundler: std::env::current_exe().ok(),
         on_busy: Some(|| tell("flowglass: another process keeps the database locked; waiting until it lets go")),
     }
+}
+
+/// Opens the window. Whoever names the folder has decided to load its flows; any other is asked for.
+fn open_window(global: &Global, dir: Option<PathBuf>) -> Result<Outcome, Stop> {
+    let mut options = options(global);
+    options.consent = if dir.is_some() || global.dir.is_some() { Consent::Given } else { Consent::Asked };
+    options.dir = dir.unwrap_or(options.dir);
+    Ok(crate::window::open(options)?)
 }
 
 fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
@@ -186,14 +196,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         return Err(Stop::from(Fault::Invalid { message, details: Vec::new() }));
     }
     let command = match cli.command {
-        None => return Ok(crate::window::open(options(&cli.global))?),
-        Some(Command::Open { dir }) => {
-            let mut options = options(&cli.global);
-            if let Some(dir) = dir {
-                options.dir = dir;
-            }
-            return Ok(crate::window::open(options)?);
-        }
+        None => return open_window(&cli.global, None),
+        Some(Command::Open { dir }) => return open_window(&cli.global, dir),
         Some(Command::Check) if cli.global.data.is_some() => return check_data(&options(&cli.global)),
         Some(Command::Demo(demo)) if demo.synthetic.is_none() => return Ok(crate::demo::demo()?),
         Some(command) => command,

@@ -22,6 +22,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
         .commands(collect_commands![
             workspace,
             choose_workspace,
+            trust_workspace,
             flows,
             source,
             start_run,
@@ -63,6 +64,22 @@ async fn workspace(desk: State<'_, Desk>) -> Result<WorkspaceRow, Fault> {
 #[specta::specta]
 async fn choose_workspace(desk: State<'_, Desk>, dir: String) -> Result<WorkspaceRow, Fault> {
     desk.choose(&dir)?.row()
+}
+
+/// Keeps the person's answer that the flows of the folder that is open may be loaded and run. The answer is about the
+/// folder that was shown, and another may have been opened meanwhile.
+#[tauri::command]
+#[specta::specta]
+async fn trust_workspace(desk: State<'_, Desk>, dir: String) -> Result<WorkspaceRow, Fault> {
+    off_the_main_thread(desk, move |workspace| {
+        let row = workspace.row()?;
+        if row.dir != dir {
+            return Err(Fault::Refused { message: format!("{dir} is not the folder that is open: {} is", row.dir) });
+        }
+        workspace.give_trust()?;
+        workspace.row()
+    })
+    .await
 }
 
 /// All flows, up to date with their files.

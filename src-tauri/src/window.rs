@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use runner::{Fault, Notice, OpenOptions, Workspace};
+use runner::{Consent, Fault, Notice, OpenOptions, Workspace};
 use tauri::webview::NewWindowResponse;
 use tauri::{Manager, WebviewUrl, WebviewWindowBuilder};
 
@@ -35,7 +35,8 @@ impl Desk {
     /// Opens another folder; the one before stays open while its requests run.
     pub(crate) fn choose(&self, dir: &str) -> Result<Arc<Workspace>, Fault> {
         // Trust in one folder says nothing about another.
-        let options = OpenOptions { dir: dir.into(), data: None, trust: false, ..self.options.clone() };
+        let consent = Consent::Asked;
+        let options = OpenOptions { dir: dir.into(), data: None, trust: false, consent, ..self.options.clone() };
         let workspace = open_watched(options, &self.watchers)?;
         *lock(&self.workspace) = workspace.clone();
         Ok(workspace)
@@ -94,6 +95,10 @@ pub(crate) fn open(options: OpenOptions) -> Result<Outcome, Fault> {
         });
     }
     let desk = Desk::new(options)?;
+    // A value is read, sent and dropped by its depth, which may be greater than usual threads have stack for.
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().thread_stack_size(crate::cli::STACK).enable_all().build()?;
+    tauri::async_runtime::set(runtime.handle().clone());
     let builder = crate::ipc::builder();
     let result = tauri::Builder::default()
         .manage(desk)

@@ -18,10 +18,36 @@ pub(crate) fn measure(table: &mut Table) {
         place.get("flows");
     });
     table.push(Figure::below("flowglass flows", time, "ms", 150.0));
+    cold(table);
     window(table, &place);
     let bytes = std::fs::metadata(program()).expect("the program is there").len() as f64;
     table.push(Figure::below("the program", bytes / MEGABYTE, "MB", 60.0));
     memory(table);
+}
+
+/// Many flows of which none was loaded before.
+fn cold(table: &mut Table) {
+    const FLOWS: usize = 300;
+    let place = Place::new();
+    for n in 0..FLOWS {
+        let source = format!(
+            r#"import {{ defineFlow, handler, sequencer }} from "@flow-state-dev/core";
+import {{ z }} from "zod";
+const input = z.object({{ n: z.number() }});
+const add = handler({{ name: "add", inputSchema: input, execute: async (input) => ({{ n: input.n + {n} }}) }});
+export default defineFlow({{
+  kind: "flow-{n}",
+  actions: {{ go: {{ block: sequencer({{ name: "go", inputSchema: input }}).step(add) }} }},
+}});
+"#
+        );
+        place.write(&format!("flows/flow-{n}.ts"), source);
+    }
+    let time = median_ms(3, |_| {
+        let _ = std::fs::remove_dir_all(place.dir().join(".flowglass"));
+        assert_eq!(place.get("flows").as_array().map(Vec::len), Some(FLOWS));
+    });
+    table.push(Figure::below("300 flows, none loaded before", time, "ms", 4_000.0));
 }
 
 /// From the start of the program until its flows can be clicked. The driver that starts it is running.

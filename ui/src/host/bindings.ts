@@ -10,6 +10,11 @@ export const commands = {
 	workspace: () => typedError<Workspace, Fault>(__TAURI_INVOKE("workspace")),
 	/**  Opens another folder. */
 	chooseWorkspace: (dir: string) => typedError<Workspace, Fault>(__TAURI_INVOKE("choose_workspace", { dir })),
+	/**
+	 *  Keeps the person's answer that the flows of the folder that is open may be loaded and run. The answer is about the
+	 *  folder that was shown, and another may have been opened meanwhile.
+	 */
+	trustWorkspace: (dir: string) => typedError<Workspace, Fault>(__TAURI_INVOKE("trust_workspace", { dir })),
 	/**  All flows, up to date with their files. */
 	flows: () => typedError<FlowRow[], Fault>(__TAURI_INVOKE("flows")),
 	/**  The text of a flow file. */
@@ -584,6 +589,12 @@ export type Workspace = {
 	users: string[],
 	/**  Projects that something ran in. */
 	projects: string[],
+	/**  Whether flows of this folder are loaded and run. */
+	isTrusted: boolean,
+	/**  What the folder's settings let flows reach: hosts they may fetch from, and addresses of models. */
+	hosts: string[],
+	/**  Why the database is only read, where it is. */
+	unwritable: string | null,
 };
 
 /* Tauri Specta runtime */

@@ -19,7 +19,7 @@ export class FakeHost implements Host {
   constructor(readonly pace = 1, older = 120) {
     this.#workspace = {
       dir: '/home/ada/flows', name: 'flows', dataFile: '.flowglass/flowglass.db', version: '0.1.0',
-      users: ['ada', 'grace'], projects: ['apollo'],
+      users: ['ada', 'grace'], projects: ['apollo'], isTrusted: true, hosts: [], unwritable: null,
     };
     const now = Date.now();
     for (const session of olderSessions(older, now)) this.#sessions.set(session.id, session);
@@ -32,9 +32,15 @@ export class FakeHost implements Host {
   async workspace() { return this.#workspace; }
   async chooseWorkspace(dir: string) {
     this.#workspace.dir = dir;
+    this.#workspace.isTrusted = !dir.includes('downloaded');
+    this.#workspace.hosts = dir.includes('downloaded') ? ['api.example.com', 'https://models.example.net/v1'] : [];
     return this.#workspace;
   }
-  async flows() { return structuredClone(flows); }
+  async trustWorkspace() {
+    this.#workspace.isTrusted = true;
+    return this.#workspace;
+  }
+  async flows() { return this.#workspace.isTrusted ? structuredClone(flows) : []; }
   async source(file: string) {
     const text = sources[file];
     if (text === undefined) throw fault('notFound', `There is no file ${file} in this workspace.`);

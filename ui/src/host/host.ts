@@ -11,6 +11,7 @@ export type ItemView = Audience;
 export interface Host {
   workspace(): Promise<Workspace>;
   chooseWorkspace(dir: string): Promise<Workspace>;
+  trustWorkspace(dir: string): Promise<Workspace>;
   flows(): Promise<FlowRow[]>;
   source(file: string): Promise<string>;
   startRun(options: RunOptions): Promise<Started>;

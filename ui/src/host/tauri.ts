@@ -10,6 +10,7 @@ export function tauriHost(): Host {
   return {
     workspace: () => unwrap(commands.workspace()),
     chooseWorkspace: (dir) => unwrap(commands.chooseWorkspace(dir)),
+    trustWorkspace: (dir) => unwrap(commands.trustWorkspace(dir)),
     flows: () => unwrap(commands.flows()),
     source: (file) => unwrap(commands.source(file)),
     startRun: (options) => unwrap(commands.startRun(options)),

@@ -107,6 +107,12 @@ export class Desk {
     this.workspace.load();
   }
 
+  /** Has the flows of the open folder loaded, now and whenever it is opened again. */
+  async trustWorkspace(dir: string): Promise<void> {
+    await this.host.trustWorkspace(dir);
+    this.workspace.load();
+  }
+
   openAction(flow: string, action: string | null): void {
     this.template = null;
     this.here.go({ flow, action, session: null, request: null, seq: null, block: null });

@@ -123,6 +123,12 @@ impl Config {
         Ok(config)
     }
 
+    /// What these settings let flows reach, in no order that means anything.
+    pub(crate) fn hosts(&self) -> Vec<String> {
+        let models = self.models.values().filter_map(|model| model.base_url.clone());
+        self.fetch.allow.iter().map(ToString::to_string).chain(models).collect()
+    }
+
     /// What no record may hold: what the list or this file names, and what came from the environment.
     pub(crate) fn redaction(&self) -> Redaction {
         let keys = self.models.values().filter_map(|model| std::env::var(model.api_key_env.as_ref()?).ok());

@@ -57,6 +57,16 @@ impl TryFrom<String> for Allowed {
     }
 }
 
+impl std::fmt::Display for Allowed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let below = if self.below { "*." } else { "" };
+        match self.port {
+            Some(port) => write!(f, "{below}{}:{port}", self.host),
+            None => write!(f, "{below}{}", self.host),
+        }
+    }
+}
+
 impl Allowed {
     fn permits(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();

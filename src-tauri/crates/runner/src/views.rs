@@ -522,6 +522,12 @@ pub struct WorkspaceRow {
     pub users: Vec<String>,
     /// Projects that something ran in.
     pub projects: Vec<String>,
+    /// Whether flows of this folder are loaded and run.
+    pub is_trusted: bool,
+    /// What the folder's settings let flows reach: hosts they may fetch from, and addresses of models.
+    pub hosts: Vec<String>,
+    /// Why the database is only read, where it is.
+    pub unwritable: Option<String>,
 }
 
 /// Sizes and counts of the database.

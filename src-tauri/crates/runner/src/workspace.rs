@@ -21,16 +21,18 @@ mod journal;
 mod look;
 mod moving;
 mod news;
+mod read_only;
 mod records;
 mod replay;
 mod resume;
 mod search;
 mod synthetic;
+mod trusted;
 mod writers;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use engine::data::Data;
@@ -50,9 +52,12 @@ use crate::owner::{Lock, Locks};
 use crate::pool::Pool;
 use crate::ready::Ready;
 use crate::run::{Before, Gone, Job, Running, not_yours, start};
+use crate::trust::Consent;
 use crate::views::*;
 use crate::watch::{Watch, watch};
 use crate::world::now_ms;
+
+use read_only::{Opened, open_store};
 
 pub use answers::Given;
 pub use fork::Edits;
@@ -70,6 +75,8 @@ pub struct OpenOptions {
     pub durability: Option<Durability>,
     /// Whether keys may go to the addresses that `flowglass.json` names (decision 20).
     pub trust: bool,
+    /// Who says that flows of this folder may be loaded and run.
+    pub consent: Consent,
     /// Whether flows that ran are kept ready for their next request, as whoever serves many of them wants.
     pub keep_ready: bool,
     /// The program whose [`BUNDLE_COMMAND`](crate::BUNDLE_COMMAND) bundles flows, so that a parser that ends abnormally
@@ -80,6 +87,8 @@ pub struct OpenOptions {
     /// Hears of an event that cannot be read any more and is left out of what is shown: the request, the event's
     /// number, and what is wrong.
     pub on_damaged: Option<fn(&str, u64, &str)>,
+    /// Hears that the database cannot be written to and is only read.
+    pub on_read_only: Option<fn(&str)>,
 }
 
 /// What to run.
@@ -141,11 +150,15 @@ pub struct Workspace {
     dir: PathBuf,
     data: PathBuf,
     config: Config,
+    /// Whether flows of this folder may be loaded and run.
+    trusted: AtomicBool,
     trust: bool,
     keep_ready: bool,
     ready: Ready,
     pool: Pool,
     store: Arc<Store>,
+    /// Why the database is only read, where it is.
+    unwritable: Option<Fault>,
     locks: Locks,
     /// The database's file, as notices name it.
     name: Arc<str>,
@@ -167,32 +180,31 @@ impl Workspace {
     pub fn open(options: OpenOptions) -> Result<Arc<Workspace>, Fault> {
         let dir = folder(&options.dir)?;
         let config = Config::read(&dir)?;
-        let create = options.data.is_none() || !options.existing;
-        let data = options.data.unwrap_or_else(|| default_data(&dir));
+        let data = options.data.clone().unwrap_or_else(|| default_data(&dir));
         let notices = Notices::default();
         let name: Arc<str> = data.display().to_string().into();
         // Where they are is known when the database is open; until then nobody can tell who lives.
         let found: Arc<OnceLock<Locks>> = Arc::default();
         let locks = found.clone();
         let durability = options.durability.or(config.durability).unwrap_or(Durability::Process);
-        let store = Store::open(
-            &data,
-            Options {
-                durability: match durability {
-                    Durability::Process => store::Durability::Process,
-                    Durability::Power => store::Durability::Power,
-                },
-                create,
-                owners: Owners::new(move |owner| locks.get().map_or(Liveness::Unknown, |locks| locks.liveness(owner))),
-                on_busy: on_busy(options.on_busy, Some((notices.clone(), name.clone()))),
-                on_damaged: damage::listener(options.on_damaged),
-                only_look: false,
+        let settings = Options {
+            durability: match durability {
+                Durability::Process => store::Durability::Process,
+                Durability::Power => store::Durability::Power,
             },
-        )
-        .map_err(open_fault)?;
-        let locks = Locks::new(&data, store.id()).map_err(Fault::internal)?;
+            create: options.data.is_none() || !options.existing,
+            owners: Owners::new(move |owner| locks.get().map_or(Liveness::Unknown, |locks| locks.liveness(owner))),
+            on_busy: on_busy(options.on_busy, Some((notices.clone(), name.clone()))),
+            on_damaged: damage::listener(options.on_damaged),
+            ..Options::default()
+        };
+        let Opened { store, unwritable } = open_store(&data, &options, settings).map_err(open_fault)?;
+        // Jobs have their locks beside the real file; an empty database in place of none has no jobs.
+        let file = if data.exists() { data.as_path() } else { store.path() };
+        let locks = Locks::new(file, store.id()).map_err(Fault::internal)?;
         let locks = found.get_or_init(|| locks).clone();
         let workspace = Arc::new(Workspace {
+            trusted: trusted::at_first(options.consent, &dir, &config),
             dir,
             data,
             config,
@@ -201,6 +213,7 @@ impl Workspace {
             ready: Ready::default(),
             pool: Pool::new(),
             store: Arc::new(store),
+            unwritable,
             locks,
             name,
             catalogue: Mutex::default(),
@@ -225,6 +238,9 @@ impl Workspace {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             users: self.store.users().map_err(Fault::internal)?,
             projects: self.store.projects().map_err(Fault::internal)?,
+            is_trusted: self.is_trusted(),
+            hosts: self.config.hosts(),
+            unwritable: self.unwritable.as_ref().map(Fault::to_string),
         })
     }
 
@@ -249,6 +265,7 @@ impl Workspace {
 
     /// Starts an action. Nothing is written when it is refused.
     pub fn run(&self, options: RunOptions) -> Result<Running, Fault> {
+        self.check_writable()?;
         if options.user.trim().is_empty() {
             return Err(Fault::invalid(format!("Flow \"{}\" requires a userId: name one with --user", options.flow)));
         }

@@ -14,10 +14,12 @@
 //! | `parcel` `arrival` | requests on their way to another database, and their arrival |
 //! | `grams` `digest` `search` | where a text cannot be, and where it is |
 //! | `totals` | what all events come to, without counting them |
+//! | `read_only` | a database that cannot be written |
 //! | `pieces` | long work in short transactions |
 //! | `delete` `removal` `compact` `references` | taking out what nobody needs any more |
 //! | `in_force` | what old logs do not tell of their writes |
 //! | `check` and its folder | whether all of that is what the events say |
+//! | `read_only` | a database in a place that cannot be written to |
 //! | `waiting` | another process that writes is waited for |
 //! | `queue` | whose turn it is to write a record that several write |
 //! | `turns` | who holds a key of a concurrency policy, and who waits for it |
@@ -51,6 +53,7 @@ mod payload;
 mod pieces;
 mod query;
 mod queue;
+mod read_only;
 mod records;
 mod references;
 mod removal;
@@ -83,7 +86,7 @@ pub use compact::Compacted;
 pub use delete::{Cleared, Deleted};
 pub use error::{Error, OpenError};
 pub use events::{EventQuery, Step};
-pub use open::{Durability, Liveness, OnDamaged, Options, Owners};
+pub use open::{Access, Durability, Liveness, OnDamaged, Options, Owners};
 pub use parcel::{ImportError, Piece};
 pub use requests::{RequestQuery, RequestRow};
 pub use search::{Hit, SearchQuery};
@@ -93,6 +96,7 @@ pub use waiting::OnBusy;
 pub use writes::{LastWrite, Write};
 
 use pieces::Pieces;
+use read_only::Readable;
 use records::Records;
 use removal::Remover;
 use unit::Unit;
@@ -131,6 +135,8 @@ impl Listeners {
 /// An open database. Dropping it writes what waits.
 pub struct Store {
     path: PathBuf,
+    /// Of the connections that read.
+    access: Access,
     id: String,
     owners: Owners,
     readers: Mutex<Vec<Connection>>,
@@ -141,23 +147,44 @@ pub struct Store {
     /// Ends before the writer does.
     _remover: Option<Remover>,
     writer: Writer,
+    /// The folder of the copy that is read in place of a database that cannot be; gone last.
+    _copy: Option<tempfile::TempDir>,
 }
 
 impl Store {
     /// Opens a database, or makes one. A file that is refused is left exactly as it was.
+    ///
+    /// With [`Access::ReadOnly`] nothing is made or changed where it lies; what it costs is a copy of the file where a
+    /// log lies beside it that cannot be shared, or its format is an older one.
     pub fn open(path: &Path, options: Options) -> Result<Store, OpenError> {
+        if options.access == Access::ReadWrite {
+            return Store::open_here(path, options);
+        }
+        match read_only::readable(path, options.create)? {
+            Readable::Here => Store::open_here(path, options),
+            Readable::Copy(copy, folder) => {
+                let options = Options { access: Access::ReadWrite, create: true, ..options };
+                let mut store = Store::open_here(&copy, options)?;
+                store._copy = Some(folder);
+                Ok(store)
+            }
+        }
+    }
+
+    fn open_here(path: &Path, options: Options) -> Result<Store, OpenError> {
         let listeners: Arc<Mutex<Listeners>> = Arc::default();
         let owners = options.owners.clone();
-        let only_look = options.only_look;
+        let (only_look, access) = (options.only_look, options.access);
         let on_damaged = options.on_damaged.clone();
         let writer = Writer::start(path.to_owned(), options, listeners.clone())?;
-        let remover = match writer.has_removals() && !only_look {
+        let remover = match writer.has_removals() && !only_look && access == Access::ReadWrite {
             // Where it cannot begin, the next who deletes goes on.
             true => Remover::start(path, writer.handle()).ok(),
             false => None,
         };
         Ok(Store {
             path: path.to_owned(),
+            access,
             id: writer.id().to_owned(),
             owners,
             readers: Mutex::default(),
@@ -167,6 +194,7 @@ impl Store {
             listeners,
             _remover: remover,
             writer,
+            _copy: None,
         })
     }
 
@@ -239,7 +267,7 @@ impl Store {
     fn reader(&self) -> Result<Connection, Error> {
         match lock(&self.readers).pop() {
             Some(idle) => Ok(idle),
-            None => Ok(open::reader(&self.path)?),
+            None => Ok(open::reader(&self.path, self.access)?),
         }
     }
 

@@ -90,6 +90,11 @@ pub(crate) fn check_format(path: &Path, found: u32) -> Result<(), OpenError> {
     }
 }
 
+/// Whether a format is the one this version writes.
+pub(crate) fn is_current(found: u32) -> bool {
+    found == FORMAT
+}
+
 /// Makes the tables of an empty database, or migrates an old one.
 pub(crate) fn prepare(connection: &mut Connection, path: &Path, waiting: &Waiting) -> Result<(), OpenError> {
     let found = format_of(connection).map_err(|error| OpenError::from_sqlite(path, &error))?;

@@ -14,8 +14,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::OpenError;
-use crate::migrate;
 use crate::waiting::{OnBusy, TURN, Waiting};
+use crate::{migrate, read_only};
 
 /// "FGLS": marks our databases among all SQLite files.
 pub(crate) const APPLICATION_ID: u32 = 0x4647_4C53;
@@ -54,6 +54,18 @@ pub struct Options {
     pub on_damaged: OnDamaged,
     /// Whether what an earlier process was about to remove is left as it is.
     pub only_look: bool,
+    /// Whether it may be changed.
+    pub access: Access,
+}
+
+/// Whether a database may be changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// It is made, migrated and written to.
+    #[default]
+    ReadWrite,
+    /// Its file and folder stay exactly as they are; appends fail.
+    ReadOnly,
 }
 
 /// What is called with the request and the event when one that is read is damaged.
@@ -131,11 +143,17 @@ impl std::fmt::Debug for Owners {
 }
 
 /// Opens the writing connection. An empty file counts as none: it is what a crash between making
-/// a file and its tables leaves.
+/// a file and its tables leaves. With [`Access::ReadOnly`] it is one that cannot write.
 pub(crate) fn open(path: &Path, options: &Options, waiting: &Waiting) -> Result<Connection, OpenError> {
+    if options.access == Access::ReadOnly {
+        return reader(path, options.access);
+    }
     match examine(path)? {
-        Found::Ours => {}
-        Found::Nothing if options.create => make_folder(path)?,
+        Found::Ours => check_writable(path)?,
+        Found::Nothing if options.create => {
+            check_writable(path)?;
+            make_folder(path)?;
+        }
         Found::Nothing => {
             return Err(OpenError::Missing { path: path.to_owned() });
         }
@@ -152,10 +170,16 @@ pub(crate) fn open(path: &Path, options: &Options, waiting: &Waiting) -> Result<
 }
 
 /// A connection that only reads.
-pub(crate) fn reader(path: &Path) -> Result<Connection, OpenError> {
+pub(crate) fn reader(path: &Path, access: Access) -> Result<Connection, OpenError> {
     let explain = |error: rusqlite::Error| OpenError::from_sqlite(path, &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(explain)?;
+    let connection = match access {
+        Access::ReadOnly if !read_only::has_log(path) => {
+            Connection::open_with_flags(read_only::immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)
+        }
+        _ => Connection::open_with_flags(path, flags),
+    }
+    .map_err(explain)?;
     connection.busy_timeout(PATIENCE).map_err(explain)?;
     settle(&connection).map_err(explain)?;
     Ok(connection)
@@ -169,12 +193,16 @@ pub(crate) fn settle(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-enum Found {
+/// What is at a path.
+pub(crate) enum Found {
+    /// No file, or an empty one.
     Nothing,
+    /// A database of ours, of a format that is known.
     Ours,
 }
 
-fn examine(path: &Path) -> Result<Found, OpenError> {
+/// Looks at a file without touching it.
+pub(crate) fn examine(path: &Path) -> Result<Found, OpenError> {
     let path_buf = || path.to_owned();
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -202,11 +230,24 @@ fn examine(path: &Path) -> Result<Found, OpenError> {
         migrate::check_format(path, number(&header, USER_VERSION_AT))?;
         check_length(path, &header, &file)?;
     }
+    Ok(if header.is_empty() { Found::Nothing } else { Found::Ours })
+}
+
+/// Refuses a file that cannot be written to.
+fn check_writable(path: &Path) -> Result<(), OpenError> {
+    let Ok(metadata) = std::fs::metadata(path) else { return Ok(()) };
     // The mode bits are asked too, because the superuser may write to anything.
     if metadata.permissions().readonly() || !is_writable(path) {
-        return Err(OpenError::ReadOnly { path: path_buf() });
+        return Err(OpenError::ReadOnly { path: path.to_owned() });
     }
-    Ok(if header.is_empty() { Found::Nothing } else { Found::Ours })
+    Ok(())
+}
+
+/// The format of a database of ours, as its header says.
+pub(crate) fn format_of(path: &Path) -> Result<u32, OpenError> {
+    let mut header = [0; HEADER];
+    File::open(path).and_then(|mut file| file.read_exact(&mut header)).map_err(|error| OpenError::io(path, error))?;
+    Ok(number(&header, USER_VERSION_AT))
 }
 
 /// Refuses a file that is shorter than its header says. After a crash, and while another process commits, its
@@ -218,11 +259,7 @@ fn check_length(path: &Path, header: &[u8], file: &File) -> Result<(), OpenError
         bytes => u64::from(bytes),
     };
     let expected = page * u64::from(number(header, PAGE_COUNT_AT));
-    let has_content = |suffix: &str| {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(suffix);
-        std::fs::metadata(&beside).is_ok_and(|beside| beside.len() > 0)
-    };
+    let has_content = |suffix: &str| std::fs::metadata(beside(path, suffix)).is_ok_and(|file| file.len() > 0);
     if has_content("-wal") || has_content("-journal") {
         return Ok(());
     }
@@ -232,6 +269,13 @@ fn check_length(path: &Path, header: &[u8], file: &File) -> Result<(), OpenError
     }
     let message = format!("it has {length} bytes of {expected}");
     Err(OpenError::Damaged { path: path.to_owned(), message })
+}
+
+/// A file that SQLite keeps beside a database.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 fn number(header: &[u8], at: usize) -> u32 {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, InterruptHandle, Transaction, TransactionBehavior};
 
 use crate::error::{Error, OpenError};
-use crate::open;
+use crate::open::{self, Access};
 use crate::writer::Handle;
 
 /// How long one transaction goes on taking up work.
@@ -45,7 +45,13 @@ pub(crate) struct Pieces {
 
 impl Pieces {
     pub(crate) fn new(path: &Path, writer: Handle, stop: Arc<AtomicBool>) -> Result<Pieces, OpenError> {
-        Ok(Pieces { path: path.to_owned(), reader: open::reader(path)?, writer, stop, last: Cell::new(None) })
+        Ok(Pieces {
+            path: path.to_owned(),
+            reader: open::reader(path, Access::ReadWrite)?,
+            writer,
+            stop,
+            last: Cell::new(None),
+        })
     }
 
     /// Where the database is.

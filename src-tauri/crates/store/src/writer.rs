@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use crate::error::{Error, OpenError};
-use crate::open::Options;
+use crate::open::{Access, Options};
 use crate::unit::Unit;
 use crate::waiting::Waiting;
 use crate::{Listeners, lock, removal};
@@ -222,6 +222,7 @@ impl Writer {
         // What the disk takes to be waited for is known after the first time.
         let is_quick = AtomicBool::new(options.durability == crate::Durability::Process);
         let waiting = Waiting::new(options.on_busy.clone());
+        let is_writable = options.access == Access::ReadWrite;
         let desk = Desk::open(path.clone(), options, waiting.clone(), listeners)?;
         let (id, told) = (desk.id.clone(), AtomicI64::new(desk.moment.newest()));
         let (moment, length) = (desk.moment.clone(), desk.length.clone());
@@ -229,7 +230,8 @@ impl Writer {
         let has_removals = removal::is_any(&desk.connection).unwrap_or(false);
         let (inbox, bell, desk) = (Mutex::default(), Condvar::new(), Mutex::new(desk));
         let office = Arc::new(Office { inbox, bell, desk, moment, is_quick });
-        let folder = Some(Folder::start(&path, length, office.clone())?);
+        // Nothing is ever written to a log that is only read.
+        let folder = is_writable.then(|| Folder::start(&path, length, office.clone())).transpose()?;
         let there = office.clone();
         let thread = std::thread::Builder::new()
             .name("store writer".to_owned())

@@ -23,6 +23,7 @@ impl Workspace {
     /// waits for an answer, or whose job is gone, ends at once, because nothing of it runs. Answers how it
     /// stands: `aborted`, or as before when the flow does not yield for long.
     pub fn abort(&self, request: &str) -> Result<RequestStatus, Fault> {
+        self.check_writable()?;
         let status = self.request(request)?.status;
         if needs_nobody(status) {
             return self.give_up(request);

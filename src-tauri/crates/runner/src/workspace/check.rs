@@ -1,7 +1,8 @@
 //! Whether a database is what its events say.
 
-use store::{OpenError, Options, Store};
+use store::{OpenError, Options};
 
+use super::read_only::open_store;
 use super::{OpenOptions, Workspace, default_data, folder, on_busy, open_fault};
 use crate::fault::Fault;
 use crate::views::{DataCheck, ProblemRow};
@@ -12,11 +13,9 @@ impl Workspace {
     pub fn check_data(options: &OpenOptions) -> Result<DataCheck, Fault> {
         let dir = folder(&options.dir)?;
         let data = options.data.clone().unwrap_or_else(|| default_data(&dir));
-        let store = match Store::open(
-            &data,
-            Options { on_busy: on_busy(options.on_busy, None), only_look: true, ..Options::default() },
-        ) {
-            Ok(store) => store,
+        let settings = Options { on_busy: on_busy(options.on_busy, None), only_look: true, ..Options::default() };
+        let store = match open_store(&data, options, settings) {
+            Ok(opened) => opened.store,
             Err(OpenError::Missing { .. }) if options.data.is_none() => return Ok(DataCheck::new(0, 0, Vec::new())),
             Err(missing @ OpenError::Missing { .. }) => return Err(Fault::not_found(missing.to_string())),
             Err(wrong @ (OpenError::Damaged { .. } | OpenError::NotADatabase { .. })) => {

@@ -9,11 +9,14 @@ use crate::notice::Notice;
 use super::{Workspace, lock};
 
 impl Workspace {
-    /// All flows, up to date with their files.
+    /// All flows, up to date with their files; none while the folder is not trusted.
     ///
     /// Where flows are kept ready, as for a window, what is known is answered at once; the rest is loaded beside, and
     /// told as [`Notice::Flows`].
     pub fn flows(self: &Arc<Self>) -> Result<Vec<FlowRow>, Fault> {
+        if !self.is_trusted() {
+            return Ok(Vec::new());
+        }
         if self.keep_ready {
             let mut catalogue = lock(&self.catalogue);
             let stale = self.loading(|loading| catalogue.look(loading))?;
@@ -29,6 +32,7 @@ impl Workspace {
 
     /// Reads the catalogue when everything is loaded.
     pub(super) fn with_catalogue<R>(&self, read: impl FnOnce(&Catalogue) -> Result<R, Fault>) -> Result<R, Fault> {
+        self.check_trusted()?;
         let loading = lock(&self.loading);
         self.load()?;
         drop(loading);

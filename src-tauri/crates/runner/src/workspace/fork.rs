@@ -34,6 +34,7 @@ struct Leaves {
 impl Workspace {
     /// Goes on from a finished step of a request as a new request, in a new session.
     pub fn fork(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<Running, Fault> {
+        self.check_writable()?;
         let (row, events) = self.whole_log_of(request)?;
         let leaves = leaves(request, &events, at, edits.output.is_some())?;
         let sets =

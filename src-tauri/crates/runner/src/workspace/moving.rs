@@ -124,6 +124,7 @@ impl Workspace {
     /// Takes a full export in: all of it, or nothing. A file whose requests are all here as they are in
     /// it changes nothing, and that is no failure: whoever asked has what they asked for.
     pub fn import(&self, file: &Path) -> Result<Imported, Fault> {
+        self.check_writable()?;
         let (label, lines) = archive::read(file, &self.config.limits)?;
         if label.view != "all" {
             return Err(Fault::refused(format!(

@@ -19,6 +19,7 @@ impl Workspace {
     /// Goes on with a request that was interrupted, failed, was aborted or waits: what it finished is not
     /// run again.
     pub fn resume(&self, request: &str, mock: &Mock, given: Given) -> Result<Running, Fault> {
+        self.check_writable()?;
         let (row, events) = self.whole_log_of(request)?;
         if !is_resumable(row.status) {
             let status = row.status.as_str();
@@ -39,6 +40,7 @@ impl Workspace {
 
     /// Runs a request's action once more with the same input, as a new request in the same session.
     pub fn retry(&self, request: &str, mock: &Mock) -> Result<Running, Fault> {
+        self.check_writable()?;
         let (row, events) = self.whole_log_of(request)?;
         if !row.status.is_terminal() {
             return Err(Fault::refused(format!(

@@ -146,7 +146,7 @@ fn units_that_queue_up_share_a_transaction() {
         })
         .collect();
     let (sender, versions) = channel();
-    let reader = crate::open::reader(store.path()).unwrap();
+    let reader = crate::open::reader(store.path(), crate::Access::ReadWrite).unwrap();
     let version = |connection: &rusqlite::Connection| -> i64 {
         connection.query_row("PRAGMA data_version", (), |row| row.get(0)).unwrap()
     };

@@ -1,0 +1,92 @@
+//! Which folders a person trusts: the flows of others are loaded and run only then, by the window.
+//!
+//! The answer lies outside of the folder, or a downloaded one would bring it along. It names the folder by its real
+//! path, and what the folder's settings let flows reach by a hash: when that changes, it is asked again.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Fault;
+
+/// Who says that the flows of a folder may be loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Consent {
+    /// Whoever named the folder, as on the command line.
+    #[default]
+    Given,
+    /// A person who is asked once, and whose answer is kept.
+    Asked,
+}
+
+/// `trust.json`: folders by their real paths, with the hash of what their settings let flows reach.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Answers {
+    folders: BTreeMap<String, String>,
+}
+
+/// Whether a folder that may reach these hosts is trusted. A file that cannot be read says nothing of anybody.
+pub(crate) fn is_trusted(folder: &Path, hosts: &[String]) -> bool {
+    let Some(file) = file() else { return false };
+    let known = read(&file).ok().and_then(|answers| answers.folders.get(&name(folder)?).cloned());
+    known.is_some_and(|hash| hash == hash_of(hosts))
+}
+
+/// Keeps the answer that a folder is trusted.
+pub(crate) fn keep(folder: &Path, hosts: &[String]) -> Result<(), Fault> {
+    let file = file().ok_or_else(|| Fault::internal("there is no folder for settings: set XDG_CONFIG_HOME or HOME"))?;
+    let name = name(folder).ok_or_else(|| {
+        Fault::internal(format!("the path {} is no text, so that it cannot be kept", folder.display()))
+    })?;
+    let wrong = |error: io::Error| Fault::internal(format!("{} cannot be kept: {error}", file.display()));
+    let home = file.parent().unwrap_or(Path::new(""));
+    std::fs::create_dir_all(home).map_err(wrong)?;
+    // Two windows may ask at the same time, and neither answer may be lost.
+    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(file.with_extension("lock"));
+    let lock = lock.and_then(|lock| lock.lock().map(|()| lock)).map_err(wrong)?;
+    let mut answers = read(&file).map_err(wrong)?;
+    answers.folders.insert(name, hash_of(hosts));
+    let text = serde_json::to_vec_pretty(&answers).map_err(Fault::internal)?;
+    let new = file.with_extension("new");
+    let written = File::create(&new).and_then(|mut new| new.write_all(&text).and_then(|()| new.sync_all()));
+    written.and_then(|()| std::fs::rename(&new, &file)).map_err(wrong)?;
+    drop(lock);
+    Ok(())
+}
+
+/// Where answers are kept.
+fn file() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")))?;
+    Some(home.join("flowglass").join("trust.json"))
+}
+
+fn read(file: &Path) -> io::Result<Answers> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => engine::json::from_input(&text).map_err(|error| {
+            let message = format!("it is not what Flowglass wrote ({error}); repair or remove it");
+            io::Error::new(ErrorKind::InvalidData, message)
+        }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Answers::default()),
+        Err(error) => Err(error),
+    }
+}
+
+fn name(folder: &Path) -> Option<String> {
+    folder.to_str().map(str::to_owned)
+}
+
+/// Hosts in any order, each once.
+fn hash_of(hosts: &[String]) -> String {
+    let mut hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let mut hasher = blake3::Hasher::new();
+    for host in hosts {
+        hasher.update(host.as_bytes()).update(b"\n");
+    }
+    hasher.finalize().to_hex().to_string()
+}

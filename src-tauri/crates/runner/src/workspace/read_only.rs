@@ -1,0 +1,38 @@
+//! A workspace whose database cannot be written is read all the same, and nothing of it is run or changed.
+
+use std::path::Path;
+
+use store::{Access, OpenError, Options, Store};
+
+use super::{OpenOptions, Workspace, open_fault};
+use crate::fault::Fault;
+
+/// A database, and why it is only read where it is.
+pub(super) struct Opened {
+    pub(super) store: Store,
+    pub(super) unwritable: Option<Fault>,
+}
+
+/// Opens a database; one that cannot be written is opened for reading, and that is told.
+pub(super) fn open_store(data: &Path, options: &OpenOptions, settings: Options) -> Result<Opened, OpenError> {
+    let refused = match Store::open(data, settings.clone()) {
+        Ok(store) => return Ok(Opened { store, unwritable: None }),
+        Err(refused @ (OpenError::ReadOnly { .. } | OpenError::Unwritable { .. })) => refused,
+        Err(other) => return Err(other),
+    };
+    // Who names a database wants that one, and not an empty one.
+    let create = settings.create && options.data.is_none();
+    let settings = Options { access: Access::ReadOnly, only_look: true, create, ..settings };
+    let Ok(store) = Store::open(data, settings) else { return Err(refused) };
+    if let Some(tell) = options.on_read_only {
+        tell(&format!("{} cannot be written to, so it is only read: nothing can be run or changed", data.display()));
+    }
+    Ok(Opened { store, unwritable: Some(open_fault(refused)) })
+}
+
+impl Workspace {
+    /// Refuses what would be written where nothing can be.
+    pub(super) fn check_writable(&self) -> Result<(), Fault> {
+        self.unwritable.clone().map_or(Ok(()), Err)
+    }
+}

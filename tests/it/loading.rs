@@ -1,0 +1,94 @@
+//! How flows come to be known: those that were loaded before at once, the others beside.
+
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use runner::{Notice, OpenOptions, Workspace};
+use tests::bench::{Place, program};
+
+fn flow(kind: &str, first: &str) -> String {
+    format!(
+        r#"import {{ defineFlow, handler }} from "@flow-state-dev/core";
+{first}
+const say = handler({{ name: "say", execute: async () => "{kind}" }});
+export default defineFlow({{ kind: "{kind}", actions: {{ go: {{ block: say }} }} }});
+"#
+    )
+}
+
+/// A window shows what it knows; it does not wait for a file that takes long to load.
+#[test]
+fn a_window_lists_at_once_what_was_loaded_before() {
+    let place = Place::new();
+    for n in 0..20 {
+        place.write(&format!("flows/known-{n}.ts"), flow(&format!("known-{n}"), ""));
+    }
+    assert_eq!(place.get("flows").as_array().map(Vec::len), Some(20));
+    let slow = "const end = Date.now() + 4000; while (Date.now() < end);";
+    place.write("flows/slow.ts", flow("slow", slow));
+    let options = OpenOptions {
+        dir: place.dir().to_owned(),
+        keep_ready: true,
+        bundler: Some(program()),
+        ..OpenOptions::default()
+    };
+    let workspace = Workspace::open(options).expect("a workspace");
+    let (told, notices) = channel();
+    workspace.listen(move |notice| drop(told.send(notice.clone())));
+    let began = Instant::now();
+    let known = workspace.flows().expect("flows");
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    assert_eq!(known.len(), 20, "the slow one is not known yet");
+    let told = notices.recv_timeout(Duration::from_secs(60)).expect("news of the slow one");
+    assert!(matches!(told, Notice::Flows { .. }), "{told:?}");
+    let all = workspace.flows().expect("flows");
+    assert!(all.len() == 21 && all.iter().any(|flow| flow.kind == "slow"), "{:?}", all.len());
+}
+
+/// Our SDK and zod are modules of their own beside a flow: what a flow imports of them by any name is there once, and
+/// what is not there is an error at the import.
+#[test]
+fn what_is_not_installed_is_imported_as_it_would_be() {
+    let text = r#"import { defineFlow, handler, FlowError } from "@flow-state-dev/core";
+import * as core from "@flow-state-dev/core";
+import z, { z as named, ZodError } from "zod";
+import * as all from "zod";
+import { z as three } from "zod/v3";
+import { z as four } from "zod/v4";
+import * as mini from "zod/v4-mini";
+import { common } from "./common.cjs";
+const look = handler({ name: "look", execute: async () => {
+  const failed = (schema: any) => schema.safeParse({}).error;
+  return [
+    core.FlowError === FlowError, core.handler === handler,
+    z.string === named.string, all.z.string === z.string, three.ZodError === ZodError,
+    failed(z.string()) instanceof ZodError, failed(four.string()) instanceof ZodError,
+    mini.parse(mini.string(), "mini"), common(),
+  ];
+} });
+export default defineFlow({ kind: "main", actions: { go: { block: look } } });
+"#;
+    let place = Place::new();
+    place.write("flows/main.ts", text);
+    place.write(
+        "flows/common.cjs",
+        "const { z } = require('zod'); exports.common = () => z.string().parse('common');\n",
+    );
+    let answer = place.get("run main go --user ada");
+    let expected = serde_json::json!([true, true, true, true, true, true, false, "mini", "common"]);
+    assert_eq!(answer["output"], expected, "{answer}");
+
+    for (import, name, from) in [
+        ("import { defineFlwo } from \"@flow-state-dev/core\";", "defineFlwo", "@flow-state-dev/core"),
+        ("import { strng } from \"zod/v4\";", "strng", "zod/v4"),
+    ] {
+        place.write("flows/wrong.ts", format!("// A comment first.\n{import}\nexport default {name};\n"));
+        let rows = place.get("flows");
+        let rows = rows.as_array().expect("a list");
+        let error =
+            rows.iter().find(|row| row["kind"] == "wrong").map(|row| &row["error"]).expect("a row with an error");
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(message.contains(name) && message.contains(from) && !message.contains("flowglass"), "{error}");
+        assert_eq!((&error["file"], &error["line"]), (&"flows/wrong.ts".into(), &2.into()), "{error}");
+    }
+}
