@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use tests::bench::{Place, program};
-use tests::webdriver::Window;
+use tests::webdriver::{Window, key};
 
 const FLOW: &str = r#"
 const say = handler({ name: "say", execute: async () => "hello" });
@@ -22,7 +22,7 @@ fn settings(hosts: &[&str]) -> String {
 fn choose(window: &Window, place: &Place) {
     window.click(&hook("workspace"));
     window.clear(&hook("folder"));
-    window.press(&hook("folder"), format!("{}\n", place.dir().display()));
+    window.press(&hook("folder"), format!("{}{}", place.dir().display(), key::ENTER));
     window.wait_for_none(&hook("folder"));
     let name = place.dir().file_name().expect("it has a name").to_string_lossy().into_owned();
     window.wait_for_text(&hook("workspace"), &name);

@@ -30,6 +30,8 @@ pub mod key {
     pub const HOME: char = '\u{e011}';
     /// To the end.
     pub const END: char = '\u{e010}';
+    /// To send a form.
+    pub const ENTER: char = '\u{e007}';
     /// One to the right.
     pub const RIGHT: char = '\u{e014}';
 }

@@ -10,6 +10,7 @@ mod replay;
 mod soundness;
 mod states;
 mod suspensions;
+mod workspace;
 
 use std::collections::HashMap;
 
@@ -30,6 +31,7 @@ pub use replay::{Divergence, Replay};
 pub use soundness::{DataCheck, ProblemRow};
 pub use states::{CheckpointRow, StateView};
 pub use suspensions::SuspensionRow;
+pub use workspace::WorkspaceRow;
 
 /// Any JSON value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
@@ -503,31 +505,6 @@ impl EventRow {
             payload: Json(payload),
         }
     }
-}
-
-/// What the window shows of the workspace itself.
-#[derive(Clone, Debug, Serialize, specta::Type)]
-#[serde(rename_all = "camelCase")]
-#[serde(rename = "Workspace")]
-pub struct WorkspaceRow {
-    /// The folder.
-    pub dir: String,
-    /// The folder's name.
-    pub name: String,
-    /// The database.
-    pub data_file: String,
-    /// Flowglass's version.
-    pub version: String,
-    /// Users that ran something.
-    pub users: Vec<String>,
-    /// Projects that something ran in.
-    pub projects: Vec<String>,
-    /// Whether flows of this folder are loaded and run.
-    pub is_trusted: bool,
-    /// What the folder's settings let flows reach: hosts they may fetch from, and addresses of models.
-    pub hosts: Vec<String>,
-    /// Why the database is only read, where it is.
-    pub unwritable: Option<String>,
 }
 
 /// Sizes and counts of the database.
