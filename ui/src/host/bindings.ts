@@ -51,7 +51,7 @@ export type ActionRow = {
 	root: BlockShape,
 };
 
-/**  The identity of the agent that produced an item (seed 003). */
+/**  The identity of the agent that produced an item. */
 export type AgentType = 
 /**  User-facing: on the client and in history. */
 "primary" | 
@@ -287,7 +287,7 @@ export type ForkedFrom = {
 export type Item = {
 	/**  Unique in the workspace. */
 	id: string,
-	/**  A type of seed 003's table. */
+	/**  A type of SEMANTICS §7.1. */
 	type: string,
 	/**  Its phase. */
 	status: ItemStatus,
@@ -305,7 +305,7 @@ export type Item = {
 	visibility: Visibility,
 	/**  Streams, is not kept for later requests. */
 	transient?: boolean,
-	/**  Seed 003's identity. */
+	/**  Who it speaks as. */
 	agentType?: AgentType | null,
 	/**  The agent's name. */
 	agentName?: string | null,
