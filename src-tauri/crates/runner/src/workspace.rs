@@ -68,7 +68,7 @@ pub struct OpenOptions {
     pub existing: bool,
     /// What a commit survives; the configuration's word when absent.
     pub durability: Option<Durability>,
-    /// Whether keys may go to the addresses that `flowglass.json` names (decision 20).
+    /// Whether keys may go to the addresses that `flowglass.json` names (ARCHITECTURE §6.6).
     pub trust: bool,
     /// Whether flows that ran are kept ready for their next request, as whoever serves many of them wants.
     pub keep_ready: bool,
@@ -383,7 +383,7 @@ impl Workspace {
         news::is_unfinished(status) && self.locks.liveness(owner) == Liveness::Dead
     }
 
-    /// A request whose job is gone is interrupted, whatever its row says (decision 23).
+    /// A request whose job is gone is interrupted, whatever its row says (ARCHITECTURE §7.4).
     fn request_row(&self, mut row: store::RequestRow) -> RequestRow {
         while self.is_gone(row.status, &row.owner) {
             // Its job may have said how it ended between the look at the row and the look at the lock.
@@ -463,7 +463,7 @@ fn new_request() -> String {
     format!("req_{}", crate::world::new_id().simple())
 }
 
-/// `ephemeral_<ms>_<hex>`, as seed 000 shows it.
+/// `ephemeral_<ms>_<hex>` (SEMANTICS §1.1).
 fn new_session() -> String {
     let tail = uuid::Uuid::new_v4().simple().to_string();
     format!("ephemeral_{}_{}", now_ms(), &tail[..6])
