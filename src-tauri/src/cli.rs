@@ -20,7 +20,7 @@ use args::{Cli, Command, Fork, Global};
 /// As the threads of flows have it: a value is read, printed and dropped by its depth.
 pub(crate) const STACK: usize = 64 << 20;
 
-/// Exit codes (`design/interface.md` §1).
+/// Exit codes (ARCHITECTURE §9.1).
 pub(crate) mod exit {
     pub(crate) const DONE: u8 = 0;
     pub(crate) const FAILURE: u8 = 1;

@@ -1,5 +1,5 @@
 //! The rules of the house, as tests: who may depend on whom, how long a file may be, what a file
-//! may be called, and that the README knows every crate.
+//! may be called, and that the README and the tables of ARCHITECTURE.md know what is there.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ fn dependencies(folder: &str) -> BTreeSet<String> {
 }
 
 /// All files under a folder of the project with one of these extensions, by their path in it.
-fn files(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![repository().join(folder)];
     while let Some(folder) = folders.pop() {
@@ -190,9 +190,19 @@ fn the_readme_names_every_crate_and_folder() {
     }
 }
 
-/// The rows of a table of the README, without its head, cell by cell.
-fn table(readme: &str, heading: &str) -> Vec<Vec<String>> {
-    let (_, text) = readme.split_once(heading).unwrap_or_else(|| panic!("the README has no {heading:?}"));
+/// The paper with the decisions.
+pub(crate) const ARCHITECTURE: &str = "src-tauri/ARCHITECTURE.md";
+
+/// The text of a paper.
+#[track_caller]
+pub(crate) fn paper(file: &str) -> String {
+    std::fs::read_to_string(repository().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// The rows of a table of a paper, without its head, cell by cell.
+#[track_caller]
+pub(crate) fn table(paper: &str, heading: &str) -> Vec<Vec<String>> {
+    let (_, text) = paper.split_once(heading).unwrap_or_else(|| panic!("the paper has no {heading:?}"));
     let rows =
         text.lines().skip_while(|line| !line.starts_with("|---")).skip(1).take_while(|line| line.starts_with('|'));
     rows.map(|row| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
@@ -204,15 +214,14 @@ fn assert_names_files(cell: &str) {
     for named in cell.split('`').skip(1).step_by(2) {
         let places = [named.to_owned(), format!("src-tauri/crates/{named}"), format!("tests/flows/{named}.cases.json")];
         let is_there = places.iter().any(|path| repository().join(path).exists());
-        assert!(is_there, "the README names {named:?}, which is neither a file nor a topic of tests/flows: {cell}");
+        assert!(is_there, "{ARCHITECTURE} names {named:?}, which is neither a file nor a topic of tests/flows: {cell}");
     }
 }
 
-/// The README says of every part of the authoring API where it is and what tests it; both must be there.
+/// The paper says of every part of the authoring API where it is and what tests it; both must be there.
 #[test]
 fn the_table_of_the_authoring_api_is_true() {
-    let readme = std::fs::read_to_string(repository().join("README.md")).expect("there is a README");
-    let rows = table(&readme, "## The authoring API");
+    let rows = table(&paper(ARCHITECTURE), "### 11.1 The authoring API");
     assert!(rows.len() > 20, "the table has only {} rows", rows.len());
     for row in rows {
         let [_, places, tests] = row.as_slice() else { panic!("a row has three cells: {row:?}") };
@@ -223,9 +232,8 @@ fn the_table_of_the_authoring_api_is_true() {
 
 /// Every hazard has an answer, and a test that is there.
 #[test]
-fn the_table_of_what_upstream_leaves_open_is_true() {
-    let readme = std::fs::read_to_string(repository().join("README.md")).expect("there is a README");
-    let rows = table(&readme, "## What the upstream leaves open");
+fn the_table_of_hazards_is_true() {
+    let rows = table(&paper(ARCHITECTURE), "## 10. Hazards of such an engine");
     for (number, row) in (1..).zip(&rows) {
         let [name, _, answer, tests] = row.as_slice() else { panic!("a row has four cells: {row:?}") };
         assert_eq!(*name, format!("H{number}"));

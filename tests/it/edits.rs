@@ -1,4 +1,4 @@
-//! A flow whose code changed between two parts of a request (architecture §4): what ended is found by its
+//! A flow whose code changed between two parts of a request (SEMANTICS §10.3): what ended is found by its
 //! path and its name, new steps run, and what does not fit is refused before it can do harm.
 
 use serde_json::{Value, json};

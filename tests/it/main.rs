@@ -31,6 +31,7 @@ mod moving;
 mod nesting;
 mod news;
 mod ownership;
+mod papers;
 mod places;
 mod policies;
 mod promises;

@@ -1,4 +1,4 @@
-//! Functions and blocks that have no name of their own are known by their source (decision 25): a resume
+//! Functions and blocks that have no name of their own are known by their source (ARCHITECTURE §4.2): a resume
 //! finds what they did wherever they stand in the code of today, and what is new runs.
 
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The words of the command line: commands, flags, and what each may be (`design/interface.md` §1).
+//! The words of the command line: commands, flags, and what each may be (ARCHITECTURE §9.1).
 
 use std::path::PathBuf;
 

@@ -56,7 +56,7 @@ export type ActionRow = {
 	root: BlockShape,
 };
 
-/**  The identity of the agent that produced an item (seed 003). */
+/**  The identity of the agent that produced an item. */
 export type AgentType = 
 /**  User-facing: on the client and in history. */
 "primary" | 
@@ -292,7 +292,7 @@ export type ForkedFrom = {
 export type Item = {
 	/**  Unique in the workspace. */
 	id: string,
-	/**  A type of seed 003's table. */
+	/**  A type of SEMANTICS §7.1. */
 	type: string,
 	/**  Its phase. */
 	status: ItemStatus,
@@ -310,7 +310,7 @@ export type Item = {
 	visibility: Visibility,
 	/**  Streams, is not kept for later requests. */
 	transient?: boolean,
-	/**  Seed 003's identity. */
+	/**  Who it speaks as. */
 	agentType?: AgentType | null,
 	/**  The agent's name. */
 	agentName?: string | null,

@@ -1,4 +1,4 @@
-//! Answers of tools that an equal call may use again (`cacheable`, core-semantics §6.7).
+//! Answers of tools that an equal call may use again (`cacheable`, SEMANTICS §6.7).
 //!
 //! They live as long as the request's run. Errors are never kept. Equal calls take turns, so that one that
 //! comes while the first is under way gets its answer instead of running too.

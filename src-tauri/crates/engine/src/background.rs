@@ -1,4 +1,4 @@
-//! Work beside the chain: `work`, `forEachBackground`, `waitForWork` (core-semantics §3.8).
+//! Work beside the chain: `work`, `forEachBackground`, `waitForWork` (SEMANTICS §3.5).
 //!
 //! One pool per request, polled beside its root block and drained before the request ends, on
 //! every path. A failure there never fails the request: it leaves a `step_error` item.

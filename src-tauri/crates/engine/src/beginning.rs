@@ -89,7 +89,7 @@ impl Run {
             self.recorder.record(None, 0, EventKind::StateInitialized { scope, state: state.to_json(), durable: true });
         }
         // A record nobody wrote begins with its defaults; an older one gets missing defaults with
-        // its first write (decision 10).
+        // its first write (ARCHITECTURE §3.8).
         let mut commits = Vec::new();
         for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
             let Some(scope) = self.durable_key(kind) else { continue };

@@ -1,4 +1,4 @@
-//! The run of one block: the pipeline every kind passes through (core-semantics §2.3).
+//! The run of one block: the pipeline every kind passes through (SEMANTICS §2.2).
 //!
 //! Every block passes one gate before it starts and one commit after it ends; abort, retry and
 //! conflicts act there and nowhere else.
@@ -236,14 +236,14 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> 
         Either::Right(_) => return Err(FlowError::aborted()),
     };
     match result {
-        // It goes on another time, and nothing about it has ended (authoring, difference 6).
+        // It goes on another time, and nothing about it has ended (ARCHITECTURE §5.5).
         Err(error) if error.is_suspension() || error.leaves_request() => return Err(error),
         _ => container::close(&cx, &result),
     }
     match result {
         Err(mut error) => {
             if let Some(hook) = &block.on_errored {
-                // Its own failure is swallowed (core-semantics §2.3, step 9).
+                // Its own failure is swallowed (SEMANTICS §2.2).
                 let _ = unit::call(&cx, "onErrored", hook, vec![Arg::Error(error.clone())]).await;
             }
             error.path.get_or_insert_with(|| frame.path.to_string());

@@ -1,7 +1,7 @@
 //! The step boundary: one durable commit of a block's end with everything it wrote.
 //!
 //! Conflicts with other writers are settled here, and nowhere else: operations that may be applied
-//! again are, and the rest sends the body round once more (decisions 2 and 22). Writers that conflict with
+//! again are, and the rest sends the body round once more (SEMANTICS §4.4). Writers that conflict with
 //! those of other requests wait in the log's queue, one after another.
 
 use std::rc::Rc;

@@ -26,7 +26,7 @@ pub enum Arg {
 /// What an author's function gave back.
 #[derive(Clone)]
 pub enum Returned {
-    /// A value, already in JSON normal form (decision 17).
+    /// A value, already in JSON normal form (ARCHITECTURE §3.10).
     Data(Data),
     /// A block: a router's choice, or one made by a factory.
     Block(Rc<Block>),

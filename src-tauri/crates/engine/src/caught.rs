@@ -1,5 +1,5 @@
 //! Who answers a failure: decided when a block fails, by the frames around it, and recorded with its end
-//! (decision 27). Whoever reads the log later need not find it out from what ran afterwards.
+//! (SEMANTICS §5.4). Whoever reads the log later need not find it out from what ran afterwards.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Concurrency policies: which requests of a flow must not run at the same time (core-semantics §1.8).
+//! Concurrency policies: which requests of a flow must not run at the same time (SEMANTICS §1.6).
 //!
 //! An action's policy and the caller's ids give a request its [`Claim`]; the [log](crate::log) lets
 //! no two requests in progress hold the same key. Whose process lives is the log's to know.

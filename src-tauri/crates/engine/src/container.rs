@@ -1,5 +1,5 @@
 //! The `container` item of a sequencer or a router: what it shows is shown inside of it
-//! (core-semantics §7.5).
+//! (SEMANTICS §7.5).
 //!
 //! It is added when the block has its input and done when the block ends. An abort leaves it as far
 //! as it came. It must not fail what it contains; only a label or metadata that throws does.

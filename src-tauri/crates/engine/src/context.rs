@@ -1,4 +1,4 @@
-//! What an author's function can reach: `ctx` of the seeds, for any language.
+//! What an author's function can reach: `ctx`, for any language.
 //!
 //! A context belongs to one execution of one block. Reads are immediate; writes wait their turn;
 //! emitted items and log lines are evidence and never wait for the disk. Every effect that goes
@@ -296,7 +296,7 @@ impl Context {
         }
     }
 
-    /// Checks the touched top-level fields against every declaration (decision 10). `what` is how a
+    /// Checks the touched top-level fields against every declaration (SEMANTICS §4.6). `what` is how a
     /// message calls the state.
     fn check(
         &self,

@@ -1,8 +1,7 @@
 //! How a request ends: its budget is judged, its hooks run, and the last event says what came of it.
 //!
-//! The last event is the last of its log, so every hook runs before it (core-semantics §1.7 in its
-//! older order). A request that was aborted runs no hook any more: nothing starts after an abort
-//! (authoring, difference 6).
+//! The last event is the last of its log, so every hook runs before it (SEMANTICS §1.3). A request that
+//! was aborted runs no hook any more: nothing starts after an abort.
 
 use std::rc::Rc;
 
@@ -34,7 +33,7 @@ impl Run {
             result = Err(error);
         }
         if let Err(error) = &mut result {
-            // What leaves the request has a code (core-semantics §8).
+            // What leaves the request has a code (SEMANTICS §5.5).
             error.code.get_or_insert_with(|| "execution_error".to_owned());
             self.pool.run_with(hooks::errored(self, action, error), |_, _| {}).await;
         }

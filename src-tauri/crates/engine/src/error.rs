@@ -2,7 +2,7 @@
 //!
 //! Errors of an author's code are not failures of the engine: they are recorded, shown with file
 //! and line, matched by class name, and handed to rescue blocks. Names, codes and messages follow
-//! the table in core-semantics §8.
+//! the table in SEMANTICS §5.5.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -69,12 +69,12 @@ impl FlowError {
         }
     }
 
-    /// A plain `Error`, the class upstream uses where no other is documented.
+    /// A plain `Error`, the class where no other is documented.
     pub fn plain(message: impl Into<String>) -> Self {
         FlowError { classes: vec!["Error".to_owned()], ..FlowError::new("Error", message) }
     }
 
-    /// A write or input that breaks its schema (core-semantics §8).
+    /// A write or input that breaks its schema (SEMANTICS §5.5).
     pub fn validation(message: impl Into<String>, details: Option<Value>) -> Self {
         FlowError {
             code: Some("validation_error".to_owned()),
@@ -132,7 +132,7 @@ impl FlowError {
         self.name == "AbortError" && self.code.as_deref() == Some("aborted")
     }
 
-    /// A block waits for an answer from outside (core-semantics §8). It is control flow: no author's code
+    /// A block waits for an answer from outside (SEMANTICS §5.5). It is control flow: no author's code
     /// ever sees it.
     pub fn suspended() -> Self {
         FlowError::new("SuspensionError", "Flow suspended")

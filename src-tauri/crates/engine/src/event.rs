@@ -118,7 +118,7 @@ pub enum EventKind {
         /// The mock script's origin when models are mocked: a file name, or `inline`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mock: Option<String>,
-        /// The hash of the flow's bundle (decision 20).
+        /// The hash of the flow's bundle (ARCHITECTURE §2.10).
         code_hash: String,
         input: Recorded,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,7 +134,7 @@ pub enum EventKind {
         /// Which earlier requests its session keeps in sight from here on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retention: Option<Retention>,
-        /// Whether it shows no checkpoint of a sequencer that has ended (seed 001).
+        /// Whether it shows no checkpoint of a sequencer that has ended (SEMANTICS §4.8).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cleanup_checkpoints: bool,
     },
@@ -160,7 +160,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<FlowError>,
     },
-    /// A block began. `versions` are the durable records it sees (decision 8).
+    /// A block began. `versions` are the durable records it sees (ARCHITECTURE §5.8).
     BlockStarted {
         name: Arc<str>,
         block: BlockKind,
@@ -198,7 +198,7 @@ pub enum EventKind {
     /// The first state of durable records, as a request finds them.
     Committed { commits: Vec<ScopeCommit> },
     /// A callback of a block that runs others (map, condition, tap, connector, hook) returned, and left
-    /// evidence or writes. The writes commit here, at its operation's boundary (decision 3).
+    /// evidence or writes. The writes commit here, at its operation's boundary (ARCHITECTURE §3.5).
     CallbackReturned {
         /// Which callback of its block: its operation and role, and how often that was called before.
         callback: String,
@@ -276,7 +276,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::json::exact")]
         request: Option<Value>,
     },
-    /// The answer from outside (decision 8). The clock and chance answer at once, and have no start.
+    /// The answer from outside. The clock and chance answer at once, and have no start.
     EffectFinished {
         effect: EffectKind,
         ordinal: u32,
@@ -296,7 +296,7 @@ pub enum EventKind {
     },
     /// `console.*` of a flow.
     Logged { level: String, text: String },
-    /// A note for the session's journal (seed 000).
+    /// A note for the session's journal.
     JournalAppended {
         #[serde(deserialize_with = "crate::json::exact")]
         entry: Value,
@@ -319,7 +319,7 @@ pub enum EventKind {
     },
     /// The engine has something to say: an undeclared key, a stored value today's schema refuses.
     Noted { text: String },
-    /// The code of today is not the code that was recorded, or asks for something else (decision 4): in words.
+    /// The code of today is not the code that was recorded, or asks for something else (SEMANTICS §10.3): in words.
     Drift { drift: DriftKind, text: String },
     /// A kind that this version does not know: kept as it is, and without meaning here.
     #[serde(skip_deserializing)]

@@ -1,4 +1,4 @@
-//! Several blocks at once: `parallel`, `stepAll`, `stepAny`, `race`, `forEach` (core-semantics §3.6).
+//! Several blocks at once: `parallel`, `stepAll`, `stepAny`, `race`, `forEach` (SEMANTICS §3.3).
 //!
 //! Branches that have started are never cut off: an operation answers when all of them have ended,
 //! so that nothing of it runs on behind the next step.

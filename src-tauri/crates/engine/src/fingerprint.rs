@@ -1,5 +1,5 @@
 //! Fingerprints: by what a resume knows a function or a block again that stands elsewhere than before
-//! (decision 25).
+//! (ARCHITECTURE §4.2).
 //!
 //! A function has one where its language can tell its source. A handler's is that of its function, and
 //! any other block's is that of everything it is made of, so that chains of one name can be told apart.

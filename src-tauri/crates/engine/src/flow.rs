@@ -47,7 +47,7 @@ pub struct Flow {
 /// How a flow's requests treat state, and its sessions the past.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// How long a mutation may wait for its turn and run; `None` is for ever (core-semantics §4.4).
+    /// How long a mutation may wait for its turn and run; `None` is for ever (SEMANTICS §4.3).
     pub mutation_timeout_ms: Option<u64>,
     /// The compare-and-set loop of each scope that does not keep the default.
     pub cas: Vec<(ScopeKind, Cas)>,
@@ -55,16 +55,16 @@ pub struct Settings {
     pub history_turns: usize,
     /// Which completed requests a session keeps in sight; all where it says nothing.
     pub retention: Option<Retention>,
-    /// Whether the checkpoint of a sequencer goes when the sequencer ends; it stays otherwise (seed 001).
+    /// Whether the checkpoint of a sequencer goes when the sequencer ends; it stays otherwise (SEMANTICS §4.8).
     pub cleanup_checkpoints: bool,
 }
 
-/// How often a block runs again because a record changed under it (core-semantics §4.3).
+/// How often a block runs again because a record changed under it (SEMANTICS §4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cas {
     /// Retries after the first attempt.
     pub max_retries: u32,
-    /// The pause before the first retry, in milliseconds; it doubles.
+    /// The pause before the first retry, in milliseconds. Read, and not used: writers wait in the queue instead.
     pub base_delay_ms: u64,
 }
 
@@ -112,7 +112,7 @@ pub struct Action {
 }
 
 /// How many tokens the models of one request may use; checked once, after the root block
-/// (core-semantics §1.4).
+/// (SEMANTICS §1.5).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TokenBudget {
     /// The budget, over all models.
@@ -258,7 +258,7 @@ pub struct Step {
     pub label: String,
 }
 
-/// The operations of the chain (core-semantics §3).
+/// The operations of the chain (SEMANTICS §3.1).
 pub enum Operation {
     /// `step`: the child's output flows on.
     Step(Child),
@@ -360,7 +360,7 @@ impl Operation {
         }
     }
 
-    /// The name that `loopBack` finds it by (core-semantics §3.5).
+    /// The name that `loopBack` finds it by (SEMANTICS §3.4).
     pub fn target_name(&self) -> String {
         match self {
             Operation::Step(child) => child.block.name.to_string(),
@@ -399,7 +399,7 @@ pub struct Child {
     pub block: Rc<Block>,
 }
 
-/// Gives every operation its segment (decision 14); conditionals count whether they run or not.
+/// Gives every operation its segment (SEMANTICS §3.2); conditionals count whether they run or not.
 pub fn number_steps(operations: Vec<Operation>) -> Vec<Step> {
     let (mut numbering, mut labels) = (Numbering::default(), Numbering::default());
     operations
@@ -434,7 +434,7 @@ pub fn number_steps(operations: Vec<Operation>) -> Vec<Step> {
         .collect()
 }
 
-/// How often a block may be tried (core-semantics §2.5).
+/// How often a block may be tried (SEMANTICS §2.4).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retry {
     /// At least 1.

@@ -1,4 +1,4 @@
-//! What schemas let into a block and out of it (core-semantics §2.3 and §3.11).
+//! What schemas let into a block and out of it (SEMANTICS §2.3).
 //!
 //! Parsed data goes on, with its defaults and transforms. Must not decide when a value is checked.
 

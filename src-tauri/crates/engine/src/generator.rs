@@ -1,7 +1,7 @@
 //! A generator: messages in, model calls and tools in turns, a checked answer and its items out.
 //!
 //! The loop is ours: one model call a step, then the tools it asked for, until it asks for none
-//! (core-semantics §6.4). What a model answered is recorded as an effect.
+//! (SEMANTICS §6.4). What a model answered is recorded as an effect.
 
 mod answer;
 mod ask;

@@ -1,4 +1,4 @@
-//! Hooks: blocks that run around the root block of a request (core-semantics §1.6 and §1.7).
+//! Hooks: blocks that run around the root block of a request (SEMANTICS §1.4).
 //!
 //! A completed hook belongs to the success of its request: its failure fails it. Any other hook only
 //! looks on: its failure leaves a `step_error` item. When each is due is decided by its callers.
@@ -49,7 +49,7 @@ pub(crate) async fn finished(run: &Rc<Run>, status: RequestStatus) {
     look_on(run, "request.onFinished", run.flow.hooks.on_finished.as_ref(), input).await;
 }
 
-/// Tells of a failure that does not end the request: a `step_error` item (authoring, difference 12),
+/// Tells of a failure that does not end the request: a `step_error` item (SEMANTICS §7.1),
 /// and `request.onStepErrored`. The hook stands below what failed, so that a resume which does not
 /// run that again keeps what the hook changed.
 pub(crate) async fn step_errored(cx: &Context, failed: &str, error: &FlowError) {

@@ -1,4 +1,4 @@
-//! Items: the artifacts a request produces, and who may see them (seed 003).
+//! Items: the artifacts a request produces, and who may see them (SEMANTICS §7).
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub struct Visibility {
     pub history: bool,
 }
 
-/// The identity of the agent that produced an item (seed 003).
+/// The identity of the agent that produced an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentType {
@@ -44,7 +44,7 @@ pub enum ItemStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewItem {
-    /// A type of seed 003's table.
+    /// A type of SEMANTICS §7.1.
     #[serde(rename = "type")]
     pub item_type: String,
     /// Its phase.
@@ -88,7 +88,7 @@ impl NewItem {
 }
 
 /// Who sees an item: a pure function of its type, agent and explicit visibility
-/// (seed 003; core-semantics §7.3).
+/// (SEMANTICS §7.3).
 ///
 /// | type | client | history |
 /// |---|---|---|
@@ -136,8 +136,7 @@ pub const ITEM_TYPES: &[&str] = &[
     "continuation",
 ];
 
-/// The canonical spelling of an item type: newer names are read as seed 003's
-/// (`design/authoring.md`, aliases).
+/// The canonical spelling of an item type: newer names are read as those of SEMANTICS §7.1.
 pub fn canonical_item_type(name: &str) -> &str {
     match name {
         "block_trace" => "block_output",

@@ -1,4 +1,4 @@
-//! What a flow's file got from outside while it loaded, at path `load` (decision 18).
+//! What a flow's file got from outside while it loaded, at path `load` (ARCHITECTURE §6.5).
 //!
 //! A file is evaluated before its request begins, and for a request that is taken up again or replayed it is
 //! evaluated once more. The values it draws then are recorded with the request that uses them, before its

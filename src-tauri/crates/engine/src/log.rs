@@ -21,8 +21,7 @@
 //!    or when it takes the request over: it begins with `request_resumed` or `request_adopted`, its epoch is the
 //!    next one, and no job that lives runs the request. Everything else is refused with [`AppendError::Fenced`].
 //! 8. **One user.** A request whose session belongs to another user is refused with [`AppendError::NotYours`].
-
-//! 7. **Queues.** [`Log::take_ticket`] puts a request into the queue of those who write certain records.
+//! 9. **Queues.** [`Log::take_ticket`] puts a request into the queue of those who write certain records.
 //!    While a ticket of an earlier number waits for a record, an append of another request that commits it is
 //!    refused as by promise 3, though its version may be right; it takes a ticket itself and waits until
 //!    [`Log::is_first`]. So writers that conflict take turns, and none starves. A request has one ticket, for
@@ -204,7 +203,7 @@ pub trait Log: Send + Sync {
     }
 
     /// Puts a request into the queue of those who write these records, or adds the records to the ticket it has;
-    /// see promise 7. `at` is the time. A log that only one request writes to has no queue.
+    /// see promise 9. `at` is the time. A log that only one request writes to has no queue.
     fn take_ticket(
         &self,
         _request: &str,

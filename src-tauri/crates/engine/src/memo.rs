@@ -1,6 +1,6 @@
 //! What an earlier part of a request already did: a resume takes it from here instead of doing it again.
 //!
-//! Keyed by logical path (architecture §4). A finished block gives its recorded output, or fails with
+//! Keyed by logical path (SEMANTICS §10.2). A finished block gives its recorded output, or fails with
 //! its recorded error where that was caught, and its changes of shared state come into force again;
 //! whatever was in flight runs again from its top. It must not decide whether code fits: another name
 //! or kind at a path is drift, and that stops the resume.

@@ -1,7 +1,7 @@
 //! The seven state operations as data, and what each does to a state.
 //!
 //! An operation is what the log stores and what a conflict applies again, never its result
-//! (decision 2). An updater or `atomicState` is a function of the author, so it is stored as the
+//! (ARCHITECTURE §3.2). An updater or `atomicState` is a function of the author, so it is stored as the
 //! fields it changed, and marked as not repeatable.
 
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The operation's name in items and history (core-semantics §4.6).
+    /// The operation's name in items and history (SEMANTICS §4.2).
     pub fn name(&self) -> &'static str {
         match self {
             Operation::Patch { .. } | Operation::Update { .. } | Operation::SetRecord { .. } => "patch",
@@ -83,7 +83,7 @@ impl Operation {
         }
     }
 
-    /// The change as it was asked for, as `state_change` items carry it (core-semantics §4.6).
+    /// The change as it was asked for, as `state_change` items carry it (SEMANTICS §4.2).
     pub fn delta(&self) -> Value {
         match self {
             Operation::Patch { fields } | Operation::Atomic { fields } => Value::Object(fields.clone()),
@@ -120,7 +120,7 @@ impl Operation {
         }
     }
 
-    /// What of it may be recorded when some fields live in memory only (seed 001, transient slots);
+    /// What of it may be recorded when some fields live in memory only (transient slots, SEMANTICS §4.7);
     /// `None` when nothing is left.
     pub fn recorded_without(&self, transient: &[String]) -> Option<Operation> {
         let kept = |fields: &Map<String, Value>| -> Option<Map<String, Value>> {
@@ -152,7 +152,7 @@ impl Operation {
     }
 
     /// Whether a conflict may apply it again to a newer record without running the author's code
-    /// (decisions 2 and 22): a single increment and a push always; a record write and a patch of one literal
+    /// (SEMANTICS §4.2): a single increment and a push always; a record write and a patch of one literal
     /// unless the author's code had looked at the record before (`after_read`).
     pub fn is_repeatable(&self, after_read: bool) -> bool {
         match self {

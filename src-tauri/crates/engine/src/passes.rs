@@ -1,6 +1,6 @@
 //! How often a chain's loopBacks have sent it back, and what that makes of its children's paths.
 //!
-//! Every pass gives its children instances of their own (core-semantics §3.7), so every pass needs
+//! Every pass gives its children instances of their own (SEMANTICS §3.4), so every pass needs
 //! paths of its own: each loopBack that a step stands in puts its segment before the step's, the
 //! outer one first. Counts are never set back, so no path comes twice.
 

@@ -1,7 +1,7 @@
 //! Logical paths: where a block stands in a request, by names instead of positions.
 //!
 //! Inserting a step before another must not change its path, because a resume finds finished work
-//! by path (architecture §3, decision 14). One segment per operation:
+//! by path (SEMANTICS §3.2). One segment per operation:
 //!
 //! | operation | segment | | operation | segment |
 //! |---|---|---|---|---|

@@ -1,4 +1,4 @@
-//! Where that what was recorded stands in the chains of today (decision 25).
+//! Where that what was recorded stands in the chains of today (ARCHITECTURE §4.2).
 //!
 //! Operations without a name of their own, and those of blocks of one name, are known by their place in
 //! the chain: `map~2`, `step:charge~2`. When the code has changed since, the fingerprints of what ran say

@@ -1,9 +1,9 @@
 //! What the tries of an author's function got from outside, for the try that a conflict makes necessary.
 //!
-//! A conflict makes a body run again (decision 22). What its earlier tries asked for happened, and is in the
+//! A conflict makes a body run again (ARCHITECTURE §3.3). What its earlier tries asked for happened, and is in the
 //! log: the body gets the answers from here, and nothing is asked twice. Answers are handed over in the order
 //! in which they first came, so that a race between two of them has the same winner. It must not outlive the
-//! tries of one conflict: what a retry after a failure asks for is live (decision 7).
+//! tries of one conflict: what a retry after a failure asks for is live (ARCHITECTURE §3.3).
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};

@@ -1,4 +1,4 @@
-//! The failures of models that flows can tell apart, and what each is known by (core-semantics §8).
+//! The failures of models that flows can tell apart, and what each is known by (SEMANTICS §5.5).
 //!
 //! One table for servers that the runner asks and for models that are an author's own code. It must not
 //! say what happened in words: those who asked know.

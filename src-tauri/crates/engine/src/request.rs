@@ -1,6 +1,6 @@
 //! One request from its first event to its last.
 //!
-//! The order of things is core-semantics §1.7: identity, scope records, the user's message, the
+//! The order of things is SEMANTICS §1.3: identity, scope records, the user's message, the
 //! root block, the terminal event. The caller has checked who may run what; the engine runs it.
 
 mod asked;
@@ -80,7 +80,7 @@ pub struct Run {
     pub state: Rc<Container>,
     /// Whether to stop.
     pub abort: Abort,
-    /// The status slot (core-semantics §7.7).
+    /// The status slot (SEMANTICS §7.6).
     pub status_line: RefCell<Option<String>>,
     /// What this request said of its session so far.
     pub(crate) notes: RefCell<Vec<Note>>,
@@ -279,7 +279,7 @@ impl Run {
         }
     }
 
-    /// Says how many tasks are left beside the chain that has ended (core-semantics §3.8); nothing where the
+    /// Says how many tasks are left beside the chain that has ended (SEMANTICS §3.5); nothing where the
     /// request only waits for somebody.
     fn tell_background<T>(&self, result: &Result<T, FlowError>, tasks: u64) {
         if matches!(result, Err(error) if error.is_suspension() || error.leaves_request()) {

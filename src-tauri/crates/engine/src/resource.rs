@@ -155,7 +155,7 @@ pub struct Clash {
 
 impl Resources {
     /// The flow's own declarations with those of its blocks under them: the flow's win, and two
-    /// blocks that mean different things by one name are refused (core-semantics §1.9, §4.13).
+    /// blocks that mean different things by one name are refused (SEMANTICS §4.6).
     pub fn gather(own: Vec<Rc<Resource>>, blocks: &[Rc<Block>]) -> Result<Resources, Clash> {
         let mut all: Vec<Rc<Resource>> = Vec::new();
         let flow_level = own.len();

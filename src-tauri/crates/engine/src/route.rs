@@ -1,4 +1,4 @@
-//! A router's choice: one of its declared routes, or one that its own check lets pass (core-semantics §2.9).
+//! A router's choice: one of its declared routes, or one that its own check lets pass (SEMANTICS §2.6).
 
 use std::rc::Rc;
 

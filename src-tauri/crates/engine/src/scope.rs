@@ -1,7 +1,7 @@
 //! Where state lives.
 //!
-//! Four scopes are tied to identity (seed 000), the sequencer's and a block's own to execution
-//! (seed 001). `session`, `user`, `project` and their resources outlive a request and are committed
+//! Four scopes are tied to identity, the sequencer's and a block's own to execution
+//! (SEMANTICS §4.1). `session`, `user`, `project` and their resources outlive a request and are committed
 //! with compare-and-set; the others are shared memory of one request.
 
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The interpreter of a chain: one operation after another, each given what the last one made.
 //!
-//! Core-semantics §3. A child block commits its own step boundary; a function of the chain (map,
+//! SEMANTICS §3. A child block commits its own step boundary; a function of the chain (map,
 //! condition, tap, connector) that wrote durable records commits at its operation's boundary
-//! (decision 3). Several blocks at once are `fanout`'s, work beside the chain is `background`'s.
+//! (ARCHITECTURE §3.5). Several blocks at once are `fanout`'s, work beside the chain is `background`'s.
 
 use crate::background;
 use crate::block::run_block;
@@ -18,7 +18,7 @@ use crate::path::encode;
 use crate::unit;
 use crate::waiting::wait_for;
 
-/// `doUntil` and `doWhile` repeat at most this often after the first run (core-semantics §3.7).
+/// `doUntil` and `doWhile` repeat at most this often after the first run (SEMANTICS §3.4).
 const LOOP_GUARD: u32 = 250;
 
 /// Where the chain goes after an operation.
@@ -46,7 +46,7 @@ pub async fn run_steps(cx: &Context, steps: &[Step], input: Flowing) -> Result<F
     let mut value = input;
     let mut at = 0;
     while let Some(step) = steps.get(at) {
-        // Nothing starts between steps after an abort (authoring, difference 6).
+        // Nothing starts between steps after an abort (SEMANTICS §1.3).
         if cx.run.abort.is_set() {
             return Err(FlowError::aborted());
         }

@@ -1,7 +1,7 @@
 //! Shared memory of one request: the state of the request, a sequencer or a block.
 //!
 //! A write is in force at once. When the attempt that made it comes to nothing (it waits, or it is tried
-//! again), the state is made anew without it, so that memory is what the log says (decision 4). For that a
+//! again), the state is made anew without it, so that memory is what the log says (SEMANTICS §4.5). For that a
 //! container keeps the operations since the oldest one whose attempt has not ended, and no others. Must not
 //! decide what an end means: that is `views::attempts`.
 

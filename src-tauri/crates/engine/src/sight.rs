@@ -17,7 +17,7 @@ use crate::transaction::Transaction;
 
 impl Run {
     /// Lets a frame see the newest committed records under its ancestors' waiting writes.
-    /// Returns the versions that differ from those recorded last (decision 8).
+    /// Returns the versions that differ from those recorded last (ARCHITECTURE §5.8).
     pub fn see_records(&self, frame: &Rc<Frame>, transaction: &Transaction) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
         self.play(frame, |scope| scope.kind != ScopeKind::Resource);
         // Resources are seen when they are looked at.

@@ -1,6 +1,6 @@
 //! The state of one scope: top-level fields, each shared until it changes.
 //!
-//! All operations are shallow (core-semantics §4.1), so cloning a state copies one pointer a
+//! All operations are shallow (SEMANTICS §4.2), so cloning a state copies one pointer a
 //! field, and an unchanged megabyte costs nothing.
 
 use std::sync::Arc;

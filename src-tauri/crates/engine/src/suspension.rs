@@ -1,6 +1,6 @@
-//! Waiting for an answer from outside: `ctx.suspend` (core-semantics §2.12).
+//! Waiting for an answer from outside: `ctx.suspend` (SEMANTICS §9).
 //!
-//! A question is numbered within its block (architecture §4), so that several of one block each get
+//! A question is numbered within its block (ARCHITECTURE §5.5), so that several of one block each get
 //! their own answer. The block that asks runs again from its top once there is one; where it then asks
 //! something else, that is a new question, because an answer belongs to what was shown. A suspension is
 //! an outcome of its own: it is no failure, no rescue sees it, and nothing that runs beside it is cut off.
@@ -54,7 +54,7 @@ impl Reply {
     }
 }
 
-/// How a question stands, or was answered (decision 19).
+/// How a question stands, or was answered (SEMANTICS §9.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum SuspensionStatus {
@@ -234,7 +234,7 @@ pub struct Wanted {
 
 impl Context {
     /// `ctx.suspend`: the answer, where there is one. Without one it never comes back: the block ends
-    /// suspended, and no `catch` of the author's sees that (decision 17).
+    /// suspended, and no `catch` of the author's sees that (ARCHITECTURE §5.5).
     pub async fn suspend(&self, wanted: Wanted) -> Result<Resolved, FlowError> {
         if !self.frame.path.starts_with(crate::path::ROOT) || crate::hooks::is_looking_on(&self.frame.path) {
             return Err(FlowError::plain(format!(

@@ -1,4 +1,4 @@
-//! The effects of a recorded request, to be given to a replay in their order (decision 8).
+//! The effects of a recorded request, to be given to a replay in their order (ARCHITECTURE §5.8).
 //!
 //! A replay asks for an effect by the block's path, its attempt, the kind and the number. What takes
 //! time is handed out in recorded order, and only when the request cannot move by itself any more: then

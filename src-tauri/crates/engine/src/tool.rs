@@ -1,7 +1,7 @@
 //! A call of a tool as an item: in progress while the block runs, then done with its output or error.
 //!
 //! A generator's calls leave it, and so does a block wrapped by `asTool`, which is a call that no
-//! model asked for (core-semantics §2.4).
+//! model asked for (SEMANTICS §2.7).
 
 use std::rc::Rc;
 

@@ -1,6 +1,6 @@
 //! The state a block can write: shared containers, and its own transaction on durable records.
 //!
-//! A block is a transaction (architecture §2). Its writes to session, user and project are kept
+//! A block is a transaction (ARCHITECTURE §3.1). Its writes to session, user and project are kept
 //! here as operations until it ends, seen at once by itself and its children and by nobody else.
 //! Request, sequencer and block state are containers: shared memory of the request, in force at
 //! once, one mutation at a time in order of arrival.

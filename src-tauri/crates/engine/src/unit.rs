@@ -1,4 +1,4 @@
-//! Units: an author's function that belongs to a block with children of its own (decision 3).
+//! Units: an author's function that belongs to a block with children of its own (ARCHITECTURE §3.5).
 //!
 //! A sequencer's maps, conditions and connectors, and the hooks of every block that runs others, are
 //! transactions by themselves. Their writes commit when the function returns; when a record changed
@@ -206,7 +206,7 @@ pub(crate) fn pass(cx: &Context, role: &str) {
 }
 
 /// Keeps the list that several blocks are run for: a resume goes by the one that was recorded, and says
-/// so where the flow of today has another (decision 15).
+/// so where the flow of today has another (SEMANTICS §3.3).
 pub(crate) fn keep_list(cx: &Context, role: &str, list: Flowing) -> Flowing {
     let function = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
     if let Some(Returned::Data(known)) = cx.run.recall_function(cx, &function, None, &[]) {

@@ -1,4 +1,4 @@
-//! What the models of one request used, and what a budget makes of that (core-semantics §1.4, §2.12).
+//! What the models of one request used, and what a budget makes of that (SEMANTICS §1.5).
 
 use indexmap::IndexMap;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `waitForCondition`: a chain that waits for what its request shows (core-semantics §3.10).
+//! `waitForCondition`: a chain that waits for what its request shows (SEMANTICS §3.6).
 //!
 //! The condition is asked once, then whenever an item was added, updated or done. It must not be cut
 //! off while it is asked: only the pauses between race against the clock.

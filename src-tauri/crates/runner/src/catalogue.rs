@@ -1,7 +1,7 @@
 //! The flows of a workspace: which files there are, what they define, and why some do not load.
 //!
 //! A bundle and its description are kept in `.flowglass/cache`, keyed by the hashes of all files
-//! they were made from, so that a start costs no bundling (decision 18). A file that stops loading
+//! they were made from, so that a start costs no bundling (ARCHITECTURE §8.3). A file that stops loading
 //! keeps its last good version running and shows the error.
 
 mod files;

@@ -13,7 +13,7 @@ use crate::fetch::Allowed;
 /// The file's name.
 pub(crate) const FILE: &str = "flowglass.json";
 
-/// The settings of a workspace; all optional (`design/interface.md` §2).
+/// The settings of a workspace; all optional (README, "Models and the network"; SEMANTICS §13.1).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Config {
@@ -24,7 +24,7 @@ pub(crate) struct Config {
     pub(crate) fetch: Fetch,
     pub(crate) limits: Limits,
     pub(crate) durability: Option<Durability>,
-    /// Names under which secrets stand, besides those of the README.
+    /// Names under which secrets stand, besides those of SEMANTICS §14.
     redact: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Ends that the storage did not take: they are tried again, for as long as the database is open (decision 23).
+//! Ends that the storage did not take: they are tried again, for as long as the database is open (ARCHITECTURE §7.4).
 //!
 //! The job itself is gone, and with it its lock, so nobody waits for this: whoever takes the request over
 //! meanwhile is not disturbed, because then nothing of it is kept.

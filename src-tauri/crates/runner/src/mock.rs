@@ -1,7 +1,7 @@
 //! Mock scripts: canned model replies, for tests, examples and dry runs.
 //!
 //! Keyed by generator name first, then by model; each entry answers one model call
-//! (`design/authoring.md`, Models). A script that runs out is an error naming it.
+//! (flows/README.md, "Mock scripts"). A script that runs out is an error naming it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Which job runs a request, whether it still lives (decisions 11 and 21), and how it hears of a wish to
+//! Which job runs a request, whether it still lives (ARCHITECTURE §7.1), and how it hears of a wish to
 //! abort it.
 //!
 //! Every running job holds an operating-system lock on a file of its own. The lock belongs to the job and goes

@@ -1,4 +1,4 @@
-//! Evaluated flows that wait for their next request (decision 18).
+//! Evaluated flows that wait for their next request (ARCHITECTURE §8.3).
 //!
 //! Evaluating a flow's file costs more than all else that a request needs to begin. Where a process will
 //! serve more than one, a thread does it beforehand for each flow that ran lately, and then waits. Every

@@ -39,7 +39,7 @@ use crate::ready::Ready;
 use crate::workspace::code::OnAccept;
 use crate::world::{self, World};
 
-/// How long evidence may wait for a step boundary before it is flushed (decision 13).
+/// How long evidence may wait for a step boundary before it is flushed (ARCHITECTURE §2.4).
 const FLUSH: Duration = Duration::from_millis(16);
 /// How often a request looks for another process's wish to abort it.
 const LOOK: Duration = Duration::from_millis(50);

@@ -1,7 +1,8 @@
 //! Which folders a person trusts: the flows of others are loaded and run only then, by the window.
 //!
 //! The answer lies outside of the folder, or a downloaded one would bring it along. It names the folder by its real
-//! path, and what the folder's settings let flows reach by a hash: when that changes, it is asked again.
+//! path, and what the folder's settings let flows reach by a hash: when that changes, it is asked again
+//! (ARCHITECTURE §6.8).
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};

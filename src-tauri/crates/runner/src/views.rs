@@ -1,7 +1,7 @@
 //! What the window and the command line show, in one form for both.
 //!
-//! Read from the store and the engine's views, never kept. Field names are the contract of
-//! `design/interface.md`; absent fields are left out.
+//! Read from the store and the engine's views, never kept. Field names are a contract
+//! (ARCHITECTURE §9.1); absent fields are left out.
 
 mod clearings;
 mod findings;
@@ -352,7 +352,7 @@ pub struct BlockDetail {
 pub struct ItemRow {
     /// Unique in the workspace.
     pub id: String,
-    /// A type of seed 003's table.
+    /// A type of SEMANTICS §7.1.
     #[serde(rename = "type")]
     pub item_type: String,
     /// Its phase.
@@ -372,7 +372,7 @@ pub struct ItemRow {
     /// Streams, is not kept for later requests.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub transient: bool,
-    /// Seed 003's identity.
+    /// Who it speaks as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<AgentType>,
     /// The agent's name.

@@ -74,7 +74,7 @@ pub struct OpenOptions {
     pub existing: bool,
     /// What a commit survives; the configuration's word when absent.
     pub durability: Option<Durability>,
-    /// Whether keys may go to the addresses that `flowglass.json` names (decision 20).
+    /// Whether keys may go to the addresses that `flowglass.json` names (ARCHITECTURE §6.6).
     pub trust: bool,
     /// Who says that flows of this folder may be loaded and run.
     pub consent: Consent,
@@ -426,7 +426,7 @@ fn new_request() -> String {
     format!("req_{}", crate::world::new_id().simple())
 }
 
-/// `ephemeral_<ms>_<hex>`, as seed 000 shows it.
+/// `ephemeral_<ms>_<hex>` (SEMANTICS §1.1).
 fn new_session() -> String {
     let tail = uuid::Uuid::new_v4().simple().to_string();
     format!("ephemeral_{}_{}", now_ms(), &tail[..6])

@@ -1,8 +1,8 @@
 //! One flow file with everything it imports, as one script.
 //!
 //! Native `async` is lowered, npm packages included, so that the SDK's promise machinery can carry
-//! the current block through every `await` (decision 1). What may be read is decided in `inside`. Only this file
-//! names rolldown.
+//! the current block through every `await` (ARCHITECTURE §8.2). What may be read is decided in `inside`. Only this
+//! file names rolldown.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -182,7 +182,7 @@ impl Loaded {
     }
 
     /// What a catalogue shows, with every input schema described. Checks that the declarations of
-    /// a scope's fields can hold together (authoring, difference 3).
+    /// a scope's fields can hold together (SEMANTICS §4.6).
     pub fn describe(&self, bundle: &Bundle) -> Result<Option<FlowDescription>, LoadError> {
         let Some(flow) = &self.flow else { return Ok(None) };
         engine::flow::check_declarations(flow).map_err(|Conflict { error, site }| {

@@ -98,7 +98,7 @@ impl std::fmt::Debug for OnDamaged {
     }
 }
 
-/// Whether the job lives that a request names as its owner (decision 21).
+/// Whether the job lives that a request names as its owner (ARCHITECTURE §7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
     /// It does.

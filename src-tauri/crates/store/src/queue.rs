@@ -1,4 +1,4 @@
-//! The queue of those who write records that others write at the same time (promise 7 of the log).
+//! The queue of those who write records that others write at the same time (promise 9 of the log).
 //!
 //! A row for each record that a request waits for. It is no part of the log: no event tells of it, and nothing is
 //! read from it but who comes first. Asked inside the one transaction that commits, the answer holds.

@@ -4,7 +4,7 @@
 //! SQLite reads a database only where it can share the index of its write-ahead log with whoever writes. Where there
 //! is no log, the file is all there is, and nobody can change it: then it is read as it lies. Where a log lies beside
 //! it whose index cannot be had, or its format is an older one, a copy in a temporary folder is read. Must not make or
-//! change anything where the database lies.
+//! change anything where the database lies (ARCHITECTURE §7.7).
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Whose turn it is: requests that hold a key, and those that wait for it (core-semantics §1.8).
+//! Whose turn it is: requests that hold a key, and those that wait for it (SEMANTICS §1.6).
 //!
 //! One index has those of them that have not ended. A request of a dead process holds nothing and
 //! keeps nobody waiting. Asked inside the one transaction that lets a request begin, the answer holds.

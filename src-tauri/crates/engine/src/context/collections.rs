@@ -1,4 +1,4 @@
-//! Collections of `ctx.resources`: instances that come and go (core-semantics §4.11).
+//! Collections of `ctx.resources`: instances that come and go (SEMANTICS §4.9).
 //!
 //! An instance is there when its own record says so. The collection's index only lists and orders
 //! the keys; creating in a limited collection also changes a counter in it that conflicts, so that

@@ -39,7 +39,7 @@ impl Context {
         self.emit("component", serde_json::json!({ "component": name, "data": data }), false, options);
     }
 
-    /// `ctx.emit.status`: one slot per request; the same text again is not news (core-semantics §7.7).
+    /// `ctx.emit.status`: one slot per request; the same text again is not news (SEMANTICS §7.6).
     pub fn emit_status(&self, message: Option<String>, signals: Map<String, Value>, options: EmitOptions) {
         {
             let mut slot = self.run.status_line.borrow_mut();

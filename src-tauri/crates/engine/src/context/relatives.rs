@@ -1,5 +1,5 @@
 //! `ctx.getTarget` and its kin: what a block may ask of its elder siblings and the blocks around it
-//! (core-semantics §2.12, §5).
+//! (SEMANTICS §2.8).
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use crate::frame::Frame;
 
 impl Context {
     /// `ctx.getTarget`: elder siblings first, newest dispatch wins; then the blocks around, where one
-    /// name must be unique (core-semantics §5).
+    /// name must be unique (SEMANTICS §2.8).
     pub fn target(&self, name: &str) -> Result<Option<Rc<Frame>>, FlowError> {
         if let Some(sibling) = self.frame.siblings().into_iter().find(|frame| &*frame.block.name == name) {
             return Ok(Some(sibling));

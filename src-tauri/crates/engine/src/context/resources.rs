@@ -1,4 +1,4 @@
-//! `ctx.resources`: what a block can do with single resources and collections (core-semantics §4.11).
+//! `ctx.resources`: what a block can do with single resources and collections (SEMANTICS §4.9).
 //!
 //! A resource is seen when it is first looked at; from then on it is a record like any other of the
 //! block's transaction. Every rule about existence, room and writability is decided here.

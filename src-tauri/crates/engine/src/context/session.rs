@@ -1,4 +1,4 @@
-//! What only a session offers: its journal, its items, its metadata (seed 000).
+//! What only a session offers: its journal, its items, its metadata (SEMANTICS §7.7).
 
 use serde_json::{Map, Value};
 
@@ -29,7 +29,7 @@ impl Context {
     }
 
     /// `ctx.session.getJournal`: the newest `limit` entries, oldest first among them; `offset`
-    /// counts back from the newest (authoring, difference 7).
+    /// counts back from the newest (SEMANTICS §7.7).
     pub fn journal(&self, limit: Option<usize>, offset: usize) -> Result<Vec<Value>, FlowError> {
         let entries = self.notes(NoteKind::Journal)?;
         let end = entries.len().saturating_sub(offset);
@@ -72,7 +72,7 @@ impl Context {
             .log
             .session_events(&run.asked.session, &run.request, run.flow.settings.history_turns)
             .map_err(|error| FlowError::storage(error.to_string()))?;
-        // What only streamed by in an earlier request is gone (decision 16).
+        // What only streamed by in an earlier request is gone.
         let lasting = |(request, events): &RequestEvents| {
             let mut turn = items(request, Events::new(events), false);
             turn.retain(|item| !item.transient);

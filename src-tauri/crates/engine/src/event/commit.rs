@@ -8,7 +8,7 @@ use crate::scope::ScopeKey;
 
 /// One durable record's step from one version to the next, by one block.
 ///
-/// It names the operations by the `seq` of their events and never repeats them (decision 12);
+/// It names the operations by the `seq` of their events and never repeats them (ARCHITECTURE §2.5);
 /// applying them in this order to the state at `from` gives the state at `version`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

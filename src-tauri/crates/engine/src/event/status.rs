@@ -94,7 +94,7 @@ impl BlockKind {
 pub enum Outcome {
     /// With an output.
     Completed,
-    /// With an error; its writes are committed all the same (decision 5).
+    /// With an error; its writes are committed all the same (ARCHITECTURE §3.7).
     Failed,
     /// By waiting for an answer; it runs again from its top.
     Suspended,
@@ -114,7 +114,7 @@ impl Outcome {
     }
 }
 
-/// Who answers a failure, so that it does not end the request (decision 27).
+/// Who answers a failure, so that it does not end the request (SEMANTICS §5.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaughtBy {

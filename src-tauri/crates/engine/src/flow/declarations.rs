@@ -1,9 +1,9 @@
 //! What the blocks of a flow declare of state that they share, and whether it can hold together
-//! (authoring, difference 3).
+//! (SEMANTICS §4.6).
 //!
 //! Scopes have one state each. A sequencer has one a run, so what a block says of `ctx.sequencer`
 //! belongs to the nearest sequencer around it that has a state, and is told apart from what is said
-//! of another (seed 001).
+//! of another.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! A generator as its author described it (core-semantics §6.1).
+//! A generator as its author described it (SEMANTICS §6.1).
 
 use std::rc::Rc;
 
@@ -64,7 +64,7 @@ pub struct ModelInstance {
     pub id: String,
     /// `generateStep`: answers one step of the loop.
     pub step: Option<Fun>,
-    /// `generate`: answers once; its tool calls are reported, not run (core-semantics §6.4).
+    /// `generate`: answers once; its tool calls are reported, not run (SEMANTICS §6.4).
     pub whole: Option<Fun>,
     /// `streamStep`: as `generateStep`, and tells what it says while it says it.
     pub stream_step: Option<Fun>,
@@ -96,7 +96,7 @@ pub enum History {
     Slot(Text),
 }
 
-/// What happens to an answer that breaks the schema (core-semantics §6.5).
+/// What happens to an answer that breaks the schema (SEMANTICS §6.5).
 pub struct Repair {
     /// How often it is mended without a model; 0 in the modes `fail` and `rescue`.
     pub attempts: u32,
@@ -106,7 +106,7 @@ pub struct Repair {
     pub call: Option<Fun>,
 }
 
-/// How a generator's tools run (core-semantics §6.7).
+/// How a generator's tools run (SEMANTICS §6.7).
 #[derive(Clone, Default)]
 pub struct ToolSettings {
     /// How long one call may take.

@@ -1,4 +1,4 @@
-//! The blocks that run around the root block of a request (core-semantics §1.6).
+//! The blocks that run around the root block of a request (SEMANTICS §1.4).
 //!
 //! Only what they are; when they run is [`hooks`](crate::hooks)' business.
 

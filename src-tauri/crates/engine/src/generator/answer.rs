@@ -1,4 +1,4 @@
-//! From what a model said to an answer that fits the schema (core-semantics §6.5).
+//! From what a model said to an answer that fits the schema (SEMANTICS §6.5).
 //!
 //! First the answer as it is, then a mending without a model, then one model that is asked to write
 //! it anew; what still does not fit is an error that shows the raw answer.

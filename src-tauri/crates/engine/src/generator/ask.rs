@@ -1,6 +1,6 @@
 //! One model call: which model, how often it is tried, what it answered, what it used.
 //!
-//! A list of models is a fallback group: each is tried twice before the next (core-semantics §6.2).
+//! A list of models is a fallback group: each is tried twice before the next (SEMANTICS §6.2).
 
 use std::rc::Rc;
 

@@ -1,6 +1,6 @@
 //! A model that is an author's own code: which of its functions answers, and what its failures are.
 //!
-//! A model that can stream does so where somebody listens (core-semantics §6.4). It must not run tools:
+//! A model that can stream does so where somebody listens (SEMANTICS §6.4). It must not run tools:
 //! a model that answers steps leaves them to the loop, any other one has run its own.
 
 use serde_json::{Value, json};

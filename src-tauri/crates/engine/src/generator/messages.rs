@@ -1,4 +1,4 @@
-//! What a model is told: system part, history, the user's message (core-semantics §6.3).
+//! What a model is told: system part, history, the user's message (SEMANTICS §6.3).
 //!
 //! The system part is made anew for every step, because it may show what a tool has written.
 

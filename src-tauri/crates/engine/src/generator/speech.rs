@@ -1,4 +1,4 @@
-//! What a generator says, as items while it says it (core-semantics §6.6).
+//! What a generator says, as items while it says it (SEMANTICS §6.6).
 //!
 //! One reasoning item and one message item for the whole run, however many steps it takes. Both are
 //! in progress while the model speaks and done when the answer has been checked. A generator

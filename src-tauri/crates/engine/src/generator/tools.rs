@@ -1,4 +1,4 @@
-//! Tools: what a model may call, and what happens when it does (core-semantics §6.7).
+//! Tools: what a model may call, and what happens when it does (SEMANTICS §6.7).
 //!
 //! A call really runs its block. Its failure fails nothing: the model is told. Every call is one
 //! `block_tool_output` item, in progress while it runs.
@@ -330,7 +330,7 @@ fn sorted(value: &Value) -> Value {
 }
 
 /// Runs the tool's block as often as the settings say. Only the last try's writes are kept
-/// (decision 5).
+/// (ARCHITECTURE §3.7).
 async fn run_tried(
     cx: &Context,
     generator: &Generator,

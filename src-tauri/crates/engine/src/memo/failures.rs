@@ -1,8 +1,8 @@
 //! Which failures a resume of a failed request takes from the log, and which blocks it runs again.
 //!
-//! A failure that was caught is part of how the request went (decision 6): it stays. What made the
+//! A failure that was caught is part of how the request went (ARCHITECTURE §5.3): it stays. What made the
 //! request fail, and what failed beside it unheard, runs again. Who caught a failure is recorded with it
-//! (decision 27). Must not look at code.
+//! (SEMANTICS §5.4). Must not look at code.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;

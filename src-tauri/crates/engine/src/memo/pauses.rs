@@ -1,4 +1,4 @@
-//! Pauses that were under way, and when they end: a resume waits only for what is left of them (decision 26).
+//! Pauses that were under way, and when they end: a resume waits only for what is left of them (ARCHITECTURE §6.4).
 //!
 //! A timer that guards another effect must start anew with that effect: it tells how long that may take, not
 //! until when. So a pause keeps its end only where nothing else of its block was under way beside it; and one

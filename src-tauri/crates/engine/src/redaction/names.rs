@@ -1,7 +1,7 @@
 //! The names under which secrets stand. Case, `-` and `_` make no difference.
 
 /// The list, plain. What is on it is redacted as a header, a query parameter, a form field and a field of JSON.
-/// The README repeats it.
+/// SEMANTICS §14 repeats it.
 pub const NAMES: [&str; 37] = [
     "authorization",
     "proxyauthorization",

@@ -193,7 +193,7 @@ pub fn delete() -> Operation {
     Operation::Set { state: Map::new() }
 }
 
-/// What an operation did to a resource, as `resource_change` items say it (core-semantics §4.11).
+/// What an operation did to a resource, as `resource_change` items say it (SEMANTICS §4.9).
 /// A single resource is created by its first write.
 pub fn change_type(operation: &Operation, version: u64) -> &'static str {
     match operation {

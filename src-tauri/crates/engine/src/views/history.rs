@@ -1,4 +1,4 @@
-//! View: a session's items by query, and as the messages a model sees (core-semantics §7.6).
+//! View: a session's items by query, and as the messages a model sees (SEMANTICS §7.4).
 //!
 //! A turn is one earlier request. Limits cut between turns, never inside one, and the newest turn
 //! is always shown: a conversation that forgets the last thing said is of no use.
@@ -12,7 +12,7 @@ use crate::item::{AgentType, ItemStatus, Visibility, canonical_item_type};
 /// The items that enter history unless the query names others.
 const CONVERSATION: [&str; 3] = ["message", "reasoning", "block_tool_output"];
 
-/// Which items, and how many (`ItemQuery` of the seeds).
+/// Which items, and how many (what authors know as `ItemQuery`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
     /// How much of the past.

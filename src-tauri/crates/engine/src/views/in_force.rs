@@ -2,7 +2,7 @@
 //!
 //! An event of such a write tells what its block saw. Where another writer came first, the commit that names
 //! the event puts the operation onto a newer record, and tells the value and the version that came of it
-//! (decision 22). The stored event stays as it is: whoever shows it puts this over it.
+//! (SEMANTICS §4.4). The stored event stays as it is: whoever shows it puts this over it.
 
 use crate::event::{Event, EventKind, ScopeCommit};
 

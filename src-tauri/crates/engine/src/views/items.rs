@@ -1,4 +1,4 @@
-//! View: the items of a request, as each audience sees them (seed 003).
+//! View: the items of a request, as each audience sees them (SEMANTICS §7).
 //!
 //! Emitted items are in the log; `state_change`, `resource_change`, `block_output`, `router_decision`,
 //! `state_snapshot` and `error` items are read from the events that cause them, so they can never
@@ -52,7 +52,7 @@ impl Audience {
             Audience::All => true,
             Audience::Client => item.visibility.client && !item.transient,
             Audience::History => item.visibility.history && !item.transient,
-            // Transient items stream by; afterwards only a developer finds them (decision 16).
+            // Transient items stream by; afterwards only a developer finds them.
             Audience::Trace => item.transient || (!item.visibility.client && !item.visibility.history),
         }
     }
@@ -80,7 +80,7 @@ pub struct Provenance {
 pub struct Item {
     /// Unique in the workspace.
     pub id: String,
-    /// A type of seed 003's table.
+    /// A type of SEMANTICS §7.1.
     #[serde(rename = "type")]
     pub item_type: String,
     /// Its phase.
@@ -100,7 +100,7 @@ pub struct Item {
     /// Streams, is not kept for later requests.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub transient: bool,
-    /// Seed 003's identity.
+    /// Who it speaks as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<AgentType>,
     /// The agent's name.

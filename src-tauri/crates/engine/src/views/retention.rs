@@ -1,4 +1,4 @@
-//! View: which completed requests a session keeps in sight (core-semantics §1.5).
+//! View: which completed requests a session keeps in sight (SEMANTICS §7.8).
 //!
 //! The oldest completed requests leave the session's item views first, as of the session's newest
 //! request. Only views forget: the event log keeps everything.

@@ -1,4 +1,4 @@
-//! View: the latest saved state of every sequencer instance (seed 001's checkpoints).
+//! View: the latest saved state of every sequencer instance (SEMANTICS §4.8).
 //!
 //! Nothing is stored for it: a sequencer's state at its last step boundary is its initial state with
 //! the recorded operations applied. Values of transient slots are in no event, so they are in no

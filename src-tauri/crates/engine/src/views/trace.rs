@@ -1,4 +1,4 @@
-//! View: what every block of a request did, in a form in which two runs can be compared (decision 8).
+//! View: what every block of a request did, in a form in which two runs can be compared (SEMANTICS §10.7).
 //!
 //! Ids, times and what differs by the order in which paths met are left out. Only the last attempt that
 //! counts is told of each path.

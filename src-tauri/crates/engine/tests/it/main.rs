@@ -5,6 +5,7 @@ mod flows;
 mod hooks;
 mod interrupted;
 mod operations;
+mod paper;
 mod random;
 mod resources;
 mod runs;

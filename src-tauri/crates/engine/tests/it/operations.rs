@@ -1,4 +1,4 @@
-//! The seven state operations against plain JSON (core-semantics §4.1).
+//! The seven state operations against plain JSON (SEMANTICS §4.2).
 
 use engine::operation::Operation;
 use engine::state::State;

@@ -1,4 +1,4 @@
-//! Who sees which item: the whole table of seed 003.
+//! Who sees which item: the whole table of SEMANTICS §7.3.
 
 use engine::item::{AgentType, Visibility, resolve_item_visibility};
 

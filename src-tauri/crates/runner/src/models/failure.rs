@@ -1,4 +1,4 @@
-//! How a model call can fail, and what the flow is told (core-semantics §8).
+//! How a model call can fail, and what the flow is told (SEMANTICS §5.5).
 //!
 //! Messages name the model and the server, carry the server's own words, and never a key.
 

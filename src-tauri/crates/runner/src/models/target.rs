@@ -99,7 +99,7 @@ pub(crate) fn find(
 
 impl Target {
     /// Knows the provider's own address. A key goes there, to this machine, or where the person who
-    /// runs the flow has said so (decision 20).
+    /// runs the flow has said so (ARCHITECTURE §6.6).
     pub(crate) fn settle(&mut self, own: Option<Url>, trust: bool) -> Result<(), FlowError> {
         let Some(base) = &self.base else {
             self.host = own.as_ref().map(http::place).unwrap_or_default();

@@ -47,7 +47,7 @@ pub struct StateView {
     pub versions: BTreeMap<String, u64>,
 }
 
-/// The latest saved state of one sequencer instance (seed 001).
+/// The latest saved state of one sequencer instance (SEMANTICS §4.8).
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointRow {

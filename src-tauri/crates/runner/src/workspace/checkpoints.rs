@@ -1,4 +1,4 @@
-//! The checkpoints of a request (seed 001).
+//! The checkpoints of a request (SEMANTICS §4.8).
 
 use engine::event::EventKind;
 use engine::views::Events;

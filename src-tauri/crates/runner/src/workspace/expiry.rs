@@ -1,8 +1,8 @@
-//! Questions that nobody answered in time: their requests go on and are told so (architecture §4).
+//! Questions that nobody answered in time: their requests go on and are told so (SEMANTICS §9.4).
 //!
 //! Only a process that stays looks for them; the command line goes on with a late request when it is
 //! asked to resume it. What another database brought is left alone until somebody here resumes it by hand, and
-//! each deadline is acted on once: where the code of today does not fit, that is told once (decision 24).
+//! each deadline is acted on once: where the code of today does not fit, that is told once (ARCHITECTURE §5.6).
 
 use std::sync::Arc;
 use std::time::Duration;

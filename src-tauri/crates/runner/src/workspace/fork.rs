@@ -2,7 +2,7 @@
 //!
 //! The fork has the events up to that step in common with the request it comes from. Its session, user
 //! and project begin as copies of what they were then, so that no experiment writes to the real ones
-//! (decision 9). What was in flight at that step runs again.
+//! (ARCHITECTURE §5.7). What was in flight at that step runs again.
 
 mod edits;
 

@@ -1,4 +1,4 @@
-//! Requests whose job is gone while the process that ran it lives on: nothing is left standing (decision 23).
+//! Requests whose job is gone while the process that ran it lives on: nothing is left standing (ARCHITECTURE §7.4).
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

@@ -329,7 +329,7 @@ impl Workspace {
     }
 }
 
-/// Whether a status depends on which processes live: the database alone cannot tell (decision 11).
+/// Whether a status depends on which processes live: the database alone cannot tell (ARCHITECTURE §7.1).
 fn is_computed(status: RequestStatus) -> bool {
     matches!(status, RequestStatus::Queued | RequestStatus::InProgress | RequestStatus::Interrupted)
 }

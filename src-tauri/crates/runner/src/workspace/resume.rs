@@ -69,7 +69,7 @@ impl Workspace {
         else {
             return Err(Fault::internal(format!("request \"{}\" has no first event", row.id)));
         };
-        // The newest part decides which models answer (decision 19).
+        // The newest part decides which models answer (ARCHITECTURE §5.9).
         let origin = events.iter().rev().find_map(|event| match &event.kind {
             EventKind::RequestStarted { mock, .. } | EventKind::RequestResumed { mock, .. } => Some(mock.clone()),
             _ => None,
@@ -98,7 +98,7 @@ impl Workspace {
         Ok(row.filter(|row| row.forked_from.is_some()).map(|row| row.id.into()))
     }
 
-    /// The models of a request that goes on are those it had, unless others are named (decision 19).
+    /// The models of a request that goes on are those it had, unless others are named (ARCHITECTURE §5.9).
     pub(super) fn mode(&self, mock: &Mock, recorded: Option<&str>, flow: &str) -> Mock {
         match (mock, recorded) {
             (Mock::Inherit, Some(origin)) => match mock_file(&self.dir.join(flow)) == self.dir.join(origin) {

@@ -12,7 +12,7 @@ impl Workspace {
         news::is_unfinished(status) && self.locks.liveness(owner) == Liveness::Dead
     }
 
-    /// A request whose job is gone is interrupted, whatever its row says (decision 23).
+    /// A request whose job is gone is interrupted, whatever its row says (ARCHITECTURE §7.4).
     pub(super) fn request_row(&self, mut row: store::RequestRow) -> RequestRow {
         while self.is_gone(row.status, &row.owner) {
             // Its job may have said how it ended between the look at the row and the look at the lock.

@@ -116,7 +116,7 @@ export class Block {
     return Object.keys(found).length > 0 ? found : undefined;
   }
 
-  /** A copy whose input is made by `mapper`; a later call replaces it (core-semantics §2.4). */
+  /** A copy whose input is made by `mapper`; a later call replaces it (SEMANTICS §2.2). */
   connectInput(mapper: Fn): Block {
     return new Block(this.kind, { ...this.config, connectInput: needFunction(mapper, `connectInput of ${this.kind} "${this.name}"`) });
   }

@@ -105,7 +105,7 @@ const host = {
       for (let at = 0; at < values.length; at++) values[at] = argument(values[at] as Argument);
       const ctx = makeContext(token, relatives);
       const result = values.length === 1 ? called(values[0], ctx) : called(...values, ctx);
-      // A block may look like a promise (seed 000's `then`), so it is recognised first.
+      // A block may look like a promise (its `then`), so it is recognised first.
       if (typeof result !== 'object' || result === null || isBlock(result) || typeof (result as Promise<unknown>).then !== 'function') {
         return finish(call, result, called);
       }

@@ -1,4 +1,4 @@
-// defineCapability: what several blocks share by listing it in `uses` (core-semantics §2.9).
+// defineCapability: what several blocks share by listing it in `uses` (SEMANTICS §2.9).
 //
 // What it adds to a block is settled when the block is built, so that the engine sees one complete
 // block. Only the functions it offers, `ctx.cap.<name>`, are looked up while the flow runs.

@@ -1,4 +1,4 @@
-// The argument forms of a chain's methods (core-semantics §3.4): what was meant, or an error that says
+// The argument forms of a chain's methods (SEMANTICS §3.1): what was meant, or an error that says
 // what was given and what is right.
 
 import { describeValue, needFunction } from './arguments';
@@ -14,7 +14,7 @@ export interface Chained {
 /** A method whose first argument is a condition says so in its errors. */
 export type Lead = { condition: unknown } | undefined;
 
-/** The argument forms of core-semantics §3.4: block, connector and block, or factory and config. */
+/** The argument forms of SEMANTICS §3.1: block, connector and block, or factory and config. */
 export function chained(where: string, args: unknown[], lead?: Lead, more: string[] = []): Chained {
   const [first, second] = args;
   if (isBlock(first)) {
@@ -100,7 +100,7 @@ export interface Iteration {
   limit?: number;
 }
 
-/** `([connector,] blockOrFactory, options?)`; `{}` counts as options (core-semantics §3.4). */
+/** `([connector,] blockOrFactory, options?)`; `{}` counts as options (SEMANTICS §3.1). */
 export function iterating(where: string, args: unknown[], limit: 'maxConcurrency' | 'concurrency'): Iteration {
   const isOptions = (value: unknown) => typeof value === 'object' && value !== null && !isBlock(value);
   const last = args[args.length - 1];

@@ -1,5 +1,5 @@
 // What a client sees of a flow's state: exposed fields as they are, derived ones computed
-// (core-semantics §4.12). A scope or a resource that says nothing shows nothing.
+// (SEMANTICS §7.9). A scope or a resource that says nothing shows nothing.
 //
 // Must not: wait for anything outside; projections are functions of what is there.
 

@@ -112,7 +112,7 @@ export function budget(kind: string, action: string, given: Config | undefined):
   return { maxTotalTokens: Math.floor(maxTotalTokens), warnAt: warn && Math.floor(warn), onExceeded };
 }
 
-/** How requests of the flow treat state, and its sessions the past (core-semantics §1.5, §1.6, §4.3). */
+/** How requests of the flow treat state, and its sessions the past (SEMANTICS §4.4 and SEMANTICS §7.8). */
 function settingsOf(flow: Flow): Config {
   const cas: Record<string, Config> = {};
   for (const scope of ['session', 'user', 'project', 'org']) {

@@ -1,4 +1,4 @@
-// The error classes that flows can throw and catch (core-semantics §8).
+// The error classes that flows can throw and catch (SEMANTICS §5.5).
 
 type Options = Partial<FlowError> & { cause?: unknown };
 
@@ -91,7 +91,7 @@ function resourceError(name: string, code: string): FlowErrorClass {
 export const ResourceAlreadyExistsError = resourceError('ResourceAlreadyExistsError', 'resource_already_exists');
 export const ResourceDeletedError = resourceError('ResourceDeletedError', 'resource_deleted');
 
-/** Not a `FlowError` (core-semantics §8). */
+/** Not a `FlowError` (SEMANTICS §5.5). */
 export class ScopeMutationTimeoutError extends Error {
   override name = 'ScopeMutationTimeoutError';
   readonly code = 'SCOPE_MUTATION_TIMEOUT';
@@ -112,7 +112,7 @@ export class LimitError extends FlowError {
   }
 }
 
-/** How a run stops to wait; the engine keeps it from every author's code (core-semantics §8). */
+/** How a run stops to wait; the engine keeps it from every author's code (SEMANTICS §5.5). */
 export class SuspensionError extends Error {
   override name = 'SuspensionError';
   declare readonly suspensionId?: string;

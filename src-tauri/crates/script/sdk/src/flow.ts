@@ -62,7 +62,7 @@ export function missed(exported: unknown): { made: typeof made; plain?: string }
 
 type FlowType = Flow & ((options?: Config) => FlowType);
 
-/** `defineFlow(definition)`: the flow itself, and a factory of instances of it (core-semantics §1.1). */
+/** `defineFlow(definition)`: the flow itself, and a factory of instances of it (SEMANTICS §1.1). */
 export function defineFlow(definition: Config): FlowType {
   if (typeof definition !== 'object' || definition === null) {
     throw new Error(`defineFlow needs a definition object, like defineFlow({ kind: "…", actions: { … } }), got ${describeValue(definition)}`);
@@ -142,7 +142,7 @@ export function isFlow(value: unknown): value is Flow {
   return typeof value === 'function' && (value as object) instanceof Flow;
 }
 
-/** The root block of an action; `steps` is seed 000's spelling of `block`. */
+/** The root block of an action; `steps` is an older spelling of `block`. */
 export function rootOf(kind: string, name: string, action: Config): Block {
   const root = action?.block ?? action?.steps;
   if (!isBlock(root)) {

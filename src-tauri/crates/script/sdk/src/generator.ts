@@ -1,4 +1,4 @@
-// A generator's settings as plain data (core-semantics §6.1). Functions become numbers.
+// A generator's settings as plain data (SEMANTICS §6.1). Functions become numbers.
 //
 // Must not: call a model. Rust asks models and runs tools.
 
@@ -73,7 +73,7 @@ async function resolved(value: unknown, input: unknown, ctx: unknown): Promise<u
   return made;
 }
 
-/** What mends an answer that breaks the schema (core-semantics §6.5). */
+/** What mends an answer that breaks the schema (SEMANTICS §6.5). */
 export function repairOf(config: Config): Config {
   const { mode = 'auto', maxAttempts = 1, coerce = true } = (config.repair ?? {}) as Config;
   if (!['auto', 'fail', 'rescue'].includes(mode as string)) {
@@ -87,7 +87,7 @@ export function repairOf(config: Config): Config {
   };
 }
 
-/** The flow's settings for tools with the generator's own on top (core-semantics §6.7). */
+/** The flow's settings for tools with the generator's own on top (SEMANTICS §6.7). */
 function toolSettings(flow: Config, own: Config, child: (block: Block) => number): Config {
   const defaults = { ...(flow.defaults as Config | undefined), ...(own.defaults as Config | undefined) };
   const hook = (name: string) => {

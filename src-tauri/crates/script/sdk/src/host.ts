@@ -2,7 +2,7 @@
 //
 // Must not: know what a block or a scope is. QuickJS keeps no context across `await`, so bundles
 // are lowered to no native async functions and the promise machinery below carries the token
-// (decision 1): every effect is attributed to its block even when parallel blocks interleave.
+// (ARCHITECTURE §8.2): every effect is attributed to its block even when parallel blocks interleave.
 
 /** What Rust puts on the global object before anything else runs. */
 interface Native {

@@ -1,5 +1,5 @@
 // Instances of a flow, made by calling it with options, and what a definition says besides its
-// actions and scopes (core-semantics §1.1–§1.3, §1.9).
+// actions and scopes (SEMANTICS §1.1).
 //
 // Must not: run anything. What no part of this program serves (mcp, chat, webhooks, schedules,
 // middleware, voice) is kept as it was written.

@@ -2,7 +2,7 @@
 //
 // It happens at least once: the log has its beginning before the function is called, and its answer before
 // anybody gets it. If the process dies in between, it may have happened, and a resume calls the function again.
-// A failure is no answer (core-semantics §2.12).
+// A failure is no answer (SEMANTICS §8.4).
 
 import { ask, askJson, native, wire } from './host';
 import { encodeError } from './thrown';

@@ -1,4 +1,4 @@
-// Models that are a flow's own code: an object with a `modelId` and a function that answers (core-semantics, Appendix A).
+// Models that are a flow's own code: an object with a `modelId` and a function that answers (SEMANTICS §6.4).
 //
 // Must not: decide which function is asked, or what its failure means. The engine does.
 

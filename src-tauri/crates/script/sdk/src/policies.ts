@@ -2,7 +2,7 @@
 // time, how much of the past a session keeps in sight and a request looks back on.
 //
 // Must not: decide anything when a request comes; that is the engine's. Here is only checked what a flow
-// file says, when it loads (core-semantics §1.5, §1.8).
+// file says, when it loads (SEMANTICS §1.6 and SEMANTICS §7.8).
 
 import type { Config } from './blocks';
 import { inspect } from './inspect';

@@ -21,7 +21,7 @@ function needFields(names: unknown, schema: unknown, where: string): string[] {
   return names as string[];
 }
 
-/** `client: { expose, derived }` of a scope, or its older form `clientData` (core-semantics §1.9). */
+/** `client: { expose, derived }` of a scope, or its older form `clientData` (SEMANTICS §7.9). */
 export function checkProjection(scope: Config | undefined, where: string): void {
   if (scope?.client !== undefined && scope.clientData !== undefined) {
     throw new Error(`${where}: client and clientData cannot both be given; client.derived is the newer place`);

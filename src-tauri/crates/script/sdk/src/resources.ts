@@ -171,7 +171,7 @@ export function declaredIn(config: Config | undefined, places: [string, string?]
   return found;
 }
 
-/** What a single resource starts as (core-semantics §4.11): the schema's defaults under its own. */
+/** What a single resource starts as (SEMANTICS §4.9): the schema's defaults under its own. */
 export function initialOf({ config }: Definition): Config {
   const initial: Config = {};
   if (isSchema(config.stateSchema)) {

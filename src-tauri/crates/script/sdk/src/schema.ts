@@ -30,7 +30,7 @@ export function isSchema(value: unknown): value is AnySchema {
 
 const transientSlots = new WeakSet<object>();
 
-/** Marks a top-level field of a sequencer's state as living in memory only (seed 001). */
+/** Marks a top-level field of a sequencer's state as living in memory only (SEMANTICS §4.7). */
 export function transientSlot<S extends AnySchema>(schema: S): S {
   transientSlots.add(schema);
   return schema;

@@ -1,6 +1,6 @@
 // The sequencer's chain: every method records one operation and returns a new sequencer.
 //
-// A sequencer has a `then` (seed 000's spelling of `step`), which makes it look like a promise:
+// A sequencer has a `then` (an older spelling of `step`), which makes it look like a promise:
 // see `then` for how that is kept apart.
 
 import { describeValue } from './arguments';
@@ -72,7 +72,7 @@ export class Sequencer extends Block {
   }
 
   /**
-   * Seed 000's `step`. When an async function returns a sequencer, the promise machinery calls
+   * An older spelling of `step`. When an async function returns a sequencer, the promise machinery calls
    * `then(resolve, reject)` with two functions: that is no step, so the box is handed through.
    */
   then(...args: unknown[]): Sequencer {

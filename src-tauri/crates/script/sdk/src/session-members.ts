@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 
 export function sessionMembers(token: number, info: () => { session: string; user: string; project?: string }): object {
   const items = (view: string, query: unknown) => JSON.parse(native.sync('items', token, JSON.stringify([view, query ?? {}])) ?? '[]') as unknown[];
-  // A plain list: seed 003 reads it without `await`, and awaiting it works too.
+  // A plain list: authors read it without `await`, and awaiting it works too.
   const history = (query?: unknown) => items('history', query);
   return {
     get identity() {

@@ -1,4 +1,4 @@
-// The sources of an author's functions, for the engine, which knows functions again by them (decision 25).
+// The sources of an author's functions, for the engine, which knows functions again by them (ARCHITECTURE §4.2).
 //
 // Must not: import anything; what lowered functions are run by needs this while it loads.
 

@@ -1,7 +1,7 @@
 // State as flows see it: a view that cannot be changed, and the operations that do.
 //
 // State is read through a deeply read-only view, so that a forgotten `await ctx.x.patchState` shows
-// up as an error and not as a change that nobody recorded (decision 17).
+// up as an error and not as a change that nobody recorded (ARCHITECTURE §3.10).
 
 import { describeValue } from './arguments';
 import { needName } from './ctx-arguments';
@@ -98,7 +98,7 @@ interface Whose {
   view: unknown;
 }
 
-/** One scope's state and its seven operations (core-semantics §4.1). */
+/** One scope's state and its seven operations (SEMANTICS §4.2). */
 export class StateHandle {
   declare readonly [WHOSE]: Whose;
 

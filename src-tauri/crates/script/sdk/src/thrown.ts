@@ -53,7 +53,7 @@ function textOf(error: object, property: string): string | undefined {
 }
 
 /**
- * What was thrown, as the engine records it (core-semantics §2.3, step 9). Never throws itself. `place` is the
+ * What was thrown, as the engine records it (SEMANTICS §5.5). Never throws itself. `place` is the
  * stack to tell in place of its own.
  */
 export function encodeError(value: unknown, place?: string): string {

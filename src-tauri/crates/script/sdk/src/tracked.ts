@@ -1,4 +1,4 @@
-// What is known of a chain's value as it grows, from the schemas of its blocks (core-semantics §3.2).
+// What is known of a chain's value as it grows, from the schemas of its blocks (SEMANTICS §2.3).
 //
 // It informs and is compared by `validate()`. Only what an author declares is checked while a flow
 // runs. Must not: import zod; a schema that is put together here is told by its parts.

@@ -1,4 +1,4 @@
-// Values that leave an author's function take JSON normal form at once (decision 17), so that a
+// Values that leave an author's function take JSON normal form at once (ARCHITECTURE §3.10), so that a
 // live run sees what a resumed one would: dates become text, `undefined` keys go, and what JSON
 // cannot hold is an error that names its place.
 

@@ -308,7 +308,7 @@ fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {
     }
 }
 
-/// A write to a resource (seed 003: transient, always); changes of an index are nobody's business.
+/// A write to a resource (transient, always); changes of an index are nobody's business.
 fn resource_change(id: &str, operation: &Operation, version: u64, sums: Option<&Value>) -> Option<NewItem> {
     let address = Address::parse(id)?;
     let mut payload = object(json!({

@@ -199,7 +199,7 @@ const chatPipeline = sequencer({ name: "chat-pipeline", inputSchema: z.object({ 
   .map((_input, ctx) => ({ mode: ctx.session.state.mode, count: ctx.session.state.messageCount, topics: ctx.user.state.recentTopics }));
 
 export default defineFlow({
-  kind: "seed-scopes",
+  kind: "guide-scopes",
   request: {
     stateSchema: z.object({
       processingStage: z.string().optional(),

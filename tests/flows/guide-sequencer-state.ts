@@ -109,7 +109,7 @@ const callbacks = sequencer({ name: "callbacks", inputSchema: z.any(), stateSche
   .map(() => "not reached");
 
 export default defineFlow({
-  kind: "seed-sequencer-state",
+  kind: "guide-sequencer-state",
   actions: {
     research: { block: research },
     executed: { block: executed },

@@ -69,7 +69,7 @@ const readDesign = handler({
 });
 
 export default defineFlow({
-  kind: "seed-resources",
+  kind: "guide-resources",
   session: {
     resources: {
       artifacts: { stateSchema: z.object({ byId: z.record(z.object({ text: z.string() })).default({}) }), writable: true },

@@ -45,7 +45,7 @@ const three = handler({
 });
 
 export default defineFlow({
-  kind: "seed-items",
+  kind: "guide-items",
   actions: {
     agents: { block: sequencer({ name: "agents" }).step(chatbot).step(worker).step(memoryObserver).step(classifier) },
     analysis: { block: analysis },
