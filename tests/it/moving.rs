@@ -34,7 +34,7 @@ export default defineFlow({
   actions: {
     note: { userMessage: (input) => `note ${input}`, block: sequencer({ name: "pipe", inputSchema: z.any() }).step(note).step(large).step(inner) },
     fail: { block: fail },
-    slow: { block: sequencer({ name: "slow", inputSchema: z.any() }).step(note).step(handler({ name: "waits", execute: async (value, ctx) => { ctx.emit.message("waiting"); await new Promise((done) => setTimeout(done, 300)); return value; } })) },
+    slow: { block: sequencer({ name: "slow", inputSchema: z.any() }).step(note).step(handler({ name: "waits", execute: async (value, ctx) => { ctx.emit.message("waiting"); await new Promise((done) => setTimeout(done, 4000)); return value; } })) },
   },
 });
 "#;

@@ -155,11 +155,11 @@ pub(crate) fn of_stack(trace: &Trace, code: &str, stack: &str) -> Option<Locatio
 pub(crate) fn of_thrown(trace: &Trace, code: &str, stack: &str, message: &str, classes: &[String]) -> Option<Location> {
     let mut called = None;
     for line in stack.lines() {
-        let Some((name, (line, column))) = frame(line) else { continue };
-        if trace.locate(line, column).is_none() {
+        let Some((name, place)) = frame(line) else { continue };
+        let Some((line, column)) = place.filter(|(line, column)| trace.locate(*line, *column).is_some()) else {
             called = Some(name);
             continue;
-        }
+        };
         let (line, column) = refine(code, line, column, &Hint { called, message, classes });
         return trace.locate(line, column);
     }

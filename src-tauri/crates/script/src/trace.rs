@@ -37,13 +37,14 @@ impl Trace {
         let mut mapped = Vec::new();
         for line in stack.lines() {
             let Some((name, place)) = frame(line) else {
-                called = native_name(line).or_else(|| embedded_name(line)).or(called);
+                called = native_name(line).or(called);
                 continue;
             };
             if first.is_none() && classes.iter().any(|class| class == name) {
                 continue;
             }
-            let Some(mut location) = self.locate(place.0, place.1) else {
+            let located = place.and_then(|place| Some((place, self.locate(place.0, place.1)?)));
+            let Some((place, mut location)) = located else {
                 called = Some(name);
                 continue;
             };
@@ -63,8 +64,9 @@ impl Trace {
             return text.to_owned();
         }
         let mapped = text.lines().filter_map(|line| match frame(line) {
-            None => embedded_name(line).is_none().then(|| line.to_owned()),
-            Some((name, (at, column))) => {
+            None => Some(line.to_owned()),
+            Some((name, place)) => {
+                let (at, column) = place?;
                 let place = self.locate(at, column)?;
                 Some(format!("    at {name} ({}:{}:{})", place.file, place.line, place.column))
             }
@@ -104,22 +106,19 @@ fn native_name(line: &str) -> Option<&str> {
     line.trim().strip_prefix("at ")?.strip_suffix(" (native)")
 }
 
-/// The name in `    at name (flowglass:sdk/start.js:1:2)`, a place in a module of ours.
-fn embedded_name(line: &str) -> Option<&str> {
-    let (name, place) = line.trim().strip_prefix("at ")?.split_once(" (")?;
-    place.starts_with(SCHEME).then_some(name)
-}
-
-/// `    at name (file:line:column)` as QuickJS writes it, of a place in the bundle.
-pub(crate) fn frame(line: &str) -> Option<(&str, (u32, u32))> {
+/// `    at name (file:line:column)` as QuickJS writes it: the name, and the place if it is one in the bundle. A place in
+/// a module of ours is none; of what else runs in the runtime nothing is told.
+pub(crate) fn frame(line: &str) -> Option<(&str, Option<(u32, u32)>)> {
     let rest = line.trim().strip_prefix("at ")?;
     let (name, place) = match rest.split_once(" (") {
         Some((name, place)) => (name, place.trim_end_matches(')')),
         None => ("<anonymous>", rest),
     };
+    if place.starts_with(SCHEME) {
+        return Some((name, None));
+    }
     let mut parts = place.rsplitn(3, ':');
     let column = parts.next()?.parse().ok()?;
     let line = parts.next()?.parse().ok()?;
-    // What else runs in the runtime has no source map.
-    (parts.next()? == BUNDLE).then_some((name, (line, column)))
+    (parts.next()? == BUNDLE).then_some((name, Some((line, column))))
 }
