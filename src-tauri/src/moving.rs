@@ -11,7 +11,11 @@ use crate::print::counted;
 
 /// `flowglass export`.
 pub(crate) fn export(workspace: &Workspace, export: Export) -> Result<Outcome, Fault> {
-    let Export { session, request, out, force, view } = export;
+    let Export { session, request, out, otlp, force, view } = export;
+    let out = match (out, otlp, &request) {
+        (_, Some(to), Some(request)) => return export_trace(workspace, request, &to, force),
+        (out, ..) => out.unwrap_or_default(),
+    };
     let done = workspace.export((session.as_deref(), request.as_deref()), (&out, force), view)?;
     let what = match done.view.as_str() {
         "all" => counted(done.events, "event"),
@@ -19,6 +23,13 @@ pub(crate) fn export(workspace: &Workspace, export: Export) -> Result<Outcome, F
     };
     let requests = counted(done.requests.len() as u64, "request");
     let text = format!("{}: {requests}, {what}, {} bytes\n", done.file, done.bytes);
+    Ok(Outcome::done(json!(done), text))
+}
+
+/// `flowglass export --otlp`.
+fn export_trace(workspace: &Workspace, request: &str, to: &str, force: bool) -> Result<Outcome, Fault> {
+    let done = workspace.export_trace(request, to, force)?;
+    let text = format!("{}: {} to {}\n", done.request, counted(done.spans, "span"), done.to);
     Ok(Outcome::done(json!(done), text))
 }
 

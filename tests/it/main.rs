@@ -52,6 +52,7 @@ mod storage;
 mod storms;
 mod synthetic;
 mod together;
+mod traces;
 mod trust;
 mod values;
 mod window;

@@ -300,8 +300,11 @@ pub(crate) struct Export {
     #[arg(long, group = "whose")]
     pub(crate) request: Option<String>,
     /// The file to write
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "otlp")]
+    pub(crate) out: Option<PathBuf>,
+    /// Export a request as an OpenTelemetry trace: to a collector (OTLP over HTTP), or into a file (OTLP JSON)
+    #[arg(long, value_name = "URL|FILE", requires = "request", conflicts_with_all = ["out", "session", "view"])]
+    pub(crate) otlp: Option<String>,
     /// Replace the file where it is there; never the database, nor a file of the flows
     #[arg(long)]
     pub(crate) force: bool,

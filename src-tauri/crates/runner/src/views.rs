@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 
 pub use clearings::{CompactedRow, DeletedRow};
 pub use findings::{HitRow, WriteRow};
-pub use moving::{Exported, Imported};
+pub use moving::{Exported, ExportedTrace, Imported};
 pub use replay::{Divergence, Replay};
 pub use soundness::{DataCheck, ProblemRow};
 pub use states::{CheckpointRow, StateView};

@@ -28,6 +28,7 @@ mod resume;
 mod rows;
 mod search;
 mod synthetic;
+mod traces;
 mod trusted;
 mod writers;
 

@@ -33,3 +33,15 @@ pub struct Imported {
     /// How many events.
     pub events: u64,
 }
+
+/// A trace that was exported.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportedTrace {
+    /// Whose.
+    pub request: String,
+    /// The collector's address, or the file.
+    pub to: String,
+    /// How many spans it has: the request, its blocks, and their calls of models and of the network.
+    pub spans: u64,
+}
