@@ -65,6 +65,7 @@ pub fn main() -> ExitCode {
     if matches!(cli.command, None | Some(Command::Open { .. })) {
         return answer(cli);
     }
+    crate::diagnostics::to_stderr();
     let thread = std::thread::Builder::new().name("command".to_owned()).stack_size(STACK).spawn(|| answer(cli));
     match thread.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => code,

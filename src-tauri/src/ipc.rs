@@ -35,6 +35,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             state_at,
             diff,
             events,
+            open_log,
             watch,
         ])
         .dangerously_cast_bigints_to_number()
@@ -80,6 +81,19 @@ async fn trust_workspace(desk: State<'_, Desk>, dir: String) -> Result<Workspace
         workspace.row()
     })
     .await
+}
+
+/// Opens the newest file of the program's own log with whatever this system opens texts with; answers where it is.
+#[tauri::command]
+#[specta::specta]
+async fn open_log() -> Result<String, Fault> {
+    let missing = || Fault::NotFound { message: "this window has written no log".to_owned() };
+    let file = crate::diagnostics::newest_file().ok_or_else(missing)?;
+    let shown = file.display().to_string();
+    match open::that_detached(&file) {
+        Ok(()) => Ok(shown),
+        Err(error) => Err(Fault::Internal { message: format!("{shown} cannot be opened: {error}") }),
+    }
 }
 
 /// All flows, up to date with their files.

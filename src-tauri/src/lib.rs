@@ -4,6 +4,7 @@
 
 pub mod cli;
 mod demo;
+mod diagnostics;
 mod ipc;
 mod moving;
 mod print;

@@ -94,6 +94,8 @@ pub(crate) fn open(options: OpenOptions) -> Result<Outcome, Fault> {
             message: "there is no display to open a window on; `flowglass demo` shows the same without one".to_owned(),
         });
     }
+    // Until the window is closed; what is still to be written is written then.
+    let _log = crate::diagnostics::to_file();
     let desk = Desk::new(options)?;
     // A value is read, sent and dropped by its depth, which may be greater than usual threads have stack for.
     let runtime =

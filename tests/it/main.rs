@@ -14,6 +14,7 @@ mod crash;
 mod damage;
 mod definitions;
 mod depth;
+mod diagnostics;
 mod durability;
 mod edits;
 mod effects;

@@ -43,7 +43,7 @@ pub struct Window {
     // Ended in this order.
     _driver: Running,
     _display: Option<Running>,
-    _home: TempDir,
+    home: TempDir,
 }
 
 impl Window {
@@ -70,7 +70,10 @@ impl Window {
             .env("DISPLAY", display)
             .env_remove("WAYLAND_DISPLAY")
             // What a window remembers belongs to the person at this machine, and must not decide a test.
-            .envs(["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"].map(|name| (name, home.path().join(name))))
+            .envs(
+                ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"]
+                    .map(|name| (name, home.path().join(name))),
+            )
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the file is open"))
             .stderr(log);
@@ -86,7 +89,12 @@ impl Window {
         let began = Instant::now();
         let page = Page::open(port, &program, &args)
             .unwrap_or_else(|error| panic!("{error}\n{}", std::fs::read_to_string(&said).unwrap_or_default()));
-        Window { page, began, _driver: driver, _display: own, _home: home }
+        Window { page, began, _driver: driver, _display: own, home }
+    }
+
+    /// Where it finds the folders of `XDG_…`, each by its name.
+    pub fn home(&self) -> &Path {
+        self.home.path()
     }
 
     /// How long ago its program was started.

@@ -18,6 +18,7 @@ export function commandsOf(desk: Desk, show: (sheet: 'keys' | 'folder') => void)
   }
   add('keys', 'Command', 'Show the keys', 'keys', () => show('keys'), '?');
   add('folder', 'Command', 'Open another folder', 'folder', () => show('folder'));
+  add('log', 'Command', 'Open the log of this program', 'events', () => void desk.try(() => desk.host.openLog()));
   add('back', 'Command', 'Back', 'left', () => history.back(), 'Alt+←');
   add('forward', 'Command', 'Forward', 'right', () => history.forward(), 'Alt+→');
   add('link', 'Command', 'Copy a link to this place', 'copy', () => void desk.try(() => navigator.clipboard.writeText(location.href)));

@@ -40,6 +40,7 @@ export class FakeHost implements Host {
     this.#workspace.isTrusted = true;
     return this.#workspace;
   }
+  async openLog() { return '/home/ada/.local/state/flowglass/log/flowglass.2026-01-01.log'; }
   async flows() { return this.#workspace.isTrusted ? structuredClone(flows) : []; }
   async source(file: string) {
     const text = sources[file];

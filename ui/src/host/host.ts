@@ -12,6 +12,8 @@ export interface Host {
   workspace(): Promise<Workspace>;
   chooseWorkspace(dir: string): Promise<Workspace>;
   trustWorkspace(dir: string): Promise<Workspace>;
+  /** Shows the program's own log; answers where it is. */
+  openLog(): Promise<string>;
   flows(): Promise<FlowRow[]>;
   source(file: string): Promise<string>;
   startRun(options: RunOptions): Promise<Started>;

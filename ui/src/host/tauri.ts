@@ -11,6 +11,7 @@ export function tauriHost(): Host {
     workspace: () => unwrap(commands.workspace()),
     chooseWorkspace: (dir) => unwrap(commands.chooseWorkspace(dir)),
     trustWorkspace: (dir) => unwrap(commands.trustWorkspace(dir)),
+    openLog: () => unwrap(commands.openLog()),
     flows: () => unwrap(commands.flows()),
     source: (file) => unwrap(commands.source(file)),
     startRun: (options) => unwrap(commands.startRun(options)),

@@ -9,6 +9,7 @@ mod files;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use script::{Bundle, FlowDescription, Limits, LoadError, LoadErrorKind, Loaded};
 use serde::{Deserialize, Serialize};
@@ -262,7 +263,13 @@ fn cached(cache: &Path, file: &Path) -> Option<Entry> {
 
 /// Loads a file anew, and puts what came of it into the cache.
 fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> Entry {
+    let began = Instant::now();
     let (result, files) = load_fresh(process, file, loading);
+    let ms = began.elapsed().as_millis() as u64;
+    match &result {
+        Ok(_) => tracing::info!(file = %file.display(), ms, "flow loaded"),
+        Err(error) => tracing::warn!(file = %file.display(), ms, %error, "flow does not load"),
+    }
     let inputs: Vec<_> = files.iter().filter_map(|input| Some((input.clone(), hash_of(input)?))).collect();
     if inputs.is_empty() {
         // It was not even bundled: a repaired import elsewhere may mend it, so it is tried again.

@@ -119,6 +119,7 @@ impl Pages {
         let shown = format!("{}{}", url.origin().ascii_serialization(), url.path());
         let method = Method::from_bytes(call.method.as_bytes())
             .map_err(|_| FlowError::plain(format!("fetch: \"{}\" is no method", call.method)))?;
+        tracing::debug!(at = %shown, %method, "fetch");
         http::check_clock(&url).map_err(|error| FlowError::plain(format!("fetch of {shown}: {error}")))?;
         let mut request = self.client(call.redirect)?.request(method, url).timeout(TIMEOUT);
         for (name, value) in call.headers.iter().filter(|(name, _)| !OWN.contains(&name.to_lowercase().as_str())) {

@@ -12,6 +12,7 @@ mod words;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Instant;
 
 use engine::effects::{Listener, ModelCall, ModelDelta, ModelReply};
 use engine::error::FlowError;
@@ -46,7 +47,10 @@ impl Models {
         let key = Rc::new(target.key.iter().collect::<Secrets>());
         let quiet = listener.map(|listener| Rc::new(Quiet::new(listener, key.clone())));
         let heard = quiet.clone().map(|quiet| Rc::new(move |delta| quiet.hear(delta)) as Listener);
+        let (model, began) = (call.model.clone(), Instant::now());
         let answer = provider.answer(&target, call, heard).await;
+        let ms = began.elapsed().as_millis() as u64;
+        tracing::debug!(?model, ms, is_answered = answer.is_ok(), "model asked");
         if let Some(quiet) = quiet {
             quiet.end();
         }

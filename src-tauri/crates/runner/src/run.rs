@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::abort::Abort;
 use engine::callable::Issue;
@@ -26,6 +26,7 @@ use futures_util::{FutureExt, select_biased};
 use script::{Limits, LoadTime, Loaded};
 use serde_json::Value;
 use tokio::sync::watch;
+use tracing::Instrument;
 
 use crate::catalogue::Good;
 use crate::config::Config;
@@ -170,7 +171,14 @@ pub(crate) async fn run(work: Work, mut loaded: Option<Loaded>) -> Option<Loaded
     let Work { mut job, accepted, finished } = work;
     let gone = std::mem::take(&mut job.gone);
     // Whoever hears of the end may close the database at once: nothing here holds it open any more.
-    let result = carry_out(job, &mut loaded, &accepted).await;
+    let began = Instant::now();
+    let span = tracing::info_span!("request", id = %job.asked.request, action = %job.asked.action);
+    let result = carry_out(job, &mut loaded, &accepted).instrument(span.clone()).await;
+    let ms = began.elapsed().as_millis() as u64;
+    span.in_scope(|| match &result {
+        Ok(ended) => tracing::info!(status = ended.status.as_str(), ms, "request ended"),
+        Err(fault) => tracing::warn!(ms, %fault, "request refused"),
+    });
     drop(gone);
     // Who is gone, or started the request without waiting for it, does not hear.
     match result {

@@ -228,6 +228,7 @@ impl Workspace {
             watching: Mutex::default(),
         });
         workspace.forward_commits();
+        tracing::info!(dir = %workspace.dir.display(), data = %workspace.data.display(), "workspace opened");
         Ok(workspace)
     }
 
@@ -416,6 +417,7 @@ fn default_data(dir: &std::path::Path) -> PathBuf {
 /// Who hears that another process keeps the database locked.
 fn on_busy(tell: Option<fn()>, notices: Option<(Notices, Arc<str>)>) -> OnBusy {
     OnBusy::new(move || {
+        tracing::warn!("another process keeps the database locked");
         tell.into_iter().for_each(|tell| tell());
         if let Some((notices, workspace)) = &notices {
             notices.tell(&Notice::Busy { workspace: workspace.clone() });

@@ -24,6 +24,7 @@ pub(super) fn open_store(data: &Path, options: &OpenOptions, settings: Options) 
     let create = settings.create && options.data.is_none();
     let settings = Options { access: Access::ReadOnly, only_look: true, create, ..settings };
     let Ok(store) = Store::open(data, settings) else { return Err(refused) };
+    tracing::warn!(data = %data.display(), "only read");
     if let Some(tell) = options.on_read_only {
         tell(&format!("{} cannot be written to, so it is only read: nothing can be run or changed", data.display()));
     }
