@@ -79,6 +79,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 pub use check::{Checked, Problem};
+pub use code::CodeOffer;
 pub use compact::Compacted;
 pub use delete::{Cleared, Deleted};
 pub use error::{Error, OpenError};
@@ -92,6 +93,7 @@ pub use stats::Stats;
 pub use waiting::OnBusy;
 pub use writes::{LastWrite, Write};
 
+use code::Offers;
 use pieces::Pieces;
 use records::Records;
 use removal::Remover;
@@ -138,6 +140,7 @@ pub struct Store {
     records: Records,
     unfinished: Mutex<Option<attempts::Unfinished>>,
     listeners: Arc<Mutex<Listeners>>,
+    offers: Offers,
     /// Ends before the writer does.
     _remover: Option<Remover>,
     writer: Writer,
@@ -150,7 +153,8 @@ impl Store {
         let owners = options.owners.clone();
         let only_look = options.only_look;
         let on_damaged = options.on_damaged.clone();
-        let writer = Writer::start(path.to_owned(), options, listeners.clone())?;
+        let offers = Offers::default();
+        let writer = Writer::start(path.to_owned(), options, listeners.clone(), offers.clone())?;
         let remover = match writer.has_removals() && !only_look {
             // Where it cannot begin, the next who deletes goes on.
             true => Remover::start(path, writer.handle()).ok(),
@@ -165,6 +169,7 @@ impl Store {
             records: Records::default(),
             unfinished: Mutex::default(),
             listeners,
+            offers,
             _remover: remover,
             writer,
         })
