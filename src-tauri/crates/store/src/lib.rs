@@ -220,7 +220,10 @@ impl Store {
         let snapshot = connection.unchecked_transaction()?;
         let result = read(&snapshot);
         snapshot.finish()?;
-        self.give_back(connection);
+        // After a failure the next reader begins with a connection of its own.
+        if result.is_ok() {
+            self.give_back(connection);
+        }
         result
     }
 
