@@ -241,3 +241,89 @@ fn who_caught_a_failure_is_told_with_it() {
     ]);
     assert_eq!(Value::from(told), expected);
 }
+
+/// A chain whose flaky step fails once in every process, so that the chain is tried again; and one that waits.
+const AGAIN: &str = r#"
+let calls = 0;
+const stateSchema = z.object({ n: z.number().default(0) });
+const chain = (name, more = {}) => sequencer({ name, inputSchema: z.any(), stateSchema, ...more });
+const count = handler({ name: "count", execute: async (input, ctx) => { await ctx.sequencer.incState({ n: 1 }); return input; } });
+const own = handler({ name: "own", stateSchema, execute: async (input, ctx) => { await ctx.self.incState({ n: 1 }); return input; } });
+const flaky = handler({ name: "flaky", execute: (input) => { if (calls++ === 0) throw new Error("once more"); return input; } });
+const ask = handler({ name: "ask", execute: async (input, ctx) => { await ctx.suspend({ reason: "approval", message: "go?" }); return input; } });
+export default defineFlow({ kind: "main", actions: {
+  tries: { block: chain("root").step(chain("tried", { retry: { maxAttempts: 2, baseDelayMs: 1 } }).step(count).step(own).step(flaky)) },
+  asks: { block: chain("root").step(count).step(chain("inner").step(count).step(ask)).step(count) },
+} });
+"#;
+
+/// The instances that a view has, with their numbers.
+#[track_caller]
+fn instances(place: &Place, request: &str, at: Option<u64>) -> Value {
+    let at = at.map(|seq| format!(" --at {seq}")).unwrap_or_default();
+    let view = place.get(&format!("state --request {request}{at}"));
+    let found = view["sequencers"].as_object().cloned().unwrap_or_default();
+    found.into_iter().map(|(instance, state)| (instance, state["n"].clone())).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// The events of a kind: number and path.
+fn seqs(place: &Place, request: &str, kind: &str) -> Vec<(u64, String)> {
+    let events = place.get(&format!("events {request} --kind {kind}"));
+    let of = |event: &Value| (event["seq"].as_u64().unwrap_or(0), event["path"].as_str().unwrap_or("").to_owned());
+    events.as_array().expect("a list").iter().map(of).collect()
+}
+
+/// What `diff` says: instance, old, new.
+#[track_caller]
+fn differences(place: &Place, line: &str) -> Value {
+    let of = |row: &Value| json!([row["instanceId"], row["old"], row["new"]]);
+    let mut rows: Vec<Value> = place.get(line).as_array().expect("a list").iter().map(of).collect();
+    rows.sort_by_key(ToString::to_string);
+    rows.into()
+}
+
+#[test]
+fn an_instance_is_there_from_its_beginning_until_the_next_attempt() {
+    let place = Place::with_flow(AGAIN);
+    assert_eq!(run(&place, "tries", "r")["status"], "completed");
+    let [root, first, own, second, ..] = &seqs(&place, "r", "state_initialized")[..] else { panic!("too few") };
+    assert_eq!((&*root.1, &*first.1, &*second.1), ("root", "root/step:tried", "root/step:tried"));
+    assert_eq!(instances(&place, "r", Some(root.0 - 1)), json!({}));
+    assert_eq!(instances(&place, "r", Some(root.0)), json!({ "r:root:0": 0 }));
+    assert_eq!(instances(&place, "r", Some(first.0)), json!({ "r:root:0": 0, "r:root/step:tried:0": 0 }));
+    let ends = json!({ "r:root:0": 0, "r:root/step:tried:0": 1, "r:root/step:tried/step:own:0": 0 });
+    assert_eq!(instances(&place, "r", Some(own.0)), ends);
+    let once_more = json!({ "r:root:0": 0, "r:root/step:tried:1": 0, "r:root/step:tried/step:own:0": 1 });
+    assert_eq!(instances(&place, "r", Some(second.0)), once_more);
+    let last = json!({ "r:root:0": 0, "r:root/step:tried:1": 1, "r:root/step:tried/step:own:1": 1 });
+    assert_eq!(instances(&place, "r", None), last);
+}
+
+#[test]
+fn a_resumed_instance_takes_the_place_of_the_one_before() {
+    let place = Place::with_flow(AGAIN);
+    assert_eq!(run(&place, "asks", "r")["status"], "suspended");
+    let waits = json!({ "r:root:0": 1, "r:root/step:inner:0": 1 });
+    assert_eq!(instances(&place, "r", None), waits);
+    let asked = place.get("events r").as_array().map_or(0, Vec::len) as u64;
+    assert_eq!(place.get("resume r --approve")["status"], "completed");
+    let ended = json!({ "r:root:1": 2, "r:root/step:inner:1": 1 });
+    assert_eq!(instances(&place, "r", None), ended);
+    assert_eq!(instances(&place, "r", Some(asked)), waits, "before the resume it is as it was");
+    let begun = seqs(&place, "r", "state_initialized");
+    let [.., root, inner] = &begun[..] else { panic!("{begun:?}") };
+    assert_eq!(instances(&place, "r", Some(root.0 - 1)), waits);
+    assert_eq!(instances(&place, "r", Some(root.0)), json!({ "r:root:1": 0, "r:root/step:inner:0": 1 }));
+    assert_eq!(instances(&place, "r", Some(inner.0)), json!({ "r:root:1": 1, "r:root/step:inner:1": 0 }));
+    // The whole request, one part of it, and the step from the earlier instances to the later ones.
+    let (root, inner) = ("r:root:1", "r:root/step:inner:1");
+    assert_eq!(differences(&place, "diff r"), json!([[inner, null, 1], [root, null, 2]]));
+    let (old_root, old_inner) = ("r:root:0", "r:root/step:inner:0");
+    assert_eq!(
+        differences(&place, &format!("diff r --to {asked}")),
+        json!([[old_inner, null, 1], [old_root, null, 1]])
+    );
+    let taken = json!([[old_inner, 1, null], [inner, null, 1], [old_root, 1, null], [root, null, 2]]);
+    assert_eq!(differences(&place, &format!("diff r --from {asked}")), taken);
+    assert_identical(&place, "r");
+}

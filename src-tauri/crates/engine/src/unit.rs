@@ -115,6 +115,9 @@ pub(crate) async fn choose(
     loop {
         cx.run.play_callback(&cx.frame, &name);
         let news = cx.run.see_records(&cx.frame, &doing.transaction)?;
+        // The function sees these writes on top of the newest records; where they cannot be moved there, its own
+        // commit is refused for them.
+        catch_up(&cx.run, &inherited)?;
         doing.transaction.take_over(&inherited.copy(), cx.run.next_stamp());
         let returned = cx.frame.until_suspended(function.call(args.clone(), cx.within(doing.clone()))).await;
         if let Ok(Returned::Block(block)) = &returned {

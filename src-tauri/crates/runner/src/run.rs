@@ -215,7 +215,7 @@ async fn carry_out(
         None => loaded.insert(load(&workspace, &good, config.script_limits(), live(&before.events))?),
     };
     let flow = prepare(loaded, &mut asked, &before)?;
-    keep_code.now();
+    let code = keep_code.now();
     if let Some(opening) = before.opening.take() {
         before.events = opening(&asked, &flow)?;
     }
@@ -233,6 +233,7 @@ async fn carry_out(
             true => run.begin().await?,
             false => run.take_up(before.answers.clone()).await?,
         };
+        drop(code);
         loaded.attach(&run);
         // The caller waits for this verdict; if it is gone, nobody does.
         let _ = accepted.send(Ok(()));

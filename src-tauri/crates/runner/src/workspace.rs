@@ -16,6 +16,7 @@ mod follow;
 mod fork;
 #[cfg(test)]
 mod gone_tests;
+mod instances;
 mod items;
 mod journal;
 mod look;

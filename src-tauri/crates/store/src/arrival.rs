@@ -322,6 +322,8 @@ impl Copy<'_> {
                         if connection.query_row(sql, (&id,), |row| row.get::<_, i64>(0))? > 0 {
                             return Err(ImportError::Exists { what: "request", id });
                         }
+                        // From here on nobody begins one of that name.
+                        parcel::refuse_known(connection, &[("request", id.as_str().into())])?;
                         removal::make_room(connection, &id)?;
                     }
                     kept.push((n, keep_number(connection, table, &import, Some(&id))?));
@@ -663,22 +665,22 @@ impl Copy<'_> {
         }
     }
 
-    /// The one transaction in which the parcel is here.
+    /// The one transaction in which the parcel is here. It has a row for each request to write, and must do nothing
+    /// else for each: others wait meanwhile.
     fn bring_into_force(&self, names: &[(&'static str, Arc<str>)]) -> Result<(), ImportError> {
-        let sessions = self.table("session", self.built.seed.session)?;
-        let requests = self.table("request", self.built.seed.request)?;
-        let (import, names, new) = (self.import.clone(), names.to_vec(), self.maps.new.clone());
+        let tables = [self.table("session", self.built.seed.session)?, self.table("request", self.built.seed.request)?];
+        let forks = self.forks()?;
+        // Names of requests are kept with their numbers.
+        let names: Vec<_> = names.iter().filter(|(what, _)| *what == "session").cloned().collect();
+        let (import, new) = (self.import.clone(), self.maps.new.clone());
         let (last, totals) = (self.range.1, self.built.totals);
-        let brought = serde_json::to_string(&self.maps.requests.values().collect::<Vec<_>>()).map_err(Error::from)?;
         self.pieces.write(move |connection, _| {
             need(connection, &import)?;
             parcel::refuse_known(connection, &names)?;
-            for (table, rows) in [("session", sessions), ("request", requests)] {
+            for (insert, rows) in tables {
+                let mut insert = connection.prepare(&insert)?;
                 for row in rows {
-                    let (columns, values): (Vec<String>, Vec<Column>) = row.into_iter().unzip();
-                    let places: Vec<String> = (1..=columns.len()).map(|at| format!("?{at}")).collect();
-                    let sql = format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), places.join(", "));
-                    connection.prepare_cached(&sql)?.execute(params_from_iter(values))?;
+                    insert.execute(params_from_iter(row))?;
                 }
             }
             for scope in &new {
@@ -690,24 +692,31 @@ impl Copy<'_> {
                 (totals.events, totals.items, totals.payload_bytes, totals.unique_bytes),
             )?;
             connection.execute("DELETE FROM removal WHERE import = ?1", (&*import,))?;
-            let alone = "SELECT r.id, r.forked_from FROM request r WHERE r.n IN (SELECT value FROM json_each(?1))
-                 AND r.forked_from IS NOT NULL AND NOT EXISTS (SELECT 1 FROM request o WHERE o.id = r.forked_from)";
-            let alone = connection.query_row(alone, (brought,), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-            match alone {
-                None => Ok(()),
-                Some((fork, from)) => {
-                    let (fork, from): (String, String) = (fork, from);
+            let mut is_there = connection.prepare("SELECT 1 FROM request WHERE id = ?1")?;
+            for (fork, from) in forks {
+                if !is_there.exists((&from,))? {
                     let what = format!("\"{fork}\" is a fork of \"{from}\", which was deleted meanwhile");
-                    Err(ImportError::Unfit(what))
+                    return Err(ImportError::Unfit(what));
                 }
             }
+            Ok(())
         })
     }
 
-    /// The rows of a table of requests or sessions, with the numbers of this database.
-    fn table(&self, table: &str, after: i64) -> Result<Vec<Vec<(String, Column)>>, Error> {
+    /// The requests of the parcel that are forks, and what they are forks of.
+    fn forks(&self) -> Result<Vec<(String, String)>, Error> {
+        let sql = "SELECT id, forked_from FROM request WHERE n > ?1 AND forked_from IS NOT NULL";
+        let mut statement = self.built.connection.prepare(sql)?;
+        let rows = statement.query_map((self.built.seed.request,), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The rows of a table of requests or sessions, with the numbers of this database, and what inserts one.
+    fn table(&self, table: &str, after: i64) -> Result<(String, Vec<Vec<Column>>), Error> {
         let mut statement = self.built.connection.prepare(&format!("SELECT * FROM {table} WHERE n > ?1 ORDER BY n"))?;
         let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let places: Vec<String> = (1..=columns.len()).map(|at| format!("?{at}")).collect();
+        let insert = format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), places.join(", "));
         let is_session = table == "session";
         let mut rows = statement.query((after,))?;
         let mut found = Vec::new();
@@ -720,7 +729,7 @@ impl Copy<'_> {
                     "n" | "last_request" => &self.maps.requests,
                     "session" => &self.maps.sessions,
                     _ => {
-                        values.push((column.clone(), value));
+                        values.push(value);
                         continue;
                     }
                 };
@@ -728,11 +737,11 @@ impl Copy<'_> {
                     Column::Integer(n) => numbers.get(&n).map_or(Column::Null, |n| Column::Integer(*n)),
                     other => other,
                 };
-                values.push((column.clone(), value));
+                values.push(value);
             }
             found.push(values);
         }
-        Ok(found)
+        Ok((insert, found))
     }
 }
 

@@ -42,10 +42,16 @@ pub(crate) struct Batch<'a> {
 }
 
 /// What a session's row has to learn.
-#[derive(Default)]
 struct Touched {
     at: i64,
     items: i64,
+}
+
+impl Default for Touched {
+    fn default() -> Self {
+        // Before every date: an import may bring any.
+        Touched { at: i64::MIN, items: 0 }
+    }
 }
 
 impl<'a> Batch<'a> {
@@ -383,3 +389,6 @@ fn gap(last: Seq, drafts: &[Draft]) -> Option<AppendError> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests;

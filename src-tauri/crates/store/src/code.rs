@@ -1,9 +1,11 @@
 //! The code of every bundle that ran, once by the bundle's hash: the author's files and the source map.
 //!
 //! Files leave the line as large values of events do, so two bundles share what they have in common. Written
-//! outside of any step. It must not know what a source map says.
+//! outside of any step; what was dropped again before a request named it, with the event that does. It must not know
+//! what a source map says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
 
 use engine::event::EventKind;
 use rusqlite::{Connection, OptionalExtension};
@@ -13,13 +15,63 @@ use crate::error::Error;
 use crate::parcel::Piece;
 use crate::pieces::Pieces;
 use crate::references::References;
-use crate::{Store, body, payload, totals};
+use crate::unit::Draft;
+use crate::{Store, body, lock, payload, totals};
 
 /// Which bundles events name.
 const NAMED: &str = "SELECT json_extract(body, '$.codeHash') FROM event
     WHERE kind IN ('request_started', 'request_resumed') AND json_valid(body)";
 
+type Make = Arc<dyn Fn() -> Value + Send + Sync>;
+
+/// Code that requests which are about to begin will name.
+#[derive(Clone, Default)]
+pub(crate) struct Offers(Arc<Mutex<HashMap<String, Vec<Make>>>>);
+
+impl Offers {
+    /// Keeps what these events name, where it is offered and not here: a compaction may have dropped it since.
+    pub(crate) fn keep(&self, connection: &Connection, drafts: &[Draft]) -> Result<(), Error> {
+        for draft in drafts {
+            let Some(hash) = named(&draft.event.kind) else { continue };
+            let offered = lock(&self.0).get(hash).and_then(|offers| offers.first().cloned());
+            if let Some(make) = offered
+                && !is_known(connection, hash)?
+            {
+                keep(connection, hash, &body::of_state(make())?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// While it is kept, an event that names the code of a bundle brings it along.
+#[must_use]
+pub struct CodeOffer {
+    offers: Offers,
+    hash: String,
+    make: Make,
+}
+
+impl Drop for CodeOffer {
+    fn drop(&mut self) {
+        let mut offers = lock(&self.offers.0);
+        if let Some(of_bundle) = offers.get_mut(&self.hash) {
+            of_bundle.retain(|other| !Arc::ptr_eq(other, &self.make));
+            if of_bundle.is_empty() {
+                offers.remove(&self.hash);
+            }
+        }
+    }
+}
+
 impl Store {
+    /// Offers the code of a bundle to the events that name it from now on: to those that find it missing.
+    pub fn offer_code(&self, hash: &str, make: impl Fn() -> Value + Send + Sync + 'static) -> CodeOffer {
+        let offer = CodeOffer { offers: self.offers.clone(), hash: hash.to_owned(), make: Arc::new(make) };
+        lock(&self.offers.0).entry(offer.hash.clone()).or_default().push(offer.make.clone());
+        offer
+    }
+
     /// Whether the code of a bundle is here.
     pub fn has_code(&self, hash: &str) -> Result<bool, Error> {
         self.read(|connection| is_known(connection, hash))
@@ -63,17 +115,20 @@ pub(crate) fn load(connection: &Connection, hash: &str) -> Result<Option<Value>,
     text.map(|text| body::value(connection, &text)).transpose()
 }
 
+/// The bundle that an event names.
+fn named(kind: &EventKind) -> Option<&str> {
+    match kind {
+        EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => Some(code_hash),
+        _ => None,
+    }
+}
+
 /// The code that these pieces' events name, as pieces of the same bundle.
 pub(crate) fn pieces(connection: &Connection, of: &[Piece]) -> Result<Vec<Piece>, Error> {
     let named: BTreeSet<&str> = of
         .iter()
         .filter_map(|piece| match piece {
-            Piece::Event { event, .. } => match &event.kind {
-                EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
-                    Some(code_hash.as_str())
-                }
-                _ => None,
-            },
+            Piece::Event { event, .. } => named(&event.kind),
             _ => None,
         })
         .collect();

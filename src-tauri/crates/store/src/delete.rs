@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::error::Error;
 use crate::open::Owners;
 use crate::totals::Sums;
-use crate::{Store, body, queue, removal, states, totals};
+use crate::{Store, body, removal, states, totals};
 
 /// What became of a wish to delete or to compact.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +89,11 @@ fn deletable(connection: &Connection, owners: &Owners, id: &str) -> Result<Resul
 
 /// What goes with a session.
 struct Plan {
-    requests: Vec<Request>,
+    requests: Requests,
+    /// The newest event of all when it was made.
+    newest: i64,
+    /// The newest event that goes.
+    last: i64,
     /// The scopes that only the session has; those of its requests go with these.
     own: Vec<i64>,
     /// Scopes of others that it wrote to.
@@ -101,13 +105,12 @@ struct Plan {
     is_damaged: bool,
 }
 
-/// A request as it was found; one that has gone on meanwhile is not the same.
+/// What the rows of a session's requests come to. Where that, and their events, are as before, each of them is.
 #[derive(PartialEq)]
-struct Request {
-    n: i64,
-    id: String,
-    last_event: i64,
-    unindexed_from: Option<i64>,
+struct Requests {
+    count: u64,
+    /// How many have events that no filter covers, and the sum of the first ones of those.
+    unindexed: (i64, i64),
 }
 
 fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Plan, Cleared<Deleted>>, Error> {
@@ -117,6 +120,8 @@ fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Pla
     };
     let mut plan = Plan {
         requests: requests(connection, n)?,
+        newest: connection.query_row("SELECT coalesce(max(id), 0) FROM event", (), |row| row.get(0))?,
+        last: 0,
         own: own_scopes(connection, n, id)?,
         shared: Vec::new(),
         events: 0,
@@ -133,12 +138,13 @@ fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Pla
         }
     }
     let mut statement = connection.prepare(
-        "SELECT e.kind, e.body, r.unindexed_from IS NULL OR e.seq < r.unindexed_from, e.sum
+        "SELECT e.kind, e.body, r.unindexed_from IS NULL OR e.seq < r.unindexed_from, e.sum, e.id
          FROM event e JOIN request r ON r.n = e.request WHERE r.session = ?1",
     )?;
     let mut rows = statement.query((n,))?;
     while let Some(row) = rows.next()? {
         plan.events += 1;
+        plan.last = plan.last.max(row.get(4)?);
         if row.get(2)? {
             let text = body::lossy(row, 1)?;
             let kind = match body::whole_event(connection, &body::lossy(row, 0)?, &text, row.get(3)?) {
@@ -152,18 +158,24 @@ fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Pla
     Ok(Ok(plan))
 }
 
-fn requests(connection: &Connection, session: i64) -> Result<Vec<Request>, Error> {
+fn requests(connection: &Connection, session: i64) -> Result<Requests, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT n, id, coalesce((SELECT id FROM event WHERE request = n ORDER BY seq DESC LIMIT 1), 0), unindexed_from
-         FROM request WHERE session = ?1 ORDER BY n",
+        "SELECT count(*), count(unindexed_from), coalesce(sum(unindexed_from), 0) FROM request WHERE session = ?1",
     )?;
-    let rows = statement.query_map((session,), |row| {
-        Ok(Request { n: row.get(0)?, id: row.get(1)?, last_event: row.get(2)?, unindexed_from: row.get(3)? })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    Ok(statement
+        .query_row((session,), |row| Ok(Requests { count: row.get(0)?, unindexed: (row.get(1)?, row.get(2)?) }))?)
 }
 
-/// Takes out the rows by which a session is found. Answers nothing where the plan does not hold any more.
+/// Whether a session has an event after this one.
+fn has_gone_on(connection: &Connection, session: i64, newest: i64) -> Result<bool, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT 1 FROM event e CROSS JOIN request r ON r.n = e.request WHERE e.id > ?2 AND r.session = ?1 LIMIT 1",
+    )?;
+    Ok(statement.exists((session, newest))?)
+}
+
+/// Takes out the rows by which a session is found. Answers nothing where the plan does not hold any more. Others wait
+/// meanwhile, so that nothing is looked at for each request.
 fn take_out(
     connection: &Connection,
     owners: &Owners,
@@ -174,7 +186,7 @@ fn take_out(
         Ok(n) => n,
         Err(refusal) => return Ok(Some(refusal)),
     };
-    if requests(connection, n)? != plan.requests {
+    if requests(connection, n)? != plan.requests || has_gone_on(connection, n, plan.newest)? {
         return Ok(None);
     }
     for scope in &plan.shared {
@@ -184,24 +196,27 @@ fn take_out(
         removal::queue(connection, "scope", *scope, None)?;
         connection.prepare_cached("DELETE FROM scope WHERE n = ?1")?.execute((scope,))?;
     }
-    for request in &plan.requests {
-        removal::queue(connection, "request", request.n, Some(&request.id))?;
-        queue::leave(connection, request.n)?;
-        connection.prepare_cached("DELETE FROM request WHERE n = ?1")?.execute((request.n,))?;
-    }
+    // As `removal::queue` does it, of all at once.
+    connection.execute(
+        "INSERT INTO removal (kind, n, name) SELECT 'request', n, id FROM request WHERE session = ?1
+         ON CONFLICT DO UPDATE SET last = coalesce(last, 0) + 1",
+        (n,),
+    )?;
+    connection.execute("DELETE FROM ticket WHERE request IN (SELECT n FROM request WHERE session = ?1)", (n,))?;
+    connection.execute("DELETE FROM request WHERE session = ?1", (n,))?;
     removal::queue(connection, "session", n, None)?;
     connection.execute("DELETE FROM session WHERE n = ?1", (n,))?;
-    let (covered, last) = (plan.covered, plan.requests.iter().map(|request| request.last_event).max());
+    let covered = plan.covered;
     connection.execute(
         "UPDATE total SET indexed_events = indexed_events - ?1, items = items - ?2, payload_bytes = payload_bytes - ?3,
          unique_payload_bytes = max(0, unique_payload_bytes - ?4), id_floor = max(id_floor, ?5)",
-        (covered.events, covered.items, covered.payload_bytes, covered.unique_bytes, last.unwrap_or(0)),
+        (covered.events, covered.items, covered.payload_bytes, covered.unique_bytes, plan.last),
     )?;
     if plan.is_damaged {
         // What the damaged events were counted as, nobody knows any more.
         totals::count_again(connection)?;
     }
-    Ok(Some(Cleared::Done(Deleted { requests: plan.requests.len() as u64, events: plan.events })))
+    Ok(Some(Cleared::Done(Deleted { requests: plan.requests.count, events: plan.events })))
 }
 
 /// A session that was forked from one.

@@ -82,6 +82,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 pub use check::{Checked, Problem};
+pub use code::CodeOffer;
 pub use compact::Compacted;
 pub use delete::{Cleared, Deleted};
 pub use error::{Error, OpenError};
@@ -95,6 +96,7 @@ pub use stats::Stats;
 pub use waiting::OnBusy;
 pub use writes::{LastWrite, Write};
 
+use code::Offers;
 use pieces::Pieces;
 use read_only::Readable;
 use records::Records;
@@ -144,6 +146,7 @@ pub struct Store {
     records: Records,
     unfinished: Mutex<Option<attempts::Unfinished>>,
     listeners: Arc<Mutex<Listeners>>,
+    offers: Offers,
     /// Ends before the writer does.
     _remover: Option<Remover>,
     writer: Writer,
@@ -176,7 +179,8 @@ impl Store {
         let owners = options.owners.clone();
         let (only_look, access) = (options.only_look, options.access);
         let on_damaged = options.on_damaged.clone();
-        let writer = Writer::start(path.to_owned(), options, listeners.clone())?;
+        let offers = Offers::default();
+        let writer = Writer::start(path.to_owned(), options, listeners.clone(), offers.clone())?;
         let remover = match writer.has_removals() && !only_look && access == Access::ReadWrite {
             // Where it cannot begin, the next who deletes goes on.
             true => Remover::start(path, writer.handle()).ok(),
@@ -192,6 +196,7 @@ impl Store {
             records: Records::default(),
             unfinished: Mutex::default(),
             listeners,
+            offers,
             _remover: remover,
             writer,
             _copy: None,
@@ -243,7 +248,10 @@ impl Store {
         let snapshot = connection.unchecked_transaction()?;
         let result = read(&snapshot);
         snapshot.finish()?;
-        self.give_back(connection);
+        // After a failure the next reader begins with a connection of its own.
+        if result.is_ok() {
+            self.give_back(connection);
+        }
         result
     }
 

@@ -118,7 +118,7 @@ impl Store {
 
 /// The requests of a parcel and their sessions.
 pub(crate) fn names(pieces: &[Piece]) -> Result<Vec<(&'static str, Arc<str>)>, ImportError> {
-    let (mut seen, mut names) = (HashSet::new(), Vec::new());
+    let (mut seen, mut sessions, mut names) = (HashSet::new(), HashSet::new(), Vec::new());
     for piece in pieces {
         let Piece::Event { request, event } = piece else { continue };
         if !seen.insert(request) {
@@ -127,7 +127,10 @@ pub(crate) fn names(pieces: &[Piece]) -> Result<Vec<(&'static str, Arc<str>)>, I
         let engine::event::EventKind::RequestStarted { session, .. } = &event.kind else {
             return Err(ImportError::Unfit(format!("request \"{request}\" does not begin with its first event")));
         };
-        names.extend([("request", request.clone()), ("session", session.clone())]);
+        names.push(("request", request.clone()));
+        if sessions.insert(session) {
+            names.push(("session", session.clone()));
+        }
     }
     Ok(names)
 }

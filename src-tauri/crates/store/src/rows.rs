@@ -38,6 +38,12 @@ pub(crate) fn begin(
     else {
         return Err(Error::Damaged(format!("request \"{id}\" does not begin with request_started")));
     };
+    // An import may be under way that brings a request of this name.
+    let mut coming =
+        connection.prepare_cached("SELECT 1 FROM removal WHERE kind = 'request' AND name = ?1 AND import <> ''")?;
+    if coming.exists((id,))? {
+        return Ok(Err(AppendError::Exists));
+    }
     connection
         .prepare_cached(
             "INSERT INTO session (n, id, flow, user, project, ephemeral, created_at, updated_at, forked_from)
@@ -54,12 +60,6 @@ pub(crate) fn begin(
             event.at,
             forked_from.as_ref().map(|from| &from.request_id),
         ))?;
-    // An import may be under way that brings a request of this name.
-    let mut coming =
-        connection.prepare_cached("SELECT 1 FROM removal WHERE kind = 'request' AND name = ?1 AND import <> ''")?;
-    if coming.exists((id,))? {
-        return Ok(Err(AppendError::Exists));
-    }
     removal::make_room(connection, id)?;
     let (session_n, known): (i64, String) = connection
         .prepare_cached("SELECT n, user FROM session WHERE id = ?1")?

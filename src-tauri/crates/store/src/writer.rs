@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use crate::code::Offers;
 use crate::error::{Error, OpenError};
 use crate::open::{Access, Options};
 use crate::unit::Unit;
@@ -218,12 +219,13 @@ impl Writer {
         path: PathBuf,
         options: Options,
         listeners: Arc<Mutex<Listeners>>,
+        offers: Offers,
     ) -> Result<Writer, OpenError> {
         // What the disk takes to be waited for is known after the first time.
         let is_quick = AtomicBool::new(options.durability == crate::Durability::Process);
         let waiting = Waiting::new(options.on_busy.clone());
         let is_writable = options.access == Access::ReadWrite;
-        let desk = Desk::open(path.clone(), options, waiting.clone(), listeners)?;
+        let desk = Desk::open(path.clone(), options, waiting.clone(), (listeners, offers))?;
         let (id, told) = (desk.id.clone(), AtomicI64::new(desk.moment.newest()));
         let (moment, length) = (desk.moment.clone(), desk.length.clone());
         // What cannot be read is told by who wants it.

@@ -1,20 +1,21 @@
 //! Whole runs over a log in memory: values, events, transactions, conflicts.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::context::{Change, Target};
 use engine::error::FlowError;
 use engine::event::{EventKind, RequestStatus};
-use engine::flow::{Block, Operation};
+use engine::flow::{Block, Operation, Rescue, Retry};
 use engine::log::memory::MemoryLog;
 use engine::log::{Log, Record};
 use engine::operation::Operation as Op;
 use engine::scope::{ScopeKey, ScopeKind};
+use engine::suspension::Wanted;
 use engine::views::Events;
 use engine::views::blocks::{BlockStatus, blocks};
-use engine::written::{Function, handler, sequencer, step};
+use engine::written::{Function, handler, parallel, sequencer, step};
 use serde_json::{Value, json};
 
 use crate::runs::run;
@@ -208,4 +209,148 @@ fn the_same_flow_twice_writes_the_same_log() {
     let root = sequencer("s", vec![step(&add("a", 1)), step(&add("b", 2))]);
     let logs = [0, 1].map(|_| run(&Arc::new(MemoryLog::default()), "r", &root, json!(1)).1);
     assert_eq!(logs[0], logs[1]);
+}
+
+/// Another process writes the session.
+fn written_elsewhere(log: &MemoryLog, version: u64, state: Value) {
+    log.put(session(), Record { version, state: Arc::new(serde_json::from_value(state).expect("a state")) });
+}
+
+/// A `map` that adds 1 to what it sees of `n`, and fails.
+fn fails_after_a_write() -> Operation {
+    Operation::Map(Rc::new(Function(|_, cx: engine::context::Context| async move {
+        let seen = cx.read(&Target::Session).map(|(_, state)| state.to_json()).unwrap_or_default();
+        cx.apply(&Target::Session, patch("n", json!(seen["n"].as_i64().unwrap_or(0) + 1))).await?;
+        Err(FlowError::plain("no"))
+    })))
+}
+
+/// What a function decided waits for the end of its block, and a block inside commits meanwhile: what was
+/// decided from an older record must not come into force on top of what others wrote.
+#[test]
+fn a_commit_inside_hides_from_nobody_that_others_wrote() {
+    for elsewhere in [true, false] {
+        let log = Arc::new(MemoryLog::default());
+        let other = log.clone();
+        let handler = handler("counts", move |_, cx| {
+            let other = other.clone();
+            async move {
+                let by = [("c".to_owned(), json!(1))].into_iter().collect();
+                cx.apply(&Target::Session, Change::Ready(Op::Increment { by })).await?;
+                if elsewhere {
+                    written_elsewhere(&other, 5, json!({ "n": 41 }));
+                }
+                Ok(json!("rescued"))
+            }
+        });
+        let root = sequencer("s", vec![fails_after_a_write()]);
+        let mut root = Rc::try_unwrap(root).unwrap_or_else(|_| unreachable!("nobody else has it"));
+        root.rescue = vec![Rescue { when: Vec::new(), block: handler }];
+        let (ended, _) = run(&log, "r", &Rc::new(root), Value::Null);
+        let state = log.record(&session()).expect("memory").state.to_json();
+        if elsewhere {
+            assert_eq!(state, json!({ "n": 41, "c": 1 }), "{:?}", ended.error);
+            assert!(ended.error.is_some_and(|error| error.classes[0] == "ConcurrentModificationError"));
+        } else {
+            assert_eq!((state, ended.error), (json!({ "n": 1, "c": 1 }), None));
+        }
+    }
+}
+
+/// A function that failed has written; the hook after it loses a race, and runs again. What the failed one wrote
+/// is there as before, for the hook and for the end of the block.
+#[test]
+fn what_a_failed_function_wrote_outlives_a_conflict_of_the_next_one() {
+    let log = Arc::new(MemoryLog::default());
+    let fails = Operation::Map(Rc::new(Function(|_, cx: engine::context::Context| async move {
+        cx.apply(&Target::Session, patch("failed", json!("wrote"))).await?;
+        Err(FlowError::plain("no"))
+    })));
+    let (other, calls) = (log.clone(), Rc::new(RefCell::new(Vec::new())));
+    let told = calls.clone();
+    let hook = Function(move |_, cx: engine::context::Context| {
+        let (other, calls) = (other.clone(), told.clone());
+        async move {
+            let seen = cx.read(&Target::Session).map(|(_, state)| state.to_json()).unwrap_or_default();
+            calls.borrow_mut().push(seen.clone());
+            cx.apply(&Target::Session, patch("n", json!(seen["n"].as_i64().unwrap_or(0) + 1))).await?;
+            if calls.borrow().len() == 1 {
+                written_elsewhere(&other, 5, json!({ "n": 41 }));
+            }
+            Ok(Value::Null)
+        }
+    });
+    let root = sequencer("s", vec![fails]);
+    let mut root = Rc::try_unwrap(root).unwrap_or_else(|_| unreachable!("nobody else has it"));
+    root.on_errored = Some(Rc::new(hook));
+    let (ended, _) = run(&log, "r", &Rc::new(root), Value::Null);
+    assert_eq!(ended.error.map(|error| error.message).as_deref(), Some("no"));
+    assert_eq!(*calls.borrow(), [json!({ "failed": "wrote" }), json!({ "n": 41, "failed": "wrote" })]);
+    let state = log.record(&session()).expect("memory").state.to_json();
+    assert_eq!(state, json!({ "n": 42, "failed": "wrote" }));
+}
+
+/// As before, where the later function never comes up to date: it comes to nothing, and what the failed one wrote
+/// stays with the block's end.
+#[test]
+fn what_a_failed_function_wrote_outlives_the_next_one_that_gives_up() {
+    let log = Arc::new(MemoryLog::default());
+    let fails = Operation::Map(Rc::new(Function(|_, cx: engine::context::Context| async move {
+        cx.apply(&Target::Session, patch("failed", json!("wrote"))).await?;
+        Err(FlowError::plain("no"))
+    })));
+    let (other, calls) = (log.clone(), Rc::new(Cell::new(0)));
+    let count = calls.clone();
+    let hook = Function(move |_, cx: engine::context::Context| {
+        let (other, calls) = (other.clone(), count.clone());
+        async move {
+            calls.set(calls.get() + 1);
+            let seen = cx.read(&Target::Session).map(|(_, state)| state.to_json()).unwrap_or_default();
+            cx.apply(&Target::Session, patch("n", json!(seen["n"].as_i64().unwrap_or(0) + 1))).await?;
+            written_elsewhere(&other, 5 + calls.get(), json!({ "n": 40 + calls.get() }));
+            Ok(Value::Null)
+        }
+    });
+    let root = sequencer("s", vec![fails]);
+    let mut root = Rc::try_unwrap(root).unwrap_or_else(|_| unreachable!("nobody else has it"));
+    root.on_errored = Some(Rc::new(hook));
+    let (ended, _) = run(&log, "r", &Rc::new(root), Value::Null);
+    assert_eq!(ended.error.map(|error| error.message).as_deref(), Some("no"));
+    assert!(calls.get() > 1);
+    let state = log.record(&session()).expect("memory").state.to_json();
+    assert_eq!(state, json!({ "n": 40 + calls.get(), "failed": "wrote" }));
+}
+
+/// The parts of an id were written one after another: the path `…/a` in its attempt 10 and the path `…/a1` in its
+/// attempt 0 made the same.
+#[test]
+fn two_questions_never_have_one_id() {
+    let asks = |name: &str, from: u32| {
+        let block = handler(name, move |_, cx| async move {
+            if cx.frame.attempt < from {
+                return Err(FlowError::plain("once more"));
+            }
+            cx.suspend(Wanted { reason: "approval".to_owned(), ..Wanted::default() }).await?;
+            Ok(Value::Null)
+        });
+        let mut block = Rc::try_unwrap(block).unwrap_or_else(|_| unreachable!("nobody else has it"));
+        let (max_attempts, max_delay_ms) = (from + 1, 10);
+        block.retry = Some(Retry { max_attempts, base_delay_ms: 1, max_delay_ms, retryable_errors: Vec::new() });
+        Rc::new(block)
+    };
+    let root = sequencer("s", vec![parallel([("a", asks("later", 10)), ("a1", asks("first", 0))])]);
+    let (ended, events) = run(&Arc::new(MemoryLog::default()), "r", &root, Value::Null);
+    assert_eq!(ended.status, RequestStatus::Suspended);
+    let mut asked: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Suspended(asking) => Some((event.path.as_deref(), event.attempt, &*asking.id)),
+            _ => None,
+        })
+        .collect();
+    asked.sort_by_key(|asked| asked.1);
+    let [first, later] = asked[..] else { panic!("{asked:?}") };
+    assert_eq!((first.0, first.1), (Some("root/parallel/a1"), 0));
+    assert_eq!((later.0, later.1), (Some("root/parallel/a"), 10));
+    assert_ne!(first.2, later.2);
 }

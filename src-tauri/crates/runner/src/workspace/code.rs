@@ -7,35 +7,39 @@ use engine::views::Events;
 use engine::views::blocks::blocks;
 use script::Code;
 use serde_json::json;
+use store::CodeOffer;
 
 use super::Workspace;
 use crate::catalogue::Good;
 use crate::fault::Fault;
 use crate::views::SourceView;
 
-/// Calls back when a request was accepted, before its first event.
-pub(crate) struct OnAccept(Box<dyn FnOnce() + Send>);
+/// Calls back when a request was accepted, before its first event. What it answers is kept until the event is written.
+pub(crate) struct OnAccept(Box<dyn FnOnce() -> CodeOffer + Send>);
 
 impl OnAccept {
-    pub(crate) fn new(tell: impl FnOnce() + Send + 'static) -> OnAccept {
+    pub(crate) fn new(tell: impl FnOnce() -> CodeOffer + Send + 'static) -> OnAccept {
         OnAccept(Box::new(tell))
     }
 
-    pub(crate) fn now(self) {
-        (self.0)();
+    pub(crate) fn now(self) -> CodeOffer {
+        (self.0)()
     }
 }
 
 impl Workspace {
-    /// Keeps the code of a bundle when a request is accepted. Others may have dropped it since it ran here last.
+    /// Keeps the code of a bundle when a request is accepted. Others may have dropped it since it ran here last, and
+    /// may again before the request names it.
     pub(super) fn keep_code(&self, good: &Arc<Good>) -> OnAccept {
         let (good, store, dir) = (good.clone(), self.store.clone(), self.dir.clone());
         OnAccept::new(move || {
-            let hash = &good.bundle.hash;
-            if !store.has_code(hash).unwrap_or_default() {
+            let hash = good.bundle.hash.clone();
+            let make = move || json!(Code::of(&good.bundle, &dir));
+            if !store.has_code(&hash).unwrap_or_default() {
                 // A request whose code cannot be kept runs all the same; what shows it later says that it is missing.
-                let _ = store.keep_code(hash, json!(Code::of(&good.bundle, &dir)));
+                let _ = store.keep_code(&hash, make());
             }
+            store.offer_code(&hash, make)
         })
     }
 

@@ -1,5 +1,7 @@
 //! What differs between two instants, of one request or of two, and who wrote it.
 
+use std::collections::HashSet;
+
 use engine::scope::ScopeKey;
 use engine::views::diff;
 use engine::views::place::Place;
@@ -61,8 +63,16 @@ impl Workspace {
         (request, from): (&str, u64),
         (other, to): (&str, u64),
     ) -> Result<Vec<(Shown, Shown)>, Fault> {
-        let old = |scope: &ScopeKey| Ok(shown(scope, self.record_at(scope, request, from)?));
+        let before = self.superseded_at(scopes, request, from)?;
+        let after = if request == other { self.superseded_at(scopes, other, to)? } else { HashSet::new() };
+        let old = |scope: &ScopeKey| match before.contains(scope) {
+            true => Ok(nothing()),
+            false => Ok(shown(scope, self.record_at(scope, request, from)?)),
+        };
         let new = |scope: &ScopeKey| {
+            if after.contains(scope) {
+                return Ok(nothing());
+            }
             let theirs = self.counterpart(scope, request, other)?;
             Ok(shown(scope, self.record_at(&theirs, other, to)?))
         };
@@ -114,6 +124,11 @@ impl Workspace {
         }
         Ok(())
     }
+}
+
+/// What is seen of an instance that a later one has taken the place of.
+fn nothing() -> Shown {
+    Some(Value::Object(serde_json::Map::new()))
 }
 
 fn changes_of(scope: &ScopeKey, old: Shown, new: Shown) -> Vec<Change> {

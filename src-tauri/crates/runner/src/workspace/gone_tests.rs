@@ -89,6 +89,28 @@ fn how_a_request_came_to_stand_is_written_when_there_is_room_again() {
     assert!(workspace.store.check().unwrap().problems.is_empty());
 }
 
+/// The first event of a request that runs beside others.
+fn begun(asked: &engine::request::Asked, flow: &engine::flow::Flow) -> Event {
+    let kind = EventKind::RequestStarted {
+        flow: flow.kind.to_string(),
+        action: asked.action.clone(),
+        session: asked.session.clone(),
+        user: asked.user.clone(),
+        project: None,
+        ephemeral: false,
+        mock: None,
+        code_hash: flow.code_hash.clone(),
+        input: Recorded::inline(&asked.input),
+        retry_of: None,
+        owner: asked.owner.clone(),
+        claim: None,
+        forked_from: None,
+        retention: None,
+        cleanup_checkpoints: false,
+    };
+    Event { seq: 1, at: 1, path: None, attempt: 0, kind }
+}
+
 #[test]
 fn a_panic_in_a_job_ends_its_lock() {
     let (_dir, workspace) = place();
@@ -99,24 +121,7 @@ fn a_panic_in_a_job_ends_its_lock() {
     let asked = engine::request::Asked { request: "r".into(), claim: None, ..asked };
     let store = workspace.store.clone();
     let opening = move |asked: &engine::request::Asked, flow: &engine::flow::Flow| {
-        let kind = EventKind::RequestStarted {
-            flow: flow.kind.to_string(),
-            action: asked.action.clone(),
-            session: asked.session.clone(),
-            user: asked.user.clone(),
-            project: None,
-            ephemeral: false,
-            mock: None,
-            code_hash: flow.code_hash.clone(),
-            input: Recorded::inline(&asked.input),
-            retry_of: None,
-            owner: asked.owner.clone(),
-            claim: None,
-            forked_from: None,
-            retention: None,
-            cleanup_checkpoints: false,
-        };
-        let first = Event { seq: 1, at: 1, path: None, attempt: 0, kind };
+        let first = begun(asked, flow);
         let lease = Lease::first(asked.owner.as_str());
         futures_executor::block_on(store.append("r", &lease, vec![first], Durability::Committed)).unwrap().unwrap();
         assert_eq!(store.liveness(&asked.owner), store::Liveness::Alive);
@@ -126,4 +131,38 @@ fn a_panic_in_a_job_ends_its_lock() {
     workspace.start(good, asked, None, before).map(drop).unwrap_err();
     assert_eq!(workspace.request("r").unwrap().status, RequestStatus::Interrupted);
     assert_eq!(workspace.abort("r").unwrap(), RequestStatus::Aborted);
+}
+
+/// Between the moment when a request keeps its code and the one when its first event names it, another process
+/// compacts the database.
+#[test]
+fn a_compact_takes_no_code_from_a_request_that_is_about_to_begin() {
+    let (dir, workspace) = place();
+    assert_eq!(fill(&workspace, "first").wait().unwrap().status, RequestStatus::Completed);
+    let (row, events) = workspace.log_of("first").unwrap();
+    let good = workspace.with_catalogue(|catalogue| catalogue.find("main")).unwrap();
+    let (asked, _) = workspace.asked_before(&row, &events).unwrap();
+    let asked = engine::request::Asked { request: "r".into(), claim: None, ..asked };
+    let other = open(&dir);
+    other.delete_session("s").unwrap();
+    let store = workspace.store.clone();
+    let opening = move |asked: &engine::request::Asked, flow: &engine::flow::Flow| {
+        assert!(store.has_code(&flow.code_hash).unwrap());
+        other.store.compact().unwrap();
+        assert!(!store.has_code(&flow.code_hash).unwrap());
+        // As a fork begins: it is taken up like one that was interrupted.
+        let left = EventKind::RequestStatus { status: RequestStatus::Interrupted };
+        let left = Event { seq: 2, at: 1, path: None, attempt: 0, kind: left };
+        let events = vec![begun(asked, flow), left];
+        let lease = Lease::first(asked.owner.as_str());
+        futures_executor::block_on(store.append("r", &lease, events.clone(), Durability::Committed)).unwrap().unwrap();
+        Ok(events)
+    };
+    let before = Before { is_parsed: true, opening: Some(Box::new(opening)), ..Before::default() };
+    let ended = workspace.start(good, asked, None, before).unwrap().wait().unwrap();
+    assert_eq!(ended.status, RequestStatus::Completed, "{:?}", ended.error);
+    assert!(workspace.code_of("r", None).unwrap().text.contains("doUntil"));
+    workspace.store.compact().unwrap();
+    workspace.code_of("r", None).unwrap();
+    assert!(workspace.store.check().unwrap().problems.is_empty());
 }

@@ -14,6 +14,7 @@ use engine::views::items::items;
 use serde_json::Value;
 use store::{EventQuery, RequestQuery, SessionQuery};
 
+use super::instances::is_of_block;
 use super::records::put_record;
 use super::{At, Workspace};
 use crate::fault::Fault;
@@ -188,15 +189,14 @@ impl Workspace {
         let empty = Some(Json(Value::Object(serde_json::Map::new())));
         let mut view = StateView { seq: Some(seq), at, request: empty, ..StateView::default() };
         view.versions.insert(ScopeKind::Request.as_str().to_owned(), 0);
-        for scope in self.scopes_of(request)? {
+        let scopes = self.scopes_of(request)?;
+        let superseded = self.superseded_at(&scopes, request, seq)?;
+        for scope in scopes.into_iter().filter(|scope| !superseded.contains(scope)) {
             let record = self.record_at(&scope, request, seq)?;
             // A later attempt has nothing yet.
-            let is_of_block = matches!(scope.kind, ScopeKind::Sequencer | ScopeKind::Block);
-            if is_of_block && record.version == 0 && record.state.is_empty() {
-                let (request, scope, seq) = self.original(request, scope.clone(), seq)?;
-                if !self.store.had_begun(&scope, &request, seq).map_err(Fault::internal)? {
-                    continue;
-                }
+            let is_empty = record.version == 0 && record.state.is_empty();
+            if is_of_block(&scope) && is_empty && !self.had_begun(&scope, request, seq)? {
+                continue;
             }
             put_record(&mut view, &scope, record);
         }

@@ -193,3 +193,6 @@ pub(super) fn tell(notices: &Notices, workspace: &Arc<str>, whose: (&str, &str),
         status,
     });
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,7 @@ use rusqlite::Connection;
 use super::fold::Length;
 use super::{MUCH, Message, Office, QUICK, Stamp};
 use crate::batch::Batch;
+use crate::code::Offers;
 use crate::error::{Error, OpenError};
 use crate::identity::Identity;
 use crate::live::Memory;
@@ -55,6 +56,8 @@ pub(super) struct Desk {
     identity: Identity,
     pub(super) memory: Memory,
     pub(super) listeners: Arc<Mutex<Listeners>>,
+    /// Code that events may bring along.
+    offers: Offers,
     /// Evidence that could not be kept, until its request's next step boundary hears of it.
     failed: Reasons,
     /// What the disk said when a request last lost something: the gap in its numbers comes of that.
@@ -118,7 +121,7 @@ impl Desk {
         path: PathBuf,
         options: Options,
         waiting: Waiting,
-        listeners: Arc<Mutex<Listeners>>,
+        (listeners, offers): (Arc<Mutex<Listeners>>, Offers),
     ) -> Result<Desk, OpenError> {
         let length = Arc::new(Length::new());
         let connection = connect(&path, &options, &waiting, &length)?;
@@ -134,6 +137,7 @@ impl Desk {
             connection,
             memory: Memory::default(),
             listeners,
+            offers,
             identity,
             failed: HashMap::new(),
             reasons: HashMap::new(),
@@ -268,7 +272,13 @@ impl Desk {
         for unit in units {
             results.push(match reason_of(&self.failed, unit) {
                 Some(failure) => Err(failure.clone()),
-                None => batch.add(unit)?,
+                None => {
+                    let added = batch.add(unit)?;
+                    if added.is_ok() {
+                        self.offers.keep(&self.connection, &unit.drafts)?;
+                    }
+                    added
+                }
             });
         }
         let has_records = batch.close()?;

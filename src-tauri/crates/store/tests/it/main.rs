@@ -3,6 +3,7 @@
 
 mod check;
 mod crash;
+mod imports;
 mod log;
 mod migration;
 mod open;

@@ -417,3 +417,56 @@ fn a_request_that_goes_on_meanwhile_is_not_deleted() {
     request.commit(finished(RequestStatus::Completed)).unwrap();
     assert!(matches!(bed.delete_session("ses").unwrap(), Cleared::Done(_)));
 }
+
+/// How long nobody else can take the write lock, in a release build; a build that is not optimised takes a few times
+/// as long.
+const HELD: Duration = Duration::from_millis(if cfg!(debug_assertions) { 300 } else { 100 });
+
+/// Asks for the write lock again and again until told to stop, and answers for how long it was refused at most.
+fn longest_hold(path: &Path, stop: &AtomicBool) -> Duration {
+    let connection = Connection::open(path).unwrap();
+    connection.busy_timeout(Duration::ZERO).unwrap();
+    let (mut longest, mut free) = (Duration::ZERO, Instant::now());
+    while !stop.load(Ordering::Relaxed) {
+        let asked = Instant::now();
+        if connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok() {
+            longest = longest.max(asked - free);
+            free = Instant::now();
+        }
+        std::thread::sleep(Duration::from_micros(300));
+    }
+    longest
+}
+
+/// Does something, and answers how long it held the write lock at once.
+fn held(path: &Path, work: impl FnOnce()) -> Duration {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| longest_hold(path, &stop));
+        work();
+        stop.store(true, Ordering::Relaxed);
+        asking.join().unwrap()
+    })
+}
+
+/// What makes a parcel or a session seen, or unseen, does not grow with how many requests it has.
+#[test]
+fn ten_thousand_requests_come_and_go_without_holding_the_lock_for_long() {
+    let (here, there) = (bed(), bed());
+    let ids: Vec<String> = (0..10_000).map(|n| format!("request_{n}")).collect();
+    for id in &ids {
+        let mut request = Request::begin(&here, id);
+        request.append(vec![note(id.as_str()), finished(RequestStatus::Completed)], Durability::Committed).unwrap();
+    }
+    request(&there.store, "t", "theirs", 400);
+    let (path, before) = (there.store.path().to_owned(), counts(&there));
+    let parcel = here.parcel(&ids).unwrap();
+    let import = held(&path, || there.import(parcel).unwrap());
+    assert_eq!(there.check().unwrap().problems, Vec::new());
+    assert_eq!(there.stats().unwrap().requests, 10_001);
+    let delete = held(&path, || assert!(matches!(there.delete_session("ses").unwrap(), Cleared::Done(_))));
+    assert_eq!(there.check().unwrap().problems, Vec::new());
+    assert_eq!(counts(&there), before);
+    println!("the lock was held for {import:?} by an import, {delete:?} by a delete");
+    assert!(import < HELD && delete < HELD, "{import:?} by an import, {delete:?} by a delete");
+}
