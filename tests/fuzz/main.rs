@@ -9,9 +9,14 @@
 
 mod config;
 mod drive;
+mod event_bodies;
 mod edits;
+mod filter_text;
 mod flow_source;
+mod import_file;
 mod json_text;
+mod model_stream;
 mod mock_script;
+mod scope_paths;
 mod worker;
 mod workspaces;

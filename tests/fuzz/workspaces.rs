@@ -65,9 +65,3 @@ pub(crate) fn look_at(workspace: &Workspace, request: &str) -> Result<(), String
     }
     Ok(())
 }
-
-/// Says so unless a database is what its events say.
-pub(crate) fn sound(dir: &Path) -> Result<(), String> {
-    let checked = Workspace::check_data(&options(dir)).map_err(|fault| format!("check --data: {fault}"))?;
-    if checked.ok { Ok(()) } else { Err(format!("check --data: {}", serde_json::json!(checked))) }
-}
