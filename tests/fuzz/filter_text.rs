@@ -15,11 +15,8 @@ use crate::edits::hostile_text;
 use crate::json_text::quoted;
 use crate::workspaces::{action, finished, opened};
 
-const TARGET: Target = Target {
-    name: "filter_text",
-    test: "filter_text::any_filter_is_answered",
-    patience: Duration::from_secs(20),
-};
+const TARGET: Target =
+    Target { name: "filter_text", test: "filter_text::any_filter_is_answered", patience: Duration::from_secs(20) };
 
 const FLOW: &str = r#"
 const say = handler({ name: "say", inputSchema: z.any(), sessionStateSchema: z.object({ n: z.any() }), execute: async (input, ctx) => {
@@ -36,16 +33,62 @@ export default defineFlow({ kind: "main", actions: { go: { block: say }, ask: { 
 "#;
 
 const NUMBERS: [u64; 14] = [
-    0, 1, 2, 3, 10, 1_000, 4_294_967_295, 4_294_967_296, 9_007_199_254_740_993, i64::MAX as u64, i64::MAX as u64 + 1, u64::MAX - 1, u64::MAX, 7,
+    0,
+    1,
+    2,
+    3,
+    10,
+    1_000,
+    4_294_967_295,
+    4_294_967_296,
+    9_007_199_254_740_993,
+    i64::MAX as u64,
+    i64::MAX as u64 + 1,
+    u64::MAX - 1,
+    u64::MAX,
+    7,
 ];
 
 const STATUSES: [&str; 12] = [
-    "queued", "in_progress", "suspended", "completed", "failed", "aborted", "interrupted", "pending", "expired", "all", "client", "history",
+    "queued",
+    "in_progress",
+    "suspended",
+    "completed",
+    "failed",
+    "aborted",
+    "interrupted",
+    "pending",
+    "expired",
+    "all",
+    "client",
+    "history",
 ];
 
 const TEXTS: [&str; 24] = [
-    "needle", "NEEDLE", "nÉe", "néE", "i", "İ", "ẞ", "ss", "ne", "n", "%", "_", "\\", "'", "''", "*", "needle\"", "a needle in a haystack", "yyyyyyyyyyyy",
-    "state_changed", "one", "main", "ada", "\u{0}",
+    "needle",
+    "NEEDLE",
+    "nÉe",
+    "néE",
+    "i",
+    "İ",
+    "ẞ",
+    "ss",
+    "ne",
+    "n",
+    "%",
+    "_",
+    "\\",
+    "'",
+    "''",
+    "*",
+    "needle\"",
+    "a needle in a haystack",
+    "yyyyyyyyyyyy",
+    "state_changed",
+    "one",
+    "main",
+    "ada",
+    "\u{0}",
 ];
 
 fn inputs() -> BoxedStrategy<Vec<u8>> {
@@ -115,13 +158,23 @@ fn attempt((place, workspace): &mut (Place, Arc<Workspace>), input: &[u8]) -> Re
     }
     let _ = workspace.search(&SearchQuery { text: wanted.clone(), session: text("session"), limit, offset });
     let sessions = |user: Option<String>, flow: Option<String>| {
-        workspace.sessions(SessionQuery { user, flow, project: None, status: status(), search: Some(wanted.clone()), limit, offset })
+        workspace.sessions(SessionQuery {
+            user,
+            flow,
+            project: None,
+            status: status(),
+            search: Some(wanted.clone()),
+            limit,
+            offset,
+        })
     };
     let told = |fault: runner::Fault| format!("sessions: {fault}");
     sessions(None, None).map_err(told)?;
     sessions(text("session"), text("kind")).map_err(told)?;
     let _ = workspace.requests(RequestQuery { session: text("session"), status: status(), limit, offset });
-    workspace.requests(RequestQuery { session: None, status: status(), limit, offset }).map_err(|fault| format!("requests: {fault}"))?;
+    workspace
+        .requests(RequestQuery { session: None, status: status(), limit, offset })
+        .map_err(|fault| format!("requests: {fault}"))?;
     for request in ["go", "ask", "fail"] {
         let query = EventQuery { from: number("from"), to: number("to"), kind: text("kind"), limit, offset };
         workspace.events(request, query).map_err(|fault| format!("events: {fault}"))?;
@@ -129,7 +182,9 @@ fn attempt((place, workspace): &mut (Place, Arc<Workspace>), input: &[u8]) -> Re
         workspace.warnings(request, number("from").unwrap_or(0)).map_err(|fault| format!("warnings: {fault}"))?;
     }
     let view: Option<Audience> = serde_json::from_value(asked["status"].clone()).ok();
-    workspace.items(Some("one"), None, view.unwrap_or(Audience::All), None).map_err(|fault| format!("items: {fault}"))?;
+    workspace
+        .items(Some("one"), None, view.unwrap_or(Audience::All), None)
+        .map_err(|fault| format!("items: {fault}"))?;
     let _ = workspace.journal("one", text("kind").as_deref());
     let _ = workspace.suspensions(text("session").as_deref(), serde_json::from_value(asked["status"].clone()).ok());
     let _ = workspace.source(&wanted).is_ok_and(|text| !text.is_empty());

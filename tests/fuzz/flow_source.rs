@@ -15,7 +15,7 @@ use crate::workspaces::{action, finished, look_at, opened};
 const TARGET: Target = Target {
     name: "flow_source",
     test: "flow_source::any_source_loads_or_says_why_not",
-    patience: Duration::from_secs(45),
+    patience: Duration::from_secs(150),
 };
 
 /// A small flow that has most of what flows are made of, so that a change of it means something.

@@ -9,14 +9,15 @@
 
 mod config;
 mod drive;
-mod event_bodies;
 mod edits;
+mod event_bodies;
 mod filter_text;
 mod flow_source;
 mod import_file;
 mod json_text;
-mod model_stream;
 mod mock_script;
+mod model_stream;
 mod scope_paths;
+mod window_commands;
 mod worker;
 mod workspaces;

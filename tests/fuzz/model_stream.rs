@@ -36,50 +36,133 @@ const WHO: [&str; 5] = ["openai", "anthropic", "gemini", "ollama", "plain"];
 const ENDS: [&str; 3] = ["close", "hang", "endless"];
 
 const WORDS: [&str; 62] = [
-    "data: ", "data:", "event: ", "id: ", "retry: 0", ": ", "\n", "\r", "\r\n", "\n\n", "\r\n\r\n", "[DONE]", "data: [DONE]\n\n", "{", "}",
-    "[", "]", ":", ",", "null", "\"choices\"", "\"delta\"", "\"content\"", "\"tool_calls\"", "\"index\"", "\"function\"", "\"arguments\"",
-    "\"name\"", "\"finish_reason\"", "\"usage\"", "\"error\"", "\"message\"", "\"stop\"", "\"reasoning_content\"", "\"prompt_tokens\"",
-    "\"type\"", "\"content_block_delta\"", "\"message_start\"", "\"candidates\"", "\"parts\"", "\"functionCall\"", "\\u0000", "\\ud800",
-    "0", "-1", "18446744073709551616", "1e999", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 302 Found\r\nlocation: /\r\n",
-    "HTTP/1.1 500 No\r\n", "HTTP/1.1 429 No\r\nretry-after: 99999999999\r\n", "HTTP/9.9 999 x\r\n", "content-type: application/json\r\n",
-    "content-type: text/event-stream\r\n", "content-type: \u{ff}\r\n", "content-length: 99999999999999999999\r\n", "content-length: 5\r\n",
-    "transfer-encoding: chunked\r\n", "content-encoding: gzip\r\n", "connection: keep-alive\r\n", "ffffffffffffffff\r\n",
+    "data: ",
+    "data:",
+    "event: ",
+    "id: ",
+    "retry: 0",
+    ": ",
+    "\n",
+    "\r",
+    "\r\n",
+    "\n\n",
+    "\r\n\r\n",
+    "[DONE]",
+    "data: [DONE]\n\n",
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    "null",
+    "\"choices\"",
+    "\"delta\"",
+    "\"content\"",
+    "\"tool_calls\"",
+    "\"index\"",
+    "\"function\"",
+    "\"arguments\"",
+    "\"name\"",
+    "\"finish_reason\"",
+    "\"usage\"",
+    "\"error\"",
+    "\"message\"",
+    "\"stop\"",
+    "\"reasoning_content\"",
+    "\"prompt_tokens\"",
+    "\"type\"",
+    "\"content_block_delta\"",
+    "\"message_start\"",
+    "\"candidates\"",
+    "\"parts\"",
+    "\"functionCall\"",
+    "\\u0000",
+    "\\ud800",
+    "0",
+    "-1",
+    "18446744073709551616",
+    "1e999",
+    "HTTP/1.1 200 OK\r\n",
+    "HTTP/1.1 100 Continue\r\n\r\n",
+    "HTTP/1.1 302 Found\r\nlocation: /\r\n",
+    "HTTP/1.1 500 No\r\n",
+    "HTTP/1.1 429 No\r\nretry-after: 99999999999\r\n",
+    "HTTP/9.9 999 x\r\n",
+    "content-type: application/json\r\n",
+    "content-type: text/event-stream\r\n",
+    "content-type: \u{ff}\r\n",
+    "content-length: 99999999999999999999\r\n",
+    "content-length: 5\r\n",
+    "transfer-encoding: chunked\r\n",
+    "content-encoding: gzip\r\n",
+    "connection: keep-alive\r\n",
+    "ffffffffffffffff\r\n",
 ];
 
 /// Answers as they should be: streamed by each provider, whole, with calls, refused.
 fn good() -> Vec<Vec<u8>> {
     let frame = |value: serde_json::Value| format!("data: {value}\n\n");
-    let delta = |delta: serde_json::Value| frame(json!({ "model": "m", "choices": [{ "index": 0, "delta": delta, "finish_reason": null }] }));
+    let delta = |delta: serde_json::Value| {
+        frame(json!({ "model": "m", "choices": [{ "index": 0, "delta": delta, "finish_reason": null }] }))
+    };
     let last = frame(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] }))
         + &frame(json!({ "choices": [], "usage": { "prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3 } }))
         + "data: [DONE]\n\n";
     let call = json!({ "tool_calls": [{ "index": 0, "id": "c", "type": "function", "function": { "name": "add", "arguments": "{\"a\":1," } }] });
     let rest = json!({ "tool_calls": [{ "index": 0, "function": { "arguments": "\"b\":2}" } }] });
     let named = |event: &str, value: serde_json::Value| format!("event: {event}\n{}", frame(value));
-    let anthropic = named("message_start", json!({ "type": "message_start", "message": { "id": "m", "model": "m", "content": [], "usage": { "input_tokens": 1, "output_tokens": 1 } } }))
-        + &named("content_block_start", json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }))
-        + &named("content_block_delta", json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "hi" } }))
-        + &named("content_block_stop", json!({ "type": "content_block_stop", "index": 0 }))
-        + &named("message_delta", json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "output_tokens": 2 } }))
+    let anthropic = named(
+        "message_start",
+        json!({ "type": "message_start", "message": { "id": "m", "model": "m", "content": [], "usage": { "input_tokens": 1, "output_tokens": 1 } } }),
+    ) + &named(
+        "content_block_start",
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+    ) + &named(
+        "content_block_delta",
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "hi" } }),
+    ) + &named("content_block_stop", json!({ "type": "content_block_stop", "index": 0 }))
+        + &named(
+            "message_delta",
+            json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "output_tokens": 2 } }),
+        )
         + &named("message_stop", json!({ "type": "message_stop" }));
-    let gemini = frame(json!({ "candidates": [{ "content": { "role": "model", "parts": [{ "text": "hi" }] }, "finishReason": "STOP" }],
-        "usageMetadata": { "promptTokenCount": 1, "candidatesTokenCount": 2, "totalTokenCount": 3 }, "modelVersion": "m" }));
-    let ollama = format!("{}\n{}\n", json!({ "model": "m", "message": { "role": "assistant", "content": "hi" }, "done": false }),
-        json!({ "model": "m", "message": { "role": "assistant", "content": "" }, "done": true, "done_reason": "stop", "eval_count": 2, "prompt_eval_count": 1 }));
+    let gemini = frame(
+        json!({ "candidates": [{ "content": { "role": "model", "parts": [{ "text": "hi" }] }, "finishReason": "STOP" }],
+        "usageMetadata": { "promptTokenCount": 1, "candidatesTokenCount": 2, "totalTokenCount": 3 }, "modelVersion": "m" }),
+    );
+    let ollama = format!(
+        "{}\n{}\n",
+        json!({ "model": "m", "message": { "role": "assistant", "content": "hi" }, "done": false }),
+        json!({ "model": "m", "message": { "role": "assistant", "content": "" }, "done": true, "done_reason": "stop", "eval_count": 2, "prompt_eval_count": 1 })
+    );
     let whole = json!({ "id": "c", "model": "m", "choices": [{ "index": 0, "message": { "role": "assistant", "content": "{\"city\":\"Oslo\"}" }, "finish_reason": "stop" }],
         "usage": { "prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3 } }).to_string();
     let answer = |who: &str, end: &str, status: &str, kind: &str, body: &str| {
-        format!("{who} {end}\nHTTP/1.1 {status}\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{body}").into_bytes()
+        format!("{who} {end}\nHTTP/1.1 {status}\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{body}")
+            .into_bytes()
     };
     let sse = "text/event-stream";
     vec![
-        answer("openai", "close", "200 OK", sse, &format!("{}{}{last}", delta(json!({ "content": "hi" })), delta(json!({ "reasoning_content": "hm" })))),
+        answer(
+            "openai",
+            "close",
+            "200 OK",
+            sse,
+            &format!("{}{}{last}", delta(json!({ "content": "hi" })), delta(json!({ "reasoning_content": "hm" }))),
+        ),
         answer("openai", "close", "200 OK", sse, &format!("{}{}{last}", delta(call), delta(rest))),
         answer("anthropic", "close", "200 OK", sse, &anthropic),
         answer("gemini", "close", "200 OK", sse, &gemini),
         answer("ollama", "close", "200 OK", "application/x-ndjson", &ollama),
         answer("plain", "close", "200 OK", "application/json", &whole),
-        answer("openai", "close", "429 No", "application/json", &json!({ "error": { "message": "slow down", "code": "rate_limit_exceeded" } }).to_string()),
+        answer(
+            "openai",
+            "close",
+            "429 No",
+            "application/json",
+            &json!({ "error": { "message": "slow down", "code": "rate_limit_exceeded" } }).to_string(),
+        ),
         answer("openai", "endless", "200 OK", sse, &delta(json!({ "content": "hi" }))),
         answer("openai", "hang", "200 OK", sse, &delta(json!({ "content": "hi" }))),
     ]
@@ -88,17 +171,39 @@ fn good() -> Vec<Vec<u8>> {
 /// Frames of known fields and any values.
 fn frames() -> BoxedStrategy<Vec<u8>> {
     const NAMES: [&str; 22] = [
-        "choices", "delta", "content", "tool_calls", "index", "function", "arguments", "name", "id", "finish_reason", "usage", "error",
-        "message", "type", "role", "prompt_tokens", "completion_tokens", "total_tokens", "candidates", "parts", "text", "model",
+        "choices",
+        "delta",
+        "content",
+        "tool_calls",
+        "index",
+        "function",
+        "arguments",
+        "name",
+        "id",
+        "finish_reason",
+        "usage",
+        "error",
+        "message",
+        "type",
+        "role",
+        "prompt_tokens",
+        "completion_tokens",
+        "total_tokens",
+        "candidates",
+        "parts",
+        "text",
+        "model",
     ];
     let choice = any_json(&NAMES).prop_map(|value| format!("{{\"choices\":[{{\"index\":0,\"delta\":{value}}}]}}"));
-    let content = crate::edits::hostile_text().prop_map(|text| format!("{{\"choices\":[{{\"delta\":{{\"content\":{}}}}}]}}", quoted(&text)));
+    let content = crate::edits::hostile_text()
+        .prop_map(|text| format!("{{\"choices\":[{{\"delta\":{{\"content\":{}}}}}]}}", quoted(&text)));
     let call = (any_json(&NAMES), any_json(&NAMES)).prop_map(|(index, arguments)| {
         format!("{{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":{index},\"id\":\"c\",\"function\":{{\"name\":\"add\",\"arguments\":{}}}}}]}}}}]}}", quoted(&arguments))
     });
     let usage = any_json(&NAMES).prop_map(|value| format!("{{\"choices\":[],\"usage\":{value}}}"));
     let frame = prop_oneof![3 => choice, 2 => content, 2 => call, 1 => usage, 1 => any_json(&NAMES)];
-    let who = (proptest::sample::select(&WHO[..]), prop_oneof![8 => Just("close"), 1 => Just("hang"), 1 => Just("endless")]);
+    let who =
+        (proptest::sample::select(&WHO[..]), prop_oneof![8 => Just("close"), 1 => Just("hang"), 1 => Just("endless")]);
     (who, proptest::collection::vec(frame, 0..6), any::<bool>())
         .prop_map(|((who, end), frames, is_stream)| {
             let body: String = match is_stream {
@@ -106,7 +211,8 @@ fn frames() -> BoxedStrategy<Vec<u8>> {
                 false => frames.join("\n"),
             };
             let kind = if is_stream { "text/event-stream" } else { "application/json" };
-            format!("{who} {end}\nHTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{body}").into_bytes()
+            format!("{who} {end}\nHTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{body}")
+                .into_bytes()
         })
         .boxed()
 }

@@ -26,7 +26,7 @@ const FLOW: &str = r#"
 const any = { inputSchema: z.any() };
 const say = handler({ name: "say [a/b]", ...any, sessionStateSchema: z.object({ list: z.array(z.any()).default([]), deep: z.any() }),
   execute: async (input, ctx) => {
-    await ctx.session.pushState({ list: { "a.b": 1, "[0]": [1, 2] } });
+    await ctx.session.pushState("list", { "a.b": 1, "[0]": [1, 2] });
     await ctx.user.patchState({ "é \"quoted\"": { x: 1 }, last: input });
     await ctx.sequencer.patchState({ done: true });
     return input;
@@ -37,14 +37,65 @@ export default defineFlow({ kind: "main", actions: { go: { block: chain } } });
 
 /// Places that are there, from which others are made.
 const PLACES: [&str; 20] = [
-    "session", "session.list", "session.list[0]", "session.list[0][\"a.b\"]", "session.list.0", "user[\"é \\\"quoted\\\"\"].x", "user.last", "request",
-    "project.x", "sequencer.done", "sequencer[root].done", "block[root/step:say [a/b]].x", "resource.note.text", "root", "root/step:say [a/b]",
-    "root/parallel/a", "root/forEach[0]", "1", "7", "r:root:0",
+    "session",
+    "session.list",
+    "session.list[0]",
+    "session.list[0][\"a.b\"]",
+    "session.list.0",
+    "user[\"é \\\"quoted\\\"\"].x",
+    "user.last",
+    "request",
+    "project.x",
+    "sequencer.done",
+    "sequencer[root].done",
+    "block[root/step:say [a/b]].x",
+    "resource.note.text",
+    "root",
+    "root/step:say [a/b]",
+    "root/parallel/a",
+    "root/forEach[0]",
+    "1",
+    "7",
+    "r:root:0",
 ];
 
 const WORDS: [&str; 36] = [
-    ".", "..", "[", "]", "[0]", "[-1]", "[1e9]", "[18446744073709551616]", "[\"", "\"]", "\"", "\\", "\\u0000", "\\ud800", "=", "/", ":", "~", "%", "%25",
-    "session", "user", "project", "org", "request", "sequencer", "block", "self", "resource", "root", "step:", "list", "__proto__", "length", " ", "*",
+    ".",
+    "..",
+    "[",
+    "]",
+    "[0]",
+    "[-1]",
+    "[1e9]",
+    "[18446744073709551616]",
+    "[\"",
+    "\"]",
+    "\"",
+    "\\",
+    "\\u0000",
+    "\\ud800",
+    "=",
+    "/",
+    ":",
+    "~",
+    "%",
+    "%25",
+    "session",
+    "user",
+    "project",
+    "org",
+    "request",
+    "sequencer",
+    "block",
+    "self",
+    "resource",
+    "root",
+    "step:",
+    "list",
+    "__proto__",
+    "length",
+    " ",
+    "*",
 ];
 
 fn place() -> BoxedStrategy<String> {
@@ -59,7 +110,8 @@ fn place() -> BoxedStrategy<String> {
 }
 
 fn inputs() -> BoxedStrategy<Vec<u8>> {
-    let asked = proptest::sample::select(&["history", "state", "diff", "block", "source", "output", "input", "cli"][..]);
+    let asked =
+        proptest::sample::select(&["history", "state", "diff", "block", "source", "output", "input", "cli"][..]);
     let line = prop_oneof![
         6 => (asked, place(), place()).prop_map(|(asked, one, other)| format!("[{asked:?},{},{}]", quoted(&one), quoted(&other))),
         1 => (place(), any_json(&WORDS)).prop_map(|(place, value)| format!("[\"set\",{},{}]", quoted(&place), value)),
@@ -85,9 +137,12 @@ fn command_line(place: &Place, one: &str, other: &str) -> Result<(), String> {
     if one.contains('\0') || other.contains('\0') || one.len() + other.len() > 50_000 {
         return Ok(());
     }
-    for words in [vec!["history", "r", "--path", one], vec!["state", "--request", "r", "--at", one], vec!["diff", "r", "--from", one, "--to", other],
-        vec!["fork", "r", "--at", "root/step:say [a/b]", "--set", one]]
-    {
+    for words in [
+        vec!["history", "r", "--path", one],
+        vec!["state", "--request", "r", "--at", one],
+        vec!["diff", "r", "--from", one, "--to", other],
+        vec!["fork", "r", "--at", "root/step:say [a/b]", "--set", one],
+    ] {
         // It panics where the program does.
         let answer = place.run(&words);
         if answer.code.is_none_or(|code| code == 1 && !answer.stderr.contains("flowglass:")) {
@@ -126,7 +181,11 @@ fn attempt((place, workspace, calls): &mut (Place, Arc<Workspace>, u32), input: 
         }
     }
     let shown = workspace.show("r").map_err(|fault| fault.to_string())?;
-    if shown.request.status.is_terminal() && !shown.blocks.is_empty() { Ok(()) } else { Err("the request is another".to_owned()) }
+    if shown.request.status.is_terminal() && !shown.blocks.is_empty() {
+        Ok(())
+    } else {
+        Err("the request is another".to_owned())
+    }
 }
 
 #[test]
@@ -134,9 +193,14 @@ fn any_place_is_found_or_refused() {
     let begin = || {
         let place = Place::with_flow(FLOW);
         let workspace = opened(&place);
-        let wanted = runner::RunOptions { request: Some("r".to_owned()), session: Some("s".to_owned()), input: Some(json!(1)), ..action("main", "go") };
+        let wanted = runner::RunOptions {
+            request: Some("r".to_owned()),
+            session: Some("s".to_owned()),
+            input: Some(json!(1)),
+            ..action("main", "go")
+        };
         let ended = finished(&workspace, workspace.run(wanted).expect("it runs")).expect("it ends");
-        assert_eq!(ended.error, None);
+        assert!(ended.error.is_none(), "{:?}", ended.error);
         (place, workspace, 0)
     };
     fuzz(&TARGET, inputs, begin, attempt);

@@ -21,6 +21,8 @@ const STACK: usize = 64 << 20;
 const MEMORY: u64 = 12 << 20;
 /// How much of what a worker said is told.
 const TOLD: usize = 6_000;
+/// Where a panic was raised stands at the beginning of its trace.
+const TRACE: usize = 2_500;
 
 /// Why an input failed.
 #[derive(Debug)]
@@ -144,7 +146,9 @@ pub(crate) fn serve<S>(
     std::panic::set_hook(Box::new(|info| {
         let thread = std::thread::current();
         let trace = std::backtrace::Backtrace::force_capture();
-        let told = format!("thread {:?}: {info}\n{trace}", thread.name().unwrap_or_default());
+        let trace = trace.to_string();
+        let trace = trace.lines().filter(|line| !line.contains("/rustc/")).collect::<Vec<_>>().join("\n");
+        let told = format!("thread {:?}: {info}\n{trace:.TRACE$}", thread.name().unwrap_or_default());
         PANICS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(told);
     }));
     let socket = std::env::var_os(DRIVER).expect("a worker has a driver");
