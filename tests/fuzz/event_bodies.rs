@@ -198,6 +198,21 @@ fn changed(base: &Base, input: &[u8]) -> (Vec<u8>, bool) {
     (file, is_told && is_changed)
 }
 
+/// What is whole of a request is shown without the rest. Its state is not known any more where a write is not.
+fn whole_is_shown(workspace: &Workspace) -> Result<(), String> {
+    let told = |what: &str, fault: runner::Fault| format!("{what}: {fault}");
+    for request in ["bad", "asked", "good"] {
+        workspace.show(request).map_err(|fault| told("show", fault))?;
+        workspace.timeline(request, 0).map_err(|fault| told("timeline", fault))?;
+        workspace.events(request, EventQuery::default()).map_err(|fault| told("events", fault))?;
+        workspace.items(None, Some(request), Audience::All, None).map_err(|fault| told("items", fault))?;
+    }
+    let query = SearchQuery { text: "said".to_owned(), ..SearchQuery::default() };
+    workspace.search(&query).map_err(|fault| told("search", fault))?;
+    workspace.sessions(SessionQuery::default()).map_err(|fault| told("sessions", fault))?;
+    workspace.stats().map(drop).map_err(|fault| told("stats", fault))
+}
+
 /// Asks everything, and passes over what is refused.
 fn ask_everything(workspace: &Arc<Workspace>) {
     for request in ["bad", "asked", "good"] {
@@ -252,9 +267,7 @@ fn attempt(base: &mut Base, input: &[u8]) -> Result<(), String> {
         return if is_told { Err("it does not open".to_owned()) } else { Ok(()) };
     };
     if is_told {
-        for request in ["bad", "asked", "good"] {
-            look_at(&workspace, request)?;
-        }
+        whole_is_shown(&workspace)?;
     }
     ask_everything(&workspace);
     for row in workspace.sessions(SessionQuery::default()).unwrap_or_default() {
