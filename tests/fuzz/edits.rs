@@ -45,7 +45,8 @@ pub(crate) fn edit(words: &'static [&'static str]) -> BoxedStrategy<Edit> {
         4 => (any::<u16>(), word(words)).prop_map(|(at, with)| Edit::Insert(at, with)),
         6 => (any::<u16>(), any::<u8>(), word(words)).prop_map(|(at, long, with)| Edit::Replace(at, long, with)),
         3 => (any::<u16>(), any::<u8>(), any::<u16>()).prop_map(|(at, long, to)| Edit::Copy(at, long, to)),
-        1 => (any::<u16>(), any::<u8>(), any::<u8>(), times()).prop_map(|(at, long, what, times)| Edit::Nest(at, long, what, times)),
+        1 => (any::<u16>(), any::<u8>(), any::<u8>(), times())
+            .prop_map(|(at, long, what, times)| Edit::Nest(at, long, what, times)),
         2 => (any::<u16>(), any::<u8>()).prop_map(|(at, bit)| Edit::Flip(at, bit)),
         1 => any::<u16>().prop_map(Edit::Cut),
     ]

@@ -2,7 +2,8 @@
 //! shown and the session can be deleted; where nothing tells it, every question still has an answer.
 //!
 //! An input is lines of JSON, each `["body", which, place, text, mended]`, which puts a text into an event's body and,
-//! where it is mended, gives it the checksum of what it then says; or `["file", place, bits]`, which turns bits anywhere.
+//! where it is mended, gives it the checksum of what it then says; or `["file", place, bits]`, which turns bits
+//! anywhere.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +79,8 @@ const WORDS: [&str; 34] = [
 ];
 
 fn inputs() -> BoxedStrategy<Vec<u8>> {
-    let text = prop_oneof![6 => proptest::sample::select(&WORDS[..]).prop_map(str::to_owned), 1 => hostile_text(), 2 => ".{1}"];
+    let word = proptest::sample::select(&WORDS[..]).prop_map(str::to_owned);
+    let text = prop_oneof![6 => word, 1 => hostile_text(), 2 => ".{1}"];
     let body = (any::<u16>(), any::<u16>(), text, prop_oneof![2 => Just(true), 1 => Just(false)])
         .prop_map(|(which, place, text, mended)| format!("[\"body\",{which},{place},{},{mended}]", quoted(&text)));
     let file = (any::<u32>(), any::<u8>()).prop_map(|(place, bits)| format!("[\"file\",{place},{bits}]"));
@@ -213,8 +215,8 @@ fn whole_is_shown(workspace: &Workspace) -> Result<(), String> {
     workspace.stats().map(drop).map_err(|fault| told("stats", fault))
 }
 
-/// Asks everything, and passes over what is refused.
-fn ask_everything(workspace: &Arc<Workspace>) {
+/// Asks everything, and passes over what is refused. What runs takes longest.
+fn ask_everything(workspace: &Arc<Workspace>, runs: bool) {
     for request in ["bad", "asked", "good"] {
         let _ = look_at(workspace, request);
         let _ = workspace.history(request, "session.n");
@@ -224,6 +226,9 @@ fn ask_everything(workspace: &Arc<Workspace>) {
         for seq in [0, 1, 7, 20, u64::MAX] {
             let _ = workspace.state_at(request, Some(&runner::At::Seq(seq)));
             let _ = workspace.diff(request, Some(&runner::At::Seq(1)), Some(&runner::At::Seq(seq)), Some("good"));
+        }
+        if !runs {
+            continue;
         }
         for mock in [Mock::Inherit, Mock::Off] {
             if let Ok(running) = workspace.resume(request, &mock, runner::Given::default()) {
@@ -269,7 +274,7 @@ fn attempt(base: &mut Base, input: &[u8]) -> Result<(), String> {
     if is_told {
         whole_is_shown(&workspace)?;
     }
-    ask_everything(&workspace);
+    ask_everything(&workspace, input.len().is_multiple_of(4));
     for row in workspace.sessions(SessionQuery::default()).unwrap_or_default() {
         let deleted = workspace.delete_session(&row.id);
         if let (true, Err(fault)) = (is_told, deleted) {

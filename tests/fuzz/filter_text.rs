@@ -92,7 +92,8 @@ const TEXTS: [&str; 24] = [
 ];
 
 fn inputs() -> BoxedStrategy<Vec<u8>> {
-    let text = || prop_oneof![3 => proptest::sample::select(&TEXTS[..]).prop_map(str::to_owned), 2 => hostile_text(), 1 => ".{1,4}"];
+    let word = || proptest::sample::select(&TEXTS[..]).prop_map(str::to_owned);
+    let text = move || prop_oneof![3 => word(), 2 => hostile_text(), 1 => ".{1,4}"];
     let number = || proptest::option::of(prop_oneof![4 => proptest::sample::select(&NUMBERS[..]), 1 => any::<u64>()]);
     let some = || proptest::option::of(text());
     let chosen = || proptest::option::of(proptest::sample::select(&STATUSES[..]));
@@ -101,9 +102,17 @@ fn inputs() -> BoxedStrategy<Vec<u8>> {
             let told = |text: Option<String>| text.map_or("null".to_owned(), |text| quoted(&text));
             let number = |number: Option<u64>| number.map_or("null".to_owned(), |number| number.to_string());
             format!(
-                "{{\"text\":{},\"session\":{},\"kind\":{},\"status\":{},\"limit\":{},\"offset\":{},\"from\":{},\"to\":{},\"cli\":{}}}",
-                quoted(&text), told(session), told(kind), status.map_or("null".to_owned(), quoted),
-                number(limit), number(offset), number(from), number(to), chance == 0
+                "{{\"text\":{},\"session\":{},\"kind\":{},\"status\":{},\"limit\":{},\"offset\":{},\"from\":{},\
+                 \"to\":{},\"cli\":{}}}",
+                quoted(&text),
+                told(session),
+                told(kind),
+                status.map_or("null".to_owned(), quoted),
+                number(limit),
+                number(offset),
+                number(from),
+                number(to),
+                chance == 0
             )
             .into_bytes()
         })

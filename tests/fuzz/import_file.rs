@@ -161,15 +161,17 @@ enum Change {
 }
 
 fn change() -> BoxedStrategy<Change> {
+    let word = || proptest::sample::select(&WORDS[8..]).prop_map(str::to_owned);
     let value = || {
-        prop_oneof![2 => any_json(&["kind", "id", "scope", "version"]), 2 => proptest::sample::select(&WORDS[8..]).prop_map(str::to_owned),
+        prop_oneof![2 => any_json(&["kind", "id", "scope", "version"]), 2 => word(),
         1 => hostile_text().prop_map(|text| quoted(&text))]
     };
     prop_oneof![
         1 => any::<u16>().prop_map(Change::Drop),
         1 => (any::<u16>(), any::<u16>()).prop_map(|(line, to)| Change::Twice(line, to)),
         1 => (any::<u16>(), any::<u16>()).prop_map(|(one, other)| Change::Swap(one, other)),
-        2 => (any::<u16>(), proptest::collection::vec(edit(&WORDS), 1..3)).prop_map(|(line, edits)| Change::Edit(line, edits)),
+        2 => (any::<u16>(), proptest::collection::vec(edit(&WORDS), 1..3))
+            .prop_map(|(line, edits)| Change::Edit(line, edits)),
         8 => (any::<u16>(), any::<u16>(), value()).prop_map(|(line, field, value)| Change::Field(line, field, value)),
     ]
     .boxed()

@@ -8,7 +8,7 @@ use crate::edits::hostile_text;
 pub(crate) fn any_json(names: &'static [&'static str]) -> BoxedStrategy<String> {
     let leaf = prop_oneof![
         4 => proptest::sample::select(&NUMBERS[..]).prop_map(str::to_owned),
-        2 => proptest::sample::select(&["null", "true", "false", "\"\"", "[]", "{}", "\"\\ud800\"", "\"\\u0000\""][..]).prop_map(str::to_owned),
+        2 => proptest::sample::select(&PLAIN[..]).prop_map(str::to_owned),
         2 => proptest::sample::select(names).prop_map(quoted),
         2 => hostile_text().prop_map(|text| quoted(&text)),
         1 => any::<i64>().prop_map(|number| number.to_string()),
@@ -25,6 +25,9 @@ pub(crate) fn any_json(names: &'static [&'static str]) -> BoxedStrategy<String> 
     })
     .boxed()
 }
+
+/// What is neither a number nor a list.
+const PLAIN: [&str; 8] = ["null", "true", "false", "\"\"", "[]", "{}", "\"\\ud800\"", "\"\\u0000\""];
 
 /// Numbers at the borders of what types hold.
 const NUMBERS: [&str; 22] = [

@@ -8,8 +8,8 @@ use runner::{Mock, Workspace};
 use tests::bench::Place;
 
 use crate::drive::{Target, fuzz, seeds};
-use crate::edits::mutated;
-use crate::json_text::any_json;
+use crate::edits::{hostile_text, mutated};
+use crate::json_text::{any_json, quoted};
 use crate::workspaces::{action, finished, look_at, opened};
 
 const TARGET: Target = Target {
@@ -92,7 +92,7 @@ fn scripts() -> BoxedStrategy<Vec<u8>> {
         2 => proptest::collection::vec(field(8, 18), 0..3).prop_map(object),
         1 => call.prop_map(|call| format!("{{\"toolCalls\":[{call}]}}")),
         1 => any_json(&WORDS).prop_map(|value| format!("{{\"structuredOutput\":{value}}}")),
-        1 => crate::edits::hostile_text().prop_map(|text| format!("{{\"text\":{0},\"reasoning\":{0}}}", crate::json_text::quoted(&text))),
+        1 => hostile_text().prop_map(|text| format!("{{\"text\":{0},\"reasoning\":{0}}}", quoted(&text))),
     ];
     let list = (proptest::sample::select(&WORDS[3..8]), proptest::collection::vec(reply, 0..5))
         .prop_map(|(name, replies)| format!("{name:?}:[{}]", replies.join(",")));

@@ -109,12 +109,14 @@ fn good() -> Vec<Vec<u8>> {
     let last = frame(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] }))
         + &frame(json!({ "choices": [], "usage": { "prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3 } }))
         + "data: [DONE]\n\n";
-    let call = json!({ "tool_calls": [{ "index": 0, "id": "c", "type": "function", "function": { "name": "add", "arguments": "{\"a\":1," } }] });
+    let function = json!({ "name": "add", "arguments": "{\"a\":1," });
+    let call = json!({ "tool_calls": [{ "index": 0, "id": "c", "type": "function", "function": function }] });
     let rest = json!({ "tool_calls": [{ "index": 0, "function": { "arguments": "\"b\":2}" } }] });
     let named = |event: &str, value: serde_json::Value| format!("event: {event}\n{}", frame(value));
     let anthropic = named(
         "message_start",
-        json!({ "type": "message_start", "message": { "id": "m", "model": "m", "content": [], "usage": { "input_tokens": 1, "output_tokens": 1 } } }),
+        json!({ "type": "message_start", "message": { "id": "m", "model": "m", "content": [],
+                "usage": { "input_tokens": 1, "output_tokens": 1 } } }),
     ) + &named(
         "content_block_start",
         json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
@@ -129,15 +131,20 @@ fn good() -> Vec<Vec<u8>> {
         + &named("message_stop", json!({ "type": "message_stop" }));
     let gemini = frame(
         json!({ "candidates": [{ "content": { "role": "model", "parts": [{ "text": "hi" }] }, "finishReason": "STOP" }],
-        "usageMetadata": { "promptTokenCount": 1, "candidatesTokenCount": 2, "totalTokenCount": 3 }, "modelVersion": "m" }),
+        "usageMetadata": { "promptTokenCount": 1, "candidatesTokenCount": 2, "totalTokenCount": 3 },
+        "modelVersion": "m" }),
     );
     let ollama = format!(
         "{}\n{}\n",
         json!({ "model": "m", "message": { "role": "assistant", "content": "hi" }, "done": false }),
-        json!({ "model": "m", "message": { "role": "assistant", "content": "" }, "done": true, "done_reason": "stop", "eval_count": 2, "prompt_eval_count": 1 })
+        json!({ "model": "m", "message": { "role": "assistant", "content": "" }, "done": true, "done_reason": "stop",
+                "eval_count": 2, "prompt_eval_count": 1 })
     );
-    let whole = json!({ "id": "c", "model": "m", "choices": [{ "index": 0, "message": { "role": "assistant", "content": "{\"city\":\"Oslo\"}" }, "finish_reason": "stop" }],
-        "usage": { "prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3 } }).to_string();
+    let message = json!({ "role": "assistant", "content": "{\"city\":\"Oslo\"}" });
+    let whole = json!({ "id": "c", "model": "m",
+        "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3 } })
+    .to_string();
     let answer = |who: &str, end: &str, status: &str, kind: &str, body: &str| {
         format!("{who} {end}\nHTTP/1.1 {status}\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{body}")
             .into_bytes()
@@ -198,7 +205,9 @@ fn frames() -> BoxedStrategy<Vec<u8>> {
     let content = crate::edits::hostile_text()
         .prop_map(|text| format!("{{\"choices\":[{{\"delta\":{{\"content\":{}}}}}]}}", quoted(&text)));
     let call = (any_json(&NAMES), any_json(&NAMES)).prop_map(|(index, arguments)| {
-        format!("{{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":{index},\"id\":\"c\",\"function\":{{\"name\":\"add\",\"arguments\":{}}}}}]}}}}]}}", quoted(&arguments))
+        let function = format!("{{\"name\":\"add\",\"arguments\":{}}}", quoted(&arguments));
+        let call = format!("{{\"index\":{index},\"id\":\"c\",\"function\":{function}}}");
+        format!("{{\"choices\":[{{\"delta\":{{\"tool_calls\":[{call}]}}}}]}}")
     });
     let usage = any_json(&NAMES).prop_map(|value| format!("{{\"choices\":[],\"usage\":{value}}}"));
     let frame = prop_oneof![3 => choice, 2 => content, 2 => call, 1 => usage, 1 => any_json(&NAMES)];

@@ -100,9 +100,10 @@ const WORDS: [&str; 36] = [
 
 fn place() -> BoxedStrategy<String> {
     prop_oneof![
-        6 => (proptest::sample::select(&PLACES[..]), proptest::collection::vec(edit(&WORDS), 0..4)).prop_map(|(place, edits): (_, Vec<Edit>)| {
-            String::from_utf8_lossy(&edited(place.as_bytes(), &edits)).into_owned()
-        }),
+        6 => (proptest::sample::select(&PLACES[..]), proptest::collection::vec(edit(&WORDS), 0..4))
+            .prop_map(|(place, edits): (&str, Vec<Edit>)| {
+                String::from_utf8_lossy(&edited(place.as_bytes(), &edits)).into_owned()
+            }),
         2 => proptest::collection::vec(proptest::sample::select(&WORDS[..]), 0..8).prop_map(|words| words.concat()),
         1 => hostile_text(),
     ]
@@ -113,7 +114,8 @@ fn inputs() -> BoxedStrategy<Vec<u8>> {
     let asked =
         proptest::sample::select(&["history", "state", "diff", "block", "source", "output", "input", "cli"][..]);
     let line = prop_oneof![
-        6 => (asked, place(), place()).prop_map(|(asked, one, other)| format!("[{asked:?},{},{}]", quoted(&one), quoted(&other))),
+        6 => (asked, place(), place())
+            .prop_map(|(asked, one, other)| format!("[{asked:?},{},{}]", quoted(&one), quoted(&other))),
         1 => (place(), any_json(&WORDS)).prop_map(|(place, value)| format!("[\"set\",{},{}]", quoted(&place), value)),
     ];
     proptest::collection::vec(line, 1..4).prop_map(|lines| lines.join("\n").into_bytes()).boxed()

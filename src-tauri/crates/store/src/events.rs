@@ -362,7 +362,7 @@ fn follow_commits(
                 Some(_) => {
                     // Only a write that was put onto another record needs the values of its commit.
                     if !is_whole {
-                        // What came of it is not known where the commit is damaged: the write stays as its block saw it.
+                        // Where the commit is damaged the write stays as its block saw it.
                         let Some(kind) = body::readable(connection, &body::lossy(row, 3)?, &body::lossy(row, 4)?)?
                         else {
                             continue;
