@@ -1,7 +1,7 @@
 # make run    opens the window on the example flows
 # make test   runs every test
 # make bench  measures the release build, in one table
-# make soak   runs the storms of the tests ten times as long
+# make soak   runs the storms of the tests ten times as long, and makes up inputs for ten minutes a target
 # make dist   makes a package and an archive to hand out, in target/dist
 #
 # Each target installs what it lacks and says so; needed beforehand are Rust 1.95 (rustup) and Node.js 20.
@@ -99,10 +99,12 @@ ifeq ($(BENCH),)
 endif
 
 # Several processes on one database, killed, stopped and kept waiting: each storm ten times as long as in `make test`.
+# Then what a flow, a model, a file or a folder may hold: ten minutes of fresh inputs for each target of tests/fuzz.
 soak: $(STAMPS)/apt-build $(STAMPS)/apt-test ui/dist/index.html
 	cargo build --workspace --all-targets
 	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- storms crash
 	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- --ignored soak_
+	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test fuzz
 
 clean:
 	cargo clean

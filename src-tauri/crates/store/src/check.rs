@@ -80,18 +80,31 @@ impl Store {
             found.try_part("the file", result);
             let result = values(connection, found);
             found.try_part("the table of large values", result);
-            let mut sums = Sums::default();
-            let result = requests::check(connection, found, &mut sums);
-            found.try_part("the table of requests", result);
-            let result = scopes::check_durable(connection, found, &sums.commits);
-            found.try_part("the state of sessions, users, projects and resources", result);
-            let result = sessions::check(connection, found, &sums.sessions);
-            found.try_part("the table of sessions", result);
+            let sums = events(connection, found);
             let result = totals(connection, found, &sums);
             found.try_part("the totals", result);
             Ok(checked)
         })
     }
+}
+
+/// The first thing that is wrong with events and with what is kept of them, as long as nobody has seen them.
+pub(crate) fn first_problem(connection: &Connection) -> Option<Problem> {
+    let mut checked = Checked::default();
+    events(connection, &mut checked);
+    checked.problems.into_iter().next()
+}
+
+/// Looks at the events of all requests and at what is made from them.
+fn events(connection: &Connection, found: &mut Checked) -> Sums {
+    let mut sums = Sums::default();
+    let result = requests::check(connection, found, &mut sums);
+    found.try_part("the table of requests", result);
+    let result = scopes::check_durable(connection, found, &sums.commits);
+    found.try_part("the state of sessions, users, projects and resources", result);
+    let result = sessions::check(connection, found, &sums.sessions);
+    found.try_part("the table of sessions", result);
+    sums
 }
 
 /// SQLite's own word, and rows that belong to nobody.

@@ -362,7 +362,11 @@ fn follow_commits(
                 Some(_) => {
                     // Only a write that was put onto another record needs the values of its commit.
                     if !is_whole {
-                        let kind = body::event(connection, &row.get::<_, String>(3)?, &row.get::<_, String>(4)?)?;
+                        // Where the commit is damaged the write stays as its block saw it.
+                        let Some(kind) = body::readable(connection, &body::lossy(row, 3)?, &body::lossy(row, 4)?)?
+                        else {
+                            continue;
+                        };
                         let known = kind.commits().iter().find(|known| known.scope == *scope);
                         commit.rebased = known.map(|known| known.rebased.clone()).unwrap_or_default();
                         is_whole = true;
@@ -384,8 +388,8 @@ fn follow_commits(
     )?;
     let mut rows = commits.query((request, first))?;
     while let Some(row) = rows.next()? {
-        let kind = body::event(connection, &row.get::<_, String>(0)?, &row.get::<_, String>(1)?)?;
-        for commit in kind.commits() {
+        let kind = body::readable(connection, &body::lossy(row, 0)?, &body::lossy(row, 1)?)?;
+        for commit in kind.iter().flat_map(EventKind::commits) {
             writes.iter_mut().for_each(|event| put_in_force(event, commit));
         }
     }

@@ -29,7 +29,11 @@ impl Workspace {
     pub fn warnings(&self, request: &str, after: u64) -> Result<Vec<String>, Fault> {
         let mut texts: Vec<String> = Vec::new();
         for kind in ["noted", "drift", "logged"] {
-            let query = EventQuery { from: Some(after + 1), kind: Some(kind.to_owned()), ..EventQuery::default() };
+            let query = EventQuery {
+                from: Some(after.saturating_add(1)),
+                kind: Some(kind.to_owned()),
+                ..EventQuery::default()
+            };
             for event in self.store.events(request, &query).map_err(Fault::internal)? {
                 match event.kind {
                     EventKind::Noted { text } | EventKind::Drift { text, .. } if !texts.contains(&text) => {

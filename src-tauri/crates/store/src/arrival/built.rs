@@ -18,7 +18,7 @@ use crate::open::{Liveness, Owners, settle};
 use crate::parcel::{ImportError, Piece};
 use crate::totals::{self, Sums};
 use crate::unit::Unit;
-use crate::{Committed, in_force, migrate};
+use crate::{Committed, check, in_force, migrate};
 
 /// How many events one unit takes.
 const MANY: usize = 1_000;
@@ -66,6 +66,11 @@ impl Built {
         let news = write(&connection, &mut memory, parcel)?;
         in_force::complete(&connection, seed.event)?;
         let (after, last) = (lines(&connection)?, number("SELECT coalesce(max(id), 0) FROM event")?);
+        // Each event was taken as it came; only all of them tell whether one names another that is not what it says.
+        if let Some(problem) = check::first_problem(&connection) {
+            let place = problem.request.map(|request| format!("request \"{request}\": ")).unwrap_or_default();
+            return Err(ImportError::Unfit(format!("{place}{}", problem.what)));
+        }
         connection.execute_batch("COMMIT")?;
         let totals = Sums {
             events: after.events - before.events,
