@@ -39,6 +39,8 @@ export const commands = {
 	diff: (requestId: string, from: number, to: number) => typedError<Change[], Fault>(__TAURI_INVOKE("diff", { requestId, from, to })),
 	/**  Raw events, oldest first. */
 	events: (requestId: string, from: number, limit: number) => typedError<EventRow[], Fault>(__TAURI_INVOKE("events", { requestId, from, limit })),
+	/**  Opens the newest file of the program's own log with whatever this system opens texts with; answers where it is. */
+	openLog: () => typedError<string, Fault>(__TAURI_INVOKE("open_log")),
 	/**  Tells the page when to read again. */
 	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
 };

@@ -216,6 +216,20 @@ impl Failing {
     }
 }
 
+/// The model calls that were answered before, in order, without what they told.
+pub(crate) fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
+    let view = Events::new(events);
+    let calls = events.iter().filter_map(|event| match &event.kind {
+        EventKind::EffectFinished { effect: EffectKind::Model, memoized: false, .. } => {
+            let mut request = view.effect_request(&event.kind)?.clone();
+            request["messages"] = Value::Array(Vec::new());
+            engine::json::from_value(request).ok()
+        }
+        _ => None,
+    });
+    calls.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::rc::Rc;

@@ -32,7 +32,7 @@ use crate::catalogue::Good;
 use crate::config::Config;
 use crate::fault::{Detail, Fault};
 use crate::late::Late;
-use crate::mock::{MockModels, MockScript};
+use crate::mock::{MockModels, MockScript, recorded_calls};
 use crate::owner::{Lock, Wish};
 use crate::pool::Pool;
 use crate::progress::run_to_end;
@@ -316,20 +316,6 @@ fn caller<'a>(flow: &'a str, asked: &'a Asked) -> Caller<'a> {
         user: &asked.user,
         project: asked.project.as_deref(),
     }
-}
-
-/// The model calls that were answered before, in order, without what they told.
-fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
-    let view = Events::new(events);
-    let calls = events.iter().filter_map(|event| match &event.kind {
-        EventKind::EffectFinished { effect: EffectKind::Model, memoized: false, .. } => {
-            let mut request = view.effect_request(&event.kind)?.clone();
-            request["messages"] = Value::Array(Vec::new());
-            engine::json::from_value(request).ok()
-        }
-        _ => None,
-    });
-    calls.collect()
 }
 
 fn refused_input(flow: &str, action: &str, issues: Vec<Issue>, given: bool) -> Fault {
