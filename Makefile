@@ -3,6 +3,7 @@
 # make bench  measures the release build, in one table
 # make soak   runs the storms of the tests ten times as long, and makes up inputs for ten minutes a target
 # make dist   makes a package and an archive to hand out, in target/dist
+# make format lays out Rust, TypeScript and Svelte as the checks want them
 #
 # Each target installs what it lacks and says so; needed beforehand are Rust 1.95 (rustup) and Node.js 20.
 # Stamps lie beside the build, so that the second time is quick.
@@ -10,7 +11,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test bench soak dist setup clean check-ui check-flows test-ui test-rust app
+.PHONY: help run test bench soak dist setup clean format check-ui check-flows test-ui test-rust app
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 STAMPS := $(TARGET)/stamps
@@ -31,6 +32,14 @@ FLOW_SOURCES := $(shell find flows -name node_modules -prune -o -name .flowglass
 BEHAVIOUR_FLOWS := $(wildcard tests/flows/*.ts) tests/tsconfig.json
 
 SDK_SOURCES := $(wildcard src-tauri/crates/script/sdk/src/*.ts) src-tauri/crates/script/sdk/tsconfig.json
+
+# What prettier lays out, and what oxlint reads. The flows of the tests are tables with a case in each line, and some
+# tests name those lines, so prettier leaves them alone.
+STYLED := ui flows src-tauri/crates/script/sdk
+LINTED := $(STYLED) tests/flows tests/places
+STYLE_SOURCES := .prettierrc.yaml .prettierignore .oxlintrc.json \
+	$(shell find $(LINTED) \( -name node_modules -o -name dist -o -name .flowglass \) -prune -o -type f \
+	  \( -name '*.ts' -o -name '*.js' -o -name '*.mjs' -o -name '*.svelte' -o -name '*.css' -o -name '*.html' \) -print)
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -73,7 +82,7 @@ app: $(STAMPS)/apt-build ui/dist/index.html src-tauri/crates/script/sdk/node_mod
 	@echo "Compiling the app (about ten minutes the first time)"
 	cargo build -p flowglass
 
-check-ui: $(STAMPS)/check-ui
+check-ui: $(STAMPS)/check-style $(STAMPS)/check-ui
 check-flows: $(STAMPS)/check-flows
 
 test-ui: ui/node_modules/.package-lock.json
@@ -113,6 +122,15 @@ clean:
 $(STAMPS)/check-ui: $(UI_SOURCES) ui/node_modules/.package-lock.json
 	@echo "Checking the types of the window's pages"
 	@cd ui && npm run --silent check
+	@mkdir -p $(@D) && touch $@
+
+format: ui/node_modules/.package-lock.json
+	cargo fmt --all
+	@ui/node_modules/.bin/prettier --log-level warn --write $(STYLED)
+
+$(STAMPS)/check-style: $(STYLE_SOURCES) ui/node_modules/.package-lock.json
+	@echo "Reading TypeScript and Svelte with oxlint"
+	@ui/node_modules/.bin/oxlint --quiet $(LINTED)
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/check-flows: $(FLOW_SOURCES) $(BEHAVIOUR_FLOWS) $(SDK_SOURCES) flows/node_modules/.package-lock.json

@@ -94,9 +94,7 @@ const keep = handler({
   },
 });
 
-const memory = sequencer({ name: "memory", inputSchema: chatInput })
-  .step(listen)
-  .tap(keep);
+const memory = sequencer({ name: "memory", inputSchema: chatInput }).step(listen).tap(keep);
 
 /** Speaks to the user, so its replies are shown and become part of the history that its next call reads. */
 const chatbot = generator({

@@ -13,7 +13,12 @@ import { angles, searchLibrary } from "./lib/library.ts";
 const researchInput = z.object({
   question: z.string().min(1).default("How can a city stay cool in summer?").describe("What you want to find out"),
   depth: z.enum(["quick", "thorough"]).default("quick").describe("Quick looks from two angles, thorough from four"),
-  pauseMs: z.number().int().min(0).max(10_000).default(0)
+  pauseMs: z
+    .number()
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(0)
     .describe("How long each step takes, in milliseconds. Give it a few seconds to have time to interrupt the run."),
 });
 
@@ -74,7 +79,9 @@ const look = handler({
     }
     const articles = searchLibrary(`${angle} ${question}`);
     console.log(`${articles.length} articles for ${angle}`);
-    ctx.emitMessage(`Read ${articles.map(({ title }) => `“${title}”`).join(" and ") || "nothing"}.`, { agentType: "sub" });
+    ctx.emitMessage(`Read ${articles.map(({ title }) => `“${title}”`).join(" and ") || "nothing"}.`, {
+      agentType: "sub",
+    });
     return { angle, text: articles.map((article) => article.text).join(" ") || "The library has nothing on this." };
   },
 });
@@ -94,10 +101,7 @@ const record = handler({
 });
 
 /** Has no state of its own, so `ctx.sequencer` in its steps is the pipeline around it. */
-const investigate = sequencer({ name: "investigate", inputSchema: researchInput })
-  .step(claim)
-  .step(look)
-  .tap(record);
+const investigate = sequencer({ name: "investigate", inputSchema: researchInput }).step(claim).step(look).tap(record);
 
 const summarize = handler({
   name: "summarize",
@@ -123,7 +127,8 @@ const publish = handler({
     await ctx.session.incState({ reports: 1 });
     // The newest five, each once.
     await ctx.user.patchState("recentQuestions", (questions) =>
-      [finished.question, ...questions.filter((question) => question !== finished.question)].slice(0, 5));
+      [finished.question, ...questions.filter((question) => question !== finished.question)].slice(0, 5),
+    );
     await ctx.session.appendJournal({
       text: `Reported on “${finished.question}” from ${finished.findings.length} angles.`,
       source: "publish",
@@ -139,7 +144,8 @@ type InPipeline = { sequencer?: { state: Pick<z.output<typeof pipelineState>, "p
 
 const currentAngle = (ctx: InPipeline) => ctx.sequencer?.state.plan[ctx.sequencer.state.currentStep] ?? "background";
 
-const hasMore = (_: unknown, ctx: InPipeline) => ctx.sequencer?.state.plan[ctx.sequencer.state.currentStep] !== undefined;
+const hasMore = (_: unknown, ctx: InPipeline) =>
+  ctx.sequencer?.state.plan[ctx.sequencer.state.currentStep] !== undefined;
 
 /** The steps stand one after another, because a plan never has more than four. */
 const research = pipeline
@@ -196,13 +202,12 @@ const investigator = generator({
 });
 
 /** Everything happens beside the chain, so the value stays the input and the loop can start over with it. */
-const investigateWithModel = sequencer({ name: "investigate-with-model", inputSchema: researchInput })
-  .tap(
-    sequencer({ name: "one-angle", inputSchema: researchInput, sequencerStateSchema: pipelineState })
-      .step(nextAngle)
-      .step(investigator)
-      .tap((text, ctx) => ({ angle: currentAngle(ctx), text }), record),
-  );
+const investigateWithModel = sequencer({ name: "investigate-with-model", inputSchema: researchInput }).tap(
+  sequencer({ name: "one-angle", inputSchema: researchInput, sequencerStateSchema: pipelineState })
+    .step(nextAngle)
+    .step(investigator)
+    .tap((text, ctx) => ({ angle: currentAngle(ctx), text }), record),
+);
 
 const writer = generator({
   name: "writer",
@@ -210,10 +215,10 @@ const writer = generator({
   model: "gpt-5-mini",
   inputSchema: report,
   prompt: "Write a short answer to the question. Use only the findings.",
-  user: (draft) => [
-    `Question: ${draft.question}`,
-    ...draft.findings.map(({ angle, text }) => `Finding on ${angle}: ${text}`),
-  ].join("\n"),
+  user: (draft) =>
+    [`Question: ${draft.question}`, ...draft.findings.map(({ angle, text }) => `Finding on ${angle}: ${text}`)].join(
+      "\n",
+    ),
 });
 
 const planWithModel = sequencer({ name: "plan-with-model", inputSchema: researchInput })

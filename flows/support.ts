@@ -78,7 +78,8 @@ const classify = handler({
   execute: async (input, ctx) => {
     await ctx.request.patchState({ classifiedBy: "rules" });
     const [found] = signs.find(([, words]) => words.test(input.message)) ?? ["general" as const];
-    const urgent = /\b(?:urgent|asap|immediately|right now|lawyer)\b/i.test(input.message) || input.tier === "enterprise";
+    const urgent =
+      /\b(?:urgent|asap|immediately|right now|lawyer)\b/i.test(input.message) || input.tier === "enterprise";
     console.log(`${input.ticketId} is ${found}${urgent ? " and urgent" : ""}`);
     return { ...input, topic: found, urgent };
   },
@@ -121,9 +122,10 @@ const general = handler({
   outputSchema: answer,
   userStateSchema: userState,
   execute: async (input, ctx) => {
-    const text = ctx.user.state.contacts > 1
-      ? "Good to hear from you again. How can we help this time?"
-      : "Welcome! How can we help?";
+    const text =
+      ctx.user.state.contacts > 1
+        ? "Good to hear from you again. How can we help this time?"
+        : "Welcome! How can we help?";
     ctx.emitMessage(text);
     return { ticketId: input.ticketId, topic: input.topic, urgent: input.urgent, text };
   },
@@ -154,9 +156,13 @@ const notifyTeam = handler({
   inputSchema: answer,
   projectStateSchema: projectState,
   execute: async (given, ctx) => {
-    ctx.emitComponent("escalation", { ticketId: given.ticketId, topic: given.topic, answerWithinHours: 2 }, {
-      key: given.ticketId,
-    });
+    ctx.emitComponent(
+      "escalation",
+      { ticketId: given.ticketId, topic: given.topic, answerWithinHours: 2 },
+      {
+        key: given.ticketId,
+      },
+    );
     ctx.emitMessage("A colleague will take this over within two hours.");
     // Only a run within a project has a team that counts its escalations.
     await ctx.project?.incState({ escalations: 1 });
@@ -178,9 +184,7 @@ const noteEscalation = handler({
   },
 });
 
-const escalate = sequencer({ name: "escalate", inputSchema: answer })
-  .tap(notifyTeam)
-  .tap(noteEscalation);
+const escalate = sequencer({ name: "escalate", inputSchema: answer }).tap(notifyTeam).tap(noteEscalation);
 
 const handleTicket = sequencer({ name: "handle-ticket", inputSchema: ticketInput })
   .step(intake)

@@ -33,11 +33,13 @@ const userState = z.object({
 
 /** The team, for everyone in it. */
 const projectState = z.object({
-  config: z.object({
-    systemPrompt: z.string().default("You are a helpful assistant."),
-    responseStyle: responseStyle.default("detailed"),
-    maxTokens: z.number().default(4096),
-  }).default({}),
+  config: z
+    .object({
+      systemPrompt: z.string().default("You are a helpful assistant."),
+      responseStyle: responseStyle.default("detailed"),
+      maxTokens: z.number().default(4096),
+    })
+    .default({}),
 });
 
 const chatInput = z.object({

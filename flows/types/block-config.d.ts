@@ -56,11 +56,11 @@ export type ContextOf<D extends AnySurroundings> = BlockContext<{
   cap: CapabilityMap<D["capability"]>;
 }>;
 
-type AllResources<D extends AnySurroundings> = D["resources"]
-  & PlacedIn<D["sessionResources"], "session">
-  & PlacedIn<D["userResources"], "user">
-  & PlacedIn<D["projectResources"], "project">
-  & Brought<D["capability"], "resources">;
+type AllResources<D extends AnySurroundings> = D["resources"] &
+  PlacedIn<D["sessionResources"], "session"> &
+  PlacedIn<D["userResources"], "user"> &
+  PlacedIn<D["projectResources"], "project"> &
+  Brought<D["capability"], "resources">;
 
 /** What a block's `onCompleted` learns besides its output. `model` is there for generators. */
 export interface CompletionMeta {
@@ -68,8 +68,12 @@ export interface CompletionMeta {
 }
 
 /** What every kind of block may be configured with. */
-export interface BlockConfig<I, RawI, Raw, OIn, O, D extends AnySurroundings, Ctx>
-  extends Schemas<D["request"], D["session"], D["user"], D["project"]> {
+export interface BlockConfig<I, RawI, Raw, OIn, O, D extends AnySurroundings, Ctx> extends Schemas<
+  D["request"],
+  D["session"],
+  D["user"],
+  D["project"]
+> {
   /** Becomes part of the logical path, by which a resumed run recognises what it has already done. */
   name: string;
   /** Said about an action or a tool, to people and to models. */

@@ -5,7 +5,13 @@
  */
 
 import {
-  ConcurrentModificationError, FlowError, handler, OutputValidationError, router, SuspensionRejectedError, ValidationError,
+  ConcurrentModificationError,
+  FlowError,
+  handler,
+  OutputValidationError,
+  router,
+  SuspensionRejectedError,
+  ValidationError,
 } from "@flow-state-dev/core";
 import type { Block, BlockInput, BlockOutput, InputOf, OutputOf, Schema } from "@flow-state-dev/core";
 import { z } from "zod";

@@ -57,8 +57,7 @@ interface CapabilityContext<RS, SS, US, PS, Self, T, Res> extends ContextTypes {
   cap: {};
 }
 
-export interface CapabilityConfig<N extends string, F, RS, SS, US, PS, Self, T, Res>
-  extends Schemas<RS, SS, US, PS> {
+export interface CapabilityConfig<N extends string, F, RS, SS, US, PS, Self, T, Res> extends Schemas<RS, SS, US, PS> {
   /** What the block finds it by: `ctx.cap.<name>`. */
   name: N;
   /** Joins the block's own state. Two declarations of one field have to be the same schema object. */
@@ -102,7 +101,17 @@ export declare function defineCapability<
   F = {},
 >(
   config: CapabilityConfig<N, F, RS, SS, US, PS, Self, T, Res>,
-): Capability<{ name: N; fns: F; request: RS; session: SS; user: US; project: PS; self: Self; targets: T; resources: Res }>;
+): Capability<{
+  name: N;
+  fns: F;
+  request: RS;
+  session: SS;
+  user: US;
+  project: PS;
+  self: Self;
+  targets: T;
+  resources: Res;
+}>;
 
 type Intersected<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void ? I : never;
 
@@ -113,14 +122,15 @@ type BroughtBy<C> = [Use] extends [C] ? never : C extends Capability<infer T> ? 
 type Boxed<T, K extends keyof CapabilityTypes> = T extends CapabilityTypes ? { brought: T[K] } : never;
 
 /** One part of what the capabilities `C` bring, all of them together. */
-export type Brought<C, K extends keyof CapabilityTypes> = Intersected<Boxed<BroughtBy<C>, K>> extends { brought: infer B }
-  ? B
-  : unknown;
+export type Brought<C, K extends keyof CapabilityTypes> =
+  Intersected<Boxed<BroughtBy<C>, K>> extends { brought: infer B } ? B : unknown;
 
 /** `ctx.cap`: the listed capabilities by name. */
 export type CapabilityMap<C> = { readonly [T in BroughtBy<C> as T["name"]]: T["fns"] };
 
 /** A block's own state, joined with what its capabilities bring; `never` when neither declares any. */
 export type OwnState<Self, C> = [Self] extends [never]
-  ? unknown extends Brought<C, "self"> ? never : Brought<C, "self">
+  ? unknown extends Brought<C, "self">
+    ? never
+    : Brought<C, "self">
   : Self & Brought<C, "self">;

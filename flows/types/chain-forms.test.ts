@@ -23,7 +23,10 @@ const start = sequencer({
 // Blocks written in place, by every factory.
 
 const inline = start
-  .step(router, { routes: [size, upper], execute: (text, ctx) => (text.length > ctx.sequencer.state.limit ? size : upper) })
+  .step(router, {
+    routes: [size, upper],
+    execute: (text, ctx) => (text.length > ctx.sequencer.state.limit ? size : upper),
+  })
   .tap((value, ctx) => {
     typed(value).as<string | number>(true);
     typed(ctx.sequencer.state.busy).as<boolean>(true);
@@ -51,20 +54,36 @@ is<Equal<BlockOutput<typeof modern>, { size: number }>>();
 // Conditions, connectors and factories may be asynchronous.
 
 start
-  .stepIf(async (text) => text !== "", async (text) => text.trim(), size)
+  .stepIf(
+    async (text) => text !== "",
+    async (text) => text.trim(),
+    size,
+  )
   .map(async (value) => [String(value)])
-  .forEach(async (value, ctx) => value.slice(ctx.sequencer.state.limit), (text, index) => (index > 0 ? size : size), { maxConcurrency: 2 })
+  .forEach(
+    async (value, ctx) => value.slice(ctx.sequencer.state.limit),
+    (text, index) => (index > 0 ? size : size),
+    { maxConcurrency: 2 },
+  )
   .forEachBackground((values) => values.map(String), size, { concurrency: 1 })
   .work((values) => values.join(), upper, { name: "aside" })
   .workIf(true, (values) => values.join(), upper)
-  .throwIf(async (values) => values.length === 0, async () => new Error("empty"));
+  .throwIf(
+    async (values) => values.length === 0,
+    async () => new Error("empty"),
+  );
 
 // `then` does not make a sequencer a promise: asynchronous functions hand it on as the block it is.
 
 const counted = start.then(size).then((n) => n + 1, double);
 is<Equal<BlockOutput<typeof counted>, number>>();
 is<Equal<Awaited<typeof counted>, Block<string, number>>>();
-const late = router({ name: "late", inputSchema: z.string(), routes: [counted, upper], execute: async (text) => (text ? counted : upper) });
+const late = router({
+  name: "late",
+  inputSchema: z.string(),
+  routes: [counted, upper],
+  execute: async (text) => (text ? counted : upper),
+});
 is<Equal<BlockOutput<typeof late>, string | number>>();
 // @ts-expect-error The older spelling takes the same forms as `step`.
 start.then((text) => text.length);
@@ -115,8 +134,11 @@ start.work(size, "aside");
 start.forEachBackground(size);
 // @ts-expect-error A loop without a limit might not end.
 start.loopBack("size", {});
-// @ts-expect-error A loop's condition looks at the block's output.
-start.doUntil((n) => n === "x", size.connectInput((value: string | number) => String(value)));
+start.doUntil(
+  // @ts-expect-error A loop's condition looks at the block's output.
+  (n) => n === "x",
+  size.connectInput((value: string | number) => String(value)),
+);
 // @ts-expect-error An early end depends on something.
 start.exitIf(true);
 // @ts-expect-error What is thrown is an error.
@@ -127,5 +149,7 @@ start.waitForCondition(() => true);
 start.rescue([size]);
 // @ts-expect-error A chain is no handler.
 sequencer({ name: "both", execute: () => 1 });
-// @ts-expect-error Only what the declared output allows leaves the block, and the next step gets nothing else.
-sequencer({ name: "outer" }).step(modern.connectInput(() => ({}))).map((value) => value.length);
+sequencer({ name: "outer" })
+  .step(modern.connectInput(() => ({})))
+  // @ts-expect-error Only what the declared output allows leaves the block, and the next step gets nothing else.
+  .map((value) => value.length);

@@ -10,7 +10,12 @@ import { z } from "zod";
 import { is, typed } from "./expect.js";
 import type { Equal } from "./expect.js";
 
-const size = handler({ name: "size", inputSchema: z.string(), outputSchema: z.number(), execute: (input) => input.length });
+const size = handler({
+  name: "size",
+  inputSchema: z.string(),
+  outputSchema: z.number(),
+  execute: (input) => input.length,
+});
 const double = handler({ name: "double", inputSchema: z.number(), execute: (input) => input * 2 });
 const show = handler({ name: "show", inputSchema: z.number(), execute: (input) => String(input) });
 const any = handler({ name: "any", execute: (input) => input });
@@ -42,12 +47,19 @@ const straight = start
 is<Equal<BlockOutput<typeof straight>, string>>();
 is<Equal<BlockInput<typeof straight>, { text?: string | undefined }>>();
 
-const older = start.map((value) => value.text).then(size).thenIf((value) => value > 1, show);
+const older = start
+  .map((value) => value.text)
+  .then(size)
+  .thenIf((value) => value > 1, show);
 is<Equal<BlockOutput<typeof older>, string | number>>();
 
 const maybe = start.map((value) => value.text).stepIf((value) => value.length > 3, size);
 is<Equal<BlockOutput<typeof maybe>, string | number>>();
-const connectedMaybe = start.stepIf((_, ctx) => ctx.sequencer.state.plan.length > 0, (value) => value.text, size);
+const connectedMaybe = start.stepIf(
+  (_, ctx) => ctx.sequencer.state.plan.length > 0,
+  (value) => value.text,
+  size,
+);
 is<Equal<BlockOutput<typeof connectedMaybe>, { text: string } | number>>();
 
 // @ts-expect-error The value of the chain has to suit the block.
@@ -68,7 +80,11 @@ sequencer({ name: "inner", sequencerStateSchema: z.object({ currentStep: z.numbe
 sequencer({ name: "scoped", sessionStateSchema: z.object({ turns: z.number() }) }).tap((_, ctx) => {
   typed(ctx.session.state.turns).as<number>(true);
 });
-const untyped = sequencer({ name: "untyped" }).map((value) => value.a.b).step(size).step(any).step(show);
+const untyped = sequencer({ name: "untyped" })
+  .map((value) => value.a.b)
+  .step(size)
+  .step(any)
+  .step(show);
 is<Equal<BlockOutput<typeof untyped>, string>>();
 is<Equal<BlockInput<typeof untyped>, any>>();
 
@@ -90,10 +106,12 @@ is<Equal<BlockOutput<typeof inline>, string>>();
 
 // Fan-out.
 
-const fan = start.map((value) => value.text).parallel({
-  size,
-  shown: { connector: (value, ctx) => value.length + ctx.sequencer.state.currentStep, block: show },
-});
+const fan = start
+  .map((value) => value.text)
+  .parallel({
+    size,
+    shown: { connector: (value, ctx) => value.length + ctx.sequencer.state.currentStep, block: show },
+  });
 is<Equal<BlockOutput<typeof fan>, { size: number; shown: string }>>();
 const all = start.map((value) => value.text).stepAll([size, { connector: (value) => value.length, block: show }]);
 is<Equal<BlockOutput<typeof all>, [number, string]>>();
@@ -104,11 +122,13 @@ is<Equal<BlockOutput<typeof first>, string | number>>();
 
 const each = start.map((value) => [value.text]).forEach(size, { maxConcurrency: 2 });
 is<Equal<BlockOutput<typeof each>, number[]>>();
-const made = start.map((value) => [value.text]).forEach((item, index, ctx) => {
-  typed(item).as<string>(true);
-  typed(ctx.sequencer.state.plan).as<string[]>(true);
-  return index > 0 ? size : size;
-});
+const made = start
+  .map((value) => [value.text])
+  .forEach((item, index, ctx) => {
+    typed(item).as<string>(true);
+    typed(ctx.sequencer.state.plan).as<string[]>(true);
+    return index > 0 ? size : size;
+  });
 is<Equal<BlockOutput<typeof made>, number[]>>();
 const picked = start.forEach((_, ctx) => ctx.sequencer.state.plan, size);
 is<Equal<BlockOutput<typeof picked>, number[]>>();
@@ -132,7 +152,11 @@ start.branch({ wrong: [(value) => value.text, () => true, show] });
 const looped = start
   .map(() => 1)
   .doUntil((value, ctx) => value > ctx.sequencer.state.currentStep, double)
-  .doWhile((value) => value < 100, (value) => value + 1, double)
+  .doWhile(
+    (value) => value < 100,
+    (value) => value + 1,
+    double,
+  )
   .loopBack("double", { when: (value) => value < 10, maxIterations: 3 })
   .work(show)
   .workIf((value, ctx) => value > ctx.sequencer.state.currentStep, show, { name: "aside" })
@@ -140,12 +164,18 @@ const looped = start
   .sideChainIf(true, show)
   .waitForWork({ failOnError: true })
   .waitForSideChain()
-  .throwIf((value) => value < 0, (value) => new FlowError(`${value} is negative`));
+  .throwIf(
+    (value) => value < 0,
+    (value) => new FlowError(`${value} is negative`),
+  );
 is<Equal<BlockOutput<typeof looped>, number>>();
 // @ts-expect-error A loop's block has to accept its own output.
 start.map(() => 1).doUntil(() => true, show);
 
-const background = start.map((value) => [value.text]).forEachBackground(size, { concurrency: 2 }).forEachSideChain(() => size);
+const background = start
+  .map((value) => [value.text])
+  .forEachBackground(size, { concurrency: 2 })
+  .forEachSideChain(() => size);
 is<Equal<BlockOutput<typeof background>, string[]>>();
 const waited = start.waitForCondition((items) => items.length > 0, { timeoutMs: 10 });
 is<Equal<BlockOutput<typeof waited>, { timedOut: boolean }>>();
@@ -159,7 +189,11 @@ const rescued = start.map(() => 1).rescue([{ when: [FlowError], block: show }, {
 is<Equal<BlockOutput<typeof rescued>, string | number | null>>();
 const rescuedBlock = size.rescue([{ block: none }]);
 is<Equal<BlockOutput<typeof rescuedBlock>, number | null>>();
-const declared = sequencer({ name: "declared", inputSchema: z.string(), outputSchema: z.object({ n: z.number().default(0) }) })
+const declared = sequencer({
+  name: "declared",
+  inputSchema: z.string(),
+  outputSchema: z.object({ n: z.number().default(0) }),
+})
   .exitIf((value) => value === "")
   .step(size)
   .map((n) => ({ n }));
@@ -167,7 +201,10 @@ is<Equal<BlockOutput<typeof declared>, { n: number }>>();
 
 // Sequencers are blocks: they nest, and an action can run them.
 
-const nested = start.step(straight).map((value) => value.length).connectInput((raw: { message: string }) => ({ text: raw.message }));
+const nested = start
+  .step(straight)
+  .map((value) => value.length)
+  .connectInput((raw: { message: string }) => ({ text: raw.message }));
 is<Equal<BlockInput<typeof nested>, { message: string }>>();
 is<Equal<BlockOutput<typeof nested>, number>>();
 const asBlock: Block<{ message: string }, number> = nested;
@@ -175,7 +212,11 @@ defineFlow({
   kind: "nested",
   actions: {
     run: { block: nested, userMessage: (input) => input.message },
-    parsed: { block: start, inputSchema: z.object({ text: z.string().default("x") }), userMessage: (input) => input.text },
+    parsed: {
+      block: start,
+      inputSchema: z.object({ text: z.string().default("x") }),
+      userMessage: (input) => input.text,
+    },
   },
 });
 nested.validate();

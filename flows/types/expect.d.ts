@@ -2,7 +2,7 @@
  * How the tests of the declarations say what a type is. Nothing here exists when a flow runs.
  */
 
-type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false;
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 /** `is<Equal<A, B>>()` compiles only if the two are the same. */
 export declare function is<T extends true>(): T;

@@ -133,8 +133,9 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
 type Fixed = "kind" | "cardinality" | "mcp" | "chat" | "webhooks" | "schedules";
 
 /** Settings over those of a definition. Actions are merged one by one; resources replace those there were. */
-export interface FlowOptions<A>
-  extends Partial<Omit<FlowDefinition<any, any, any, any, any>, Fixed | "description" | "actions">> {
+export interface FlowOptions<A> extends Partial<
+  Omit<FlowDefinition<any, any, any, any, any>, Fixed | "description" | "actions">
+> {
   /** Tells instances of one flow apart. Its `kind`, unless you say otherwise. */
   id?: string;
   /** Settings of actions that are there, and whole new ones. */

@@ -31,13 +31,19 @@ const flow = defineFlow({
   },
   session: {
     stateSchema: counts,
-    client: { expose: ["n"], derived: { half: ({ state }) => state.n / 2, listed: async ({ resources }) => resources.notes.state.list } },
+    client: {
+      expose: ["n"],
+      derived: { half: ({ state }) => state.n / 2, listed: async ({ resources }) => resources.notes.state.list },
+    },
     metadata: z.object({ title: z.string() }),
     retention: { maxItems: 100, maxAge: "7d" },
     historyWindow: { turns: 20 },
     cas: { maxRetries: 5, baseDelayMs: 1 },
   },
-  user: { stateSchema: z4.object({ label: z4.string() }), clientData: { label: ({ state }) => state.label.toUpperCase() } },
+  user: {
+    stateSchema: z4.object({ label: z4.string() }),
+    clientData: { label: ({ state }) => state.label.toUpperCase() },
+  },
   org: { stateSchema: z.object({ seats: z.number() }) },
   resources: { notes },
   tools: { defaults: { concurrency: "serial", timeoutMs: 10 }, onToolCompleted: ({ output }) => output },

@@ -109,9 +109,16 @@ export interface ModelConfig<I, Ctx> {
   validateChunk?: (chunk: any, ctx: Ctx) => unknown;
 }
 
-export type GeneratorConfig<I, RawI, Raw, OIn, O, D extends AnySurroundings> =
-  & BlockConfig<I, RawI, Raw, OIn, O, D, ContextOf<D>>
-  & ModelConfig<I, ContextOf<D>>;
+export type GeneratorConfig<I, RawI, Raw, OIn, O, D extends AnySurroundings> = BlockConfig<
+  I,
+  RawI,
+  Raw,
+  OIn,
+  O,
+  D,
+  ContextOf<D>
+> &
+  ModelConfig<I, ContextOf<D>>;
 
 /**
  * A block that asks a model. With an `outputSchema` the reply is structured, otherwise it is text.
@@ -149,7 +156,12 @@ export declare function generator<
   C extends Use = Use,
 >(
   config: GeneratorConfig<
-    I, RawI, Raw, OIn, O, Surroundings<RS, SS, US, PS, QS, Self, Parent, ParentIn, T, Res, SR, UR, PR, C>
+    I,
+    RawI,
+    Raw,
+    OIn,
+    O,
+    Surroundings<RS, SS, US, PS, QS, Self, Parent, ParentIn, T, Res, SR, UR, PR, C>
   >,
 ): Block<Raw, O>;
 

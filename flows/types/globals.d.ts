@@ -39,7 +39,7 @@ interface RequestInit {
   body?: string | URLSearchParams | Uint8Array | ArrayBuffer | null;
   signal?: AbortSignal | null;
   /** What becomes of a redirect: followed, a `TypeError`, or the answer that redirects itself. */
-  redirect?: 'follow' | 'error' | 'manual';
+  redirect?: "follow" | "error" | "manual";
 }
 
 /** A body is read once, and whole: there are no streams. */

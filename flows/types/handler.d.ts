@@ -16,8 +16,15 @@ export type Execute<I, Ctx, OIn, R> = [OIn] extends [Undeclared]
   ? (input: I, ctx: Ctx) => R | Promise<R>
   : (input: I, ctx: Ctx) => NoInfer<OIn> | Promise<NoInfer<OIn>>;
 
-export interface HandlerConfig<I, RawI, Raw, OIn, R, O, D extends AnySurroundings>
-  extends BlockConfig<I, RawI, Raw, OIn, O, D, ContextOf<D>> {
+export interface HandlerConfig<I, RawI, Raw, OIn, R, O, D extends AnySurroundings> extends BlockConfig<
+  I,
+  RawI,
+  Raw,
+  OIn,
+  O,
+  D,
+  ContextOf<D>
+> {
   /** Does the work. What it returns has to be JSON, and goes on to the next step. */
   execute: Execute<I, ContextOf<D>, OIn, R>;
 }
@@ -60,6 +67,12 @@ export declare function handler<
   C extends Capability = never,
 >(
   config: HandlerConfig<
-    I, RawI, Raw, OIn, R, O, Surroundings<RS, SS, US, PS, QS, Self, Parent, ParentIn, T, Res, SR, UR, PR, C>
+    I,
+    RawI,
+    Raw,
+    OIn,
+    R,
+    O,
+    Surroundings<RS, SS, US, PS, QS, Self, Parent, ParentIn, T, Res, SR, UR, PR, C>
   >,
 ): Block<Raw, O>;

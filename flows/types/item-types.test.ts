@@ -5,7 +5,16 @@
  */
 
 import { handler, resolveItemVisibility, sequencer, SUSPENSION_SKIPPED } from "@flow-state-dev/core";
-import type { ComponentItem, Content, Item, ItemOf, ItemVisibility, MessageItem, ModelMessage, ToolOutputItem } from "@flow-state-dev/core";
+import type {
+  ComponentItem,
+  Content,
+  Item,
+  ItemOf,
+  ItemVisibility,
+  MessageItem,
+  ModelMessage,
+  ToolOutputItem,
+} from "@flow-state-dev/core";
 import { z } from "zod";
 import { is, typed } from "./expect.js";
 import type { Equal } from "./expect.js";
@@ -18,30 +27,51 @@ is<Equal<ItemOf<"block_trace">, ItemOf<"block_output">>>();
 /** Every type has its own fields. A type left out here would make the function return undefined, which is an error. */
 export function line(item: Item): string {
   switch (item.type) {
-    case "message": return `${item.role}: ${item.content.length}`;
-    case "reasoning": return String(item.summary[0]?.type);
-    case "block_tool_output": return `${item.toolCall.name}(${item.toolCall.arguments}) ${item.error?.message ?? item.output}`;
-    case "component": return `${item.component} ${item.key ?? ""}`;
-    case "container": return item.label ?? item.blockName;
-    case "source": return item.title ?? item.url;
-    case "status": return item.message ?? "";
-    case "state_change": return `${item.scope} ${item.operation} ${item.path ?? ""} ${item.value}`;
-    case "resource_change": return `${item.resourcePath} ${item.changeType}`;
-    case "step_error": return item.message;
-    case "error": return `${item.code ?? ""} ${item.message}`;
-    case "block_output": return `${item.blockKind} ${item.blockName} ${item.duration}`;
-    case "router_decision": return item.selectedRoute;
-    case "state_snapshot": return `${item.stepName} ${item.version} ${item.terminal}`;
-    case "suspension": return `${item.suspensionStatus} ${item.reason}`;
-    case "suspension_resume": return item.resolution;
-    case "continuation": return item.provenance.path;
+    case "message":
+      return `${item.role}: ${item.content.length}`;
+    case "reasoning":
+      return String(item.summary[0]?.type);
+    case "block_tool_output":
+      return `${item.toolCall.name}(${item.toolCall.arguments}) ${item.error?.message ?? item.output}`;
+    case "component":
+      return `${item.component} ${item.key ?? ""}`;
+    case "container":
+      return item.label ?? item.blockName;
+    case "source":
+      return item.title ?? item.url;
+    case "status":
+      return item.message ?? "";
+    case "state_change":
+      return `${item.scope} ${item.operation} ${item.path ?? ""} ${item.value}`;
+    case "resource_change":
+      return `${item.resourcePath} ${item.changeType}`;
+    case "step_error":
+      return item.message;
+    case "error":
+      return `${item.code ?? ""} ${item.message}`;
+    case "block_output":
+      return `${item.blockKind} ${item.blockName} ${item.duration}`;
+    case "router_decision":
+      return item.selectedRoute;
+    case "state_snapshot":
+      return `${item.stepName} ${item.version} ${item.terminal}`;
+    case "suspension":
+      return `${item.suspensionStatus} ${item.reason}`;
+    case "suspension_resume":
+      return item.resolution;
+    case "continuation":
+      return item.provenance.path;
   }
 }
 
 handler({
   name: "reads",
   execute: (_input, ctx) => {
-    const spoken = ctx.session.items.all({ itemTypes: ["message", "tool_output"], limit: { turns: 2 }, includeTransient: true });
+    const spoken = ctx.session.items.all({
+      itemTypes: ["message", "tool_output"],
+      limit: { turns: 2 },
+      includeTransient: true,
+    });
     for (const item of spoken) {
       typed(item.type).as<"message" | "block_tool_output">(true);
       typed(item.visibility).as<ItemVisibility>(true);
@@ -80,11 +110,23 @@ handler({
     // @ts-expect-error A status is nobody's in particular.
     ctx.emitStatus("Working", { agentType: "sub" });
 
-    const answer = await ctx.suspend({ reason: "approval", resumeSchema: z.object({ ok: z.boolean() }), timeoutMs: 1000 });
+    const answer = await ctx.suspend({
+      reason: "approval",
+      resumeSchema: z.object({ ok: z.boolean() }),
+      timeoutMs: 1000,
+    });
     typed(answer).as<{ ok: boolean }>(true);
-    const skippable = await ctx.suspend({ reason: "approval", resumeSchema: z.object({ ok: z.boolean() }), allow: ["submit", "skip"] });
+    const skippable = await ctx.suspend({
+      reason: "approval",
+      resumeSchema: z.object({ ok: z.boolean() }),
+      allow: ["submit", "skip"],
+    });
     typed(skippable).as<{ ok: boolean } | typeof SUSPENSION_SKIPPED>(true);
-    const submitted = await ctx.suspend({ reason: "approval", resumeSchema: z.object({ ok: z.boolean() }), allow: ["submit"] });
+    const submitted = await ctx.suspend({
+      reason: "approval",
+      resumeSchema: z.object({ ok: z.boolean() }),
+      allow: ["submit"],
+    });
     typed(submitted).as<{ ok: boolean }>(true);
     // @ts-expect-error There are four answers.
     await ctx.suspend({ reason: "approval", allow: ["maybe"] });

@@ -63,8 +63,20 @@ ctx.session.items.selectForContext({ agentName: "worker" });
 // The types of the page's table, and what decides who sees them.
 
 const types = [
-  "message", "reasoning", "block_tool_output", "component", "container", "source", "status", "state_change", "resource_change",
-  "step_error", "error", "block_output", "router_decision", "state_snapshot",
+  "message",
+  "reasoning",
+  "block_tool_output",
+  "component",
+  "container",
+  "source",
+  "status",
+  "state_change",
+  "resource_change",
+  "step_error",
+  "error",
+  "block_output",
+  "router_decision",
+  "state_snapshot",
 ] as const satisfies readonly CanonicalItemType[];
 for (const type of types) {
   typed(resolveItemVisibility({ type, agentType: "trace" })).as<ItemVisibility>(true);

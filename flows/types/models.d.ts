@@ -86,7 +86,9 @@ type Streams<Name extends string> = { [name in Name]: (options: ModelOptions) =>
  * `generate` and `stream` alone, tool calls in its answer are told but not run. It streams a text where somebody may be
  * watching: for a generator with an identity, or with tools.
  */
-export type GeneratorModel = { modelId: string } & Partial<Answers<"generate" | "generateStep"> & Streams<"stream" | "streamStep">> &
+export type GeneratorModel = { modelId: string } & Partial<
+  Answers<"generate" | "generateStep"> & Streams<"stream" | "streamStep">
+> &
   (Answers<"generateStep"> | Answers<"generate"> | Streams<"streamStep"> | Streams<"stream">);
 
 /** `ctx.resolveModel`. */

@@ -21,22 +21,26 @@ handler({
     if (!teamConfig) {
       // Fall back to user-level or default configuration
     }
-  }
+  },
 });
 
 const myFlow = defineFlow({
   kind: "team-assistant",
   project: {
     stateSchema: z.object({
-      config: z.object({
-        allowedModels: z.array(z.string()).default(["gpt-5-mini"]),
-        maxTokenBudget: z.number().default(100_000),
-        customInstructions: z.string().default(""),
-        features: z.object({
-          codeExecution: z.boolean().default(false),
-          webSearch: z.boolean().default(true),
-        }).default({}),
-      }).default({}),
+      config: z
+        .object({
+          allowedModels: z.array(z.string()).default(["gpt-5-mini"]),
+          maxTokenBudget: z.number().default(100_000),
+          customInstructions: z.string().default(""),
+          features: z
+            .object({
+              codeExecution: z.boolean().default(false),
+              webSearch: z.boolean().default(true),
+            })
+            .default({}),
+        })
+        .default({}),
     }),
   },
 });
@@ -48,7 +52,7 @@ handler({
   execute: async (input, ctx) => {
     const budget = ctx.project?.state.config.maxTokenBudget ?? 100_000;
     const instructions = ctx.project?.state.config.customInstructions ?? "";
-  }
+  },
 });
 
 defineFlow({
@@ -57,19 +61,23 @@ defineFlow({
     resources: {
       knowledgeBase: {
         stateSchema: z.object({
-          articles: z.record(z.object({
-            title: z.string(),
-            content: z.string(),
-            author: z.string(),
-            updatedAt: z.number(),
-            tags: z.array(z.string()),
-          })).default({}),
+          articles: z
+            .record(
+              z.object({
+                title: z.string(),
+                content: z.string(),
+                author: z.string(),
+                updatedAt: z.number(),
+                tags: z.array(z.string()),
+              }),
+            )
+            .default({}),
           index: z.array(z.string()).default([]),
         }),
         writable: true,
       },
     },
-  }
+  },
 });
 
 // Any team member can contribute to and read from the knowledge base:
@@ -96,23 +104,22 @@ handler({
   name: "project-first",
   execute: async (input, ctx) => {
     // Project config takes precedence over user preferences
-    const model = ctx.project?.state.config.allowedModels?.[0]
-      ?? ctx.user.state.preferences.preferredModel
-      ?? "gpt-5-mini";
-  }
+    const model =
+      ctx.project?.state.config.allowedModels?.[0] ?? ctx.user.state.preferences.preferredModel ?? "gpt-5-mini";
+  },
 });
 
 handler({
   name: "every-scope",
   execute: async (input, ctx) => {
-    ctx.request // Always available — RequestScopeHandle
-    ctx.session // Always available — SessionScopeHandle
-    ctx.user // Always available — UserScopeHandle
-    ctx.project // Optional — ProjectScopeHandle | undefined
-    ctx.sequencer // Optional — TargetHandle | undefined (when inside a sequencer with stateSchema)
+    ctx.request; // Always available — RequestScopeHandle
+    ctx.session; // Always available — SessionScopeHandle
+    ctx.user; // Always available — UserScopeHandle
+    ctx.project; // Optional — ProjectScopeHandle | undefined
+    ctx.sequencer; // Optional — TargetHandle | undefined (when inside a sequencer with stateSchema)
 
-    ctx.getTarget("block-name") // Find sibling/ancestor by name — TargetHandle | undefined
-  }
+    ctx.getTarget("block-name"); // Find sibling/ancestor by name — TargetHandle | undefined
+  },
 });
 
 handler({
@@ -125,7 +132,7 @@ handler({
       ctx.user.state.preferences.preferredModel ??
       ctx.project?.state.config.defaultModel ??
       "gpt-5-mini";
-  }
+  },
 });
 
 // All four together.
@@ -145,18 +152,22 @@ export const teamAssistant = defineFlow({
   },
   user: {
     stateSchema: z.object({
-      preferences: z.object({
-        responseStyle: z.enum(["concise", "detailed"]).default("detailed"),
-      }).default({}),
+      preferences: z
+        .object({
+          responseStyle: z.enum(["concise", "detailed"]).default("detailed"),
+        })
+        .default({}),
       recentTopics: z.array(z.string()).default([]),
     }),
   },
   project: {
     stateSchema: z.object({
-      config: z.object({
-        systemPrompt: z.string().default("You are a helpful assistant."),
-        maxTokens: z.number().default(4096),
-      }).default({}),
+      config: z
+        .object({
+          systemPrompt: z.string().default("You are a helpful assistant."),
+          maxTokens: z.number().default(4096),
+        })
+        .default({}),
     }),
   },
   actions: {

@@ -53,10 +53,11 @@ export interface ResourceCollectionHandle<S = any> {
 export type UndeclaredResource<S = any> = ResourceHandle<S> & ResourceCollectionHandle<S>;
 
 /** The state of a definition, or of a plain configuration in one of the older places. */
-type StateOf<D> =
-  D extends DefinedResource<infer S, any> | DefinedResourceCollection<infer S, any> ? S
-  : D extends { stateSchema: Schema<infer S, any> } ? S
-  : LooseState;
+type StateOf<D> = D extends DefinedResource<infer S, any> | DefinedResourceCollection<infer S, any>
+  ? S
+  : D extends { stateSchema: Schema<infer S, any> }
+    ? S
+    : LooseState;
 
 type HandleOf<D> = D extends { pattern: string } ? ResourceCollectionHandle<StateOf<D>> : ResourceHandle<StateOf<D>>;
 

@@ -59,7 +59,10 @@ export interface ResourceConfig<S, P extends ResourceScope = ResourceScope> exte
   dynamic?: boolean;
 }
 
-export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceScope> extends CommonResourceConfig<S, P> {
+export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceScope> extends CommonResourceConfig<
+  S,
+  P
+> {
   /** `files/*` for one level, `files/**` for any depth, `[topic]/notes` for named parts. */
   pattern: string;
   /** How many entries there may be. Without `eviction`, creating one more fails. */
@@ -76,7 +79,10 @@ export interface DefinedResource<S = any, P extends ResourceScope = any> extends
   readonly kind: "resource";
 }
 
-export interface DefinedResourceCollection<S = any, P extends ResourceScope = any> extends ResourceCollectionConfig<S, P> {
+export interface DefinedResourceCollection<S = any, P extends ResourceScope = any> extends ResourceCollectionConfig<
+  S,
+  P
+> {
   readonly kind: "resource-collection";
 }
 

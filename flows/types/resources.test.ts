@@ -5,7 +5,13 @@
  */
 
 import {
-  defineCapability, defineResource, defineResourceCollection, defineResourceNamespace, generator, handler, sequencer,
+  defineCapability,
+  defineResource,
+  defineResourceCollection,
+  defineResourceNamespace,
+  generator,
+  handler,
+  sequencer,
 } from "@flow-state-dev/core";
 import type { BlockContext, ResourceCollectionHandle, ResourceHandle } from "@flow-state-dev/core";
 import { z } from "zod";
@@ -13,7 +19,11 @@ import { z as z4 } from "zod/v4";
 import { typed } from "./expect.js";
 
 const doc = defineResource({ scope: "session", stateSchema: z.object({ title: z.string() }), content: "# Draft" });
-const files = defineResourceCollection({ pattern: "files/*", scope: "user", stateSchema: z.object({ size: z.number() }) });
+const files = defineResourceCollection({
+  pattern: "files/*",
+  scope: "user",
+  stateSchema: z.object({ size: z.number() }),
+});
 const board = defineResource({ scope: "org", stateSchema: z4.object({ notes: z4.array(z4.string()) }) });
 
 // By name, and by the scope they belong to.
@@ -149,12 +159,19 @@ handler({
 
 const tries = defineCapability({ name: "tries", stateSchema: z.object({ tries: z.number().default(0) }) });
 handler({ name: "tries", uses: [tries], execute: (_input, ctx) => typed(ctx.self.state.tries).as<number>(true) });
-sequencer({ name: "counts", uses: [tally, tries], stateSchema: z.object({ n: z.number().default(0) }) })
-  .tap((_, ctx) => ctx.cap.tally.add(ctx.sequencer.state.tries + ctx.sequencer.state.n));
+sequencer({ name: "counts", uses: [tally, tries], stateSchema: z.object({ n: z.number().default(0) }) }).tap((_, ctx) =>
+  ctx.cap.tally.add(ctx.sequencer.state.tries + ctx.sequencer.state.n),
+);
 
 // A generator gets more of them, and may choose some late.
 
-generator({ name: "sees", prompt: "p", uses: [sight, tally], tools: [], context: (_input, ctx) => ctx.cap.tally.add(0) });
+generator({
+  name: "sees",
+  prompt: "p",
+  uses: [sight, tally],
+  tools: [],
+  context: (_input, ctx) => ctx.cap.tally.add(0),
+});
 generator({
   name: "chooses",
   model: "m",

@@ -8,8 +8,15 @@ import type { Capability } from "./capabilities.js";
 import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources.js";
 import type { LooseState, MaybePromise } from "./schema.js";
 
-export interface RouterConfig<I, RawI, Raw, B extends Block<any, any>, OIn, O, D extends AnySurroundings>
-  extends BlockConfig<I, RawI, Raw, OIn, O, D, ContextOf<D>> {
+export interface RouterConfig<
+  I,
+  RawI,
+  Raw,
+  B extends Block<any, any>,
+  OIn,
+  O,
+  D extends AnySurroundings,
+> extends BlockConfig<I, RawI, Raw, OIn, O, D, ContextOf<D>> {
   /** The blocks it picks from. Each accepts the router's input. */
   routes: readonly B[];
   /** Picks one of `routes`. It must not write anything, because a resume asks it again. */
@@ -53,6 +60,12 @@ export declare function router<
   C extends Capability = never,
 >(
   config: RouterConfig<
-    I, RawI, Raw, B, OIn, O, Surroundings<RS, SS, US, PS, QS, Self, Parent, ParentIn, T, Res, SR, UR, PR, C>
+    I,
+    RawI,
+    Raw,
+    B,
+    OIn,
+    O,
+    Surroundings<RS, SS, US, PS, QS, Self, Parent, ParentIn, T, Res, SR, UR, PR, C>
   >,
 ): Block<Raw, O>;

@@ -19,10 +19,10 @@ declare const learnedSomethingNew: boolean;
 // Identity. `orgId` is the other name of `projectId`.
 
 type ScopeIdentity = {
-type: "request" | "session" | "user" | "project";
-id: string;
-userId?: string;
-projectId?: string;
+  type: "request" | "session" | "user" | "project";
+  id: string;
+  userId?: string;
+  projectId?: string;
 };
 is<Equal<Omit<Identity, "orgId">, ScopeIdentity>>();
 
@@ -32,7 +32,7 @@ handler({
     const sessionId = ctx.session.identity.id;
     const userId = ctx.user.identity.id;
     const projectId = ctx.project?.identity.id;
-  }
+  },
 });
 
 // Client-side action call
@@ -90,14 +90,18 @@ const myFlow = defineFlow({
   kind: "assistant",
   user: {
     stateSchema: z.object({
-      preferences: z.object({
-        responseStyle: z.enum(["concise", "detailed", "technical"]).default("detailed"),
-        preferredModel: z.string().default("gpt-5-mini"),
-        codeStyle: z.object({
-          language: z.string().default("typescript"),
-          framework: z.string().optional(),
-        }).default({}),
-      }).default({}),
+      preferences: z
+        .object({
+          responseStyle: z.enum(["concise", "detailed", "technical"]).default("detailed"),
+          preferredModel: z.string().default("gpt-5-mini"),
+          codeStyle: z
+            .object({
+              language: z.string().default("typescript"),
+              framework: z.string().optional(),
+            })
+            .default({}),
+        })
+        .default({}),
     }),
   },
 });
@@ -108,21 +112,25 @@ handler({
   execute: async (input, ctx) => {
     const style = ctx.user.state.preferences.responseStyle;
     // Use this to configure model behavior, response formatting, etc.
-  }
+  },
 });
 
 defineFlow({
   kind: "facts",
   user: {
     stateSchema: z.object({
-      facts: z.array(z.object({
-        text: z.string(),
-        source: z.string(),
-        addedAt: z.number(),
-      })).default([]),
+      facts: z
+        .array(
+          z.object({
+            text: z.string(),
+            source: z.string(),
+            addedAt: z.number(),
+          }),
+        )
+        .default([]),
       expertise: z.array(z.string()).default([]),
     }),
-  }
+  },
 });
 
 handler({
@@ -139,7 +147,7 @@ handler({
 
     // In any future session, these facts are available:
     const knownFacts = ctx.user.state.facts;
-  }
+  },
 });
 
 defineFlow({
@@ -148,17 +156,21 @@ defineFlow({
     resources: {
       snippets: {
         stateSchema: z.object({
-          byId: z.record(z.object({
-            title: z.string(),
-            code: z.string(),
-            language: z.string(),
-            savedAt: z.number(),
-          })).default({}),
+          byId: z
+            .record(
+              z.object({
+                title: z.string(),
+                code: z.string(),
+                language: z.string(),
+                savedAt: z.number(),
+              }),
+            )
+            .default({}),
         }),
         writable: true,
       },
     },
-  }
+  },
 });
 
 // User saves a snippet in one session, uses it in another:

@@ -15,11 +15,10 @@ import type { FanOutOptions } from "./sequencer-branches.js";
 type Callback<V, Ctx, R> = (value: V, ctx: Ctx) => MaybePromise<R>;
 
 /** A handler written in place. Its input is the value of the chain, and it sees the sequencer's state. */
-export interface InlineHandlerConfig<V, OIn, R, O, Ctx>
-  extends Omit<
-    BlockConfig<V, V, V, OIn, O, AnySurroundings, Ctx>,
-    "name" | "inputSchema" | "outputSchema"
-  > {
+export interface InlineHandlerConfig<V, OIn, R, O, Ctx> extends Omit<
+  BlockConfig<V, V, V, OIn, O, AnySurroundings, Ctx>,
+  "name" | "inputSchema" | "outputSchema"
+> {
   /** Give a name to a block whose path should stay the same when the chain changes. */
   name?: string;
   outputSchema?: Schema<O, OIn>;
@@ -145,17 +144,27 @@ interface ForEachNeedsAnArray {
 type IsAny<T> = 0 extends 1 & T ? true : false;
 
 export type ElementOf<V> =
-  IsAny<V> extends true ? any
-  : V extends readonly (infer X)[] ? X
-  : V extends null | undefined ? never
-  : ForEachNeedsAnArray;
+  IsAny<V> extends true
+    ? any
+    : V extends readonly (infer X)[]
+      ? X
+      : V extends null | undefined
+        ? never
+        : ForEachNeedsAnArray;
 
 type ItemFactory<X, Ctx, B> = (item: X, index: number, ctx: Ctx) => B;
 
 export interface ForEachMethod<In, V, Ctx, D, E> {
   <O>(block: Block<ElementOf<V>, O>, options?: FanOutOptions): Sequencer<In, O[], Ctx, D, E>;
-  <O>(factory: ItemFactory<ElementOf<V>, Ctx, Block<ElementOf<V>, O>>, options?: FanOutOptions): Sequencer<In, O[], Ctx, D, E>;
-  <X, O>(connector: Callback<V, Ctx, readonly X[]>, block: Block<X, O>, options?: FanOutOptions): Sequencer<In, O[], Ctx, D, E>;
+  <O>(
+    factory: ItemFactory<ElementOf<V>, Ctx, Block<ElementOf<V>, O>>,
+    options?: FanOutOptions,
+  ): Sequencer<In, O[], Ctx, D, E>;
+  <X, O>(
+    connector: Callback<V, Ctx, readonly X[]>,
+    block: Block<X, O>,
+    options?: FanOutOptions,
+  ): Sequencer<In, O[], Ctx, D, E>;
   <X, O>(
     connector: Callback<V, Ctx, readonly X[]>,
     factory: ItemFactory<X, Ctx, Block<X, O>>,
@@ -170,7 +179,10 @@ export interface BackgroundPoolOptions {
 
 export interface ForEachBackgroundMethod<In, V, Ctx, D, E> {
   (block: Block<ElementOf<V>, any>, options?: BackgroundPoolOptions): Sequencer<In, V, Ctx, D, E>;
-  (factory: ItemFactory<ElementOf<V>, Ctx, Block<ElementOf<V>, any>>, options?: BackgroundPoolOptions): Sequencer<In, V, Ctx, D, E>;
+  (
+    factory: ItemFactory<ElementOf<V>, Ctx, Block<ElementOf<V>, any>>,
+    options?: BackgroundPoolOptions,
+  ): Sequencer<In, V, Ctx, D, E>;
   <X>(
     connector: Callback<V, Ctx, readonly X[]>,
     block: Block<X, any> | ItemFactory<X, Ctx, Block<X, any>>,
@@ -189,7 +201,11 @@ export interface BackgroundMethod<In, V, Ctx, D, E> {
 }
 
 export interface ConditionalBackgroundMethod<In, V, Ctx, D, E> {
-  (condition: boolean | Callback<V, Ctx, boolean>, block: Block<V, any>, options?: BackgroundOptions): Sequencer<In, V, Ctx, D, E>;
+  (
+    condition: boolean | Callback<V, Ctx, boolean>,
+    block: Block<V, any>,
+    options?: BackgroundOptions,
+  ): Sequencer<In, V, Ctx, D, E>;
   <X>(
     condition: boolean | Callback<V, Ctx, boolean>,
     connector: Callback<V, Ctx, X>,

@@ -59,10 +59,7 @@ export function sharedByReturningBlocks() {
     },
   });
 
-  const researchPipeline = pipeline
-    .then(planner)
-    .then(executor)
-    .then(executor);
+  const researchPipeline = pipeline.then(planner).then(executor).then(executor);
   return researchPipeline;
 }
 
@@ -115,10 +112,7 @@ export function sharedByTappedBlocks() {
   const research = pipeline
     .tap(planner)
     // DSL callbacks also see the typed state
-    .stepIf(
-      (_, ctx) => ctx.sequencer.state.currentStep < 3,
-      executeStep
-    );
+    .stepIf((_, ctx) => ctx.sequencer.state.currentStep < 3, executeStep);
 
   // Every callback that the page names sees a number there, which needs neither `!` nor `?.`.
   pipeline
@@ -127,11 +121,23 @@ export function sharedByTappedBlocks() {
     .tap((_, ctx) => typed(ctx.sequencer.state.currentStep).as<number>(true))
     .tapIf((_, ctx) => ctx.sequencer.state.currentStep < 3, planner)
     .workIf((_, ctx) => ctx.sequencer.state.currentStep < 3, planner)
-    .forEach((_, ctx) => ctx.sequencer.state.plan, (step, _index, ctx) => (ctx.sequencer.state.findings[step] ? planner : executor))
+    .forEach(
+      (_, ctx) => ctx.sequencer.state.plan,
+      (step, _index, ctx) => (ctx.sequencer.state.findings[step] ? planner : executor),
+    )
     .doUntil((_, ctx) => ctx.sequencer.state.currentStep > 3, executeStep)
     .exitIf((_, ctx) => ctx.sequencer.state.currentStep > 3)
-    .throwIf((_, ctx) => ctx.sequencer.state.currentStep > 3, (_, ctx) => new Error(String(ctx.sequencer.state.currentStep)))
-    .branch({ only: [(_, ctx) => ctx.sequencer.state.currentStep, (step, ctx) => step < ctx.sequencer.state.currentStep, executeStep] })
+    .throwIf(
+      (_, ctx) => ctx.sequencer.state.currentStep > 3,
+      (_, ctx) => new Error(String(ctx.sequencer.state.currentStep)),
+    )
+    .branch({
+      only: [
+        (_, ctx) => ctx.sequencer.state.currentStep,
+        (step, ctx) => step < ctx.sequencer.state.currentStep,
+        executeStep,
+      ],
+    })
     .step((_, ctx) => ctx.sequencer.state.plan, executeStep);
   return research;
 }
@@ -141,7 +147,7 @@ export function sharedByTappedBlocks() {
 sequencer({
   name: "ephemeral-pipeline",
   durable: false,
-  stateSchema: z.object({ /* ... */ }),
+  stateSchema: z.object({/* ... */}),
 });
 
 export const counter = sequencer({
@@ -159,7 +165,7 @@ export const counter = sequencer({
 
 export const scratch = z.object({
   // Right
-  field: transientSlot(z.string().optional())
+  field: transientSlot(z.string().optional()),
 });
 
 // Blocks find each other by name.
@@ -175,5 +181,5 @@ handler({
       // Can also mutate the target's state
       await plannerResult.patchState({ plan: [...plan, "extra-step"] });
     }
-  }
+  },
 });

@@ -12,8 +12,17 @@ import type { Item } from "./item.js";
 import type { Schemas } from "./block-config.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type {
-  AwaitedAsBlock, BackgroundMethod, ConditionalBackgroundMethod, ConditionalStepMethod, ForEachBackgroundMethod, ForEachMethod,
-  LoopMethod, NotAwaited, StepMethod, TapIfMethod, TapMethod,
+  AwaitedAsBlock,
+  BackgroundMethod,
+  ConditionalBackgroundMethod,
+  ConditionalStepMethod,
+  ForEachBackgroundMethod,
+  ForEachMethod,
+  LoopMethod,
+  NotAwaited,
+  StepMethod,
+  TapIfMethod,
+  TapMethod,
 } from "./sequencer-methods.js";
 import type { ArmOutputs, BranchArms, BranchOutput, FanOutBranch, FanOutOptions } from "./sequencer-branches.js";
 
@@ -24,8 +33,10 @@ type Produced<V, D, E> = [D] extends [Undeclared] ? V | E : D;
  * `In` is what the sequencer accepts, `V` the value of the chain so far, `Ctx` what its callbacks get, `D` its declared
  * output, and `E` the values with which it may end early.
  */
-export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Undeclared, E = never>
-  extends Block<In, Produced<V, D, E>> {
+export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Undeclared, E = never> extends Block<
+  In,
+  Produced<V, D, E>
+> {
   readonly kind: "sequencer";
 
   /** Runs a block with the current value, which its output then replaces. */
@@ -66,7 +77,10 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   thenAny: Sequencer<In, V, Ctx, D, E>["stepAny"];
 
   /** Starts all blocks at once; the first success wins. Fails with an `AggregateError` when all have failed. */
-  race<B extends Block<V, any>>(blocks: readonly B[], options?: FanOutOptions): Sequencer<In, BlockOutput<B>, Ctx, D, E>;
+  race<B extends Block<V, any>>(
+    blocks: readonly B[],
+    options?: FanOutOptions,
+  ): Sequencer<In, BlockOutput<B>, Ctx, D, E>;
 
   /** Runs a block for each element of an array and collects the outputs in the same order. */
   forEach: ForEachMethod<In, V, Ctx, D, E>;
@@ -127,14 +141,20 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   ) => Sequencer<In, V, Ctx, D, E | BlockOutput<R["block"]>>;
 
   /** The same sequencer behind another input. */
-  readonly connectInput: <Raw = any>(mapper: (raw: Raw, ctx: BlockContext) => MaybePromise<In>) => Sequencer<Raw, V, Ctx, D, E>;
+  readonly connectInput: <Raw = any>(
+    mapper: (raw: Raw, ctx: BlockContext) => MaybePromise<In>,
+  ) => Sequencer<Raw, V, Ctx, D, E>;
 
   /** Checks when the flow loads that the chain can produce the declared output. */
   validate(): void;
 }
 
-export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C extends Capability, Ctx>
-  extends Schemas<RS, SS, US, PS> {
+export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C extends Capability, Ctx> extends Schemas<
+  RS,
+  SS,
+  US,
+  PS
+> {
   /** Becomes part of the logical path of everything inside. */
   name: string;
   description?: string;

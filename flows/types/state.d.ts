@@ -12,10 +12,13 @@ type KeysOfType<S, T> = { [K in keyof S]-?: NonNullable<S[K]> extends T ? K : ne
 
 /** The keys of `S` whose values are objects but not arrays: records, and objects with known fields. */
 type RecordKeys<S> = {
-  [K in keyof S]-?: IsAny<S[K]> extends true ? K
-    : NonNullable<S[K]> extends readonly any[] ? never
-    : NonNullable<S[K]> extends object ? K
-    : never;
+  [K in keyof S]-?: IsAny<S[K]> extends true
+    ? K
+    : NonNullable<S[K]> extends readonly any[]
+      ? never
+      : NonNullable<S[K]> extends object
+        ? K
+        : never;
 }[keyof S];
 
 type IsAny<T> = 0 extends 1 & T ? true : false;

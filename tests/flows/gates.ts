@@ -2,7 +2,7 @@
  * What schemas let through: inputs, outputs, a sequencer's output gate, and schemas that a chain infers.
  */
 
-import { defineFlow, FlowError, handler, sequencer } from "@flow-state-dev/core";
+import { defineFlow, handler, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 
 const person = z.object({ name: z.string().min(1), age: z.number().default(30) });

@@ -27,7 +27,7 @@ export default defineFlow({
     note: {
       block: does("note", async (input, ctx) => {
         const entry: any = await ctx.session.appendJournal(input);
-        return { id: /^journal_/.test(entry?.id ?? ""), ts: typeof entry?.ts, text: entry?.text };
+        return { id: entry?.id?.startsWith("journal_") === true, ts: typeof entry?.ts, text: entry?.text };
       }),
     },
     notes: { block: does("notes", async (query, ctx) => (await ctx.session.getJournal(query)).map((entry: any) => entry.text)) },

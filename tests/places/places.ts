@@ -2,7 +2,7 @@
  * Ways to fail. The line that is meant has a comment with the action's name.
  */
 
-import { defineFlow, handler, sequencer } from "@flow-state-dev/core";
+import { defineFlow, handler } from "@flow-state-dev/core";
 import { far, farThrow } from "./lib/far";
 
 const u = (x?: any): any => x;

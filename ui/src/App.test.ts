@@ -90,7 +90,11 @@ test('a chosen block shows its input, output and what it changed', async () => {
   const inspector = screen.getByTestId('inspector');
   await waitFor(() => expect(within(inspector).getByTestId('block-output').textContent).toContain('About wild bees'));
   expect(within(inspector).getByTestId('block-input').textContent).toContain('sections');
-  expect(within(inspector).getAllByTestId('change-row').map((row) => row.dataset.scope)).toEqual(['user', 'project']);
+  expect(
+    within(inspector)
+      .getAllByTestId('change-row')
+      .map((row) => row.dataset.scope),
+  ).toEqual(['user', 'project']);
 });
 
 test('a failed block shows what came with its error, and its stack', async () => {

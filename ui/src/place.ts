@@ -18,7 +18,14 @@ export type Place = {
 };
 
 export const NOWHERE: Place = {
-  flow: null, action: null, session: null, request: null, seq: null, block: null, tab: 'timeline', audience: 'all',
+  flow: null,
+  action: null,
+  session: null,
+  request: null,
+  seq: null,
+  block: null,
+  tab: 'timeline',
+  audience: 'all',
 };
 
 export const TABS: readonly Tab[] = ['timeline', 'items', 'events'];

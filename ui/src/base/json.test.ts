@@ -2,7 +2,13 @@ import { expect, test } from 'vitest';
 import { describe as words, kindOf, preview } from './json';
 
 test.each([
-  [undefined, 'absent'], [null, 'null'], [[], 'array'], [{}, 'object'], ['', 'string'], [0, 'number'], [true, 'boolean'],
+  [undefined, 'absent'],
+  [null, 'null'],
+  [[], 'array'],
+  [{}, 'object'],
+  ['', 'string'],
+  [0, 'number'],
+  [true, 'boolean'],
 ])('%s is %s', (value, kind) => expect(kindOf(value)).toBe(kind));
 
 test('a preview fits on one line and says where it was cut', () => {

@@ -14,7 +14,8 @@ export function kindOf(value: unknown): Kind {
 
 export const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-export const isRecord = (value: unknown): value is Record<string, unknown> => isContainer(value) && !Array.isArray(value);
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  isContainer(value) && !Array.isArray(value);
 
 /** How many children a container has; 0 for everything else. */
 export function count(value: unknown): number {

@@ -9,7 +9,13 @@ test('a closed container is one row', () => {
 
 test('open containers show their children in order, with paths', () => {
   const rows = outline({ plan: [{ title: 'x' }], n: 1 }, 'root', opened(['', 'plan', 'plan[0]']));
-  expect(rows.map((r) => [r.path, r.depth])).toEqual([['', 0], ['plan', 1], ['plan[0]', 2], ['plan[0].title', 3], ['n', 1]]);
+  expect(rows.map((r) => [r.path, r.depth])).toEqual([
+    ['', 0],
+    ['plan', 1],
+    ['plan[0]', 2],
+    ['plan[0].title', 3],
+    ['n', 1],
+  ]);
 });
 
 test('a long list comes a page at a time', () => {

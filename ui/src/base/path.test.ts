@@ -2,8 +2,12 @@ import { expect, test } from 'vitest';
 import { child, formatPath, parsePath, withValue } from './path';
 
 test.each([
-  ['plan[2].title', ['plan', 2, 'title']], ['/plan/2/title', ['plan', 2, 'title']], ['', []],
-  ['a.b', ['a', 'b']], ['tags.0', ['tags', 0]], ['["a.b"].c', ['a.b', 'c']],
+  ['plan[2].title', ['plan', 2, 'title']],
+  ['/plan/2/title', ['plan', 2, 'title']],
+  ['', []],
+  ['a.b', ['a', 'b']],
+  ['tags.0', ['tags', 0]],
+  ['["a.b"].c', ['a.b', 'c']],
 ])('%s is read', (text, steps) => expect(parsePath(text)).toEqual(steps));
 
 test('paths are written the way they are read', () => {

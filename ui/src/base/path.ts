@@ -5,7 +5,10 @@ export type Step = string | number;
 export function parsePath(path: string): Step[] {
   // Validators also write JSON pointers; both spellings mean the same place.
   if (path.startsWith('/')) {
-    return path.slice(1).split('/').map((part) => step(part.replaceAll('~1', '/').replaceAll('~0', '~')));
+    return path
+      .slice(1)
+      .split('/')
+      .map((part) => step(part.replaceAll('~1', '/').replaceAll('~0', '~')));
   }
   const steps: Step[] = [];
   for (const match of path.matchAll(/\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|([^.[\]]+)/g)) {

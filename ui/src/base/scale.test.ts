@@ -8,8 +8,15 @@ test('a fraction is clamped and survives an empty range', () => {
   expect(fraction(5, 5, 5)).toBe(0);
 });
 
-test.each([[0, 1], [1, 1], [3, 5], [5, 5], [51, 100], [0.03, 0.05], [1000, 1000]])('%s rounds up to %s', (from, to) =>
-  expect(roundUp(from)).toBeCloseTo(to));
+test.each([
+  [0, 1],
+  [1, 1],
+  [3, 5],
+  [5, 5],
+  [51, 100],
+  [0.03, 0.05],
+  [1000, 1000],
+])('%s rounds up to %s', (from, to) => expect(roundUp(from)).toBeCloseTo(to));
 
 test('ticks are round and never more than asked for by much', () => {
   expect(ticks(1000, 5)).toEqual([0, 200, 400, 600, 800, 1000]);

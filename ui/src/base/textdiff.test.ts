@@ -2,7 +2,12 @@ import { expect, test } from 'vitest';
 import { firstPart, lastPart, textDiff } from './textdiff';
 
 test('shared ends are found, and only once', () => {
-  expect(textDiff('the red fox', 'the blue fox')).toEqual({ before: 'the ', removed: 'red', added: 'blue', after: ' fox' });
+  expect(textDiff('the red fox', 'the blue fox')).toEqual({
+    before: 'the ',
+    removed: 'red',
+    added: 'blue',
+    after: ' fox',
+  });
   expect(textDiff('aa', 'aaa')).toEqual({ before: 'aa', removed: '', added: 'a', after: '' });
   expect(textDiff('', 'x')).toEqual({ before: '', removed: '', added: 'x', after: '' });
 });

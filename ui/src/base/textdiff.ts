@@ -17,7 +17,8 @@ export function textDiff(old: string, now: string): TextDiff {
 }
 
 /** The end of a text, with … for what is not shown. */
-export const lastPart = (text: string, most: number) => (text.length > most ? `…${text.slice(text.length - most)}` : text);
+export const lastPart = (text: string, most: number) =>
+  text.length > most ? `…${text.slice(text.length - most)}` : text;
 
 /** The start of a text, with … for what is not shown. */
 export const firstPart = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}…` : text);

@@ -2,8 +2,17 @@ import { expect, test } from 'vitest';
 import { ago, duration, offset } from './time';
 
 test.each([
-  [0, '0 ms'], [0.4, '<1 ms'], [340.4, '340 ms'], [999.7, '1.00 s'], [1254, '1.25 s'], [12_340, '12.3 s'],
-  [59_960, '1 m 00 s'], [187_000, '3 m 07 s'], [7_500_000, '2 h 05 m'], [-1, '–'], [NaN, '–'],
+  [0, '0 ms'],
+  [0.4, '<1 ms'],
+  [340.4, '340 ms'],
+  [999.7, '1.00 s'],
+  [1254, '1.25 s'],
+  [12_340, '12.3 s'],
+  [59_960, '1 m 00 s'],
+  [187_000, '3 m 07 s'],
+  [7_500_000, '2 h 05 m'],
+  [-1, '–'],
+  [NaN, '–'],
 ])('%s ms reads %s', (ms, text) => expect(duration(ms)).toBe(text));
 
 test('an offset is signed and never negative', () => {

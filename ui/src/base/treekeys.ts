@@ -10,12 +10,18 @@ export function treeMove(rows: readonly TreeRow[], at: number, key: string, page
   if (!row) return last >= 0 ? { do: 'go', to: 0 } : null;
   const go = (to: number): TreeMove => ({ do: 'go', to: Math.min(last, Math.max(0, to)) });
   switch (key) {
-    case 'ArrowDown': return go(at + 1);
-    case 'ArrowUp': return go(at - 1);
-    case 'PageDown': return go(at + page);
-    case 'PageUp': return go(at - page);
-    case 'Home': return go(0);
-    case 'End': return go(last);
+    case 'ArrowDown':
+      return go(at + 1);
+    case 'ArrowUp':
+      return go(at - 1);
+    case 'PageDown':
+      return go(at + page);
+    case 'PageUp':
+      return go(at - page);
+    case 'Home':
+      return go(0);
+    case 'End':
+      return go(last);
     case 'ArrowRight':
       if (!row.expandable) return null;
       return row.expanded ? go(at + 1) : { do: 'open', at };
@@ -26,6 +32,7 @@ export function treeMove(rows: readonly TreeRow[], at: number, key: string, page
       }
       return null;
     }
-    default: return null;
+    default:
+      return null;
   }
 }

@@ -11,10 +11,14 @@ test('a recorded run answers every question about itself', async () => {
   const state = await host.stateAt(request?.id ?? '', seq);
   expect(state.session).toMatchObject({ words: 81 });
   const diff = await host.diff(request?.id ?? '', 0, seq);
-  expect(diff.find((change) => change.path === 'lastReport' || change.scope === 'project')?.by).toBe('root/step:report');
+  expect(diff.find((change) => change.path === 'lastReport' || change.scope === 'project')?.by).toBe(
+    'root/step:report',
+  );
   const detail = await host.block(request?.id ?? '', blocks[0]?.instanceId ?? '');
   expect(detail.input).toMatchObject({ topic: 'wild bees' });
-  expect((await host.items({ request: request?.id, view: 'all' })).length).toBeGreaterThan((await host.items({ request: request?.id, view: 'history' })).length);
+  expect((await host.items({ request: request?.id, view: 'all' })).length).toBeGreaterThan(
+    (await host.items({ request: request?.id, view: 'history' })).length,
+  );
 });
 
 test('a run that is played says so while it happens', async () => {
@@ -29,7 +33,9 @@ test('a run that is played says so while it happens', async () => {
 
 test('what goes wrong is always a Fault', async () => {
   await expect(new FakeHost(0, 0).timeline('gone', 0)).rejects.toMatchObject({ kind: 'notFound' });
-  await expect(unwrap(Promise.resolve({ status: 'error', error: { kind: 'refused', message: 'no' } }))).rejects.toEqual({ kind: 'refused', message: 'no' });
+  await expect(unwrap(Promise.resolve({ status: 'error', error: { kind: 'refused', message: 'no' } }))).rejects.toEqual(
+    { kind: 'refused', message: 'no' },
+  );
   await expect(unwrap(Promise.reject(new Error('gone')))).rejects.toEqual({ kind: 'internal', message: 'gone' });
   expect(asFault('text')).toEqual({ kind: 'internal', message: 'text' });
   expect(asFault({ kind: 'unknown' }).kind).toBe('internal');

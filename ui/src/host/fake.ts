@@ -16,20 +16,48 @@ export class FakeHost implements Host {
   #ids = 0;
 
   /** `pace` stretches the waits of a live run; 0 plays it at once. */
-  constructor(readonly pace = 1, older = 120) {
+  constructor(
+    readonly pace = 1,
+    older = 120,
+  ) {
     this.#workspace = {
-      dir: '/home/ada/flows', name: 'flows', dataFile: '.flowglass/flowglass.db', version: '0.1.0',
-      users: ['ada', 'grace'], projects: ['apollo'], isTrusted: true, hosts: [], unwritable: null,
+      dir: '/home/ada/flows',
+      name: 'flows',
+      dataFile: '.flowglass/flowglass.db',
+      version: '0.1.0',
+      users: ['ada', 'grace'],
+      projects: ['apollo'],
+      isTrusted: true,
+      hosts: [],
+      unwritable: null,
     };
     const now = Date.now();
     for (const session of olderSessions(older, now)) this.#sessions.set(session.id, session);
     const input = { topic: 'wild bees', depth: 2, tone: 'plain', includeSources: true };
-    this.#record({ flow: 'chat', action: 'send', userId: 'ada', input: 'How do I read a run?', mock: true }, now - 3_000_000);
-    this.#record({ flow: 'research', action: 'plan', userId: 'ada', projectId: 'apollo', input, mock: true }, now - 900_000);
-    this.#record({ flow: 'research', action: 'plan', userId: 'ada', input: { ...input, topic: 'fail' }, mock: true, sessionId: 'ses-2' }, now - 200_000);
+    this.#record(
+      { flow: 'chat', action: 'send', userId: 'ada', input: 'How do I read a run?', mock: true },
+      now - 3_000_000,
+    );
+    this.#record(
+      { flow: 'research', action: 'plan', userId: 'ada', projectId: 'apollo', input, mock: true },
+      now - 900_000,
+    );
+    this.#record(
+      {
+        flow: 'research',
+        action: 'plan',
+        userId: 'ada',
+        input: { ...input, topic: 'fail' },
+        mock: true,
+        sessionId: 'ses-2',
+      },
+      now - 200_000,
+    );
   }
 
-  async workspace() { return this.#workspace; }
+  async workspace() {
+    return this.#workspace;
+  }
   async chooseWorkspace(dir: string) {
     this.#workspace.dir = dir;
     this.#workspace.isTrusted = !dir.includes('downloaded');
@@ -40,8 +68,12 @@ export class FakeHost implements Host {
     this.#workspace.isTrusted = true;
     return this.#workspace;
   }
-  async openLog() { return '/home/ada/.local/state/flowglass/log/flowglass.2026-01-01.log'; }
-  async flows() { return this.#workspace.isTrusted ? structuredClone(flows) : []; }
+  async openLog() {
+    return '/home/ada/.local/state/flowglass/log/flowglass.2026-01-01.log';
+  }
+  async flows() {
+    return this.#workspace.isTrusted ? structuredClone(flows) : [];
+  }
   async source(file: string) {
     const text = sources[file];
     if (text === undefined) throw fault('notFound', `There is no file ${file} in this workspace.`);
@@ -50,9 +82,14 @@ export class FakeHost implements Host {
 
   async startRun(options: RunOptions) {
     const flow = flows.find((one) => one.kind === options.flow);
-    if (!flow?.actions.some((one) => one.name === options.action)) throw fault('notFound', `No action ${options.flow}.${options.action}.`);
+    if (!flow?.actions.some((one) => one.name === options.action))
+      throw fault('notFound', `No action ${options.flow}.${options.action}.`);
     if (options.flow === 'research' && (options.input as { topic?: unknown })?.topic === 'nothing') {
-      const invalid: Fault = { kind: 'invalid', message: 'The input breaks the schema.', details: [{ path: 'topic', message: 'There is nothing to research about nothing.' }] };
+      const invalid: Fault = {
+        kind: 'invalid',
+        message: 'The input breaks the schema.',
+        details: [{ path: 'topic', message: 'There is nothing to research about nothing.' }],
+      };
       throw invalid;
     }
     const { recording, beats } = this.#begin(options, Date.now());
@@ -82,12 +119,16 @@ export class FakeHost implements Host {
       .map((one) => ({ ...one }));
   }
   async requests(query: Parameters<Host['requests']>[0]) {
-    return [...this.#recordings.values()].map((one) => ({ ...one.row })).reverse()
+    return [...this.#recordings.values()]
+      .map((one) => ({ ...one.row }))
+      .reverse()
       .filter((one) => !query.session || one.sessionId === query.session)
       .filter((one) => !query.status || one.status === query.status)
       .slice(query.offset, query.offset + query.limit);
   }
-  async timeline(requestId: string, afterSeq: number) { return this.#find(requestId).timeline(afterSeq); }
+  async timeline(requestId: string, afterSeq: number) {
+    return this.#find(requestId).timeline(afterSeq);
+  }
   async block(requestId: string, instanceId: string) {
     const detail = this.#find(requestId).block(instanceId);
     if (!detail) throw fault('notFound', `Request ${requestId} has no block ${instanceId}.`);
@@ -95,10 +136,16 @@ export class FakeHost implements Host {
   }
   async items(query: Parameters<Host['items']>[0]) {
     if (query.request) return this.#find(query.request).items(query.view);
-    return [...this.#recordings.values()].filter((one) => one.row.sessionId === query.session).flatMap((one) => one.items(query.view));
+    return [...this.#recordings.values()]
+      .filter((one) => one.row.sessionId === query.session)
+      .flatMap((one) => one.items(query.view));
   }
-  async stateAt(requestId: string, seq: number) { return structuredClone(this.#find(requestId).stateAt(seq)); }
-  async diff(requestId: string, from: number, to: number) { return structuredClone(this.#find(requestId).diff(from, to)); }
+  async stateAt(requestId: string, seq: number) {
+    return structuredClone(this.#find(requestId).stateAt(seq));
+  }
+  async diff(requestId: string, from: number, to: number) {
+    return structuredClone(this.#find(requestId).diff(from, to));
+  }
   async events(requestId: string, from: number, limit: number) {
     return this.#find(requestId).events.slice(Math.max(0, from - 1), Math.max(0, from - 1) + limit);
   }
@@ -117,8 +164,20 @@ export class FakeHost implements Host {
     const id = `req-${++this.#ids}`;
     const sessionId = options.sessionId || `ses-${this.#ids}`;
     const row: RequestRow = {
-      id, sessionId, flow: options.flow, action: options.action, userId: options.userId, projectId: options.projectId ?? null,
-      status: 'in_progress', startedAt: at, finishedAt: null, durationMs: null, retryOf: null, error: null, mock: options.mock, lastSeq: 0,
+      id,
+      sessionId,
+      flow: options.flow,
+      action: options.action,
+      userId: options.userId,
+      projectId: options.projectId ?? null,
+      status: 'in_progress',
+      startedAt: at,
+      finishedAt: null,
+      durationMs: null,
+      retryOf: null,
+      error: null,
+      mock: options.mock,
+      lastSeq: 0,
     };
     const recording = new Recording(row);
     this.#recordings.set(id, recording);
@@ -149,16 +208,25 @@ export class FakeHost implements Host {
     const known = this.#sessions.get(sessionId);
     const mine = [...this.#recordings.values()].filter((one) => one.row.sessionId === sessionId);
     this.#sessions.set(sessionId, {
-      id: sessionId, flow, userId, projectId, title: known?.title ?? null, requests: mine.length,
-      items: mine.reduce((sum, one) => sum + one.items('all').length, 0), lastStatus: status,
-      createdAt: known?.createdAt ?? at, updatedAt: at, forkedFrom: null,
+      id: sessionId,
+      flow,
+      userId,
+      projectId,
+      title: known?.title ?? null,
+      requests: mine.length,
+      items: mine.reduce((sum, one) => sum + one.items('all').length, 0),
+      lastStatus: status,
+      createdAt: known?.createdAt ?? at,
+      updatedAt: at,
+      forkedFrom: null,
     });
   }
 
   #notify(recording: Recording) {
     this.#touch(recording, Date.now());
     const { id, sessionId, lastSeq, status } = recording.row;
-    for (const tell of this.#watchers) tell({ kind: 'request', workspace: this.#workspace.dataFile, requestId: id, sessionId, seq: lastSeq, status });
+    for (const tell of this.#watchers)
+      tell({ kind: 'request', workspace: this.#workspace.dataFile, requestId: id, sessionId, seq: lastSeq, status });
   }
 }
 

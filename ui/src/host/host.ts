@@ -1,8 +1,24 @@
 // The one interface between the window and whatever executes flows: the Rust side, or a recording held in memory.
 // It knows no transport and no screen; a failed call always throws a Fault and nothing else.
 import type {
-  Audience, BlockDetail, Change, EventRow, Fault, FlowRow, Item, ItemQuery, Notice, RequestQuery, RequestRow, RunOptions,
-  SessionQuery, SessionRow, Started, StateView, Timeline, Workspace,
+  Audience,
+  BlockDetail,
+  Change,
+  EventRow,
+  Fault,
+  FlowRow,
+  Item,
+  ItemQuery,
+  Notice,
+  RequestQuery,
+  RequestRow,
+  RunOptions,
+  SessionQuery,
+  SessionRow,
+  Started,
+  StateView,
+  Timeline,
+  Workspace,
 } from './bindings';
 
 export type * from './bindings';

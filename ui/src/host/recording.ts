@@ -3,14 +3,29 @@
 import { kindOf } from '../base/json';
 import { child, parsePath, withValue } from '../base/path';
 import type {
-  BlockDetail, BlockKind, BlockRow, Change, ErrorInfo, EventRow, Item, ItemView, Json, LogLine, RequestRow, StateView, Timeline,
+  BlockDetail,
+  BlockKind,
+  BlockRow,
+  Change,
+  ErrorInfo,
+  EventRow,
+  Item,
+  ItemView,
+  Json,
+  LogLine,
+  RequestRow,
+  StateView,
+  Timeline,
 } from './host';
 
 /** One thing that happens, `wait` ms after the one before it. */
 export type Beat = { wait: number; kind: string; path?: string; attempt?: number; payload: Record<string, Json> };
 
 const ENDS: Record<string, RequestRow['status']> = {
-  'request.completed': 'completed', 'request.failed': 'failed', 'request.aborted': 'aborted', 'request.suspended': 'suspended',
+  'request.completed': 'completed',
+  'request.failed': 'failed',
+  'request.aborted': 'aborted',
+  'request.suspended': 'suspended',
 };
 
 export class Recording {
@@ -39,9 +54,20 @@ export class Recording {
     const block = this.#blocks.get(instanceId);
     if (beat.kind === 'block.started') {
       this.#blocks.set(instanceId, {
-        path, instanceId, parent: this.#parentOf(path), name: String(beat.payload.name),
-        kind: beat.payload.kind as BlockKind, attempt: beat.attempt ?? 0, status: 'running', startedAt: at,
-        durationMs: null, memoized: beat.payload.memoized === true, seqStart: seq, seqEnd: null, changes: 0, items: 0,
+        path,
+        instanceId,
+        parent: this.#parentOf(path),
+        name: String(beat.payload.name),
+        kind: beat.payload.kind as BlockKind,
+        attempt: beat.attempt ?? 0,
+        status: 'running',
+        startedAt: at,
+        durationMs: null,
+        memoized: beat.payload.memoized === true,
+        seqStart: seq,
+        seqEnd: null,
+        changes: 0,
+        items: 0,
       });
       this.#open.set(path, instanceId);
       this.#payloads.set(instanceId, { input: beat.payload.input });
@@ -56,7 +82,10 @@ export class Recording {
       const item = beat.payload.item as Item;
       if (!this.#items.has(item.id)) block.items++;
       this.#items.set(item.id, {
-        ...item, requestId: this.row.id, seq: this.#items.get(item.id)?.seq ?? seq, ts: this.#items.get(item.id)?.ts ?? at,
+        ...item,
+        requestId: this.row.id,
+        seq: this.#items.get(item.id)?.seq ?? seq,
+        ts: this.#items.get(item.id)?.ts ?? at,
         itemIndex: this.#items.get(item.id)?.itemIndex ?? this.#items.size,
         provenance: { blockName: block.name, path, blockInstanceId: instanceId, attempt: block.attempt, phase: 'main' },
       });
@@ -84,12 +113,24 @@ export class Recording {
       if (event.kind !== 'state.changed' || event.instanceId !== instanceId) continue;
       const { scope, owner, path, value, old } = event.payload as Record<string, string>;
       changes.push({
-        scope: scope ?? '', instanceId: owner, path: path ?? '', kind: old === undefined ? 'added' : 'changed',
-        old, new: value, seq: event.seq, by: event.path,
+        scope: scope ?? '',
+        instanceId: owner,
+        path: path ?? '',
+        kind: old === undefined ? 'added' : 'changed',
+        old,
+        new: value,
+        seq: event.seq,
+        by: event.path,
       });
     }
     const items = this.items('all').filter((item) => item.provenance.blockInstanceId === instanceId);
-    return structuredClone({ block, ...this.#payloads.get(instanceId), items, changes, logs: this.#logsOf(instanceId) });
+    return structuredClone({
+      block,
+      ...this.#payloads.get(instanceId),
+      items,
+      changes,
+      logs: this.#logsOf(instanceId),
+    });
   }
 
   #logsOf(instanceId: string): LogLine[] {
@@ -107,10 +148,23 @@ export class Recording {
 
   stateAt(seq: number): StateView {
     const sequencers: Record<string, Json> = {};
-    const view: StateView = { seq, at: this.events[seq - 1]?.at ?? this.row.startedAt, request: {}, session: {}, user: {}, sequencers, versions: {} };
+    const view: StateView = {
+      seq,
+      at: this.events[seq - 1]?.at ?? this.row.startedAt,
+      request: {},
+      session: {},
+      user: {},
+      sequencers,
+      versions: {},
+    };
     for (const event of this.events.slice(0, seq)) {
       if (event.kind !== 'state.changed') continue;
-      const { scope, owner, path, value } = event.payload as { scope: 'session'; owner?: string; path: string; value: Json };
+      const { scope, owner, path, value } = event.payload as {
+        scope: 'session';
+        owner?: string;
+        path: string;
+        value: Json;
+      };
       const key = owner ?? scope;
       view.versions[key] = (view.versions[key] ?? 0) + 1;
       if (owner) sequencers[owner] = withValue(sequencers[owner], parsePath(path), value);
@@ -123,15 +177,20 @@ export class Recording {
     const before = this.stateAt(from);
     const after = this.stateAt(to);
     const found: Change[] = [];
-    for (const scope of ['request', 'session', 'user', 'project'] as const) compare(scope, null, '', before[scope], after[scope], found);
+    for (const scope of ['request', 'session', 'user', 'project'] as const)
+      compare(scope, null, '', before[scope], after[scope], found);
     for (const id of Object.keys({ ...before.sequencers, ...after.sequencers })) {
       compare('sequencer', id, '', before.sequencers?.[id], after.sequencers?.[id], found);
     }
     for (const change of found) {
       const writer = this.events.slice(0, to).findLast(({ kind, payload }) => {
         const { scope, owner, path } = payload as { scope: string; owner?: string; path: string };
-        return kind === 'state.changed' && scope === change.scope && (owner ?? null) === (change.instanceId ?? null)
-          && (change.path.startsWith(path) || path.startsWith(change.path));
+        return (
+          kind === 'state.changed' &&
+          scope === change.scope &&
+          (owner ?? null) === (change.instanceId ?? null) &&
+          (change.path.startsWith(path) || path.startsWith(change.path))
+        );
       });
       Object.assign(change, { seq: writer?.seq ?? null, by: writer?.path ?? null });
     }

@@ -12,7 +12,10 @@ const planSchema = {
     includeSources: { type: 'boolean', default: true, description: 'List every page that was read.' },
     temperature: { type: 'number', minimum: 0, maximum: 2 },
     tags: { type: 'array', items: { type: 'string' }, description: 'Words to file the report under.' },
-    deadline: { anyOf: [{ type: 'string', format: 'date' }, { type: 'null' }], description: 'Null means whenever it is ready.' },
+    deadline: {
+      anyOf: [{ type: 'string', format: 'date' }, { type: 'null' }],
+      description: 'Null means whenever it is ready.',
+    },
     budget: {
       type: 'object',
       required: ['currency'],
@@ -28,49 +31,112 @@ const planSchema = {
 
 export const flows: FlowRow[] = [
   {
-    kind: 'chat', file: 'flows/chat.ts', hasMock: true,
-    actions: [{
-      name: 'send', description: 'Answer one message of a conversation.', inputSchema: { type: 'string', minLength: 1, description: 'What the person says.' },
-      root: { name: 'chat', kind: 'sequencer', steps: [
-        { op: 'step', label: 'classify', blocks: [{ name: 'classify', kind: 'router' }] },
-        { op: 'step', label: 'remember', blocks: [{ name: 'remember', kind: 'handler' }] },
-      ] },
-    }],
-  },
-  {
-    kind: 'research', file: 'flows/research.ts', hasMock: true,
+    kind: 'chat',
+    file: 'flows/chat.ts',
+    hasMock: true,
     actions: [
-      { name: 'plan', description: 'Research a topic and write a short report with sources.', inputSchema: planSchema, root: { name: 'plan', kind: 'sequencer', steps: [] } },
-      { name: 'review', description: 'Check a finished report again.', inputSchema: { type: 'object', properties: {} }, root: { name: 'review', kind: 'handler' } },
+      {
+        name: 'send',
+        description: 'Answer one message of a conversation.',
+        inputSchema: { type: 'string', minLength: 1, description: 'What the person says.' },
+        root: {
+          name: 'chat',
+          kind: 'sequencer',
+          steps: [
+            { op: 'step', label: 'classify', blocks: [{ name: 'classify', kind: 'router' }] },
+            { op: 'step', label: 'remember', blocks: [{ name: 'remember', kind: 'handler' }] },
+          ],
+        },
+      },
     ],
   },
   {
-    kind: 'stress', file: 'flows/stress.ts', hasMock: false,
-    actions: [{
-      name: 'fan', description: 'Do many small parts, to see how the window copes.',
-      inputSchema: { type: 'object', properties: { blocks: { type: 'integer', default: 10_000, minimum: 1 }, characters: { type: 'integer', default: 1_000_000 } } },
-      root: { name: 'fan', kind: 'sequencer', steps: [] },
-    }],
+    kind: 'research',
+    file: 'flows/research.ts',
+    hasMock: true,
+    actions: [
+      {
+        name: 'plan',
+        description: 'Research a topic and write a short report with sources.',
+        inputSchema: planSchema,
+        root: { name: 'plan', kind: 'sequencer', steps: [] },
+      },
+      {
+        name: 'review',
+        description: 'Check a finished report again.',
+        inputSchema: { type: 'object', properties: {} },
+        root: { name: 'review', kind: 'handler' },
+      },
+    ],
   },
   {
-    kind: 'triage', file: 'flows/triage.ts', hasMock: false, actions: [],
+    kind: 'stress',
+    file: 'flows/stress.ts',
+    hasMock: false,
+    actions: [
+      {
+        name: 'fan',
+        description: 'Do many small parts, to see how the window copes.',
+        inputSchema: {
+          type: 'object',
+          properties: {
+            blocks: { type: 'integer', default: 10_000, minimum: 1 },
+            characters: { type: 'integer', default: 1_000_000 },
+          },
+        },
+        root: { name: 'fan', kind: 'sequencer', steps: [] },
+      },
+    ],
+  },
+  {
+    kind: 'triage',
+    file: 'flows/triage.ts',
+    hasMock: false,
+    actions: [],
     error: { message: "Expected ',' or '}' after this property", file: 'flows/triage.ts', line: 15, column: 3 },
   },
 ];
 
 export const sources: Record<string, string> = {
   'flows/chat.ts': [
-    "import { defineFlow, generator, handler, router, sequencer } from '@flow-state-dev/core';", "import { z } from 'zod';", '',
+    "import { defineFlow, generator, handler, router, sequencer } from '@flow-state-dev/core';",
+    "import { z } from 'zod';",
+    '',
     "const answer = generator({ name: 'answer', model: 'gpt-5-mini', agentType: 'primary' });",
-    "const classify = router({ name: 'classify', routes: [answer], execute: () => answer });", '',
-    'const remember = handler({', "  name: 'remember',", '  execute: async (input, ctx) => {', '    await ctx.user.patchState({ lastQuestion: input });', '    return { saved: true };', '  },', '});', '',
-    'export default defineFlow({', "  kind: 'chat',", "  actions: { send: { inputSchema: z.string().min(1), block: sequencer({ name: 'chat' }).step(classify).step(remember) } },", '});', '',
+    "const classify = router({ name: 'classify', routes: [answer], execute: () => answer });",
+    '',
+    'const remember = handler({',
+    "  name: 'remember',",
+    '  execute: async (input, ctx) => {',
+    '    await ctx.user.patchState({ lastQuestion: input });',
+    '    return { saved: true };',
+    '  },',
+    '});',
+    '',
+    'export default defineFlow({',
+    "  kind: 'chat',",
+    "  actions: { send: { inputSchema: z.string().min(1), block: sequencer({ name: 'chat' }).step(classify).step(remember) } },",
+    '});',
+    '',
   ].join('\n'),
   'flows/triage.ts': [
-    "import { defineFlow, handler, sequencer } from '@flow-state-dev/core';", "import { z } from 'zod';", '',
-    'const sort = handler({', "  name: 'sort',", '  inputSchema: z.object({ subject: z.string() }),', '  execute: async (mail, ctx) => {',
-    "    await ctx.session.patchState({ last: mail.subject });", "    return mail.subject.startsWith('Re:') ? 'reply' : 'new';", '  },', '});', '',
-    'export default defineFlow({', "  kind: 'triage'", "  actions: { sort: { block: sequencer({ name: 'triage' }).step(sort) } },", '});', '',
+    "import { defineFlow, handler, sequencer } from '@flow-state-dev/core';",
+    "import { z } from 'zod';",
+    '',
+    'const sort = handler({',
+    "  name: 'sort',",
+    '  inputSchema: z.object({ subject: z.string() }),',
+    '  execute: async (mail, ctx) => {',
+    '    await ctx.session.patchState({ last: mail.subject });',
+    "    return mail.subject.startsWith('Re:') ? 'reply' : 'new';",
+    '  },',
+    '});',
+    '',
+    'export default defineFlow({',
+    "  kind: 'triage'",
+    "  actions: { sort: { block: sequencer({ name: 'triage' }).step(sort) } },",
+    '});',
+    '',
   ].join('\n'),
 };
 
@@ -79,8 +145,16 @@ const STATUSES = ['completed', 'completed', 'failed', 'completed', 'suspended', 
 /** Older sessions without recorded requests, so that search and paging have something to work on. */
 export function olderSessions(total: number, now: number): SessionRow[] {
   return Array.from({ length: total }, (_, n) => ({
-    id: `ses-old-${String(total - n).padStart(3, '0')}`, flow: n % 3 ? 'chat' : 'research', userId: n % 4 ? 'ada' : 'grace', projectId: null,
-    title: n % 3 ? `Question ${total - n}` : null, requests: 0, items: n % 9, lastStatus: STATUSES[n % 7] ?? 'completed',
-    createdAt: now - (n + 2) * 5_400_000, updatedAt: now - (n + 1) * 5_400_000, forkedFrom: null,
+    id: `ses-old-${String(total - n).padStart(3, '0')}`,
+    flow: n % 3 ? 'chat' : 'research',
+    userId: n % 4 ? 'ada' : 'grace',
+    projectId: null,
+    title: n % 3 ? `Question ${total - n}` : null,
+    requests: 0,
+    items: n % 9,
+    lastStatus: STATUSES[n % 7] ?? 'completed',
+    createdAt: now - (n + 2) * 5_400_000,
+    updatedAt: now - (n + 1) * 5_400_000,
+    forkedFrom: null,
   }));
 }

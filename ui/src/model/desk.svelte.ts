@@ -1,6 +1,16 @@
 // Everything that is open, laid on one desk: the place decides what is read, answers arrive in the parts.
 // It is the only module that knows all parts of the model; it draws nothing.
-import { asFault, type BlockDetail, type Change, type Host, type Item, type ItemView, type RequestRow, type RunOptions, type StateView } from '../host/host';
+import {
+  asFault,
+  type BlockDetail,
+  type Change,
+  type Host,
+  type Item,
+  type ItemView,
+  type RequestRow,
+  type RunOptions,
+  type StateView,
+} from '../host/host';
 import type { Place } from '../place';
 import { EventPages } from './events.svelte';
 import { Faults } from './faults.svelte';
@@ -36,7 +46,10 @@ export class Desk {
   /** The database of the folder that is open; notices of another one, whose requests may still run, are not for us. */
   #database: string | null = null;
 
-  constructor(readonly host: Host, readonly here: Here) {
+  constructor(
+    readonly host: Host,
+    readonly here: Here,
+  ) {
     this.workspace = new Workspace(host);
     this.request = new OpenRequest(host, () => this.#look());
     this.events = new EventPages(host);
@@ -75,7 +88,11 @@ export class Desk {
         const open = this.#database ?? this.workspace.info.answer?.dataFile;
         if (open && notice.workspace !== open) return;
         if (notice.kind === 'flows') return this.workspace.reloadFlows();
-        if (notice.kind === 'busy') return this.faults.tell('Another process keeps the database locked. What you run waits until it lets go.', BUSY);
+        if (notice.kind === 'busy')
+          return this.faults.tell(
+            'Another process keeps the database locked. What you run waits until it lets go.',
+            BUSY,
+          );
         this.workspace.reloadSessions();
         if (notice.kind === 'sessions') return;
         if (notice.sessionId === this.session) this.requests.ask({ session: notice.sessionId }, true);

@@ -26,11 +26,17 @@ export class Faults {
 }
 
 const WORDS: Record<Fault['kind'], Words> = {
-  notFound: { title: 'Not found', advice: 'It may have been deleted, or the address is old. Choose another one from the list.' },
+  notFound: {
+    title: 'Not found',
+    advice: 'It may have been deleted, or the address is old. Choose another one from the list.',
+  },
   refused: { title: 'Refused', advice: 'Nothing was changed.' },
   invalid: { title: 'The input is not valid', advice: 'Correct the marked fields and run again.' },
   notLoaded: { title: 'The flow does not load', advice: 'Correct its file and save it; it is loaded again at once.' },
-  internal: { title: 'Something went wrong', advice: 'Nothing was lost. Try again; if it happens again, restart Flowglass.' },
+  internal: {
+    title: 'Something went wrong',
+    advice: 'Nothing was lost. Try again; if it happens again, restart Flowglass.',
+  },
 };
 
 /** What happened, what it means and what to do, from the kind alone: messages are never matched on. */

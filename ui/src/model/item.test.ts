@@ -3,13 +3,26 @@ import type { Item } from '../host/host';
 import { restOf, seenBy, speaker, textOf } from './item';
 
 const item = (more: Record<string, unknown>): Item => ({
-  id: 'i', type: 'message', status: 'completed', requestId: 'r', itemIndex: 0, ts: 0, seq: 1,
+  id: 'i',
+  type: 'message',
+  status: 'completed',
+  requestId: 'r',
+  itemIndex: 0,
+  ts: 0,
+  seq: 1,
   provenance: { blockName: 'b', path: 'root', blockInstanceId: 'r:root:1', attempt: 0, phase: 'main' },
-  visibility: { client: true, history: true }, ...more,
+  visibility: { client: true, history: true },
+  ...more,
 });
 
 test('a message says its text parts', () => {
-  const message = item({ role: 'user', content: [{ type: 'output_text', text: 'one' }, { type: 'output_text', text: 'two' }] });
+  const message = item({
+    role: 'user',
+    content: [
+      { type: 'output_text', text: 'one' },
+      { type: 'output_text', text: 'two' },
+    ],
+  });
   expect(speaker(message)).toBe('user');
   expect(textOf(message)).toBe('one\ntwo');
   expect(restOf(message)).toBeNull();

@@ -4,7 +4,19 @@ import { isRecord } from '../base/json';
 import type { Item } from '../host/host';
 
 const BASE = new Set([
-  'id', 'type', 'status', 'requestId', 'itemIndex', 'ts', 'seq', 'transient', 'agentType', 'agentName', 'provenance', 'visibility', 'itemVisibility',
+  'id',
+  'type',
+  'status',
+  'requestId',
+  'itemIndex',
+  'ts',
+  'seq',
+  'transient',
+  'agentType',
+  'agentName',
+  'provenance',
+  'visibility',
+  'itemVisibility',
 ]);
 
 /** Who speaks: the role of a message, the name of a tool, or simply the type in words. */

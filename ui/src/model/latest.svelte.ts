@@ -14,7 +14,10 @@ export class Latest<Q, A> {
   #round = 0;
 
   /** `gap` is the least time between two questions, so that a fast run does not keep the window busy. */
-  constructor(readonly find: (question: Q) => Promise<A>, readonly gap = 0) {}
+  constructor(
+    readonly find: (question: Q) => Promise<A>,
+    readonly gap = 0,
+  ) {}
 
   /** A question that was asked last is not asked again, unless `again` says that its answer may have changed. */
   ask(question: Q, again = false): void {

@@ -5,7 +5,8 @@ import { Latest } from './latest.svelte';
 function byHand() {
   const open: { question: number; answer: (a: string) => void; fail: (e: unknown) => void }[] = [];
   const latest = new Latest<number, string>(
-    (question) => new Promise((answer, fail) => open.push({ question, answer, fail })));
+    (question) => new Promise((answer, fail) => open.push({ question, answer, fail })),
+  );
   return { open, latest };
 }
 const settle = () => new Promise((resolve) => setTimeout(resolve));

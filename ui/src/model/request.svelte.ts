@@ -30,7 +30,10 @@ export class OpenRequest {
   /** The seqs at which a block finished: the steps that a difference is measured between. */
   readonly boundaries = $derived(this.blocks.flatMap((block) => block.seqEnd ?? []).sort((a, b) => a - b));
   readonly errors = $derived(
-    this.blocks.flatMap((block) => (block.status === 'failed' && block.seqEnd ? [block.seqEnd] : [])).sort((a, b) => a - b));
+    this.blocks
+      .flatMap((block) => (block.status === 'failed' && block.seqEnd ? [block.seqEnd] : []))
+      .sort((a, b) => a - b),
+  );
 
   readonly #places = new Map<string, number>();
   #round = 0;
@@ -40,7 +43,10 @@ export class OpenRequest {
   #tickTimer: ReturnType<typeof setInterval> | undefined;
   #spokenAt = 0;
 
-  constructor(readonly host: Host, readonly onadvance: () => void) {}
+  constructor(
+    readonly host: Host,
+    readonly onadvance: () => void,
+  ) {}
 
   open(id: string | null): void {
     if (id === this.id) return;

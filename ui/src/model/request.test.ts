@@ -3,11 +3,32 @@ import type { BlockRow, Host, RequestRow, Timeline } from '../host/host';
 import { OpenRequest } from './request.svelte';
 
 const row = (more: Partial<RequestRow> = {}): RequestRow => ({
-  id: 'r', sessionId: 's', flow: 'f', action: 'a', userId: 'u', status: 'in_progress', startedAt: 0, mock: true, lastSeq: 0, ...more,
+  id: 'r',
+  sessionId: 's',
+  flow: 'f',
+  action: 'a',
+  userId: 'u',
+  status: 'in_progress',
+  startedAt: 0,
+  mock: true,
+  lastSeq: 0,
+  ...more,
 });
 const block = (name: string, more: Partial<BlockRow> = {}): BlockRow => ({
-  path: name, instanceId: name, parent: name === 'root' ? null : 'root', name, kind: 'handler', attempt: 0, status: 'running',
-  startedAt: 0, memoized: false, seqStart: 1, seqEnd: null, changes: 0, items: 0, ...more,
+  path: name,
+  instanceId: name,
+  parent: name === 'root' ? null : 'root',
+  name,
+  kind: 'handler',
+  attempt: 0,
+  status: 'running',
+  startedAt: 0,
+  memoized: false,
+  seqStart: 1,
+  seqEnd: null,
+  changes: 0,
+  items: 0,
+  ...more,
 });
 
 /** A host that answers timeline questions from a list, and remembers what was asked. */
@@ -26,14 +47,22 @@ function scripted(answers: (Timeline | Error)[]) {
 test('answers are merged: known blocks change in place, new ones come at the end', async () => {
   const { host, asked } = scripted([
     { request: row(), seq: 3, blocks: [block('root'), block('a', { seqStart: 2 })] },
-    { request: row(), seq: 6, blocks: [block('a', { seqStart: 2, seqEnd: 4, status: 'failed' }), block('b', { seqStart: 5 })] },
+    {
+      request: row(),
+      seq: 6,
+      blocks: [block('a', { seqStart: 2, seqEnd: 4, status: 'failed' }), block('b', { seqStart: 5 })],
+    },
   ]);
   const request = new OpenRequest(host, () => {});
   request.open('r');
   await vi.waitFor(() => expect(request.blocks).toHaveLength(2));
   request.refresh();
   await vi.waitFor(() => expect(request.seq).toBe(6));
-  expect(request.blocks.map((one) => [one.name, one.status])).toEqual([['root', 'running'], ['a', 'failed'], ['b', 'running']]);
+  expect(request.blocks.map((one) => [one.name, one.status])).toEqual([
+    ['root', 'running'],
+    ['a', 'failed'],
+    ['b', 'running'],
+  ]);
   expect(asked).toEqual([0, 3]);
   expect(request.boundaries).toEqual([4]);
   expect(request.errors).toEqual([4]);
@@ -59,7 +88,10 @@ test('when a run ends everything is read once more, because blocks may have been
 
 test('the answer to a request that was left is dropped', async () => {
   let answer: (timeline: Timeline) => void = () => {};
-  const request = new OpenRequest({ timeline: () => new Promise((resolve) => (answer = resolve)) } as unknown as Host, () => {});
+  const request = new OpenRequest(
+    { timeline: () => new Promise((resolve) => (answer = resolve)) } as unknown as Host,
+    () => {},
+  );
   request.open('r');
   request.open(null);
   answer({ request: row(), seq: 9, blocks: [block('root')] });

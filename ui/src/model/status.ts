@@ -27,5 +27,12 @@ export const kindIcon = (kind: BlockKind): string => kind;
 export const isOver = (status: RequestStatus) => status !== 'in_progress' && status !== 'queued';
 
 export const REQUEST_STATUSES: readonly RequestStatus[] = [
-  'in_progress', 'completed', 'failed', 'suspended', 'interrupted', 'incomplete', 'aborted', 'queued',
+  'in_progress',
+  'completed',
+  'failed',
+  'suspended',
+  'interrupted',
+  'incomplete',
+  'aborted',
+  'queued',
 ];

@@ -18,8 +18,10 @@ export class Workspace {
     this.info = new Latest<null, Info>(() => host.workspace());
     this.flows = new Latest<null, Awaited<ReturnType<Host['flows']>>>(() => host.flows(), 100);
     this.sessions = new Latest<{ search: string; status: RequestStatus | ''; limit: number }, SessionRow[]>(
-      ({ search, status, limit }) => host.sessions({ search: search || null, status: status || null, limit, offset: 0 }),
-      NEVER_BEFORE_MS);
+      ({ search, status, limit }) =>
+        host.sessions({ search: search || null, status: status || null, limit, offset: 0 }),
+      NEVER_BEFORE_MS,
+    );
   }
 
   load(): void {

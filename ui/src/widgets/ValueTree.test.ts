@@ -23,13 +23,17 @@ test('a list of 100,000 entries opens a page at a time', async () => {
 });
 
 test('markup in a value stays text', () => {
-  const { container } = render(ValueTree, { props: { value: { '<b>': '<img src=x onerror=alert(1)>' }, label: 'state' } });
+  const { container } = render(ValueTree, {
+    props: { value: { '<b>': '<img src=x onerror=alert(1)>' }, label: 'state' },
+  });
   expect(container.querySelector('img, b')).toBeNull();
   expect(container.textContent).toContain('<img src=x');
 });
 
 test('keys open and close, and marks are said in words', async () => {
-  render(ValueTree, { props: { value: { plan: { title: 'x' } }, label: 'state', marks: new Map([['plan.title', 'changed']]) } });
+  render(ValueTree, {
+    props: { value: { plan: { title: 'x' } }, label: 'state', marks: new Map([['plan.title', 'changed']]) },
+  });
   expect(screen.getByText('(changed)')).toBeTruthy();
   const tree = screen.getByRole('tree');
   await fireEvent.keyDown(tree, { key: 'ArrowLeft' });

@@ -8,9 +8,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-use engine::effects::{INCOMPLETE_SCRIPT, Listener, ModelCall, ModelDelta, ModelReply, ToolCall};
+use engine::effects::{EffectKind, INCOMPLETE_SCRIPT, Listener, ModelCall, ModelDelta, ModelReply, ToolCall};
 use engine::error::FlowError;
+use engine::event::{Event, EventKind};
 use engine::provider::provider_error;
+use engine::views::Events;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

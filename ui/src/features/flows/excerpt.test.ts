@@ -5,7 +5,9 @@ const source = Array.from({ length: 20 }, (_, n) => `line ${n + 1}`).join('\n');
 
 test('the lines around a place', () => {
   expect(excerpt(source, 10, 1)).toEqual([
-    { number: 9, text: 'line 9', marked: false }, { number: 10, text: 'line 10', marked: true }, { number: 11, text: 'line 11', marked: false },
+    { number: 9, text: 'line 9', marked: false },
+    { number: 10, text: 'line 10', marked: true },
+    { number: 11, text: 'line 11', marked: false },
   ]);
   expect(excerpt(source, 1, 2).map((line) => line.number)).toEqual([1, 2, 3]);
   expect(excerpt(source, 99, 2)).toEqual([]);

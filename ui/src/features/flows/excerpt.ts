@@ -17,5 +17,8 @@ export function excerpt(source: string, line: number, around = 4): Line[] {
 
 /** The whole source as lines, up to `most`, with one of them marked. */
 export function numbered(source: string, line: number | null, most = 2000): Line[] {
-  return source.split('\n').slice(0, most).map((text, at) => ({ number: at + 1, text: text.slice(0, LONGEST), marked: at + 1 === line }));
+  return source
+    .split('\n')
+    .slice(0, most)
+    .map((text, at) => ({ number: at + 1, text: text.slice(0, LONGEST), marked: at + 1 === line }));
 }

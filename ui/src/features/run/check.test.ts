@@ -3,10 +3,15 @@ import { check, samePath, startOf } from './check';
 import { fieldOf } from './schema';
 
 const plan = fieldOf({
-  type: 'object', required: ['topic', 'depth', 'loud', 'tags', 'tone'],
+  type: 'object',
+  required: ['topic', 'depth', 'loud', 'tags', 'tone'],
   properties: {
-    topic: { type: 'string', minLength: 2 }, depth: { type: 'integer', minimum: 1, maximum: 5, default: 2 }, loud: { type: 'boolean' },
-    tags: { type: 'array', items: { type: 'string' } }, tone: { enum: ['plain', 'formal'] }, when: { type: ['string', 'null'] },
+    topic: { type: 'string', minLength: 2 },
+    depth: { type: 'integer', minimum: 1, maximum: 5, default: 2 },
+    loud: { type: 'boolean' },
+    tags: { type: 'array', items: { type: 'string' } },
+    tone: { enum: ['plain', 'formal'] },
+    when: { type: ['string', 'null'] },
     budget: { type: 'object', required: ['amount'], properties: { amount: { type: 'number' } } },
   },
 });

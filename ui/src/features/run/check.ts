@@ -21,14 +21,18 @@ export function startOf(field: Field): unknown {
   }
   if (!field.required) return undefined;
   if (field.kind === 'boolean') return false;
-  if (field.kind === 'list') return Array.from({ length: Math.min(field.least ?? 0, 20) }, () => (field.each ? (startOf(field.each) ?? '') : ''));
+  if (field.kind === 'list')
+    return Array.from({ length: Math.min(field.least ?? 0, 20) }, () =>
+      field.each ? (startOf(field.each) ?? '') : '',
+    );
   return field.kind === 'record' ? {} : undefined;
 }
 
 export function check(field: Field, value: unknown, path: readonly Step[] = []): Problem[] {
   const wrong = (message: string): Problem[] => [{ path: formatPath(path), message }];
   if (value === undefined) return field.required && field.kind !== 'json' ? wrong('Required.') : [];
-  if (value === null) return field.nullable || field.kind === 'json' || field.choices?.includes(null) ? [] : wrong('Must not be null.');
+  if (value === null)
+    return field.nullable || field.kind === 'json' || field.choices?.includes(null) ? [] : wrong('Must not be null.');
   switch (field.kind) {
     case 'text':
       return typeof value === 'string' ? wrongText(field, value).flatMap(wrong) : wrong('Must be a text.');
@@ -41,12 +45,18 @@ export function check(field: Field, value: unknown, path: readonly Step[] = []):
       return wrong('Must be null.');
     case 'choice': {
       const allowed = field.choices ?? [];
-      return allowed.some((one) => JSON.stringify(one) === JSON.stringify(value)) ? [] : wrong(`Choose one of ${allowed.map((one) => String(one)).join(', ')}.`);
+      return allowed.some((one) => JSON.stringify(one) === JSON.stringify(value))
+        ? []
+        : wrong(`Choose one of ${allowed.map((one) => String(one)).join(', ')}.`);
     }
     case 'list': {
       if (!Array.isArray(value)) return wrong('Must be a list.');
-      const own = value.length < (field.least ?? 0) ? wrong(`Needs at least ${field.least} ${field.least === 1 ? 'entry' : 'entries'}.`)
-        : value.length > (field.most ?? Infinity) ? wrong(`Takes at most ${field.most} entries.`) : [];
+      const own =
+        value.length < (field.least ?? 0)
+          ? wrong(`Needs at least ${field.least} ${field.least === 1 ? 'entry' : 'entries'}.`)
+          : value.length > (field.most ?? Infinity)
+            ? wrong(`Takes at most ${field.most} entries.`)
+            : [];
       return [...own, ...value.flatMap((one, at) => (field.each ? check(field.each, one, [...path, at]) : []))];
     }
     case 'group':
@@ -61,7 +71,8 @@ export function check(field: Field, value: unknown, path: readonly Step[] = []):
 }
 
 function wrongText(field: Field, value: string): string[] {
-  if (value.length < (field.least ?? 0)) return [field.least === 1 ? 'Must not be empty.' : `Needs at least ${field.least} characters.`];
+  if (value.length < (field.least ?? 0))
+    return [field.least === 1 ? 'Must not be empty.' : `Needs at least ${field.least} characters.`];
   if (value.length > (field.most ?? Infinity)) return [`Takes at most ${field.most} characters.`];
   if (!field.pattern) return [];
   try {
@@ -76,8 +87,10 @@ function wrongNumber(field: Field, value: unknown): string[] {
   if (typeof value !== 'number' || !Number.isFinite(value)) return ['Must be a number.'];
   if (field.kind === 'integer' && !Number.isInteger(value)) return ['Must be a whole number.'];
   const { least, most } = field;
-  if (least !== undefined && (field.leastOpen ? value <= least : value < least)) return [`Must be ${field.leastOpen ? 'more than' : 'at least'} ${least}.`];
-  if (most !== undefined && (field.mostOpen ? value >= most : value > most)) return [`Must be ${field.mostOpen ? 'less than' : 'at most'} ${most}.`];
+  if (least !== undefined && (field.leastOpen ? value <= least : value < least))
+    return [`Must be ${field.leastOpen ? 'more than' : 'at least'} ${least}.`];
+  if (most !== undefined && (field.mostOpen ? value >= most : value > most))
+    return [`Must be ${field.mostOpen ? 'less than' : 'at most'} ${most}.`];
   return [];
 }
 

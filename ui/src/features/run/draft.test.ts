@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import { Draft } from './draft.svelte';
 import { fieldOf } from './schema';
 
-const plan = fieldOf({ type: 'object', required: ['topic'], properties: { topic: { type: 'string' }, tags: { type: 'array', items: { type: 'string' } }, extra: {} } });
+const plan = fieldOf({
+  type: 'object',
+  required: ['topic'],
+  properties: { topic: { type: 'string' }, tags: { type: 'array', items: { type: 'string' } }, extra: {} },
+});
 
 test('the form and the raw text are two views of one value', () => {
   const draft = new Draft(plan);
@@ -31,7 +35,10 @@ test('a field is only told off once it was visited or the form was tried', () =>
 
 test('what the engine refused stands at its field until that field changes', () => {
   const draft = new Draft(plan, { topic: 'bees', tags: ['a', 'b'] });
-  draft.refuse([{ path: 'tags.1', message: 'Too short.' }, { path: 'elsewhere', message: 'Unknown.' }]);
+  draft.refuse([
+    { path: 'tags.1', message: 'Too short.' },
+    { path: 'elsewhere', message: 'Unknown.' },
+  ]);
   expect(draft.said(['tags', 1])).toEqual(['Too short.']);
   expect(draft.strays()).toEqual([{ path: 'elsewhere', message: 'Unknown.' }]);
   draft.set(['tags', 1], 'longer');

@@ -2,7 +2,8 @@
 // Pure; it neither validates nor holds values.
 import { isRecord } from '../../base/json';
 
-export type FieldKind = 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'list' | 'group' | 'record' | 'null' | 'json';
+export type FieldKind =
+  'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'list' | 'group' | 'record' | 'null' | 'json';
 
 export type Field = {
   kind: FieldKind;
@@ -27,7 +28,9 @@ export type Field = {
 
 /** A yes-or-no without a third state is a box to tick; every other one needs words for all it can be. */
 export const isBox = (field: Field, value: unknown): boolean =>
-  field.kind === 'boolean' && (field.required || field.fallback !== undefined) && (value === undefined || typeof value === 'boolean');
+  field.kind === 'boolean' &&
+  (field.required || field.fallback !== undefined) &&
+  (value === undefined || typeof value === 'boolean');
 
 type Schema = Record<string, unknown>;
 const DEEPEST = 12;
@@ -39,7 +42,11 @@ export function fieldOf(schema: unknown, label = 'input', required = true): Fiel
 function read(given: unknown, label: string, required: boolean, root: Schema, depth: number): Field {
   const { schema, nullable } = settle(given, root, 0);
   const field: Field = {
-    kind: 'json', label: text(schema.title) || label, description: text(schema.description), required, nullable,
+    kind: 'json',
+    label: text(schema.title) || label,
+    description: text(schema.description),
+    required,
+    nullable,
   };
   if ('default' in schema) field.fallback = schema.default;
   if (depth > DEEPEST) return field;
@@ -49,8 +56,13 @@ function read(given: unknown, label: string, required: boolean, root: Schema, de
   switch (typeOf(schema)) {
     case 'string':
       return {
-        ...field, kind: 'text', least: number(schema.minLength), most: number(schema.maxLength), pattern: text(schema.pattern) || undefined,
-        format: text(schema.format) || undefined, multiline: isLong(schema, label, depth),
+        ...field,
+        kind: 'text',
+        least: number(schema.minLength),
+        most: number(schema.maxLength),
+        pattern: text(schema.pattern) || undefined,
+        format: text(schema.format) || undefined,
+        multiline: isLong(schema, label, depth),
       };
     case 'number':
     case 'integer':
@@ -73,7 +85,10 @@ function read(given: unknown, label: string, required: boolean, root: Schema, de
         return { ...field, kind: 'record', each: read(schema.additionalProperties, 'value', true, root, depth + 1) };
       }
       if (names.length === 0 && schema.properties === undefined) return field;
-      const fields = names.map((name) => ({ name, field: read(properties[name], name, needed.has(name), root, depth + 1) }));
+      const fields = names.map((name) => ({
+        name,
+        field: read(properties[name], name, needed.has(name), root, depth + 1),
+      }));
       return { ...field, kind: 'group', fields };
     }
     default:
@@ -92,7 +107,10 @@ function settle(given: unknown, root: Schema, depth: number): { schema: Schema; 
   if (Array.isArray(given.allOf)) {
     const { allOf, ...own } = given;
     const parts = (allOf as unknown[]).map((part) => settle(part, root, depth + 1));
-    return { schema: [...parts.map((part) => part.schema), own].reduce(merge, {}), nullable: given.nullable === true || (parts.length > 0 && parts.every((part) => part.nullable)) };
+    return {
+      schema: [...parts.map((part) => part.schema), own].reduce(merge, {}),
+      nullable: given.nullable === true || (parts.length > 0 && parts.every((part) => part.nullable)),
+    };
   }
   const union = (given.anyOf ?? given.oneOf) as unknown;
   if (Array.isArray(union)) {
@@ -149,7 +167,12 @@ function limits(schema: Schema): Partial<Field> {
   // Draft 4 marks an open limit with a boolean beside it, later drafts with a number of its own.
   const over = schema.exclusiveMinimum === true ? number(schema.minimum) : number(schema.exclusiveMinimum);
   const under = schema.exclusiveMaximum === true ? number(schema.maximum) : number(schema.exclusiveMaximum);
-  return { least: over ?? number(schema.minimum), most: under ?? number(schema.maximum), leastOpen: over !== undefined, mostOpen: under !== undefined };
+  return {
+    least: over ?? number(schema.minimum),
+    most: under ?? number(schema.maximum),
+    leastOpen: over !== undefined,
+    mostOpen: under !== undefined,
+  };
 }
 
 const LONG_NAMES = /message|prompt|text|body|content|question|description|instructions|notes/i;

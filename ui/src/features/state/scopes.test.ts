@@ -2,7 +2,15 @@ import { expect, test } from 'vitest';
 import type { BlockRow, Change, StateView } from '../../host/host';
 import { scopeName, scopesOf } from './scopes';
 
-const state: StateView = { seq: 4, at: 0, session: { turns: 2 }, user: {}, project: null, sequencers: { 'r:root:1': { plan: [] } }, versions: { session: 2 } };
+const state: StateView = {
+  seq: 4,
+  at: 0,
+  session: { turns: 2 },
+  user: {},
+  project: null,
+  sequencers: { 'r:root:1': { plan: [] } },
+  versions: { session: 2 },
+};
 const changes: Change[] = [
   { scope: 'session', path: 'turns', kind: 'changed', old: 1, new: 2 },
   { scope: 'sequencer', instanceId: 'r:root:1', path: 'plan', kind: 'added', new: [] },
@@ -12,7 +20,9 @@ const byId = new Map([['r:root:1', { path: 'root', name: 'chat', kind: 'sequence
 test('scopes come in their order, and only those that exist', () => {
   const scopes = scopesOf(state, changes, byId);
   expect(scopes.map((scope) => [scope.testid, scope.of, scope.version])).toEqual([
-    ['scope-session', '', 2], ['scope-user', '', null], ['scope-sequencer', 'root', null],
+    ['scope-session', '', 2],
+    ['scope-user', '', null],
+    ['scope-sequencer', 'root', null],
   ]);
 });
 
@@ -29,22 +39,37 @@ test('a sequencer is named by its block', () => {
 
 test('a block that is no sequencer keeps its own state under its own name', () => {
   const own: StateView = { seq: 2, at: 0, sequencers: { 'r:root/a:0': { tries: 1 } }, versions: {} };
-  const [scope] = scopesOf(own, [{ scope: 'block', instanceId: 'r:root/a:0', path: 'tries', kind: 'added', new: 1 }],
-    new Map([['r:root/a:0', { path: 'root/a', name: 'a', kind: 'handler' } as BlockRow]]));
+  const [scope] = scopesOf(
+    own,
+    [{ scope: 'block', instanceId: 'r:root/a:0', path: 'tries', kind: 'added', new: 1 }],
+    new Map([['r:root/a:0', { path: 'root/a', name: 'a', kind: 'handler' } as BlockRow]]),
+  );
   expect([scope?.name, scope?.testid, scope?.marks.get('tries')]).toEqual(['block', 'scope-block', 'added']);
 });
 
 test('no sequencer has state before any wrote some', () => {
-  expect(scopesOf({ seq: 1, at: 0, request: {}, versions: {} }, [], new Map()).map((scope) => scope.name)).toEqual(['request']);
+  expect(scopesOf({ seq: 1, at: 0, request: {}, versions: {} }, [], new Map()).map((scope) => scope.name)).toEqual([
+    'request',
+  ]);
 });
 
 test('resources come last, with their text and their own changes', () => {
   const view: StateView = {
-    seq: 1, at: 0, user: {}, resources: { 'user/a': { n: 1 }, 'user/b': {} }, contents: { 'user/a': 'text' }, versions: { 'user/a': 3 },
+    seq: 1,
+    at: 0,
+    user: {},
+    resources: { 'user/a': { n: 1 }, 'user/b': {} },
+    contents: { 'user/a': 'text' },
+    versions: { 'user/a': 3 },
   };
   const change: Change = { scope: 'resource', instanceId: 'user/a', path: 'n', kind: 'changed', old: 0, new: 1 };
   const [, a, b] = scopesOf(view, [change], new Map());
-  expect([a?.of, a?.value, a?.version, [...(a?.marks ?? [])]]).toEqual(['user/a', { n: 1, $content: 'text' }, 3, [['n', 'changed']]]);
+  expect([a?.of, a?.value, a?.version, [...(a?.marks ?? [])]]).toEqual([
+    'user/a',
+    { n: 1, $content: 'text' },
+    3,
+    [['n', 'changed']],
+  ]);
   expect([b?.of, b?.value, b?.version, b?.marks.size]).toEqual(['user/b', {}, null, 0]);
   expect(scopeName(change, new Map())).toBe('resource user/a');
 });

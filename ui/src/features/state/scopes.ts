@@ -2,7 +2,12 @@
 import type { BlockRow, Change, StateView } from '../../host/host';
 
 export type Scope = {
-  id: string; name: string; of: string; value: unknown; version: number | null; testid: string;
+  id: string;
+  name: string;
+  of: string;
+  value: unknown;
+  version: number | null;
+  testid: string;
   marks: ReadonlyMap<string, string>;
 };
 
@@ -10,7 +15,12 @@ const FIXED = ['request', 'session', 'user', 'project'] as const;
 
 export function scopesOf(state: StateView, changes: readonly Change[], byId: ReadonlyMap<string, BlockRow>): Scope[] {
   const scopes: Scope[] = FIXED.filter((name) => state[name] !== undefined && state[name] !== null).map((name) => ({
-    id: name, name, of: '', value: state[name], version: state.versions[name] ?? null, testid: `scope-${name}`,
+    id: name,
+    name,
+    of: '',
+    value: state[name],
+    version: state.versions[name] ?? null,
+    testid: `scope-${name}`,
     marks: marksOf(changes, name, null),
   }));
   for (const [instance, value] of Object.entries(state.sequencers ?? {})) {
@@ -18,15 +28,25 @@ export function scopesOf(state: StateView, changes: readonly Change[], byId: Rea
     // Blocks other than sequencers may keep a state of their own, under their instance as well.
     const name = !block || block.kind === 'sequencer' ? 'sequencer' : 'block';
     scopes.push({
-      id: instance, name, of: block?.path ?? instance, value, version: state.versions[instance] ?? null,
-      testid: `scope-${name}`, marks: marksOf(changes, name, instance),
+      id: instance,
+      name,
+      of: block?.path ?? instance,
+      value,
+      version: state.versions[instance] ?? null,
+      testid: `scope-${name}`,
+      marks: marksOf(changes, name, instance),
     });
   }
   for (const [of, value] of Object.entries(state.resources ?? {})) {
     const content = state.contents?.[of];
     scopes.push({
-      id: `resource ${of}`, name: 'resource', of, value: content === undefined ? value : { ...(value as object), $content: content },
-      version: state.versions[of] ?? null, testid: 'scope-resource', marks: marksOf(changes, 'resource', of),
+      id: `resource ${of}`,
+      name: 'resource',
+      of,
+      value: content === undefined ? value : { ...(value as object), $content: content },
+      version: state.versions[of] ?? null,
+      testid: 'scope-resource',
+      marks: marksOf(changes, 'resource', of),
     });
   }
   return scopes;

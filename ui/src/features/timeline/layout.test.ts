@@ -36,6 +36,11 @@ test('marks are never closer than the clock is fine', () => {
 });
 
 test('many failures become few marks', () => {
-  expect(failureMarks(Array.from({ length: 5000 }, (_, n) => n + 1), 5000).length).toBeLessThanOrEqual(121);
+  expect(
+    failureMarks(
+      Array.from({ length: 5000 }, (_, n) => n + 1),
+      5000,
+    ).length,
+  ).toBeLessThanOrEqual(121);
   expect(failureMarks([5], 9)).toEqual([0.5]);
 });

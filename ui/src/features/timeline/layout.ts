@@ -26,7 +26,10 @@ export function barOf(block: BlockRow, axis: Axis, now: number, live: boolean): 
 export function marksOf(axis: Axis, width: number): { at: number; left: number }[] {
   const span = axis.to - axis.from;
   // No clock here is finer than a millisecond, and two marks must not read alike.
-  return ticks(span, Math.max(1, Math.floor(Math.min(width / 70, span)))).map((at) => ({ at, left: (at / span) * 100 }));
+  return ticks(span, Math.max(1, Math.floor(Math.min(width / 70, span)))).map((at) => ({
+    at,
+    left: (at / span) * 100,
+  }));
 }
 
 /** At most `most` places along the slider where something failed, as fractions: a thousand failures are not a thousand elements. */

@@ -3,8 +3,19 @@ import type { BlockRow } from '../../host/host';
 import { rowOf, treeRows } from './tree';
 
 const block = (instanceId: string, parent: string | null, more: Partial<BlockRow> = {}): BlockRow => ({
-  path: instanceId, instanceId, parent, name: instanceId, kind: 'handler', attempt: 0, status: 'completed',
-  startedAt: 0, memoized: false, seqStart: 1, changes: 0, items: 0, ...more,
+  path: instanceId,
+  instanceId,
+  parent,
+  name: instanceId,
+  kind: 'handler',
+  attempt: 0,
+  status: 'completed',
+  startedAt: 0,
+  memoized: false,
+  seqStart: 1,
+  changes: 0,
+  items: 0,
+  ...more,
 });
 const none = new Set<string>();
 
@@ -12,7 +23,12 @@ const family = [block('a', null), block('b', 'a'), block('c', 'a'), block('d', '
 
 test('children come below their parent, not in start order', () => {
   const rows = treeRows(family, none);
-  expect(rows.map((row) => [row.block.instanceId, row.depth])).toEqual([['a', 0], ['b', 1], ['d', 2], ['c', 1]]);
+  expect(rows.map((row) => [row.block.instanceId, row.depth])).toEqual([
+    ['a', 0],
+    ['b', 1],
+    ['d', 2],
+    ['c', 1],
+  ]);
   expect(rows.map((row) => `${row.position}/${row.siblings}`)).toEqual(['1/1', '1/2', '1/1', '2/2']);
 });
 
@@ -24,7 +40,11 @@ test('a folded row says what it hides', () => {
 });
 
 test('turns of a loop and entries of a list are told apart', () => {
-  const turns = [block('root', null), block('root/loop[1]/step:ask', 'root'), block('root/loop[1]/step:ask/forEach:one[2]', 'root/loop[1]/step:ask')];
+  const turns = [
+    block('root', null),
+    block('root/loop[1]/step:ask', 'root'),
+    block('root/loop[1]/step:ask/forEach:one[2]', 'root/loop[1]/step:ask'),
+  ];
   expect(treeRows(turns, none).map((row) => row.turn)).toEqual(['', '[1]', '[2]']);
 });
 

@@ -29,7 +29,9 @@ export function treeRows(blocks: readonly BlockRow[], folded: ReadonlySet<string
   }
   const inside = countInside(blocks, known);
   const rows: TreeRow[] = [];
-  const open: { list: BlockRow[]; next: number; above: string }[] = [{ list: children.get('') ?? [], next: 0, above: '' }];
+  const open: { list: BlockRow[]; next: number; above: string }[] = [
+    { list: children.get('') ?? [], next: 0, above: '' },
+  ];
   while (open.length > 0) {
     const level = open[open.length - 1];
     const block = level?.list[level.next++];
@@ -41,8 +43,15 @@ export function treeRows(blocks: readonly BlockRow[], folded: ReadonlySet<string
     const expanded = below !== undefined && !folded.has(block.instanceId);
     const counts = inside.get(block.instanceId);
     rows.push({
-      block, depth: open.length - 1, turn: turnOf(block.path, level.above), expandable: below !== undefined, expanded,
-      position: level.next, siblings: level.list.length, inside: counts?.all ?? 0, failedInside: counts?.failed ?? 0,
+      block,
+      depth: open.length - 1,
+      turn: turnOf(block.path, level.above),
+      expandable: below !== undefined,
+      expanded,
+      position: level.next,
+      siblings: level.list.length,
+      inside: counts?.all ?? 0,
+      failedInside: counts?.failed ?? 0,
     });
     if (below && expanded) open.push({ list: below, next: 0, above: block.path });
   }

@@ -5,7 +5,8 @@ import type { Fn } from './blocks';
 /** `undefined`, `"text"`, `handler "add"`, `an array of 2`, `a function`… */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return String(value);
-  if (typeof value === 'string') return value.length > 60 ? `${JSON.stringify(value.slice(0, 60))}…` : JSON.stringify(value);
+  if (typeof value === 'string')
+    return value.length > 60 ? `${JSON.stringify(value.slice(0, 60))}…` : JSON.stringify(value);
   if (typeof value === 'function') {
     const { name } = value as { name?: string };
     return name ? `the function ${name}` : 'a function';

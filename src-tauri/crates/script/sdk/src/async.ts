@@ -5,7 +5,9 @@
 import { drive } from './host';
 import { lowers, SOURCE } from './sources';
 
-export default function asyncToGenerator(body: (...args: never[]) => Generator): (...args: never[]) => Promise<unknown> {
+export default function asyncToGenerator(
+  body: (...args: never[]) => Generator,
+): (...args: never[]) => Promise<unknown> {
   return function (this: unknown) {
     return this === SOURCE ? (body as never) : drive(body, this, arguments);
   };

@@ -61,7 +61,9 @@ export class Block {
   /** `from` is a block of the same configuration, which was checked with it. */
   constructor(kind: Kind, config: Config, from?: Block) {
     if (typeof config !== 'object' || config === null || Array.isArray(config)) {
-      throw new Error(`${kind}() needs a configuration object, like ${kind}({ name: "…" }), got ${describeValue(config)}`);
+      throw new Error(
+        `${kind}() needs a configuration object, like ${kind}({ name: "…" }), got ${describeValue(config)}`,
+      );
     }
     const name = config.name;
     if (typeof name !== 'string' || name.trim() === '') {
@@ -95,7 +97,8 @@ export class Block {
 
   /** The blocks it may run that are known before it does. */
   get children(): readonly Block[] {
-    const listed = this.kind === 'router' ? this.config.routes : this.kind === 'generator' ? knownTools(this.config) : [];
+    const listed =
+      this.kind === 'router' ? this.config.routes : this.kind === 'generator' ? knownTools(this.config) : [];
     const blocks = Array.isArray(listed) ? (listed as unknown[]).filter(isBlock) : [];
     const rescue = Array.isArray(this.config.rescue) ? (this.config.rescue as Handler[]) : [];
     if (this.tool) blocks.push(this.tool);
@@ -118,13 +121,19 @@ export class Block {
 
   /** A copy whose input is made by `mapper`; a later call replaces it (SEMANTICS §2.2). */
   connectInput(mapper: Fn): Block {
-    return new Block(this.kind, { ...this.config, connectInput: needFunction(mapper, `connectInput of ${this.kind} "${this.name}"`) });
+    return new Block(this.kind, {
+      ...this.config,
+      connectInput: needFunction(mapper, `connectInput of ${this.kind} "${this.name}"`),
+    });
   }
 
   /** A copy whose output is mapped; its output schema and `onCompleted` no longer apply. */
   connectOutput(mapper: Fn): Block {
     const { outputSchema: _schema, onCompleted: _hook, mapModelOutput: _seen, ...rest } = this.config;
-    return new Block(this.kind, { ...rest, connectOutput: needFunction(mapper, `connectOutput of ${this.kind} "${this.name}"`) });
+    return new Block(this.kind, {
+      ...rest,
+      connectOutput: needFunction(mapper, `connectOutput of ${this.kind} "${this.name}"`),
+    });
   }
 
   /** A copy that answers matching errors with a block's output; a later call replaces the handlers. */
@@ -133,14 +142,22 @@ export class Block {
   }
 
   mapModelOutput(mapper: Fn): Block {
-    return new Block(this.kind, { ...this.config, mapModelOutput: needFunction(mapper, `mapModelOutput of ${this.kind} "${this.name}"`) });
+    return new Block(this.kind, {
+      ...this.config,
+      mapModelOutput: needFunction(mapper, `mapModelOutput of ${this.kind} "${this.name}"`),
+    });
   }
 
   /** A handler that runs this block as a call of a tool, and leaves what such a call leaves. */
   asTool(identity: ToolIdentity = {}): Block {
     checkIdentity(identity, `asTool of ${this.kind} "${this.name}"`);
     const { description, config } = this;
-    return new Block('handler', { name: `${this.name}__as_tool`, description, mapModelOutput: config.mapModelOutput, asTool: { block: this, ...identity } });
+    return new Block('handler', {
+      name: `${this.name}__as_tool`,
+      description,
+      mapModelOutput: config.mapModelOutput,
+      asTool: { block: this, ...identity },
+    });
   }
 }
 
@@ -173,11 +190,14 @@ export function router(config: Config): Block {
     throw new Error(`Cannot build "${block.name}" (router) without an execute function`);
   }
   if (!Array.isArray(config.routes) || config.routes.length === 0) {
-    throw new Error(`Router "${block.name}" needs routes: a non-empty array of blocks, got ${describeValue(config.routes)}`);
+    throw new Error(
+      `Router "${block.name}" needs routes: a non-empty array of blocks, got ${describeValue(config.routes)}`,
+    );
   }
   const names = config.routes.map((route, at) => needBlock(route, `Router "${block.name}": routes[${at}]`).name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw new Error(`Router "${block.name}" has two routes named "${twice}"; a route is known by its name`);
+  if (twice !== undefined)
+    throw new Error(`Router "${block.name}" has two routes named "${twice}"; a route is known by its name`);
   if (config.validateRoute !== undefined) needFunction(config.validateRoute, `Router "${block.name}": validateRoute`);
   return block;
 }
@@ -188,7 +208,9 @@ export function generator(config: Config): Block {
   if (config.prompt === undefined) throw new Error(`Generator "${block.name}" needs a prompt`);
   const { tools } = config;
   if (tools !== undefined && tools !== null && !Array.isArray(tools) && typeof tools !== 'function') {
-    throw new TypeError(`generator "${block.name}": tools must be an array of blocks, or a function that gives one, got ${describeValue(tools)}`);
+    throw new TypeError(
+      `generator "${block.name}": tools must be an array of blocks, or a function that gives one, got ${describeValue(tools)}`,
+    );
   }
   checkIdentity(config, `generator "${block.name}"`);
   checkLoop(config, `generator "${block.name}"`);

@@ -41,7 +41,8 @@ function argument(wire: Argument): unknown {
 /** `from` is the function that returned the value. */
 function finish(call: number, value: unknown, from?: object): void {
   if (typeof value !== 'object' || value === null) {
-    if (value !== 0 && typeof value === 'number' && Number.isFinite(value)) return native.done(call, 'value', JSON.stringify(value));
+    if (value !== 0 && typeof value === 'number' && Number.isFinite(value))
+      return native.done(call, 'value', JSON.stringify(value));
     return plain(call, value, from);
   }
   const block = value instanceof Boxed ? value.block : isBlock(value) ? (value as Block) : undefined;
@@ -106,7 +107,12 @@ const host = {
       const ctx = makeContext(token, relatives);
       const result = values.length === 1 ? called(values[0], ctx) : called(...values, ctx);
       // A block may look like a promise (its `then`), so it is recognised first.
-      if (typeof result !== 'object' || result === null || isBlock(result) || typeof (result as Promise<unknown>).then !== 'function') {
+      if (
+        typeof result !== 'object' ||
+        result === null ||
+        isBlock(result) ||
+        typeof (result as Promise<unknown>).then !== 'function'
+      ) {
         return finish(call, result, called);
       }
       tellAs(token, result, { call, from: called }, returned, failed);
@@ -125,9 +131,9 @@ const host = {
 
   parseAsync(call: number, schema: number, token: number, json: string | undefined): void {
     runAs(token, () => {
-      parseAsync(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json)).then(
-        (result) => native.done(call, 'value', parsed(result)),
-      ).catch((error: unknown) => native.done(call, 'error', encodeError(error)));
+      parseAsync(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json))
+        .then((result) => native.done(call, 'value', parsed(result)))
+        .catch((error: unknown) => native.done(call, 'error', encodeError(error)));
     });
   },
 
@@ -137,10 +143,15 @@ const host = {
   },
 
   /** `wide` counts what the schema would make of other values as let through. */
-  describeSchema: (schema: number, wide: boolean): string => JSON.stringify((wide ? accepted : describe)(schemas[schema] as never)),
+  describeSchema: (schema: number, wide: boolean): string =>
+    JSON.stringify((wide ? accepted : describe)(schemas[schema] as never)),
 
   /** The sources of functions, `\0` between them. */
-  sources: (first: number, count: number): string => functions.slice(first, first + count).map(sourceOf).join('\0'),
+  sources: (first: number, count: number): string =>
+    functions
+      .slice(first, first + count)
+      .map(sourceOf)
+      .join('\0'),
 
   /** The stack of the call that made a block. */
   site: (block: number): string => siteOf(blocksById[block] as Block),

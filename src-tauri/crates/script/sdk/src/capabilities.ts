@@ -100,7 +100,8 @@ export function withCapabilities(kind: string, config: Config): Config {
   const names = new Map<string, Capability>();
   for (const capability of capabilitiesOf(config)) {
     const other = names.get(capability.name);
-    if (other && other !== capability) throw new Error(`${where}: uses names two capabilities "${capability.name}"; ctx.cap has one of that name`);
+    if (other && other !== capability)
+      throw new Error(`${where}: uses names two capabilities "${capability.name}"; ctx.cap has one of that name`);
     names.set(capability.name, capability);
   }
   const merged: Config = { ...config };
@@ -110,7 +111,13 @@ export function withCapabilities(kind: string, config: Config): Config {
     joinNamed(merged, 'resources', capability, where);
     joinNamed(merged, 'targetStateSchemas', capability, where);
     for (const key of OWN_STATES) {
-      if (given[key]) merged.stateSchema = joinState(merged.stateSchema as AnySchema | undefined, given[key] as AnySchema, capability, where);
+      if (given[key])
+        merged.stateSchema = joinState(
+          merged.stateSchema as AnySchema | undefined,
+          given[key] as AnySchema,
+          capability,
+          where,
+        );
     }
     // The block wins, then the capability listed last.
     for (const key of ['model', 'providerOptions', 'caching']) {
@@ -126,7 +133,9 @@ function refuseOutOfPlace(kind: string, where: string, { name, config }: Capabil
     throw new Error(`${where} uses capability "${name}", which brings ${foreign}; only a generator can use that`);
   }
   if (kind !== 'sequencer' && config.sequencerStateSchema !== undefined) {
-    throw new Error(`${where} uses capability "${name}", which brings sequencerStateSchema; only a sequencer can use that`);
+    throw new Error(
+      `${where} uses capability "${name}", which brings sequencerStateSchema; only a sequencer can use that`,
+    );
   }
 }
 
@@ -153,7 +162,9 @@ function joinState(own: AnySchema | undefined, more: AnySchema, { name }: Capabi
 
 /** The state schemas that a capability adds to the scopes, each under its key. */
 export function statesOf(capability: Capability): [string, AnySchema][] {
-  return STATES.flatMap((key) => (isSchema(capability.config[key]) ? [[key, capability.config[key]] as [string, AnySchema]] : []));
+  return STATES.flatMap((key) =>
+    isSchema(capability.config[key]) ? [[key, capability.config[key]] as [string, AnySchema]] : [],
+  );
 }
 
 /** What choosers choose now; they may bring only what a model is told and may call. */
@@ -162,13 +173,16 @@ async function chosen(config: Config, ctx: unknown): Promise<Capability[]> {
   for (const choose of choosersOf(config)) {
     const given = await choose(ctx);
     const where = `generator "${String(config.name)}": uses`;
-    if (!Array.isArray(given)) throw new TypeError(`${where}: a function must return an array of capabilities, got ${describeValue(given)}`);
+    if (!Array.isArray(given))
+      throw new TypeError(`${where}: a function must return an array of capabilities, got ${describeValue(given)}`);
     for (const entry of given) {
       if (!(entry instanceof Capability)) throw new TypeError(`${where}: ${describeValue(entry)} is not a capability`);
       const { name, context: _context, tools: _tools, controlTools: _control, ...more } = entry.config;
       const foreign = Object.keys(more).find((key) => more[key] !== undefined && key !== 'presets' && key !== 'config');
       if (foreign) {
-        throw new Error(`${where}: capability "${String(name)}" is chosen while the generator runs, so it can bring context and tools but no ${foreign}`);
+        throw new Error(
+          `${where}: capability "${String(name)}" is chosen while the generator runs, so it can bring context and tools but no ${foreign}`,
+        );
       }
       found.push(entry);
     }
@@ -202,7 +216,10 @@ export function laterTools(config: Config): Maker | undefined {
 }
 
 /** The entries of a generator's context: its own, then its capabilities', then those chosen for the step. */
-export function contextEntries(config: Config, resolve: (entry: unknown, input: unknown, ctx: unknown) => unknown): unknown[] {
+export function contextEntries(
+  config: Config,
+  resolve: (entry: unknown, input: unknown, ctx: unknown) => unknown,
+): unknown[] {
   const listed = [config.context, ...capabilitiesOf(config).map((one) => one.config.context)];
   const entries = listed.filter((entry) => entry !== undefined && entry !== null);
   if (choosersOf(config).length === 0) return entries;
@@ -227,4 +244,3 @@ export function offered(ids: number[], ctx: () => unknown): object {
   }
   return cap;
 }
-

@@ -18,7 +18,10 @@ export type Lead = { condition: unknown } | undefined;
 export function chained(where: string, args: unknown[], lead?: Lead, more: string[] = []): Chained {
   const [first, second] = args;
   if (isBlock(first)) {
-    if (isBlock(second)) throw new TypeError(`${called(where, args, lead)} names two blocks; give each a call of its own, or put a connector first`);
+    if (isBlock(second))
+      throw new TypeError(
+        `${called(where, args, lead)} names two blocks; give each a call of its own, or put a connector first`,
+      );
     return { block: first };
   }
   if (typeof first === 'function' && isBlock(second)) return { connector: first as Fn, block: second };
@@ -58,7 +61,8 @@ export function needList(value: unknown, where: string): unknown[] {
 /** The trailing options of a method. */
 export function optionsOf<T extends object>(options: unknown, where: string, like: string): T {
   if (options === undefined) return {} as T;
-  if (typeof options === 'object' && options !== null && !Array.isArray(options) && !isBlock(options)) return options as T;
+  if (typeof options === 'object' && options !== null && !Array.isArray(options) && !isBlock(options))
+    return options as T;
   throw new TypeError(`${where}: options are an object like ${like}, got ${describeValue(options)}`);
 }
 
@@ -114,7 +118,8 @@ export function iterating(where: string, args: unknown[], limit: 'maxConcurrency
   else iteration.each = needFunction(target, `${where} (a block, or a function that makes one)`);
   const most = options[limit];
   if (most !== undefined) {
-    if (typeof most !== 'number' || !(most >= 1)) throw new TypeError(`${where}: ${limit} must be a number of at least 1, got ${describeValue(most)}`);
+    if (typeof most !== 'number' || !(most >= 1))
+      throw new TypeError(`${where}: ${limit} must be a number of at least 1, got ${describeValue(most)}`);
     iteration.limit = Math.floor(most);
   }
   return iteration;

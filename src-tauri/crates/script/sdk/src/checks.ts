@@ -8,8 +8,17 @@ import { containerOf } from './container';
 import { inside, isSchema, typeOf } from './schema';
 
 const SCHEMAS = [
-  'inputSchema', 'outputSchema', 'stateSchema', 'requestStateSchema', 'sessionStateSchema', 'userStateSchema',
-  'projectStateSchema', 'orgStateSchema', 'sequencerStateSchema', 'parentInputSchema', 'parentStateSchema',
+  'inputSchema',
+  'outputSchema',
+  'stateSchema',
+  'requestStateSchema',
+  'sessionStateSchema',
+  'userStateSchema',
+  'projectStateSchema',
+  'orgStateSchema',
+  'sequencerStateSchema',
+  'parentInputSchema',
+  'parentStateSchema',
 ];
 /** Those of a state, which is an object of fields. */
 const STATES = SCHEMAS.filter((key) => /[sS]tateSchema$/.test(key));
@@ -29,7 +38,9 @@ export function checkName(name: string, kind: string): void {
   const control = /[\u0000-\u001f\u007f-\u009f]/.exec(name);
   if (control) {
     const code = control[0].charCodeAt(0).toString(16).padStart(4, '0');
-    throw new Error(`The name of ${kind} ${shown} holds a control character (U+${code.toUpperCase()}); use letters that can be shown`);
+    throw new Error(
+      `The name of ${kind} ${shown} holds a control character (U+${code.toUpperCase()}); use letters that can be shown`,
+    );
   }
 }
 
@@ -51,7 +62,8 @@ export function checkConfig(config: Config, where: string): void {
   }
   for (const key of STATES) if (config[key] !== undefined) needFields(config[key], `${where}: ${key}`);
   for (const [name, schema] of Object.entries((config.targetStateSchemas ?? {}) as Config)) {
-    if (!isSchema(schema)) throw new TypeError(`${where}: targetStateSchemas.${name} must be a zod schema, got ${describeValue(schema)}`);
+    if (!isSchema(schema))
+      throw new TypeError(`${where}: targetStateSchemas.${name} must be a zod schema, got ${describeValue(schema)}`);
   }
   for (const key of FUNCTIONS) if (config[key] !== undefined) needFunction(config[key], `${where}: ${key}`);
   const status = config.activeStatusMessage;
@@ -61,19 +73,40 @@ export function checkConfig(config: Config, where: string): void {
   if (config.retry !== undefined) checkRetry(config.retry, `${where}: retry`);
   containerOf(config.container, where);
   // Handlers that `.rescue(…)` has read are by name already.
-  const read = Array.isArray(config.rescue) && config.rescue.every((one: Handler) => one?.when?.every((name) => typeof name === 'string'));
+  const read =
+    Array.isArray(config.rescue) &&
+    config.rescue.every((one: Handler) => one?.when?.every((name) => typeof name === 'string'));
   if (config.rescue !== undefined && !read) needHandlers(config.rescue, where);
 }
 
 /** What no state can be, in the words of zod. */
-const FIELDLESS = ['array', 'tuple', 'set', 'map', 'string', 'number', 'int', 'bigint', 'boolean', 'date', 'enum', 'nativeenum', 'literal', 'null', 'undefined', 'function', 'promise'];
+const FIELDLESS = [
+  'array',
+  'tuple',
+  'set',
+  'map',
+  'string',
+  'number',
+  'int',
+  'bigint',
+  'boolean',
+  'date',
+  'enum',
+  'nativeenum',
+  'literal',
+  'null',
+  'undefined',
+  'function',
+  'promise',
+];
 
 /** Refuses the schema of a state that is no object. */
 export function needFields(schema: unknown, where: string): void {
   let at = isSchema(schema) ? schema : undefined;
   for (let depth = 0; at && depth < 20; depth++) {
     const type = typeOf(at);
-    if (FIELDLESS.includes(type)) throw new TypeError(`${where} must describe an object, like z.object({ … }), got a schema of ${type}`);
+    if (FIELDLESS.includes(type))
+      throw new TypeError(`${where} must describe an object, like z.object({ … }), got a schema of ${type}`);
     at = inside(at);
   }
 }
@@ -83,7 +116,10 @@ export function checkLoop({ loop, maxIterations }: Config, where: string): void 
   if (loop !== undefined && (typeof loop !== 'object' || loop === null || Array.isArray(loop))) {
     throw new TypeError(`${where}: loop must be an object like { maxIterations: 4 }, got ${describeValue(loop)}`);
   }
-  const given: [string, unknown][] = [['loop.maxIterations', (loop as Config | undefined)?.maxIterations], ['maxIterations', maxIterations]];
+  const given: [string, unknown][] = [
+    ['loop.maxIterations', (loop as Config | undefined)?.maxIterations],
+    ['maxIterations', maxIterations],
+  ];
   for (const [name, value] of given) {
     if (value !== undefined && (!Number.isInteger(value) || (value as number) < 1)) {
       throw new TypeError(`${where}: ${name} must be an integer of at least 1, got ${describeValue(value)}`);
@@ -93,7 +129,9 @@ export function checkLoop({ loop, maxIterations }: Config, where: string): void 
 
 function checkRetry(retry: unknown, where: string): void {
   if (typeof retry !== 'object' || retry === null || Array.isArray(retry)) {
-    throw new TypeError(`${where} must be an object like { maxAttempts: 3, baseDelayMs: 100 }, got ${describeValue(retry)}`);
+    throw new TypeError(
+      `${where} must be an object like { maxAttempts: 3, baseDelayMs: 100 }, got ${describeValue(retry)}`,
+    );
   }
   const { maxAttempts, retryableErrors, ...delays } = retry as Config;
   if (maxAttempts !== undefined && (!Number.isInteger(maxAttempts) || (maxAttempts as number) < 1)) {
@@ -107,7 +145,9 @@ function checkRetry(retry: unknown, where: string): void {
   }
   if (retryableErrors === undefined) return;
   if (!Array.isArray(retryableErrors)) {
-    throw new TypeError(`${where}.retryableErrors must be an array of error classes, got ${describeValue(retryableErrors)}`);
+    throw new TypeError(
+      `${where}.retryableErrors must be an array of error classes, got ${describeValue(retryableErrors)}`,
+    );
   }
   retryableErrors.forEach((one, at) => void needFunction(one, `${where}.retryableErrors[${at}] (an error class)`));
 }
@@ -119,7 +159,8 @@ export function needBlock(value: unknown, where: string): Block {
 
 /** `[{ when?: ErrorClass[], block }]`, with classes by name. */
 export function needHandlers(handlers: unknown, where: string): Handler[] {
-  if (!Array.isArray(handlers)) throw new TypeError(`${where}: rescue needs an array of { when?, block }, got ${describeValue(handlers)}`);
+  if (!Array.isArray(handlers))
+    throw new TypeError(`${where}: rescue needs an array of { when?, block }, got ${describeValue(handlers)}`);
   return handlers.map((handler: { when?: unknown; block?: unknown }, at) => {
     const given: unknown = handler?.when ?? [];
     if (!Array.isArray(given)) {
@@ -144,7 +185,9 @@ export interface ToolIdentity {
 
 export function checkIdentity(identity: unknown, where: string): void {
   if (typeof identity !== 'object' || identity === null) {
-    throw new TypeError(`${where} takes options like { agentName: "…", itemVisibility: { client: true, history: false } }, got ${describeValue(identity)}`);
+    throw new TypeError(
+      `${where} takes options like { agentName: "…", itemVisibility: { client: true, history: false } }, got ${describeValue(identity)}`,
+    );
   }
   const { agentType, itemVisibility, agentName } = identity as ToolIdentity;
   if (agentType !== undefined && !['primary', 'sub', 'trace'].includes(agentType as string)) {
@@ -153,7 +196,9 @@ export function checkIdentity(identity: unknown, where: string): void {
   if (itemVisibility !== undefined) {
     const { client, history } = (itemVisibility ?? {}) as { client?: unknown; history?: unknown };
     if (typeof client !== 'boolean' || typeof history !== 'boolean') {
-      throw new TypeError(`${where}: itemVisibility is { client: boolean, history: boolean }, not ${describeValue(itemVisibility)}`);
+      throw new TypeError(
+        `${where}: itemVisibility is { client: boolean, history: boolean }, not ${describeValue(itemVisibility)}`,
+      );
     }
   }
   if (agentName !== undefined && typeof agentName !== 'string') {

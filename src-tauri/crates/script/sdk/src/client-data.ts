@@ -22,7 +22,10 @@ function projection(flow: Flow, scope: string): { expose: string[]; derived: Con
 
 /** Whether any scope or resource of the flow shows something to clients. */
 export function hasClientData(flow: Flow): boolean {
-  return SCOPES.some((scope) => projection(flow, scope)) || flow.ownResources.some(({ definition }) => definition.config.client);
+  return (
+    SCOPES.some((scope) => projection(flow, scope)) ||
+    flow.ownResources.some(({ definition }) => definition.config.client)
+  );
 }
 
 function resourcesByName(flow: Flow, states: States): Record<string, { state: Config }> {

@@ -42,14 +42,21 @@ interface Found {
   hasState: boolean;
 }
 
-const OPERATIONS = ['patchState', 'setState', 'incState', 'pushState', 'setStateRecord', 'deleteStateRecord', 'atomicState'];
+const OPERATIONS = [
+  'patchState',
+  'setState',
+  'incState',
+  'pushState',
+  'setStateRecord',
+  'deleteStateRecord',
+  'atomicState',
+];
 
 /** What `getTarget` gives; a block without state of its own refuses every operation. */
 function targetHandle(token: number, found: Found): object {
   const facts = { name: found.name, instanceId: found.instanceId, input: found.input };
   if (found.hasState) return handle(token, `target:${found.instance}`, `target "${found.name}"`, facts);
-  const refuse = () =>
-    Promise.reject(new Error(`Target "${found.name}" does not expose instance state operations.`));
+  const refuse = () => Promise.reject(new Error(`Target "${found.name}" does not expose instance state operations.`));
   return { ...facts, state: {}, ...Object.fromEntries(OPERATIONS.map((operation) => [operation, refuse])) };
 }
 
@@ -140,7 +147,16 @@ function relative(call: Call, name: Relation): object | undefined {
 
 function project(call: Call): unknown {
   if (call.info.project === undefined) return undefined;
-  return handle(call.token, 'project', 'ctx.project', withResources(call, 'project', identity(call, 'project', (info) => info.project)));
+  return handle(
+    call.token,
+    'project',
+    'ctx.project',
+    withResources(
+      call,
+      'project',
+      identity(call, 'project', (info) => info.project),
+    ),
+  );
 }
 
 const named = (method: string, block: unknown) => JSON.stringify(nameOf(method, block));
@@ -155,9 +171,38 @@ function target(call: Call, name: unknown): unknown {
 
 /** Every member of `ctx`, made when it is first looked at: most calls look at one or two. */
 const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.create(null) as object, {
-  request: (call) => handle(call.token, 'request', 'ctx.request', requestExtras(call.token, identity(call, 'request', (info) => info.requestId))),
-  session: (call) => handle(call.token, 'session', 'ctx.session', withResources(call, 'session', sessionMembers(call.token, () => call.info))),
-  user: (call) => handle(call.token, 'user', 'ctx.user', withResources(call, 'user', identity(call, 'user', (info) => info.user))),
+  request: (call) =>
+    handle(
+      call.token,
+      'request',
+      'ctx.request',
+      requestExtras(
+        call.token,
+        identity(call, 'request', (info) => info.requestId),
+      ),
+    ),
+  session: (call) =>
+    handle(
+      call.token,
+      'session',
+      'ctx.session',
+      withResources(
+        call,
+        'session',
+        sessionMembers(call.token, () => call.info),
+      ),
+    ),
+  user: (call) =>
+    handle(
+      call.token,
+      'user',
+      'ctx.user',
+      withResources(
+        call,
+        'user',
+        identity(call, 'user', (info) => info.user),
+      ),
+    ),
   project,
   org: project,
   sequencer: (call) => relative(call, 'sequencer'),
@@ -170,7 +215,8 @@ const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.cr
   emitMessage: (call) => (read(call, 'emit') as ReturnType<typeof emitters>).message,
   emitComponent: (call) => (read(call, 'emit') as ReturnType<typeof emitters>).component,
   emitStatus: (call) => (read(call, 'emit') as ReturnType<typeof emitters>).status,
-  targets: (call) => new Proxy({}, { get: (_target, name) => (typeof name === 'string' ? target(call, name) : undefined) }),
+  targets: (call) =>
+    new Proxy({}, { get: (_target, name) => (typeof name === 'string' ? target(call, name) : undefined) }),
   getTarget: (call) => (name: unknown) => target(call, name),
   getBlockOutput: (call) => (block: unknown) => {
     const answer = call.sync('blockOutput', named('getBlockOutput', block));
@@ -181,7 +227,8 @@ const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.cr
     return result.error ? { ...result, error: reviveError(result.error) } : result;
   },
   wasRescued: (call) => (block: unknown) => call.sync('wasRescued', named('wasRescued', block)) === 'true',
-  resolveModel: (call) => Object.assign((modelId: string) => resolvedModel(call.token, modelId), { resolveId: (modelId: string) => modelId }),
+  resolveModel: (call) =>
+    Object.assign((modelId: string) => resolvedModel(call.token, modelId), { resolveId: (modelId: string) => modelId }),
   runOnce: (call) => (key: unknown, fn: unknown) => runOnce(call.token, key, fn),
   suspend: (call) => (options: unknown) => suspend(call.token, options),
   signal: () => requestSignal,

@@ -44,7 +44,9 @@ export function checkContent(content: unknown, where = 'ctx.emit.message', needs
       throw new TypeError(`${where}: part [${at}] is of a type ${Object.keys(PARTS).join(', ')}, got ${given}`);
     }
     if (typeof (part as Json)[holds] !== 'string') {
-      throw new TypeError(`${where}: part [${at}] (${String(type)}) needs a text in "${holds}", got ${describeValue((part as Json)[holds])}`);
+      throw new TypeError(
+        `${where}: part [${at}] (${String(type)}) needs a text in "${holds}", got ${describeValue((part as Json)[holds])}`,
+      );
     }
   });
 }
@@ -64,9 +66,11 @@ export function checkEmitOptions(options: unknown, where: string): void {
   checkIdentity(options, where);
   const { transient, key, blocked, backgroundTasks } = options as Json;
   for (const [name, value] of Object.entries({ transient, blocked })) {
-    if (value !== undefined && typeof value !== 'boolean') throw new TypeError(`${where}: ${name} must be true or false, got ${describeValue(value)}`);
+    if (value !== undefined && typeof value !== 'boolean')
+      throw new TypeError(`${where}: ${name} must be true or false, got ${describeValue(value)}`);
   }
-  if (key !== undefined && typeof key !== 'string') throw new TypeError(`${where}: key must be a text, got ${describeValue(key)}`);
+  if (key !== undefined && typeof key !== 'string')
+    throw new TypeError(`${where}: key must be a text, got ${describeValue(key)}`);
   needCount(backgroundTasks, `${where}: backgroundTasks`);
 }
 
@@ -78,18 +82,21 @@ function needCount(value: unknown, where: string): void {
 function checkNote(note: Json, texts: string[], where: string): void {
   for (const name of texts) {
     const value = note[name];
-    if (value !== undefined && typeof value !== 'string') throw new TypeError(`${where}: ${name} must be a text, got ${describeValue(value)}`);
+    if (value !== undefined && typeof value !== 'string')
+      throw new TypeError(`${where}: ${name} must be a text, got ${describeValue(value)}`);
   }
   const { tags, metadata } = note;
   if (tags !== undefined && (!Array.isArray(tags) || tags.some((tag) => typeof tag !== 'string'))) {
     throw new TypeError(`${where}: tags must be a list of texts, got ${describeValue(tags)}`);
   }
-  if (metadata !== undefined && !isPlain(metadata)) throw new TypeError(`${where}: metadata must be an object, got ${describeValue(metadata)}`);
+  if (metadata !== undefined && !isPlain(metadata))
+    throw new TypeError(`${where}: metadata must be an object, got ${describeValue(metadata)}`);
 }
 
 export function checkEntry(entry: unknown): void {
   const where = 'ctx.session.appendJournal';
-  if (!isPlain(entry) || typeof entry.text !== 'string') throw new TypeError(`${where} needs { text: string }, got ${describeValue(entry)}`);
+  if (!isPlain(entry) || typeof entry.text !== 'string')
+    throw new TypeError(`${where} needs { text: string }, got ${describeValue(entry)}`);
   checkNote(entry, ['source'], where);
 }
 
@@ -102,6 +109,7 @@ export function checkJournalQuery(query: unknown): void {
 
 export function checkMetadata(metadata: unknown): void {
   const where = 'ctx.session.setMetadata';
-  if (!isPlain(metadata)) throw new TypeError(`${where} needs an object like { title: "…" }, got ${describeValue(metadata)}`);
+  if (!isPlain(metadata))
+    throw new TypeError(`${where} needs an object like { title: "…" }, got ${describeValue(metadata)}`);
   checkNote(metadata, ['title', 'description'], where);
 }

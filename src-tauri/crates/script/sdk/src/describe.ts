@@ -47,7 +47,9 @@ export function describeFlow(flow: Flow): string {
   const resources = flow.ownResources.map((declared) => resource(declared, `flow "${flow.kind}"`));
   const blocks: Config[] = [];
   const ids = (hooks: Record<string, Block>) =>
-    Object.fromEntries(Object.entries(hooks).map(([name, block]) => [name, describeBlock(block, blocks, declarations)]));
+    Object.fromEntries(
+      Object.entries(hooks).map(([name, block]) => [name, describeBlock(block, blocks, declarations)]),
+    );
   const hooks = ids(requestHooks(flow.definition));
   const actions: Record<string, Config> = {};
   for (const [name, action] of Object.entries(flow.actions)) {
@@ -63,7 +65,16 @@ export function describeFlow(flow: Flow): string {
     };
   }
   const settings = settingsOf(flow);
-  return JSON.stringify({ kind: flow.kind, actions, hooks, declarations, resources, blocks, settings, client: hasClientData(flow) });
+  return JSON.stringify({
+    kind: flow.kind,
+    actions,
+    hooks,
+    declarations,
+    resources,
+    blocks,
+    settings,
+    client: hasClientData(flow),
+  });
 }
 
 /** What the user said, which is what a message may be; nothing where there is nothing to say. */
@@ -84,7 +95,12 @@ function spoken(make: Fn | undefined): unknown {
 }
 
 function policy(given: ReturnType<typeof concurrencyOf>): Config | undefined {
-  return given && { policy: given.policy, key: typeof given.key === 'function' ? { custom: functionId(given.key) } : given.key };
+  return (
+    given && {
+      policy: given.policy,
+      key: typeof given.key === 'function' ? { custom: functionId(given.key) } : given.key,
+    }
+  );
 }
 
 /** What the tokens cost by the flow's `costEstimator`; nothing without one. */
@@ -118,7 +134,8 @@ function settingsOf(flow: Flow): Config {
   for (const scope of ['session', 'user', 'project', 'org']) {
     const given = (flow.definition[scope] as Config | undefined)?.cas as Config | undefined;
     if (!given) continue;
-    const count = (value: unknown, otherwise: number) => (typeof value === 'number' && value >= 0 ? Math.floor(value) : otherwise);
+    const count = (value: unknown, otherwise: number) =>
+      typeof value === 'number' && value >= 0 ? Math.floor(value) : otherwise;
     cas[scope] = { maxRetries: count(given.maxRetries, 3), baseDelayMs: count(given.baseDelayMs, 10) };
   }
   const request = (flow.definition.request ?? {}) as Config;
@@ -180,7 +197,10 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   };
   const child = (inner: Block) => describeBlock(inner, blocks, declarations);
   if (config.rescue) {
-    described.rescue = handlersOf(config.rescue, block.name).map(({ when, block: inner }) => ({ when, block: child(inner) }));
+    described.rescue = handlersOf(config.rescue, block.name).map(({ when, block: inner }) => ({
+      when,
+      block: child(inner),
+    }));
   }
   if (block.tool) {
     const { block: tool, ...identity } = config.asTool as Config & { block: Block };

@@ -151,7 +151,11 @@ export class SuspensionRejectedError extends Answered {
 /** Nobody answered in time. An ordinary error: a rescue can answer it. */
 export class SuspensionTimeoutError extends Answered {
   constructor(id: string, from?: Recorded) {
-    super(recorded(from) ? id : `Suspension ${id} timed out`, 'SuspensionTimeoutError', recorded(from) ?? { suspensionId: id });
+    super(
+      recorded(from) ? id : `Suspension ${id} timed out`,
+      'SuspensionTimeoutError',
+      recorded(from) ?? { suspensionId: id },
+    );
   }
 }
 

@@ -78,7 +78,9 @@ function bodyOf(value: unknown): { body: Body; type?: string } | undefined {
     const type = 'application/x-www-form-urlencoded;charset=UTF-8';
     return { body: { text: String(value), base64: false }, type };
   }
-  throw new TypeError('fetch: a body is a string, URLSearchParams, an ArrayBuffer or a Uint8Array; use JSON.stringify for JSON');
+  throw new TypeError(
+    'fetch: a body is a string, URLSearchParams, an ArrayBuffer or a Uint8Array; use JSON.stringify for JSON',
+  );
 }
 
 /** What requests and responses have in common: a body that is read once. */

@@ -37,7 +37,11 @@ export class Flow {
 function resourcesOf(definition: Config): readonly Declared[] {
   const where = `Flow "${definition.kind as string}"`;
   const places = ['session', 'user', 'project', 'org'].flatMap((scope) =>
-    declaredIn(definition[scope] as Config | undefined, [['resources', scope === 'org' ? 'project' : scope]], `${where}: ${scope}`),
+    declaredIn(
+      definition[scope] as Config | undefined,
+      [['resources', scope === 'org' ? 'project' : scope]],
+      `${where}: ${scope}`,
+    ),
   );
   const own = [...declaredIn(definition, [['resources']], where), ...places];
   const lazy = own.find(({ definition: one }) => one.kind === 'resource' && one.config.prefetchMode === 'lazy');
@@ -55,7 +59,7 @@ const made: [kind: string, stack: string][] = [];
  * a default export that was never given to `defineFlow`.
  */
 export function missed(exported: unknown): { made: typeof made; plain?: string } {
-  const { kind, actions } = (isFlow(exported) ? {} : exported ?? {}) as Config;
+  const { kind, actions } = (isFlow(exported) ? {} : (exported ?? {})) as Config;
   const plain = typeof kind === 'string' && typeof actions === 'object' && actions !== null;
   return plain ? { made, plain: kind } : { made };
 }
@@ -65,7 +69,9 @@ type FlowType = Flow & ((options?: Config) => FlowType);
 /** `defineFlow(definition)`: the flow itself, and a factory of instances of it (SEMANTICS §1.1). */
 export function defineFlow(definition: Config): FlowType {
   if (typeof definition !== 'object' || definition === null) {
-    throw new Error(`defineFlow needs a definition object, like defineFlow({ kind: "…", actions: { … } }), got ${describeValue(definition)}`);
+    throw new Error(
+      `defineFlow needs a definition object, like defineFlow({ kind: "…", actions: { … } }), got ${describeValue(definition)}`,
+    );
   }
   if (typeof definition.kind !== 'string' || definition.kind.trim() === '') {
     throw new Error(`defineFlow: "kind" must be a non-empty string, got ${describeValue(definition.kind)}`);
@@ -74,7 +80,9 @@ export function defineFlow(definition: Config): FlowType {
   if (typeof actions !== 'object' || actions === null || Array.isArray(actions)) {
     throw new Error(`Flow "${definition.kind}": "actions" must be an object of actions, got ${describeValue(actions)}`);
   }
-  const entries = [definition, definition.internal, definition.task] as ({ actions?: Record<string, Config> } | undefined)[];
+  const entries = [definition, definition.internal, definition.task] as (
+    { actions?: Record<string, Config> } | undefined
+  )[];
   for (const [name, action] of entries.flatMap((one) => Object.entries(one?.actions ?? {}))) {
     refuseCycles(rootOf(definition.kind, name, action));
     budget(definition.kind, name, action.tokenBudget as Config | undefined);
@@ -86,7 +94,9 @@ export function defineFlow(definition: Config): FlowType {
   for (const scope of ['request', 'session', 'user', 'project', 'org']) {
     const schema = (definition[scope] as Config | undefined)?.stateSchema;
     if (schema !== undefined && !isSchema(schema)) {
-      throw new Error(`Flow "${definition.kind}": ${scope}.stateSchema must be a zod schema, got ${describeValue(schema)}`);
+      throw new Error(
+        `Flow "${definition.kind}": ${scope}.stateSchema must be a zod schema, got ${describeValue(schema)}`,
+      );
     }
     needFields(schema, `Flow "${definition.kind}": ${scope}.stateSchema`);
     checkProjection(definition[scope] as Config | undefined, `Flow "${definition.kind}": ${scope}`);
@@ -146,10 +156,14 @@ export function isFlow(value: unknown): value is Flow {
 export function rootOf(kind: string, name: string, action: Config): Block {
   const root = action?.block ?? action?.steps;
   if (!isBlock(root)) {
-    throw new Error(`Flow "${kind}": action "${name}" needs a block (\`block\` or \`steps\`), got ${describeValue(root ?? action)}`);
+    throw new Error(
+      `Flow "${kind}": action "${name}" needs a block (\`block\` or \`steps\`), got ${describeValue(root ?? action)}`,
+    );
   }
   if (action.inputSchema !== undefined && !isSchema(action.inputSchema)) {
-    throw new Error(`Flow "${kind}": action "${name}": inputSchema must be a zod schema, got ${describeValue(action.inputSchema)}`);
+    throw new Error(
+      `Flow "${kind}": action "${name}": inputSchema must be a zod schema, got ${describeValue(action.inputSchema)}`,
+    );
   }
   return root;
 }

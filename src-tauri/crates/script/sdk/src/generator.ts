@@ -25,7 +25,9 @@ export function generatorSettings(config: Config, flowTools: Config, child: (blo
     agentType: config.agentType,
     itemVisibility: config.itemVisibility,
     agentName: config.agentName,
-    tools: knownTools(config).map((tool, at) => child(needBlock(tool, `generator "${String(config.name)}": tools[${at}]`))),
+    tools: knownTools(config).map((tool, at) =>
+      child(needBlock(tool, `generator "${String(config.name)}": tools[${at}]`)),
+    ),
     toolsCall: functionId(laterTools(config)),
     describeTools: config.describeTools !== false,
     maxIterations: Number(loop.maxIterations ?? config.maxIterations ?? 8) || 1,
@@ -42,7 +44,8 @@ export function generatorSettings(config: Config, flowTools: Config, child: (blo
 function historyOf(history: unknown): Config {
   if (history === undefined || history === null || history === false) return {};
   if (history === true) return { history: {} };
-  const isQuery = typeof history === 'object' && !Array.isArray(history) && !('content' in history) && !('role' in history);
+  const isQuery =
+    typeof history === 'object' && !Array.isArray(history) && !('content' in history) && !('role' in history);
   return isQuery ? { history } : { historySlot: text(history) };
 }
 
@@ -77,7 +80,9 @@ async function resolved(value: unknown, input: unknown, ctx: unknown): Promise<u
 export function repairOf(config: Config): Config {
   const { mode = 'auto', maxAttempts = 1, coerce = true } = (config.repair ?? {}) as Config;
   if (!['auto', 'fail', 'rescue'].includes(mode as string)) {
-    throw new Error(`Generator "${String(config.name)}": repair.mode is "auto", "fail" or "rescue", not ${JSON.stringify(mode)}`);
+    throw new Error(
+      `Generator "${String(config.name)}": repair.mode is "auto", "fail" or "rescue", not ${JSON.stringify(mode)}`,
+    );
   }
   const model = typeof coerce === 'object' && coerce !== null ? (coerce as Config).model : undefined;
   return {

@@ -123,7 +123,15 @@ function structuredCloneOf<T>(value: T): T {
 
 /** The arrays that chance can fill: any bits of theirs are a value. */
 const INTEGERS = [
-  Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, BigInt64Array, BigUint64Array,
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  BigInt64Array,
+  BigUint64Array,
 ];
 /** As the standard says. */
 const MOST_RANDOM = 65_536;

@@ -70,9 +70,18 @@ export function leave(before: number): void {
 const waits = native.waiting({ currentToken, enter, leave, own, isProxy: native.isProxy });
 
 /** Tells how a promise ended, as the block behind `token`; `of` says of what. */
-export function tellAs<T>(token: number, promise: unknown, of: T, kept: (of: T, value: unknown) => void, broken: (of: T, error: unknown) => void): void {
+export function tellAs<T>(
+  token: number,
+  promise: unknown,
+  of: T,
+  kept: (of: T, value: unknown) => void,
+  broken: (of: T, error: unknown) => void,
+): void {
   // What only looks like a promise is asked at once, while its block runs.
-  const asked = promise instanceof Promise ? promise : new Promise((keep, fail) => (promise as PromiseLike<unknown>).then(keep, fail));
+  const asked =
+    promise instanceof Promise
+      ? promise
+      : new Promise((keep, fail) => (promise as PromiseLike<unknown>).then(keep, fail));
   void waits.tell(token, asked, of, kept as never, broken as never);
 }
 
@@ -115,7 +124,12 @@ export function ask(
 }
 
 /** The same with JSON that is sound. */
-export function askJson(token: number, op: string, json: string, started?: (stop: () => void) => void): Promise<string> {
+export function askJson(
+  token: number,
+  op: string,
+  json: string,
+  started?: (stop: () => void) => void,
+): Promise<string> {
   const id = nextCall++;
   return new Promise<string>((resolve, reject) => {
     waiting.set(id, { resolve, reject });
@@ -160,7 +174,6 @@ function carrying(callback: unknown, token: number): unknown {
   return (value: unknown) => runAs(token, () => (callback as (v: unknown) => unknown)(value));
 }
 
-
 /** Whose a promise is: its maker's by `then`, else that of the code that runs now. */
 export function ownerOf(promise: object): number {
   return (promise as { [owner]?: number })[owner] ?? current;
@@ -169,11 +182,7 @@ export function ownerOf(promise: object): number {
 Promise.prototype.then = function (this: Promise<unknown>, onFulfilled?: unknown, onRejected?: unknown) {
   // A promise that another one adopts is asked by no code of the flow; it goes on as its maker's.
   const token = current === LOAD ? ownerOf(this) : current;
-  const made = nativeThen.call(
-    this,
-    carrying(onFulfilled, token) as never,
-    carrying(onRejected, token) as never,
-  );
+  const made = nativeThen.call(this, carrying(onFulfilled, token) as never, carrying(onRejected, token) as never);
   return own(made, token);
 } as typeof Promise.prototype.then;
 

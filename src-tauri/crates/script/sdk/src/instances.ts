@@ -53,10 +53,14 @@ export function checkIdentity({ kind, id, cardinality, isMinted }: Config): void
   }
   if (cardinality === undefined) return;
   if (cardinality !== 'singleton' && cardinality !== 'collection') {
-    throw new TypeError(`${where}: "cardinality" must be "singleton" or "collection", got ${describeValue(cardinality)}`);
+    throw new TypeError(
+      `${where}: "cardinality" must be "singleton" or "collection", got ${describeValue(cardinality)}`,
+    );
   }
   if (cardinality === 'singleton' && id !== undefined && id !== kind) {
-    throw new FlowIdentityConflictError(`${where} is a singleton, so its id is "${kind as string}", not "${id as string}"`);
+    throw new FlowIdentityConflictError(
+      `${where} is a singleton, so its id is "${kind as string}", not "${id as string}"`,
+    );
   }
   if (cardinality === 'collection' && isMinted === true && id === undefined) {
     throw new FlowIdentityConflictError(`${where} is a collection, so each instance needs an id of its own`);
@@ -69,7 +73,8 @@ export function checkEntries(definition: Config): void {
   const actions = (definition.actions ?? {}) as Record<string, Config>;
   if (isOffered(definition.mcp)) {
     const silent = Object.entries(actions).find(
-      ([, action]) => action.internal !== true && action.mcp !== false && isOffered(action.mcp ?? {}) && blank(action.description),
+      ([, action]) =>
+        action.internal !== true && action.mcp !== false && isOffered(action.mcp ?? {}) && blank(action.description),
     );
     if (silent) throw new Error(`${where}: action "${silent[0]}" is offered over MCP, so it needs a description`);
   }
@@ -81,9 +86,14 @@ export function checkEntries(definition: Config): void {
     }
   }
   if (definition.configSchema !== undefined) return;
-  const demanding = Object.values(actions).map(rootBlock).map(findDemanding).find((block) => block !== undefined);
+  const demanding = Object.values(actions)
+    .map(rootBlock)
+    .map(findDemanding)
+    .find((block) => block !== undefined);
   if (demanding) {
-    throw new Error(`${where}: ${demanding.kind} "${demanding.name}" has a flowConfigSchema, but the flow has no configSchema`);
+    throw new Error(
+      `${where}: ${demanding.kind} "${demanding.name}" has a flowConfigSchema, but the flow has no configSchema`,
+    );
   }
 }
 

@@ -100,5 +100,7 @@ function enumValues(def: Definition): unknown[] {
   if (Array.isArray(def.values)) return def.values as unknown[];
   const entries = (def.entries ?? def.values ?? {}) as Record<string, unknown>;
   // A numeric TypeScript enum also maps its numbers back to names; those keys are not values.
-  return Object.keys(entries).filter((key) => Number.isNaN(Number(key))).map((key) => entries[key]);
+  return Object.keys(entries)
+    .filter((key) => Number.isNaN(Number(key)))
+    .map((key) => entries[key]);
 }

@@ -35,7 +35,9 @@ export function modelInstance(value: unknown): Config | undefined {
     typeof model[name] === 'function' ? (options, ctx) => (model[name] as Answer).call(model, options, ctx) : undefined;
   const heard = (name: string): Answer | undefined => {
     const stream = method(name);
-    return stream && ((options, ctx) => gathered(`${model.modelId as string}.${name}`, currentToken(), stream(options, ctx)));
+    return (
+      stream && ((options, ctx) => gathered(`${model.modelId as string}.${name}`, currentToken(), stream(options, ctx)))
+    );
   };
   return {
     modelId: model.modelId,
@@ -49,7 +51,10 @@ export function modelInstance(value: unknown): Config | undefined {
 /** A streamed answer as one, told to the engine while it comes. What `finish` says of the whole counts. */
 async function gathered(where: string, token: number, answer: unknown): Promise<object> {
   const chunks = (await answer) as AsyncIterable<Chunk>;
-  if (typeof chunks?.[Symbol.asyncIterator] !== 'function' && typeof (chunks as unknown as Iterable<Chunk>)?.[Symbol.iterator] !== 'function') {
+  if (
+    typeof chunks?.[Symbol.asyncIterator] !== 'function' &&
+    typeof (chunks as unknown as Iterable<Chunk>)?.[Symbol.iterator] !== 'function'
+  ) {
     throw new TypeError(`${where} must give chunks, as an async generator function does, got ${describeValue(chunks)}`);
   }
   const said = { text: '', reasoning: '' };
@@ -59,7 +64,8 @@ async function gathered(where: string, token: number, answer: unknown): Promise<
   for await (const chunk of chunks) {
     const { type, delta, toolCallId, toolName, args, providerExecuted, result, url, title } = chunk;
     if (type === 'text_delta' || type === 'reasoning_delta') {
-      if (typeof delta !== 'string') throw new TypeError(`${where}: a ${type} has a text in \`delta\`, got ${describeValue(delta)}`);
+      if (typeof delta !== 'string')
+        throw new TypeError(`${where}: a ${type} has a text in \`delta\`, got ${describeValue(delta)}`);
       const kind = type === 'text_delta' ? 'text' : 'reasoning';
       said[kind] += delta;
       native.sync('say', token, JSON.stringify([kind, delta]));

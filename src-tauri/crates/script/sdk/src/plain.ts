@@ -24,8 +24,21 @@ const DEEPEST = 8;
 export function plainOf(schema: AnySchema | undefined, depth = 0): Plain | undefined {
   if (!schema || depth > DEEPEST) return undefined;
   const def = definition(schema);
-  const { checks, coerce, format, error, check } = def as { checks?: unknown[]; coerce?: boolean; format?: unknown; error?: unknown; check?: unknown };
-  if ((checks?.length ?? 0) > 0 || coerce === true || format !== undefined || error !== undefined || check !== undefined) return undefined;
+  const { checks, coerce, format, error, check } = def as {
+    checks?: unknown[];
+    coerce?: boolean;
+    format?: unknown;
+    error?: unknown;
+    check?: unknown;
+  };
+  if (
+    (checks?.length ?? 0) > 0 ||
+    coerce === true ||
+    format !== undefined ||
+    error !== undefined ||
+    check !== undefined
+  )
+    return undefined;
   const within = (inner: unknown) => plainOf(inner as AnySchema | undefined, depth + 1);
   switch (typeOf(schema)) {
     case 'any':
@@ -48,7 +61,10 @@ export function plainOf(schema: AnySchema | undefined, depth = 0): Plain | undef
       return one((def.values as unknown[] | undefined) ?? [def.value]);
     case 'enum':
       // The enums of TypeScript also list their numbers' names.
-      return one((Array.isArray(def.values) ? def.values : Object.values((def.entries as object | undefined) ?? {})), 'string');
+      return one(
+        Array.isArray(def.values) ? def.values : Object.values((def.entries as object | undefined) ?? {}),
+        'string',
+      );
     case 'array': {
       if (def.minLength || def.maxLength || def.exactLength) return undefined;
       // zod 3 has the element where zod 4 has its kind.
@@ -84,7 +100,8 @@ function one(values: unknown[], only?: string): Plain | undefined {
 
 function fields(def: Record<string, unknown>, within: (inner: unknown) => Plain | undefined): Plain | undefined {
   const { unknownKeys, catchall, shape } = def as { unknownKeys?: unknown; catchall?: AnySchema; shape: unknown };
-  if (unknownKeys === 'strict' || (catchall && !isAnything(catchall) && !(unknownKeys && typeOf(catchall) === 'never'))) return undefined;
+  if (unknownKeys === 'strict' || (catchall && !isAnything(catchall) && !(unknownKeys && typeOf(catchall) === 'never')))
+    return undefined;
   const inside = (typeof shape === 'function' ? (shape as () => unknown)() : shape) as Record<string, AnySchema>;
   const known: Record<string, Plain> = {};
   for (const [name, schema] of Object.entries(inside)) {
@@ -92,6 +109,8 @@ function fields(def: Record<string, unknown>, within: (inner: unknown) => Plain 
     if (plain === undefined || name === '__proto__') return undefined;
     known[name] = plain;
   }
-  const optional = Object.keys(inside).filter((name) => ['optional', 'default'].includes(typeOf(inside[name] as AnySchema)));
+  const optional = Object.keys(inside).filter((name) =>
+    ['optional', 'default'].includes(typeOf(inside[name] as AnySchema)),
+  );
   return { fields: known, optional };
 }

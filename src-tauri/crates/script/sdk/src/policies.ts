@@ -34,7 +34,9 @@ export function concurrencyOf(definition: Config, action: Config): Concurrency |
 
 function readConcurrency(given: unknown, where: string): Concurrency | undefined {
   if (given === undefined) return undefined;
-  const { policy, key = 'session' } = (typeof given === 'object' && given !== null ? given : { policy: given }) as Config;
+  const { policy, key = 'session' } = (
+    typeof given === 'object' && given !== null ? given : { policy: given }
+  ) as Config;
   if (policy === 'debounce' || policy === 'restart') {
     throw new Error(`${where}: "${policy}" is reserved and does not work yet; use ${list(POLICIES)}`);
   }
@@ -83,7 +85,8 @@ function count(given: unknown, where: string): number {
 function milliseconds(given: unknown, where: string): number {
   if (typeof given === 'number' && Number.isFinite(given) && given >= 0) return Math.floor(given);
   const [, amount, unit] = (typeof given === 'string' && /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(given)) || [];
-  if (unit === undefined) throw new Error(`${where} is milliseconds, or a text like "24h" or "7d", not ${shown(given)}`);
+  if (unit === undefined)
+    throw new Error(`${where} is milliseconds, or a text like "24h" or "7d", not ${shown(given)}`);
   return Math.floor(Number(amount) * (UNITS[unit] as number));
 }
 

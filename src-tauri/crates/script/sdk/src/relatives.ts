@@ -25,9 +25,21 @@ function factsOf(of: Asked): Facts {
 }
 
 const FACTS: PropertyDescriptorMap & ThisType<Asked> = {
-  name: { get() { return factsOf(this).name; } },
-  kind: { get() { return factsOf(this).kind; } },
-  instanceId: { get() { return factsOf(this).instanceId; } },
+  name: {
+    get() {
+      return factsOf(this).name;
+    },
+  },
+  kind: {
+    get() {
+      return factsOf(this).kind;
+    },
+  },
+  instanceId: {
+    get() {
+      return factsOf(this).instanceId;
+    },
+  },
   /** What it was called with; it may be large. */
   input: {
     get() {
@@ -37,7 +49,11 @@ const FACTS: PropertyDescriptorMap & ThisType<Asked> = {
     },
   },
   /** As it is logged. */
-  toJSON: { value() { return { ...factsOf(this), input: (this as unknown as { input: unknown }).input }; } },
+  toJSON: {
+    value() {
+      return { ...factsOf(this), input: (this as unknown as { input: unknown }).input };
+    },
+  },
 };
 
 export class Relative {

@@ -28,7 +28,8 @@ function resourceHandle(token: number, listed: Listed, entry?: Entry): StateHand
   const { config } = definitionAt(listed.id);
   const label = `resource "${listed.scope}/${path}"`;
   const dot = path.lastIndexOf('.');
-  const text = () => JSON.parse(native.sync('resource.text', token, JSON.stringify(target)) ?? 'null') as [string, string] | null;
+  const text = () =>
+    JSON.parse(native.sync('resource.text', token, JSON.stringify(target)) ?? 'null') as [string, string] | null;
   const made: StateHandle = handle(token, target, label, {
     path,
     scope: listed.scope,
@@ -119,7 +120,8 @@ export function resourcesFor(token: number, scope?: string): object {
   };
   const names = [...new Set(reachable.map((listed) => listed.accessor))];
   const resources = {};
-  for (const name of names) Object.defineProperty(resources, name, { enumerable: true, get: () => named(name), configurable: true });
+  for (const name of names)
+    Object.defineProperty(resources, name, { enumerable: true, get: () => named(name), configurable: true });
   return Object.defineProperties(resources, {
     get: {
       value: (name: unknown) => {

@@ -49,7 +49,9 @@ function checkCommon(config: Config, where: string): void {
   const [source] = sources;
   if (source === 'contentFile' || source === 'contentTemplateRef') {
     const instead = source === 'contentFile' ? 'content' : 'contentTemplate';
-    throw new Error(`${where}: ${source} cannot be read, a flow has no file system; import the text and give it as ${instead}`);
+    throw new Error(
+      `${where}: ${source} cannot be read, a flow has no file system; import the text and give it as ${instead}`,
+    );
   }
   if (source && typeof config[source] !== 'string') throw new Error(`${where}: ${source} must be a text`);
   if (config.prefetchMode !== undefined && config.prefetchMode !== 'eager' && config.prefetchMode !== 'lazy') {
@@ -65,7 +67,8 @@ function checkSingle(config: Config, where: string): void {
   }
   if (config.render !== undefined) {
     if (typeof config.render !== 'function') throw new Error(`${where}: render must be a function`);
-    if (config.contentTemplate !== undefined) throw new Error(`${where}: render and contentTemplate cannot both be given`);
+    if (config.contentTemplate !== undefined)
+      throw new Error(`${where}: render and contentTemplate cannot both be given`);
   }
   const { default: start, stateSchema } = config;
   if (start === undefined) return;
@@ -155,7 +158,11 @@ function definitionOf(value: unknown, scope: string | undefined, where: string):
 }
 
 /** The resources under some keys of a configuration, each with the scope that its place names. */
-export function declaredIn(config: Config | undefined, places: [string, string?][], where: string): readonly Declared[] {
+export function declaredIn(
+  config: Config | undefined,
+  places: [string, string?][],
+  where: string,
+): readonly Declared[] {
   const found: Declared[] = [];
   for (const [place, scope] of places) {
     const listed = config?.[place];
@@ -176,7 +183,9 @@ export function initialOf({ config }: Definition): Config {
   const initial: Config = {};
   if (isSchema(config.stateSchema)) {
     const schema = config.stateSchema;
-    const whole = [schema.safeParse(undefined), schema.safeParse({})].find(({ data }) => typeof data === 'object' && data !== null);
+    const whole = [schema.safeParse(undefined), schema.safeParse({})].find(
+      ({ data }) => typeof data === 'object' && data !== null,
+    );
     Object.assign(initial, whole?.data);
     for (const field of fieldsOf(schema) ?? []) {
       if ('default' in field && !(field.name in initial)) initial[field.name] = field.default;

@@ -87,7 +87,11 @@ function checksOf(schema: AnySchema): Check[] {
     check._zod ? modern(check._zod.def) : [check],
   );
   // zod 3 keeps the bounds of a list beside its checks.
-  for (const [field, kind] of [['minLength', 'min'], ['maxLength', 'max'], ['exactLength', 'length']] as const) {
+  for (const [field, kind] of [
+    ['minLength', 'min'],
+    ['maxLength', 'max'],
+    ['exactLength', 'length'],
+  ] as const) {
     const bound = def[field] as { value?: unknown } | null | undefined;
     if (typeof bound?.value === 'number') listed.push({ kind, value: bound.value });
   }

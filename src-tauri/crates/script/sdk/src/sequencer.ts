@@ -6,7 +6,16 @@
 import { describeValue } from './arguments';
 import { Block, isBlock, needBlock, needFunction, needHandlers, type Config, type Fn, type Operation } from './blocks';
 import { withCapabilities } from './capabilities';
-import { background, branchOf, chained, iterating, limitOf, needCondition, needList, optionsOf } from './chain-arguments';
+import {
+  background,
+  branchOf,
+  chained,
+  iterating,
+  limitOf,
+  needCondition,
+  needList,
+  optionsOf,
+} from './chain-arguments';
 import { warnOfUnknown } from './known-keys';
 import { tellMisspelt } from './misspelt';
 import { keepOrigin } from './origins';
@@ -43,7 +52,12 @@ export class Sequencer extends Block {
     // Only the first to go on from here may use the list itself; building a chain stays linear that way.
     const list = this.#shared.length === this.#length ? this.#shared : this.#shared.slice(0, this.#length);
     list.push(operation);
-    keepOrigin(`${operation.op} of sequencer "${this.name}"`, [operation.call, operation.condition, operation.connector, operation.each]);
+    keepOrigin(`${operation.op} of sequencer "${this.name}"`, [
+      operation.call,
+      operation.condition,
+      operation.connector,
+      operation.each,
+    ]);
     return new Sequencer(this.config, list, this);
   }
 
@@ -132,7 +146,9 @@ export class Sequencer extends Block {
 
   parallel(branches: unknown, options: { maxConcurrency?: number } = {}): Sequencer {
     if (typeof branches !== 'object' || branches === null || Array.isArray(branches) || isBlock(branches)) {
-      throw new TypeError('parallel needs an object of blocks, like parallel({ a: blockA, b: blockB }), got ' + describeValue(branches));
+      throw new TypeError(
+        'parallel needs an object of blocks, like parallel({ a: blockA, b: blockB }), got ' + describeValue(branches),
+      );
     }
     const arms = Object.entries(branches).map(([key, branch]) => ({ key, ...branchOf(branch, `parallel: "${key}"`) }));
     return this.#with({ op: 'parallel', arms, limit: limitOf(options, 'parallel') });
@@ -155,7 +171,9 @@ export class Sequencer extends Block {
 
   branch(arms: unknown): Sequencer {
     if (typeof arms !== 'object' || arms === null || Array.isArray(arms)) {
-      throw new TypeError('branch needs an object, like branch({ name: [connector, condition, block] }), got ' + describeValue(arms));
+      throw new TypeError(
+        'branch needs an object, like branch({ name: [connector, condition, block] }), got ' + describeValue(arms),
+      );
     }
     const list = Object.entries(arms).map(([key, arm]) => {
       if (!Array.isArray(arm) || arm.length !== 3) {
@@ -181,18 +199,29 @@ export class Sequencer extends Block {
   }
 
   doUntil(condition: unknown, ...args: unknown[]): Sequencer {
-    return this.#with({ op: 'doUntil', condition: needCondition(condition, 'doUntil'), ...chained('doUntil', args, { condition }) });
+    return this.#with({
+      op: 'doUntil',
+      condition: needCondition(condition, 'doUntil'),
+      ...chained('doUntil', args, { condition }),
+    });
   }
 
   doWhile(condition: unknown, ...args: unknown[]): Sequencer {
-    return this.#with({ op: 'doWhile', condition: needCondition(condition, 'doWhile'), ...chained('doWhile', args, { condition }) });
+    return this.#with({
+      op: 'doWhile',
+      condition: needCondition(condition, 'doWhile'),
+      ...chained('doWhile', args, { condition }),
+    });
   }
 
   loopBack(target: unknown, options: { when?: unknown; maxIterations?: number } = {}): Sequencer {
-    if (typeof target !== 'string' || target === '') throw new TypeError(`loopBack needs the name of an operation, got ${describeValue(target)}`);
+    if (typeof target !== 'string' || target === '')
+      throw new TypeError(`loopBack needs the name of an operation, got ${describeValue(target)}`);
     const most = options.maxIterations;
     if (!Number.isInteger(most) || (most as number) < 1) {
-      throw new TypeError(`loopBack("${target}") needs { maxIterations: a positive integer }, got ${describeValue(most)}`);
+      throw new TypeError(
+        `loopBack("${target}") needs { maxIterations: a positive integer }, got ${describeValue(most)}`,
+      );
     }
     const condition = options.when === undefined ? undefined : needFunction(options.when, 'loopBack: when');
     return this.#with({ op: 'loopBack', target, limit: most, condition });
@@ -208,7 +237,11 @@ export class Sequencer extends Block {
   }
 
   waitForWork(options: { failOnError?: boolean; timeoutMs?: number } = {}): Sequencer {
-    const given = optionsOf<{ failOnError?: unknown; timeoutMs?: unknown }>(options, 'waitForWork', '{ timeoutMs: 1000 }');
+    const given = optionsOf<{ failOnError?: unknown; timeoutMs?: unknown }>(
+      options,
+      'waitForWork',
+      '{ timeoutMs: 1000 }',
+    );
     const { failOnError = false, timeoutMs } = given;
     if (typeof failOnError !== 'boolean') {
       throw new TypeError(`waitForWork: failOnError must be true or false, got ${describeValue(failOnError)}`);
@@ -216,13 +249,19 @@ export class Sequencer extends Block {
     if (timeoutMs !== undefined && (typeof timeoutMs !== 'number' || !(timeoutMs >= 0))) {
       throw new TypeError(`waitForWork: timeoutMs must be a number of milliseconds, got ${describeValue(timeoutMs)}`);
     }
-    return this.#with({ op: 'waitForWork', failOnError, timeoutMs: timeoutMs === undefined || timeoutMs === Infinity ? undefined : Math.ceil(timeoutMs) });
+    return this.#with({
+      op: 'waitForWork',
+      failOnError,
+      timeoutMs: timeoutMs === undefined || timeoutMs === Infinity ? undefined : Math.ceil(timeoutMs),
+    });
   }
 
   waitForCondition(condition: unknown, options: { timeoutMs?: unknown; wakeOn?: unknown } = {}): Sequencer {
     const { timeoutMs, wakeOn } = options;
     if (typeof timeoutMs !== 'number' || !(timeoutMs > 0) || timeoutMs === Infinity) {
-      throw new TypeError('waitForCondition needs { timeoutMs: a positive number of milliseconds }, got ' + describeValue(timeoutMs));
+      throw new TypeError(
+        'waitForCondition needs { timeoutMs: a positive number of milliseconds }, got ' + describeValue(timeoutMs),
+      );
     }
     return this.#with({
       op: 'waitForCondition',
@@ -234,7 +273,10 @@ export class Sequencer extends Block {
 
   /** Handlers of the whole sequencer, wherever the call stands; a later call replaces them. */
   override rescue(handlers: unknown): Sequencer {
-    return new Sequencer({ ...this.config, rescue: needHandlers(handlers, `sequencer "${this.name}"`) }, this.operations);
+    return new Sequencer(
+      { ...this.config, rescue: needHandlers(handlers, `sequencer "${this.name}"`) },
+      this.operations,
+    );
   }
 
   thenAll(blocks: unknown, options: { maxConcurrency?: number } = {}): Sequencer {
@@ -270,7 +312,10 @@ export class Sequencer extends Block {
 
   override connectOutput(mapper: Fn): Sequencer {
     const { outputSchema: _schema, ...config } = this.config;
-    return new Sequencer({ ...config, connectOutput: needFunction(mapper, `connectOutput of sequencer "${this.name}"`) }, this.operations);
+    return new Sequencer(
+      { ...config, connectOutput: needFunction(mapper, `connectOutput of sequencer "${this.name}"`) },
+      this.operations,
+    );
   }
 }
 

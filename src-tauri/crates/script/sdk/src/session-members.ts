@@ -7,7 +7,8 @@ import { toJson } from './values';
 type Json = Record<string, unknown>;
 
 export function sessionMembers(token: number, info: () => { session: string; user: string; project?: string }): object {
-  const items = (view: string, query: unknown) => JSON.parse(native.sync('items', token, JSON.stringify([view, query ?? {}])) ?? '[]') as unknown[];
+  const items = (view: string, query: unknown) =>
+    JSON.parse(native.sync('items', token, JSON.stringify([view, query ?? {}])) ?? '[]') as unknown[];
   // A plain list: authors read it without `await`, and awaiting it works too.
   const history = (query?: unknown) => items('history', query);
   return {

@@ -122,7 +122,9 @@ export class StateHandle {
       if (typeof updater !== 'function') return Promise.resolve(false);
       return apply(this, 'update', () => `"field":${JSON.stringify(first)},"updater":${functionId(updater)}`);
     }
-    return atOnce(this, 'patch', first) ?? apply(this, 'patch', () => `"fields":${fieldsOf(this, 'patchState', first)}`);
+    return (
+      atOnce(this, 'patch', first) ?? apply(this, 'patch', () => `"fields":${fieldsOf(this, 'patchState', first)}`)
+    );
   }
 
   setState(next: unknown): Promise<boolean> {
@@ -130,18 +132,28 @@ export class StateHandle {
   }
 
   incState(by: unknown): Promise<boolean> {
-    return atOnce(this, 'increment', by) ?? apply(this, 'increment', () => {
-      const fields = fieldsOf(this, 'incState', by);
-      // What JSON makes of a value counts; of a number it makes a number.
-      for (const [field, amount] of Object.entries(JSON.parse(fields) as Json)) {
-        if (typeof amount !== 'number') throw new TypeError(`${this[WHOSE].label}.incState: "${field}" needs a number, got ${describeValue(amount)}`);
-      }
-      return `"by":${fields}`;
-    });
+    return (
+      atOnce(this, 'increment', by) ??
+      apply(this, 'increment', () => {
+        const fields = fieldsOf(this, 'incState', by);
+        // What JSON makes of a value counts; of a number it makes a number.
+        for (const [field, amount] of Object.entries(JSON.parse(fields) as Json)) {
+          if (typeof amount !== 'number')
+            throw new TypeError(
+              `${this[WHOSE].label}.incState: "${field}" needs a number, got ${describeValue(amount)}`,
+            );
+        }
+        return `"by":${fields}`;
+      })
+    );
   }
 
   pushState(field: string, value: unknown): Promise<boolean> {
-    return apply(this, 'push', () => `"field":${nameOf(this, 'pushState', field)},"value":${jsonOf(this, 'pushState', value)}`);
+    return apply(
+      this,
+      'push',
+      () => `"field":${nameOf(this, 'pushState', field)},"value":${jsonOf(this, 'pushState', value)}`,
+    );
   }
 
   setStateRecord(field: string, key: string, value: unknown): Promise<boolean> {
@@ -153,12 +165,17 @@ export class StateHandle {
   }
 
   deleteStateRecord(field: string, key: string): Promise<boolean> {
-    return apply(this, 'delete_record', () => `"field":${nameOf(this, 'deleteStateRecord', field)},"key":${keyOf(this, 'deleteStateRecord', key)}`);
+    return apply(
+      this,
+      'delete_record',
+      () => `"field":${nameOf(this, 'deleteStateRecord', field)},"key":${keyOf(this, 'deleteStateRecord', key)}`,
+    );
   }
 
   atomicState(mutator: unknown): Promise<boolean> {
     return apply(this, 'atomic', () => {
-      if (typeof mutator !== 'function') throw new TypeError(`${this[WHOSE].label}.atomicState needs a function, got ${describeValue(mutator)}`);
+      if (typeof mutator !== 'function')
+        throw new TypeError(`${this[WHOSE].label}.atomicState needs a function, got ${describeValue(mutator)}`);
       return `"mutator":${functionId(mutator)}`;
     });
   }

@@ -42,17 +42,21 @@ function fitted(schema: Parameters<typeof parse>[0], answer: Resolved): unknown 
   if (parsed.ok) return parsed.data;
   const first = parsed.issues?.[0];
   const at = first?.path ? ` at "${first.path}"` : '';
-  throw new FlowError(`the answer to suspension ${answer.id} does not fit its schema${at}: ${first?.message ?? 'invalid'}`, {
-    code: 'resume_data',
-    details: { suspensionId: answer.id, issues: parsed.issues },
-  });
+  throw new FlowError(
+    `the answer to suspension ${answer.id} does not fit its schema${at}: ${first?.message ?? 'invalid'}`,
+    {
+      code: 'resume_data',
+      details: { suspensionId: answer.id, issues: parsed.issues },
+    },
+  );
 }
 
 function checked(given: unknown): Record<string, unknown> {
   const wrong = (what: string) => new TypeError(`ctx.suspend: ${what}`);
   if (typeof given !== 'object' || given === null) throw wrong('needs { reason: string, … }');
   const { reason, message, data, resumeSchema, timeoutMs, render, allow } = given as Record<string, unknown>;
-  if (typeof reason !== 'string' || reason === '') throw wrong('reason must be a non-empty text, like "human_approval"');
+  if (typeof reason !== 'string' || reason === '')
+    throw wrong('reason must be a non-empty text, like "human_approval"');
   if (message !== undefined && typeof message !== 'string') throw wrong('message must be a text');
   if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs >= 0 && Number.isFinite(timeoutMs))) {
     throw wrong('timeoutMs must be a number of milliseconds, 0 or more');

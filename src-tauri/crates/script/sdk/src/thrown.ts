@@ -8,10 +8,18 @@ type ErrorClass = new (message: string, options: Partial<FlowError>) => Error;
 
 /** The classes an engine's error can be an instance of. */
 const { SuspensionError: _suspension, LimitError: _limit, ...others } = known;
-const classes = Object.fromEntries(
-  Object.entries(others).filter(([name]) => name.endsWith('Error')),
-) as Record<string, ErrorClass>;
-const builtIn: Record<string, ErrorConstructor> = { TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError };
+const classes = Object.fromEntries(Object.entries(others).filter(([name]) => name.endsWith('Error'))) as Record<
+  string,
+  ErrorClass
+>;
+const builtIn: Record<string, ErrorConstructor> = {
+  TypeError,
+  RangeError,
+  SyntaxError,
+  ReferenceError,
+  EvalError,
+  URIError,
+};
 
 // Ten frames, the default, are used up by the promise machinery around an author's line.
 (Error as unknown as { stackTraceLimit: number }).stackTraceLimit = 40;
@@ -116,7 +124,10 @@ export function reviveError(wire: Wire): Error {
 function make(wire: Wire, options: Partial<FlowError>): Error {
   if (wire.classes.includes('AggregateError')) {
     const { errors } = (wire.details ?? {}) as { errors?: Wire[] };
-    return new AggregateError((errors ?? []).map((one) => reviveError({ ...one, classes: one.classes ?? [one.name] })), wire.message);
+    return new AggregateError(
+      (errors ?? []).map((one) => reviveError({ ...one, classes: one.classes ?? [one.name] })),
+      wire.message,
+    );
   }
   const known = wire.classes.map((name) => classes[name]).find((found) => found !== undefined);
   if (known) return new known(wire.message, options);
@@ -145,7 +156,10 @@ function causeOf(cause: unknown, depth: number): Record<string, unknown> {
     return { name: 'Error', message: read(() => String(cause), 'a cause that cannot be read') };
   }
   const error = cause as Error;
-  const told: Record<string, unknown> = { name: textOf(error, 'name') ?? 'Error', message: textOf(error, 'message') ?? '' };
+  const told: Record<string, unknown> = {
+    name: textOf(error, 'name') ?? 'Error',
+    message: textOf(error, 'message') ?? '',
+  };
   const code = read(() => (error as FlowError).code, undefined);
   const deeper = read(() => error.cause, undefined);
   if (typeof code === 'string') told.code = code;

@@ -62,7 +62,9 @@ function objectOf(shape: Record<string, AnySchema>): AnySchema {
   const safeParse = (value: unknown) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrong('Expected object');
     const data: Record<string, unknown> = {};
-    const entries = Object.entries(shape).map(([key, schema]) => [key, schema, (value as typeof data)[key]] as [string, AnySchema, unknown]);
+    const entries = Object.entries(shape).map(
+      ([key, schema]) => [key, schema, (value as typeof data)[key]] as [string, AnySchema, unknown],
+    );
     return parts(entries, (key, part) => void (data[key] = part)) ?? { success: true, data };
   };
   return { safeParse, _def: { typeName: 'ZodObject', shape: () => shape } };
@@ -91,7 +93,18 @@ export function compare(sequencer: string, declared: AnySchema | undefined, made
 }
 
 /** Kinds that may let through what another kind makes. */
-const OPEN = ['any', 'unknown', 'lazy', 'custom', 'transform', 'union', 'discriminatedunion', 'intersection', 'nativeenum', 'record'];
+const OPEN = [
+  'any',
+  'unknown',
+  'lazy',
+  'custom',
+  'transform',
+  'union',
+  'discriminatedunion',
+  'intersection',
+  'nativeenum',
+  'record',
+];
 
 /** A schema past what only wraps it; of a pipe, what comes out of it. */
 function core(schema: AnySchema, depth = 0): AnySchema {
@@ -140,14 +153,22 @@ function difference(declared: AnySchema, made: AnySchema): Difference | undefine
     const more = Object.keys(given).filter((key) => !(key in wanted));
     if (missing.length + more.length > 0) {
       const list = (keys: string[]) => keys.map((key) => JSON.stringify(key)).join(', ');
-      const told = [missing.length > 0 ? `missing ${list(missing)}` : '', more.length > 0 ? `unexpected ${list(more)}` : ''];
+      const told = [
+        missing.length > 0 ? `missing ${list(missing)}` : '',
+        more.length > 0 ? `unexpected ${list(more)}` : '',
+      ];
       const reason = `key sets differ: ${told.filter((part) => part !== '').join('; ')}`;
       return between('an output', declared, made, () => reason);
     }
     const key = Object.keys(wanted).find((name) => unequal(wanted[name] as AnySchema, given[name] as AnySchema));
     if (key !== undefined) {
       const name = JSON.stringify(key);
-      return between(`a field ${name}`, wanted[key] as AnySchema, given[key] as AnySchema, ([one, two]) => `key ${name} is declared as ${one}, but is ${two}`);
+      return between(
+        `a field ${name}`,
+        wanted[key] as AnySchema,
+        given[key] as AnySchema,
+        ([one, two]) => `key ${name} is declared as ${one}, but is ${two}`,
+      );
     }
   }
   if (kindOf(declared) === 'array') {
@@ -157,7 +178,12 @@ function difference(declared: AnySchema, made: AnySchema): Difference | undefine
     };
     const [one, two] = [element(declared), element(made)];
     if (one && two && unequal(one, two)) {
-      return between('an array element', one, two, (kinds) => `array element is declared as ${kinds[0]}, but is ${kinds[1]}`);
+      return between(
+        'an array element',
+        one,
+        two,
+        (kinds) => `array element is declared as ${kinds[0]}, but is ${kinds[1]}`,
+      );
     }
   }
   return undefined;

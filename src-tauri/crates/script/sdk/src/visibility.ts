@@ -9,6 +9,9 @@ import { currentToken, native } from './host';
 export function resolveItemVisibility(item: unknown): unknown {
   checkIdentity(item, 'resolveItemVisibility');
   const { type, agentType, itemVisibility } = item as Record<string, unknown>;
-  if (typeof type !== 'string') throw new TypeError(`resolveItemVisibility needs an item with a type, got ${describeValue(type)}`);
-  return JSON.parse(native.sync('visibility', currentToken(), JSON.stringify({ type, agentType, itemVisibility })) as string) as unknown;
+  if (typeof type !== 'string')
+    throw new TypeError(`resolveItemVisibility needs an item with a type, got ${describeValue(type)}`);
+  return JSON.parse(
+    native.sync('visibility', currentToken(), JSON.stringify({ type, agentType, itemVisibility })) as string,
+  ) as unknown;
 }

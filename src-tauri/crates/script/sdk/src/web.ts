@@ -97,7 +97,9 @@ class SearchParams {
   }
   toString(): string {
     const encode = (part: string) =>
-      encodeURIComponent(part).replace(/%20/g, '+').replace(/[!'()~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+      encodeURIComponent(part)
+        .replace(/%20/g, '+')
+        .replace(/[!'()~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
     return this.#pairs.map(([key, value]) => `${encode(key)}=${encode(value)}`).join('&');
   }
 }
@@ -181,9 +183,12 @@ class Decoder {
 
   decode(input?: ArrayBuffer | ArrayBufferView): string {
     if (input === undefined) return '';
-    const bytes = input instanceof ArrayBuffer ? new Uint8Array(input) : new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
+    const bytes =
+      input instanceof ArrayBuffer
+        ? new Uint8Array(input)
+        : new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
     let text = '';
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       const first = bytes[at++] as number;
       const more = first < 0x80 ? 0 : first >= 0xf0 && first < 0xf8 ? 3 : first >= 0xe0 ? 2 : first >= 0xc2 ? 1 : -1;
       let code = more === 0 ? first : first & (0x3f >> Math.max(more, 0));
