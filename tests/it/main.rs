@@ -48,6 +48,7 @@ mod search;
 mod secrets;
 mod soundness;
 mod sources;
+mod special_files;
 mod state;
 mod storage;
 mod storms;

@@ -27,6 +27,7 @@ use serde_json::{Map, Value};
 
 use crate::config::{FILE, Limits};
 use crate::fault::Fault;
+use crate::ordinary;
 use body::Unreadable;
 
 /// What every file begins with, before its format.
@@ -147,12 +148,14 @@ fn put(file: &Path, replace: bool, bytes: &[u8]) -> std::io::Result<()> {
 pub(crate) fn read(file: &Path, limits: &Limits) -> Result<(Label, Vec<Line>), Fault> {
     let shown = file.display();
     let too_large = |what: &str| Fault::refused(format!("{shown} is too large ({what}); nothing was imported"));
-    let packed = std::fs::metadata(file).map_or(0, |data| data.len());
-    if packed > limits.import_bytes {
-        let most = limits.import_bytes;
-        return Err(too_large(&format!("{packed} bytes: limits.importBytes in {FILE} allows {most}")));
-    }
-    let bytes = std::fs::read(file).map_err(|error| Fault::invalid(format!("{shown} cannot be read: {error}")))?;
+    let most = limits.import_bytes;
+    let bytes = match std::fs::File::open(file).and_then(|file| ordinary::read_to(file, most)) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+            return Err(too_large(&format!("{error}, which is what limits.importBytes in {FILE} allows")));
+        }
+        Err(error) => return Err(Fault::invalid(format!("{shown} cannot be read: {error}"))),
+    };
     let damaged = |what: &str| {
         Fault::refused(format!("{shown} is damaged ({what}); nothing was imported. Export it again, or copy it again"))
     };

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bundling::BundleProcess;
 use crate::fault::Fault;
+use crate::ordinary;
 use crate::views::{ActionRow, Json, LoadErrorRow};
 
 /// Threads that evaluate flows need native stack for deep recursion of JavaScript and of values.
@@ -239,9 +240,7 @@ fn is_current(inputs: &[(PathBuf, String)]) -> bool {
 }
 
 fn hash_of(file: &Path) -> Option<String> {
-    // Anything else, a pipe for example, may never end.
-    let is_file = std::fs::metadata(file).is_ok_and(|about| about.is_file());
-    is_file.then(|| std::fs::read(file).ok()).flatten().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
+    ordinary::read(file, ordinary::FILE_BYTES).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
 }
 
 fn cache_file(cache: &Path, file: &Path) -> PathBuf {
@@ -250,7 +249,7 @@ fn cache_file(cache: &Path, file: &Path) -> PathBuf {
 }
 
 fn cached(cache: &Path, file: &Path) -> Option<Entry> {
-    let text = std::fs::read_to_string(cache_file(cache, file)).ok()?;
+    let text = ordinary::read_text(&cache_file(cache, file), ordinary::FILE_BYTES).ok()?;
     let cached: Cached = engine::data::from_json(&text).ok()?;
     if cached.version != script::version() || !is_current(&cached.inputs) {
         return None;
@@ -259,6 +258,16 @@ fn cached(cache: &Path, file: &Path) -> Option<Entry> {
         Ok(good) => Entry { good: Some(Arc::new(good)), inputs: cached.inputs, ..Entry::default() },
         Err(error) => Entry { error: Some(error), inputs: cached.inputs, ..Entry::default() },
     })
+}
+
+/// Puts a file into the cache in one step: whoever reads meanwhile finds the one before, and what lay there under its
+/// name, a pipe for example, is not written to.
+fn keep(cache: &Path, file: &Path, cached: &Cached) -> std::io::Result<()> {
+    std::fs::create_dir_all(cache)?;
+    let mut new = tempfile::NamedTempFile::new_in(cache)?;
+    std::io::Write::write_all(&mut new, &serde_json::to_vec(cached)?)?;
+    new.persist(file)?;
+    Ok(())
 }
 
 /// Loads a file anew, and puts what came of it into the cache.
@@ -279,9 +288,7 @@ fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> 
     // A machine under load may be why a parser ended, so that is forgotten with this process.
     if !matches!(&cached.result, Err(error) if error.kind == LoadErrorKind::Abnormal) {
         // A cache that cannot be written costs time, not correctness.
-        let _ = std::fs::create_dir_all(loading.cache).and_then(|()| {
-            std::fs::write(cache_file(loading.cache, file), serde_json::to_vec(&cached).unwrap_or_default())
-        });
+        let _ = keep(loading.cache, &cache_file(loading.cache, file), &cached);
     }
     match cached.result {
         Ok(good) => Entry { good: Some(Arc::new(good)), inputs, ..Entry::default() },

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::fault::Fault;
 use crate::fetch::Allowed;
+use crate::ordinary::{self, short};
 
 /// The file's name.
 pub(crate) const FILE: &str = "flowglass.json";
@@ -112,13 +113,13 @@ impl Config {
     /// Reads a workspace's settings; none is fine.
     pub(crate) fn read(workspace: &Path) -> Result<Config, Fault> {
         let file = workspace.join(FILE);
-        let text = match std::fs::read_to_string(&file) {
+        let text = match ordinary::read_text(&file, ordinary::SETTINGS_BYTES) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Config::default()),
             Err(error) => return Err(Fault::invalid(format!("{FILE} cannot be read: {error}"))),
         };
         let config: Config =
-            engine::json::from_input(&text).map_err(|error| Fault::invalid(format!("{FILE}: {error}")))?;
+            engine::json::from_input(&text).map_err(|error| Fault::invalid(short(&format!("{FILE}: {error}"))))?;
         config.limits.check().map_err(|error| Fault::invalid(format!("{FILE}: {error}")))?;
         Ok(config)
     }

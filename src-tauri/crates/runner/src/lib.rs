@@ -16,6 +16,7 @@ mod late;
 mod mock;
 mod models;
 mod notice;
+mod ordinary;
 mod otlp;
 mod owner;
 mod pool;

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::fault::Fault;
+use crate::ordinary::{self, short};
 
 /// A script as its file has it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -86,9 +87,9 @@ impl MockScript {
     /// Reads a script file.
     pub(crate) fn read(file: &Path) -> Result<MockScript, Fault> {
         let shown = file.display();
-        let text = std::fs::read_to_string(file)
+        let text = ordinary::read_text(file, ordinary::FILE_BYTES)
             .map_err(|error| Fault::invalid(format!("mock script {shown} cannot be read: {error}")))?;
-        engine::json::from_input(&text).map_err(|error| Fault::invalid(format!("mock script {shown}: {error}")))
+        engine::json::from_input(&text).map_err(|error| Fault::invalid(short(&format!("mock script {shown}: {error}"))))
     }
 }
 

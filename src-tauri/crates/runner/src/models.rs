@@ -4,6 +4,7 @@
 //! that is handed back.
 
 mod failure;
+mod numbering;
 mod provider;
 mod relay;
 mod target;

@@ -62,7 +62,7 @@ fn rows(connection: &Connection, steps: usize, bytes: usize) -> Result<u128, Box
     connection.execute_batch(include_str!("../src/schema.sql"))?;
     let body = "x".repeat(bytes / 3);
     let mut begin = connection.prepare("BEGIN IMMEDIATE")?;
-    let mut event = connection.prepare("INSERT INTO event VALUES (?1, 1, ?1, 1700000000000, ?2, 1, 0, ?3)")?;
+    let mut event = connection.prepare("INSERT INTO event VALUES (?1, 1, ?1, 1700000000000, ?2, 1, 0, ?3, ?1)")?;
     let mut change = connection.prepare("INSERT INTO change VALUES (1, ?1, ?2, 30, NULL)")?;
     let mut commit = connection.prepare("COMMIT")?;
     median(steps, |n| {

@@ -204,6 +204,10 @@ pub(crate) enum Found {
 /// Looks at a file without touching it.
 pub(crate) fn examine(path: &Path) -> Result<Found, OpenError> {
     let path_buf = || path.to_owned();
+    // A pipe or a device is not even opened: that may never end.
+    if std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        return Err(OpenError::NotADatabase { path: path_buf() });
+    }
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),

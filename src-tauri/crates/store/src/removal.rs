@@ -351,8 +351,8 @@ fn plan(connection: &Connection, scope: i64) -> Result<Vec<Gone>, Error> {
             Some(next) if !is_last && !others.exists((event, next))? => None,
             _ => {
                 let record = match known {
-                    Some((since, record)) => states::forward(connection, scope, since, event, record)?,
-                    None => states::at(connection, scope, event)?,
+                    Some((since, record)) => states::forward_without_damage(connection, scope, since, event, record)?,
+                    None => states::at_without_damage(connection, scope, event)?,
                 };
                 known = Some((event, record.clone()));
                 let state = record.state.to_json();

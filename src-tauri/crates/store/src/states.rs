@@ -68,7 +68,26 @@ fn at_without(
         None => (0, Record::default()),
         Some(event) => (event, read_keyframe(connection, scope, event)?),
     };
-    fold(connection, scope, since, instant, &withdrawals, record)
+    fold(connection, scope, since, instant, &withdrawals, (record, Damage::Told))
+}
+
+/// As [`at`], where steps that cannot be read are left out: for who takes their session out, and what they did with it.
+pub(crate) fn at_without_damage(connection: &Connection, scope: i64, instant: i64) -> Result<Record, Error> {
+    let withdrawals = withdrawals(connection, scope, instant)?;
+    let (since, record) = match base(connection, scope, instant, &withdrawals)? {
+        None => (0, Record::default()),
+        Some(event) => (event, read_keyframe(connection, scope, event)?),
+    };
+    fold(connection, scope, since, instant, &withdrawals, (record, Damage::LeftOut))
+}
+
+/// What becomes of a step that cannot be read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Damage {
+    /// Whoever asks hears of it, and of nothing else.
+    Told,
+    /// The others are read without it.
+    LeftOut,
 }
 
 /// A durable scope's state at an instant, without what took it beyond a version.
@@ -117,14 +136,31 @@ pub(crate) fn forward(
     instant: i64,
     record: Record,
 ) -> Result<Record, Error> {
-    // A keyframe since may be what an import brought, which no step leads to.
-    let keyframe: Option<i64> = connection
-        .prepare_cached("SELECT max(event) FROM keyframe WHERE scope = ?1 AND event > ?2 AND event <= ?3")?
-        .query_row((scope, since, instant), |row| row.get(0))?;
-    match keyframe {
-        Some(_) => at(connection, scope, instant),
-        None => fold(connection, scope, since, instant, &[], record),
+    if has_keyframe(connection, scope, since, instant)? {
+        return at(connection, scope, instant);
     }
+    fold(connection, scope, since, instant, &[], (record, Damage::Told))
+}
+
+/// The same, as [`at_without_damage`].
+pub(crate) fn forward_without_damage(
+    connection: &Connection,
+    scope: i64,
+    since: i64,
+    instant: i64,
+    record: Record,
+) -> Result<Record, Error> {
+    if has_keyframe(connection, scope, since, instant)? {
+        return at_without_damage(connection, scope, instant);
+    }
+    fold(connection, scope, since, instant, &[], (record, Damage::LeftOut))
+}
+
+/// Whether there is a keyframe after an event: it may be what an import brought, which no step leads to.
+fn has_keyframe(connection: &Connection, scope: i64, since: i64, instant: i64) -> Result<bool, Error> {
+    let mut statement =
+        connection.prepare_cached("SELECT 1 FROM keyframe WHERE scope = ?1 AND event > ?2 AND event <= ?3 LIMIT 1")?;
+    Ok(statement.exists((scope, since, instant))?)
 }
 
 /// Whether the steps of a scope from one on are all there: neither it nor a later one was deleted.
@@ -239,8 +275,12 @@ fn fold(
     since: i64,
     instant: i64,
     withdrawals: &[Withdrawal],
-    mut record: Record,
+    (mut record, damage): (Record, Damage),
 ) -> Result<Record, Error> {
+    let unless_left_out = |result| match result {
+        Err(Error::Damaged(_)) if damage == Damage::LeftOut => Ok(()),
+        result => result,
+    };
     let withdrawn: HashSet<(i64, u32)> = withdrawals.iter().map(|one| (one.path, one.attempt)).collect();
     let state = Arc::make_mut(&mut record.state);
     let mut steps = connection.prepare_cached(
@@ -259,12 +299,9 @@ fn fold(
             {
                 continue;
             }
-            apply(
-                connection,
-                state,
-                row.get_ref(2)?.as_str().map_err(column)?,
-                row.get_ref(3)?.as_str().map_err(column)?,
-            )?;
+            let text = |at| row.get_ref(at).map_err(Error::from).and_then(|text| text.as_str().map_err(column));
+            let applied = text(2).and_then(|kind| apply(connection, state, kind, text(3)?));
+            unless_left_out(applied)?;
             record.version = row.get(0)?;
             continue;
         };
@@ -272,14 +309,18 @@ fn fold(
         let mut find = connection.prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq = ?2")?;
         for back in read_operations(operations) {
             let mut found = find.query((request, seq - back?))?;
-            let operation = found.next()?.ok_or_else(|| Error::Damaged("a commit names no event".to_owned()))?;
+            let Some(operation) = found.next()? else {
+                unless_left_out(Err(Error::Damaged("a commit names no event".to_owned())))?;
+                continue;
+            };
             let text = |at| {
                 operation
                     .get_ref(at)
                     .map_err(Error::from)
                     .and_then(|text| text.as_str().map_err(column).map(str::to_owned))
             };
-            apply(connection, state, &text(0)?, &text(1)?)?;
+            let applied = text(0).and_then(|kind| apply(connection, state, &kind, &text(1)?));
+            unless_left_out(applied)?;
         }
         record.version = row.get(0)?;
     }

@@ -16,6 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::failure::{Failure, broken};
+use super::numbering::Numbering;
 use crate::config::{FILE, Limits};
 use crate::http;
 
@@ -154,6 +155,7 @@ async fn hand_on(mut response: Response, library: &mut TcpStream, limits: Limits
     let is_refusal = !response.status().is_success();
     let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut events = Events::new(content_type);
+    let mut numbering = Numbering::default();
     let mut held: Vec<u8> = Vec::new();
     let (mut total, mut since) = (0, Instant::now());
     loop {
@@ -176,6 +178,11 @@ async fn hand_on(mut response: Response, library: &mut TcpStream, limits: Limits
         total += chunk.len();
         if total > limits.reply_bytes {
             return Err(too_large("a reply", limits.reply_bytes, "replyBytes"));
+        }
+        if let Err(number) = numbering.take(&chunk) {
+            return Err(Failure::TooLarge(format!(
+                "answered with a part that it numbers {number}, which nobody needs"
+            )));
         }
         events.take(&chunk);
         held.extend_from_slice(&chunk);

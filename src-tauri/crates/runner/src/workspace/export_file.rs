@@ -22,7 +22,13 @@ impl Workspace {
                 "{shown} is {what}, and is never replaced by an export: name another file"
             )));
         }
-        if !file.is_dir() && file.symlink_metadata().is_ok() && !replace {
+        let there = file.symlink_metadata().ok().filter(|_| !file.is_dir());
+        if there.as_ref().is_some_and(|there| !there.is_file()) {
+            return Err(Fault::refused(format!(
+                "{shown} is a link, a device or a pipe, and is never replaced by an export: name another file"
+            )));
+        }
+        if there.is_some() && !replace {
             return Err(Fault::refused(format!(
                 "{shown} exists already: name another file, or replace it with --force"
             )));
@@ -46,8 +52,9 @@ impl Workspace {
         if ending.is_some_and(|ending| CODE.contains(&&*ending)) {
             return Some("a file of code");
         }
+        // Where none is, an export would become one.
         let is_setting = SETTINGS.contains(&&*name) || name.ends_with(".mock.json");
-        (is_setting && real.exists()).then_some("a file that flows need")
+        is_setting.then_some("a file that flows need, by its name")
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::catalogue::{Catalogue, FlowRow, Loading, load_all};
 use crate::fault::Fault;
 use crate::notice::Notice;
+use crate::ordinary;
 
 use super::{Workspace, lock};
 
@@ -82,6 +83,6 @@ impl Workspace {
         if !path.starts_with(&self.dir) {
             return Err(Fault::refused(format!("{file} is outside the workspace")));
         }
-        std::fs::read_to_string(path).map_err(|error| Fault::not_found(format!("{file}: {error}")))
+        ordinary::read_text(&path, ordinary::FILE_BYTES).map_err(|error| Fault::not_found(format!("{file}: {error}")))
     }
 }

@@ -27,7 +27,8 @@ impl Workspace {
         let to = match collector(to)? {
             Some(url) => {
                 send(&url, trace.to_protobuf())?;
-                url.to_string()
+                // Neither a password nor what a query carries is told.
+                format!("{}://{}{}", url.scheme(), http::place(&url), url.path())
             }
             None => {
                 self.write_trace(Path::new(to), &trace, replace)?;
@@ -51,10 +52,11 @@ impl Workspace {
 
 /// The address of a collector; nothing where a file is meant.
 fn collector(to: &str) -> Result<Option<Url>, Fault> {
-    if !["http://", "https://"].iter().any(|scheme| to.starts_with(scheme)) {
-        return Ok(None);
+    let Some((scheme, _)) = to.split_once("://") else { return Ok(None) };
+    if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
+        return Err(Fault::invalid(format!("--otlp knows http and https, not \"{scheme}\"")));
     }
-    let mut url = Url::parse(to).map_err(|error| Fault::invalid(format!("--otlp {to}: {error}")))?;
+    let mut url = Url::parse(to).map_err(|error| Fault::invalid(format!("--otlp: the address is none: {error}")))?;
     if url.path() == "/" {
         url.set_path(PATH);
     }
