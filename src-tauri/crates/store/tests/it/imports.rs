@@ -103,10 +103,14 @@ fn a_fork_does_not_come_in_whose_origin_is_deleted_meanwhile() {
 /// The code of a parcel is here before the events that name it: nobody may think that nothing does.
 #[test]
 fn a_compact_leaves_the_code_that_an_import_is_about_to_name() {
-    let (here, there) = (bed(), bed());
+    let (here, there) = (later_bed(), bed());
     let code = json!({ "files": { "main.ts": "source ".repeat(2_000) } });
-    here.keep_code("c0de", code.clone()).unwrap();
-    fill(&mut Request::begin_in(&here, "r", "theirs"));
+    here.keep_code("late", code.clone()).unwrap();
+    // The event that names it is one of the last to come.
+    let mut request = Request::begin_in(&here, "r", "theirs");
+    fill(&mut request);
+    request.commit(resumed("process-2", "late")).unwrap();
+    request.finish();
     let (imported, compacted) = during(&there.store, parcel(&here, &["r"]), false, || {
         there.keep_code("unnamed", code.clone()).unwrap();
         // What nothing names is dropped first of all.
@@ -114,12 +118,12 @@ fn a_compact_leaves_the_code_that_an_import_is_about_to_name() {
     });
     assert!(matches!(compacted, Cleared::Done(_)), "{compacted:?}");
     imported.unwrap();
-    assert_eq!(there.code("c0de").unwrap().as_ref(), Some(&code));
+    assert_eq!(there.code("late").unwrap().as_ref(), Some(&code));
     assert_eq!(there.check().unwrap().problems, Vec::new());
     // Once no import is under way, what nothing names goes.
     there.compact().unwrap();
     assert!(!there.has_code("unnamed").unwrap());
-    assert_eq!(there.code("c0de").unwrap(), Some(code));
+    assert_eq!(there.code("late").unwrap(), Some(code));
 }
 
 /// Code is kept before the request that runs it begins: until then a compact in another process drops it.
@@ -146,19 +150,18 @@ fn a_request_brings_its_code_along_where_a_compact_has_dropped_it() {
     assert!(!bed.has_code("c0de").unwrap());
 }
 
+/// Another process takes a request over, and runs this code.
+fn resumed(owner: &str, code: &str) -> EventKind {
+    EventKind::RequestResumed { owner: owner.to_owned(), epoch: 0, code_hash: code.to_owned(), mock: None }
+}
+
 /// A request that another process took over, and that has two attempts of a block.
 fn taken_over() -> Bed {
     let bed = later_bed();
     let mut request = Request::begin(&bed, "r");
     request.commit_at("root", 0, block_started("root"));
-    let resumed = |owner: &str| EventKind::RequestResumed {
-        owner: owner.to_owned(),
-        epoch: 0,
-        code_hash: "c0de".to_owned(),
-        mock: None,
-    };
-    request.commit(resumed("process-2")).unwrap();
-    request.commit(resumed("process-3")).unwrap();
+    request.commit(resumed("process-2", "c0de")).unwrap();
+    request.commit(resumed("process-3", "c0de")).unwrap();
     request.commit_at("root", 1, block_started("root"));
     request.finish();
     bed
