@@ -127,7 +127,8 @@ format: ui/node_modules/.package-lock.json
 	@ui/node_modules/.bin/prettier --log-level warn --write $(STYLED)
 
 $(STAMPS)/check-style: $(STYLE_SOURCES) ui/node_modules/.package-lock.json
-	@echo "Reading TypeScript and Svelte with oxlint"
+	@echo "Checking the layout of TypeScript and Svelte, and reading them with oxlint"
+	@ui/node_modules/.bin/prettier --log-level warn --check $(STYLED)
 	@ui/node_modules/.bin/oxlint --quiet $(LINTED)
 	@mkdir -p $(@D) && touch $@
 
