@@ -3,6 +3,7 @@
 # make bench  measures the release build, in one table
 # make soak   runs the storms of the tests ten times as long
 # make dist   makes a package and an archive to hand out, in target/dist
+# make audit  asks cargo-deny about licences, bans, sources and known weaknesses; it needs the Internet
 # make format lays out Rust, TypeScript and Svelte as the checks want them
 #
 # Each target installs what it lacks and says so; needed beforehand are Rust 1.95 (rustup) and Node.js 20.
@@ -11,7 +12,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test bench soak dist setup clean format notices check-ui check-flows test-ui test-rust app
+.PHONY: help run test bench soak dist setup clean format notices audit check-ui check-flows test-ui test-rust app
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 STAMPS := $(TARGET)/stamps
@@ -21,6 +22,7 @@ DIST := $(TARGET)/dist
 NOTICES := gen/THIRD-PARTY.txt
 TAURI_DRIVER := 2.1.0
 TAURI_CLI := 2.12
+CARGO_DENY := 0.20.2
 
 # The window is WebKitGTK; SQLite, QuickJS and zstd are compiled from their sources.
 APT_BUILD := build-essential pkg-config libwebkit2gtk-4.1-dev libgtk-3-dev librsvg2-dev libssl-dev
@@ -80,6 +82,12 @@ $(NOTICES): src-tauri/notices.mjs Cargo.lock LICENSE-MIT LICENSE-APACHE \
 	@echo "Collecting the licences of what the program is made of"
 	@cargo fetch --locked --quiet
 	@mkdir -p $(@D) && node src-tauri/notices.mjs $@
+
+# Known weaknesses are looked up in a database that cargo-deny fetches.
+audit:
+	@command -v cargo-deny > /dev/null || { echo "Installing cargo-deny $(CARGO_DENY) (some minutes)"; \
+	  cargo install --quiet cargo-deny --version $(CARGO_DENY) --locked; }
+	cargo deny --locked check
 
 # --- what they are made of --------------------------------------------------------------------
 
