@@ -94,8 +94,7 @@ fn origins(connection: &Connection, parcel: &[Piece]) -> Result<Vec<String>, Err
     }
     let mut found: Vec<String> = Vec::new();
     let mut line = connection.prepare_cached(&format!(
-        "{LINEAGE} SELECT r.id, r.forked_from FROM line
-         JOIN request r ON r.session = line.session AND r.n < line.before"
+        "{LINEAGE} SELECT r.id, r.forked_from FROM line l JOIN request r ON r.session = l.session AND r.n < l.before"
     ))?;
     while let Some(origin) = waiting.pop() {
         if brought.contains(&*origin) || found.contains(&origin) {
