@@ -3,6 +3,7 @@
 # make bench  measures the release build, in one table
 # make soak   runs the storms of the tests ten times as long, and makes up inputs for ten minutes a target
 # make dist   makes a package and an archive to hand out, in target/dist
+# make audit  asks cargo-deny about licences, bans, sources and known weaknesses; it needs the Internet
 # make format lays out Rust, TypeScript and Svelte as the checks want them
 #
 # Each target installs what it lacks and says so; needed beforehand are Rust 1.95 (rustup) and Node.js 20.
@@ -11,15 +12,17 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test bench soak dist setup clean format check-ui check-flows test-ui test-rust app
+.PHONY: help run test bench soak dist setup clean format notices audit check-ui check-flows test-ui test-rust app
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 STAMPS := $(TARGET)/stamps
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 DIST := $(TARGET)/dist
+NOTICES := gen/THIRD-PARTY.txt
 TAURI_DRIVER := 2.1.0
 TAURI_CLI := 2.12
+CARGO_DENY := 0.20.2
 
 # The window is WebKitGTK; SQLite, QuickJS and zstd are compiled from their sources.
 APT_BUILD := build-essential pkg-config libwebkit2gtk-4.1-dev libgtk-3-dev librsvg2-dev libssl-dev
@@ -35,7 +38,7 @@ SDK_SOURCES := $(wildcard src-tauri/crates/script/sdk/src/*.ts) src-tauri/crates
 
 # What prettier lays out, and what oxlint reads. The flows of the tests are tables with a case in each line, and some
 # tests name those lines, so prettier leaves them alone.
-STYLED := ui flows src-tauri/crates/script/sdk
+STYLED := ui flows src-tauri/crates/script/sdk src-tauri/notices.mjs
 LINTED := $(STYLED) tests/flows tests/places
 STYLE_SOURCES := .prettierrc.yaml .prettierignore .oxlintrc.json \
 	$(shell find $(LINTED) \( -name node_modules -o -name dist -o -name .flowglass \) -prune -o -type f \
@@ -59,17 +62,32 @@ run: app
 # The window is tested on a display of its own, whatever this machine has.
 test: check-ui test-ui check-flows test-rust
 
-dist: $(STAMPS)/apt-build ui/dist/index.html
+dist: $(STAMPS)/apt-build ui/dist/index.html $(NOTICES)
 	@echo "Compiling for release"
 	cargo build --release --locked -p flowglass
 	@echo "Packing $(DIST)"
 	@rm -rf $(DIST) && mkdir -p $(DIST)/flowglass
-	@cp $(TARGET)/release/flowglass $(DIST)/flowglass/
+	@cp $(TARGET)/release/flowglass LICENSE-MIT LICENSE-APACHE $(NOTICES) $(DIST)/flowglass/
 	@tar --exclude=node_modules --exclude=.flowglass -cf - flows | tar -C $(DIST)/flowglass -xf -
 	@tar -C $(DIST) -czf $(DIST)/flowglass-linux-$$(uname -m).tar.gz flowglass && rm -r $(DIST)/flowglass
 	@npm exec --yes --package=@tauri-apps/cli@$(TAURI_CLI) -- tauri bundle --bundles deb
 	@cp $(TARGET)/release/bundle/deb/*.deb $(DIST)/
 	@ls -l $(DIST)
+
+# Lays out the licences of everything that is built into the program; tauri.conf.json puts them into the package.
+notices: $(NOTICES)
+
+$(NOTICES): src-tauri/notices.mjs Cargo.lock LICENSE-MIT LICENSE-APACHE \
+            ui/node_modules/.package-lock.json src-tauri/crates/script/sdk/node_modules/.package-lock.json
+	@echo "Collecting the licences of what the program is made of"
+	@cargo fetch --locked --quiet
+	@mkdir -p $(@D) && node src-tauri/notices.mjs $@
+
+# Known weaknesses are looked up in a database that cargo-deny fetches.
+audit:
+	@command -v cargo-deny > /dev/null || { echo "Installing cargo-deny $(CARGO_DENY) (some minutes)"; \
+	  cargo install --quiet cargo-deny --version $(CARGO_DENY) --locked; }
+	cargo deny --locked check
 
 # --- what they are made of --------------------------------------------------------------------
 
@@ -117,7 +135,7 @@ soak: $(STAMPS)/apt-build $(STAMPS)/apt-test ui/dist/index.html
 
 clean:
 	cargo clean
-	rm -rf ui/dist ui/node_modules flows/node_modules src-tauri/crates/script/sdk/node_modules
+	rm -rf gen ui/dist ui/node_modules flows/node_modules src-tauri/crates/script/sdk/node_modules
 
 $(STAMPS)/check-ui: $(UI_SOURCES) ui/node_modules/.package-lock.json
 	@echo "Checking the types of the window's pages"
@@ -129,7 +147,8 @@ format: ui/node_modules/.package-lock.json
 	@ui/node_modules/.bin/prettier --log-level warn --write $(STYLED)
 
 $(STAMPS)/check-style: $(STYLE_SOURCES) ui/node_modules/.package-lock.json
-	@echo "Reading TypeScript and Svelte with oxlint"
+	@echo "Checking the layout of TypeScript and Svelte, and reading them with oxlint"
+	@ui/node_modules/.bin/prettier --log-level warn --check $(STYLED)
 	@ui/node_modules/.bin/oxlint --quiet $(LINTED)
 	@mkdir -p $(@D) && touch $@
 

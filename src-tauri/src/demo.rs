@@ -24,7 +24,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
     pub(crate) synthetic: Option<u64>,
     /// How many made-up requests, each in a session of its own
-    #[arg(long, default_value_t = 1, value_name = "N", requires = "synthetic", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, default_value_t = 1, value_name = "N", requires = "synthetic")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) requests: u32,
     /// The same seed makes the same requests
     #[arg(long, default_value_t = 1, value_name = "N", requires = "synthetic")]

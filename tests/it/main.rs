@@ -26,6 +26,7 @@ mod formats;
 mod inside;
 mod instants;
 mod intake;
+mod licences;
 mod limits;
 mod loading;
 mod moving;

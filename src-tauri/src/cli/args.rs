@@ -27,7 +27,8 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// The database (default: DIR/.flowglass/flowglass.db)
-    #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, default_missing_value = "", value_parser = file())]
+    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(num_args = 0..=1, default_missing_value = "", value_parser = file())]
     pub(crate) data: Option<PathBuf>,
     /// One JSON document on stdout
     #[arg(long, global = true)]

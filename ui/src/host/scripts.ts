@@ -66,7 +66,8 @@ export function chat(requestId: string, input: unknown): Beat[] {
     .stream(
       'root/step:classify/route:answer',
       110,
-      'A debugger shows what happened, in order. Start with the step that failed, read what it was given, then look at the state just before it. Most of the time the surprise is already there.',
+      'A debugger shows what happened, in order. Start with the step that failed, read what it was given, then look at ' +
+        'the state just before it. Most of the time the surprise is already there.',
       { agentType: 'primary', agentName: 'answer' },
     )
     .set(

@@ -180,8 +180,8 @@ impl Resources {
             let clash = all[..at].iter().find(|one| one.definition != two.definition && one.shares_place(two));
             if let Some(one) = clash {
                 let message = format!(
-                    "Resource conflict: \"{}\" of {} ({}) and \"{}\" of {} ({}) are different definitions of one place; \
-                     give one of them another ref or pattern",
+                    "Resource conflict: \"{}\" of {} ({}) and \"{}\" of {} ({}) are different definitions of one \
+                     place; give one of them another ref or pattern",
                     one.accessor,
                     one.owner,
                     one.title(),

@@ -173,8 +173,8 @@ async fn read(shown: &str, mut response: Response, most: usize) -> Result<FetchR
     while let Some(chunk) = response.chunk().await.map_err(|error| failed(shown, &error))? {
         if bytes.len() + chunk.len() > most {
             return Err(FlowError::plain(format!(
-                "fetch of {shown}: the response is larger than {most} bytes: limits.replyBytes in {FILE} says how large \
-                 it may be"
+                "fetch of {shown}: the response is larger than {most} bytes: limits.replyBytes in {FILE} says how \
+                 large it may be"
             )));
         }
         bytes.extend_from_slice(&chunk);

@@ -100,8 +100,9 @@ impl Loader for Modules {
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<Js<'js, Declared>> {
+        type Compiled = Mutex<HashMap<&'static str, Arc<[u8]>>>;
         /// By name, what a module compiled to. It holds for this process alone, whose runtime wrote it.
-        static COMPILED: OnceLock<Mutex<HashMap<&'static str, Arc<[u8]>>>> = OnceLock::new();
+        static COMPILED: OnceLock<Compiled> = OnceLock::new();
         let module = named(name).ok_or_else(|| Error::new_loading(name))?;
         let all = COMPILED.get_or_init(Mutex::default);
         let compiled = all.lock().unwrap_or_else(PoisonError::into_inner).get(module.name).cloned();

@@ -23,7 +23,12 @@ pub enum LoadErrorKind {
 
 /// A flow file that does not load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
-#[error("{}{message}", .file.as_ref().map(|file| format!("{file}:{}:{}: ", .line.unwrap_or(1), .column.unwrap_or(1))).unwrap_or_default())]
+#[error(
+    "{}{message}",
+    .file.as_ref()
+        .map(|file| format!("{file}:{}:{}: ", .line.unwrap_or(1), .column.unwrap_or(1)))
+        .unwrap_or_default()
+)]
 pub struct LoadError {
     /// What kind.
     pub kind: LoadErrorKind,

@@ -98,7 +98,10 @@ mod tests {
     fn what_stands_for_a_lowered_function_names_its_hash() {
         let function = |number: u32, body: &str| {
             format!(
-                "const f = function() {{\n\tvar _ref{number} = lower(function* (x) {{\n\t\t{body}\n\t}});\n\treturn function f(_x{number}) {{\n\t\treturn _ref{number}.apply(this, arguments);\n\t}};\n}}();\n"
+                "const f = function() {{\n\
+                 \tvar _ref{number} = lower(function* (x) {{\n\t\t{body}\n\t}});\n\
+                 \treturn function f(_x{number}) {{\n\t\treturn _ref{number}.apply(this, arguments);\n\t}};\n\
+                 }}();\n"
             )
         };
         let marks = |code: &str| {
@@ -115,7 +118,9 @@ mod tests {
 
     #[test]
     fn so_does_a_declaration() {
-        let declared = "function pay(_x) {\n\treturn _pay.apply(this, arguments);\n}\nfunction _pay() {\n\t_pay = lower(function* (x) {\n\t\tyield 1;\n\t});\n\treturn _pay.apply(this, arguments);\n}\n";
+        let declared = "function pay(_x) {\n\treturn _pay.apply(this, arguments);\n}\n\
+                        function _pay() {\n\t_pay = lower(function* (x) {\n\t\tyield 1;\n\t});\n\
+                        \treturn _pay.apply(this, arguments);\n}\n";
         let marked = mark(declared);
         assert!(marked.contains("return _pay.apply(this, arguments); /* "), "{marked}");
         assert_ne!(mark(&declared.replace("yield 1", "yield 2")), marked.replace("yield 1", "yield 2"));

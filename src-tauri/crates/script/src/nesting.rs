@@ -175,7 +175,9 @@ impl<'a> Scan<'a> {
         };
         let place = self.levels.iter().rposition(|level| level.open == opened);
         let is_head = place.and_then(|place| self.levels.get(place)).is_some_and(|level| level.is_head);
-        self.levels.truncate(place.unwrap_or(self.levels.len()));
+        if let Some(place) = place {
+            self.levels.truncate(place);
+        }
         self.step(if is_head { Last::Operator } else { Last::Value });
     }
 

@@ -106,8 +106,8 @@ fn native_name(line: &str) -> Option<&str> {
     line.trim().strip_prefix("at ")?.strip_suffix(" (native)")
 }
 
-/// `    at name (file:line:column)` as QuickJS writes it: the name, and the place if it is one in the bundle. A place in
-/// a module of ours is none; of what else runs in the runtime nothing is told.
+/// `    at name (file:line:column)` as QuickJS writes it: the name, and the place if it is one in the bundle. A place
+/// in a module of ours is none; of what else runs in the runtime nothing is told.
 pub(crate) fn frame(line: &str) -> Option<(&str, Option<(u32, u32)>)> {
     let rest = line.trim().strip_prefix("at ")?;
     let (name, place) = match rest.split_once(" (") {

@@ -94,7 +94,7 @@ fn origins(connection: &Connection, parcel: &[Piece]) -> Result<Vec<String>, Err
     }
     let mut found: Vec<String> = Vec::new();
     let mut line = connection.prepare_cached(&format!(
-        "{LINEAGE} SELECT r.id, r.forked_from FROM line JOIN request r ON r.session = line.session AND r.n < line.before"
+        "{LINEAGE} SELECT r.id, r.forked_from FROM line l JOIN request r ON r.session = l.session AND r.n < l.before"
     ))?;
     while let Some(origin) = waiting.pop() {
         if brought.contains(&*origin) || found.contains(&origin) {
@@ -639,7 +639,8 @@ impl Copy<'_> {
             Ok(0)
         })?;
         let mut statement = connection.prepare(
-            "SELECT n, request, first, last, trigrams FROM filter_block WHERE request > ?1 AND n > ?2 ORDER BY n LIMIT ?3",
+            "SELECT n, request, first, last, trigrams FROM filter_block
+             WHERE request > ?1 AND n > ?2 ORDER BY n LIMIT ?3",
         )?;
         let mut after = 0;
         loop {

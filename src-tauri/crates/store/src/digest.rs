@@ -140,7 +140,8 @@ impl Tail {
 pub(crate) fn cover_all(connection: &Connection) -> Result<(), Error> {
     let totals = totals::row(connection)?;
     let mut requests = connection.prepare(
-        "SELECT n, (SELECT coalesce(max(seq), 0) FROM event WHERE request = n) FROM request WHERE unindexed_from IS NOT NULL",
+        "SELECT n, (SELECT coalesce(max(seq), 0) FROM event WHERE request = n)
+         FROM request WHERE unindexed_from IS NOT NULL",
     )?;
     let tails = requests.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<Vec<_>, _>>()?;
     for (request, last) in tails {

@@ -355,7 +355,8 @@ mod tests {
         let later = "DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim;
             DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
             ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
-            ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch; DROP TABLE filter_block;
+            ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch;
+            DROP TABLE filter_block;
             ALTER TABLE event DROP COLUMN sum;
             DROP TABLE database; DROP TABLE code; DROP TABLE ticket; DROP TABLE removal;
             ALTER TABLE attempt_rollback RENAME TO withdrawal;

@@ -176,7 +176,8 @@ pub(crate) fn own_records(connection: &Connection, brought: &BTreeSet<ScopeKey>)
 /// The sessions, users and projects of some requests, and all their resources.
 fn scopes_around(connection: &Connection, names: &str) -> Result<Vec<ScopeKey>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT DISTINCT s.id, r.user, r.project, s.forked_from IS NOT NULL FROM request r JOIN session s ON s.n = r.session
+        "SELECT DISTINCT s.id, r.user, r.project, s.forked_from IS NOT NULL
+         FROM request r JOIN session s ON s.n = r.session
          WHERE r.id IN (SELECT value FROM json_each(?1)) ORDER BY r.n",
     )?;
     let mut rows = statement.query((names,))?;

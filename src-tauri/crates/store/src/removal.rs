@@ -269,7 +269,8 @@ fn clear_request(connection: &Connection, slice: &Slice, n: i64) -> Result<bool,
 
 fn clear_events(connection: &Connection, slice: &Slice, request: i64) -> Result<bool, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT seq, CASE WHEN instr(body, '\"$pa') > 0 THEN body END FROM event WHERE request = ?1 ORDER BY seq LIMIT ?2",
+        "SELECT seq, CASE WHEN instr(body, '\"$pa') > 0 THEN body END FROM event
+         WHERE request = ?1 ORDER BY seq LIMIT ?2",
     )?;
     loop {
         let mut last: Option<i64> = None;

@@ -73,7 +73,8 @@ pub(crate) fn begin(
              (n, id, session, flow, action, user, project, status, owner, mock, retry_of, started_at, claim,
               forked_from, forked_at)
              VALUES (max(coalesce((SELECT max(n) FROM request), 0),
-                 coalesce((SELECT max(n) FROM removal WHERE kind = 'request'), 0)) + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                 coalesce((SELECT max(n) FROM removal WHERE kind = 'request'), 0)) + 1,
+                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
         .execute(params![
             id,

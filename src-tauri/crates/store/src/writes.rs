@@ -117,7 +117,8 @@ impl Store {
         let gone = states::without_effect(connection, scope, last, &unfinished)?;
         let mut state = states::at(connection, scope, first - 1)?.state;
         let mut steps = connection.prepare_cached(
-            "SELECT c.event, c.operations, e.request, e.seq, e.path, e.attempt, e.kind FROM change c JOIN event e ON e.id = c.event
+            "SELECT c.event, c.operations, e.request, e.seq, e.path, e.attempt, e.kind
+             FROM change c JOIN event e ON e.id = c.event
              WHERE c.scope = ?1 AND c.event BETWEEN ?2 AND ?3 ORDER BY c.event",
         )?;
         let mut one = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq = ?2"))?;

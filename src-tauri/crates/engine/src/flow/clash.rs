@@ -152,7 +152,10 @@ mod tests {
 
     #[test]
     fn members_clash_where_one_side_needs_them() {
-        let with = |kind: &str, required: Value| json!({ "type": "object", "properties": { "y": { "type": kind } }, "required": required });
+        let with = |kind: &str, required: Value| {
+            let fields = json!({ "y": { "type": kind } });
+            json!({ "type": "object", "properties": fields, "required": required })
+        };
         check(with("number", json!(["y"])), with("string", json!([])), ".y: number, string");
         check(with("number", json!([])), with("string", json!([])), "");
         let record = json!({ "type": "object", "additionalProperties": { "type": "string" } });

@@ -267,7 +267,8 @@ fn tool_messages(item: &Item) -> Vec<Message> {
     let output = match item.status {
         ItemStatus::InProgress => return Vec::new(),
         ItemStatus::Failed | ItemStatus::Incomplete => {
-            json!({ "type": "error-text", "value": item.payload.get("error").and_then(|e| e["message"].as_str()).unwrap_or("it did not end") })
+            let message = item.payload.get("error").and_then(|error| error["message"].as_str());
+            json!({ "type": "error-text", "value": message.unwrap_or("it did not end") })
         }
         ItemStatus::Completed => match item.payload.get("modelOutput").or_else(|| item.payload.get("output")) {
             Some(Value::String(text)) => json!({ "type": "text", "value": text }),

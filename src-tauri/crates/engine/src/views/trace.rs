@@ -100,7 +100,10 @@ fn what(events: Events<'_>, event: &Event) -> Option<Value> {
         }
         EventKind::BlockInput { input } => json!({ "input": value(input) }),
         EventKind::StateChanged { scope, operation, .. } => {
-            json!({ "state": scope.kind.as_str(), "operation": operation.name(), "path": operation.path(), "delta": operation.delta() })
+            json!({
+                "state": scope.kind.as_str(), "operation": operation.name(),
+                "path": operation.path(), "delta": operation.delta(),
+            })
         }
         // That a block failed is told by the block; who hears of it, and when, may be another after a resume.
         EventKind::ItemAdded { item } if item.item_type == "step_error" => return None,

@@ -112,8 +112,8 @@ impl Target {
                 ..provider_error(
                     "ModelError",
                     format!(
-                        "model \"{}\": the key in {variable} would go to {}, which is neither the provider's own address \
-                         nor this machine; if that is right, confirm with --trust",
+                        "model \"{}\": the key in {variable} would go to {}, which is neither the provider's own \
+                         address nor this machine; if that is right, confirm with --trust",
                         self.asked, self.host
                     ),
                 )

@@ -24,7 +24,8 @@ impl Workspace {
         if !is_resumable(row.status) {
             let status = row.status.as_str();
             return Err(Fault::refused(format!(
-                "request \"{request}\" is {status}; only an interrupted, suspended, aborted or failed one can be resumed"
+                "request \"{request}\" is {status}; only an interrupted, suspended, aborted or failed one can be \
+                 resumed"
             )));
         }
         let answers = answers(&row, &events, given)?;

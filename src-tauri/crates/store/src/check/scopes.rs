@@ -473,7 +473,8 @@ impl Keyframe {
 
 fn withdrawals(connection: &Connection, scope: i64) -> Result<BTreeSet<Withdrawn>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT w.event, p.text, w.attempt, w.first FROM attempt_rollback w JOIN path p ON p.n = w.path WHERE w.scope = ?1",
+        "SELECT w.event, p.text, w.attempt, w.first
+         FROM attempt_rollback w JOIN path p ON p.n = w.path WHERE w.scope = ?1",
     )?;
     let rows = statement.query_map((scope,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
