@@ -10,6 +10,9 @@ use super::{REDACTED, Redaction};
 /// The longest name that is looked for.
 const LONGEST_NAME: usize = 200;
 
+/// The longest head of a part of a form, from its disposition on.
+const LONGEST_HEAD: usize = 1_000;
+
 /// The text without what its names say is secret.
 pub(super) fn hide<'t>(text: &'t str, redaction: &Redaction) -> Cow<'t, str> {
     let passes: [fn(&str, &Redaction) -> Vec<Secret>; 4] = [userinfo, fields, pairs, parts];
@@ -202,16 +205,19 @@ fn percent_decoded(text: &str) -> Cow<'_, str> {
 
 /// The parts of a `multipart/form-data` body whose names are listed.
 fn parts(text: &str, redaction: &Redaction) -> Vec<Secret> {
-    let mut found = Vec::new();
-    for (at, mark) in text.match_indices("form-data; name=\"") {
+    let mut found: Vec<Secret> = Vec::new();
+    for (at, mark) in text.match_indices("form-data") {
         let start = at + mark.len();
-        let Some((name, rest)) = text[start..].split_once('"') else { break };
-        let blank = ["\r\n\r\n", "\n\n"].iter().filter_map(|line| Some((rest.find(line)?, line.len()))).min();
-        let Some((blank, length)) = blank.filter(|(blank, _)| *blank <= LONGEST_NAME) else { continue };
-        if !redaction.is_listed(name) {
+        if found.last().is_some_and(|last| start < last.place.end) {
             continue;
         }
-        let from = text.len() - rest.len() + blank + length;
+        let rest = &text[start..];
+        let blank = ["\r\n\r\n", "\n\n"].iter().filter_map(|line| Some((rest.find(line)?, line.len()))).min();
+        let Some((blank, length)) = blank.filter(|(blank, _)| *blank <= LONGEST_HEAD) else { continue };
+        if !part_name(&rest[..blank]).is_some_and(|name| redaction.is_listed(name)) {
+            continue;
+        }
+        let from = start + blank + length;
         let value = &text[from..];
         let end = value.find("\r\n--").or_else(|| value.find("\n--")).unwrap_or(value.len());
         if end > 0 {
@@ -219,6 +225,14 @@ fn parts(text: &str, redaction: &Redaction) -> Vec<Secret> {
         }
     }
     found
+}
+
+/// The name of a part, in what follows its disposition: `; filename="x"; name="password"`, with or without quotes.
+fn part_name(parameters: &str) -> Option<&str> {
+    let line = parameters.split(['\r', '\n']).next().unwrap_or_default();
+    let mut all = line.split(';').map(str::trim);
+    let value = all.find_map(|one| one.split_once('=').filter(|(key, _)| key.trim().eq_ignore_ascii_case("name")))?.1;
+    Some(value.trim().trim_matches('"'))
 }
 
 fn skip_space(bytes: &[u8], from: usize) -> usize {

@@ -40,6 +40,22 @@ fn forms_lose_listed_fields() {
     );
 }
 
+/// Only one way to write the head of a part was known.
+#[test]
+fn parts_of_a_form_are_known_however_their_heads_are_written() {
+    for head in [
+        "form-data;name=\"password\"",
+        "form-data; filename=\"name=x\"; name=\"password\"",
+        "form-data; name=password",
+        "form-data; Name = \"password\"\r\nContent-Type: text/plain",
+    ] {
+        let body = |value: &str| format!("--b\r\nContent-Disposition: {head}\r\n\r\n{value}\r\n--b--\r\n");
+        check(&body("p4ss"), &body("[redacted]"));
+    }
+    let other = "--b\r\nContent-Disposition: form-data; filename=\"password\"; name=\"file\"\r\n\r\nkept\r\n--b--";
+    check(other, other);
+}
+
 #[test]
 fn json_loses_listed_fields_wherever_it_stands() {
     check(
