@@ -20,9 +20,6 @@ use args::{Cli, Command, Fork, Global};
 /// As the threads of flows have it: a value is read, printed and dropped by its depth.
 pub(crate) const STACK: usize = 64 << 20;
 
-/// The longest file that `--input` and its like take.
-const INPUT_BYTES: u64 = 1 << 30;
-
 /// Exit codes (ARCHITECTURE §9.1).
 pub(crate) mod exit {
     pub(crate) const DONE: u8 = 0;
@@ -383,12 +380,7 @@ fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
             (text, "standard input".to_owned())
         }
         Some(file) => {
-            let mut text = String::new();
-            let read = std::fs::File::open(file).and_then(|file| file.take(INPUT_BYTES + 1).read_to_string(&mut text));
-            read.map_err(|error| invalid(format!("{flag} @{file}: {error}")))?;
-            if text.len() as u64 > INPUT_BYTES {
-                return Err(invalid(format!("{flag} @{file}: it has more than {INPUT_BYTES} bytes")));
-            }
+            let text = std::fs::read_to_string(file).map_err(|error| invalid(format!("{flag} @{file}: {error}")))?;
             (text, file.to_owned())
         }
         None => (given.to_owned(), flag.to_owned()),

@@ -53,6 +53,7 @@ fn a_mock_script_is_an_ordinary_file() {
     // The pipe beside the flow is no script, so that there is none.
     place.get("run main go --user ada --input 1 --mock");
     refused(&place.ask("run main go --user ada --input 1 --mock=other.json"), 2, &["other.json", "no ordinary file"]);
+    std::fs::remove_file(place.dir().join("other.json")).expect("our own file");
     place.write("other.json", format!("{{ \"generators\": \"{}\" }}", "x".repeat(1 << 20)));
     refused(&place.ask("run main go --user ada --input 1 --mock=other.json"), 2, &["other.json"]);
 }

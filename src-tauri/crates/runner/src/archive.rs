@@ -237,10 +237,6 @@ fn known_or_not(line: &str, depth: usize) -> Result<Line, String> {
         let Ok(AnyLine { event }) = parse(line, depth) else { return Err(error) };
         let AnyEvent { request, seq, at, path, attempt, event: mut fields } = event;
         match fields.shift_remove("kind") {
-            Some(Value::String(name)) if name == "damaged" => Err(format!(
-                "event {seq} of request \"{request}\" was damaged where it was exported, so this file can be looked at and \
-                 not imported"
-            )),
             Some(Value::String(name)) if !KINDS.contains(&&*name) => {
                 let event = Box::new(EventKind::Unknown { name, fields });
                 Ok(Line::Event { request, seq, at, path, attempt, event })

@@ -23,14 +23,14 @@ impl Workspace {
             )));
         }
         let there = file.symlink_metadata().ok().filter(|_| !file.is_dir());
-        if there.as_ref().is_some_and(|there| !there.is_file()) {
-            return Err(Fault::refused(format!(
-                "{shown} is a link, a device or a pipe, and is never replaced by an export: name another file"
-            )));
-        }
         if there.is_some() && !replace {
             return Err(Fault::refused(format!(
                 "{shown} exists already: name another file, or replace it with --force"
+            )));
+        }
+        if there.as_ref().is_some_and(|there| !there.is_file()) {
+            return Err(Fault::refused(format!(
+                "{shown} is a link, a device or a pipe, and is never replaced by an export: name another file"
             )));
         }
         Ok(())
