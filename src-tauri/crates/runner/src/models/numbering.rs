@@ -46,11 +46,11 @@ impl Numbering {
     }
 
     fn next(&mut self, byte: u8) -> Result<(), u64> {
-        if let Some(read) = self.field.take() {
-            if FIELD.get(read) == Some(&byte) {
-                self.field = Some(read + 1).filter(|read| *read < FIELD.len());
-                return Ok(());
-            }
+        if let Some(read) = self.field.take()
+            && FIELD.get(read) == Some(&byte)
+        {
+            self.field = Some(read + 1).filter(|read| *read < FIELD.len());
+            return Ok(());
         }
         if matches!(byte, b'\n' | b'\r') {
             // No string goes on in another line.
