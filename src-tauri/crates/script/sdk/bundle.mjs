@@ -52,7 +52,7 @@ const bundle = await rolldown({
 const { output } = await bundle.generate({
   format: 'esm',
   entryFileNames: '[name].js',
-  chunkFileNames: 'shared/[name].js',
+  chunkFileNames: 'parts/[name].js',
   // The SDK stays one module, in which the globals come first; what a flow does not import of zod is not loaded.
   codeSplitting: { groups: [{ name: 'sdk', test: (id) => !id.startsWith(zod) }] },
   minify: false,

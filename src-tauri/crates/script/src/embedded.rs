@@ -149,9 +149,9 @@ mod tests {
 
     #[test]
     fn relative_imports_are_looked_for_beside_their_module() {
-        assert_eq!(beside("sdk/start.js", "../shared/sdk.js"), "shared/sdk.js");
-        assert_eq!(beside("zod/v4/core/index.js", "../../../shared/core.js"), "shared/core.js");
-        assert_eq!(beside("shared/core.js", "./sdk.js"), "shared/sdk.js");
+        assert_eq!(beside("sdk/start.js", "../parts/sdk.js"), "parts/sdk.js");
+        assert_eq!(beside("zod/v4/core/index.js", "../../../parts/core.js"), "parts/core.js");
+        assert_eq!(beside("parts/core.js", "./sdk.js"), "parts/sdk.js");
     }
 
     #[test]
