@@ -24,7 +24,7 @@ const SOURCES: [(&str, &[&str]); 4] = [
 ];
 
 /// Documents that are not of this project, as a comment would name them.
-const ELSEWHERE: [&str; 8] =
+const ELSEWHERE: [&str; 7] =
     ["ore-semantics", "untime-semantics", "design/", "upstream", "(authoring", "of the seeds", "eed 0"];
 
 /// The numbers of a paper's headings, in order: `2` and `2.3`.
