@@ -6,8 +6,9 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use serde_json::{Value, json};
-use tests::bench::{Place, program, repository};
+use serde_json::Value;
+use tests::bench::{Place, program};
+use tests::calls::{ask, commands};
 use tests::webdriver::Window;
 
 use crate::drive::{Target, fuzz};
@@ -76,33 +77,6 @@ const WORDS: [&str; 44] = [
     "say",
 ];
 
-/// Asks commands one after another, and notes what becomes of each.
-const ASK: &str = r#"
-const calls = JSON.parse(arguments[0]);
-window.settled = [];
-(async () => {
-  for (const [command, args] of calls) {
-    const call = window.__TAURI_INTERNALS__.invoke(command, args);
-    const late = new Promise((go) => setTimeout(() => go("late"), 10000));
-    window.settled.push(await Promise.race([call.then(() => "done", (error) => `refused: ${JSON.stringify(error)}`), late]));
-  }
-  window.settled.push("end");
-})();
-"#;
-
-/// The window's own commands with the names of their arguments.
-fn commands() -> Vec<(String, Vec<String>)> {
-    let text = std::fs::read_to_string(repository().join("ui/src/host/bindings.ts")).expect("it is there");
-    let calls = text.split("__TAURI_INVOKE(\"").skip(1).map(|rest| {
-        let (name, rest) = rest.split_once('"').expect("a name ends");
-        let args = rest.split_once("))").expect("a call ends").0;
-        let names = args.trim_start_matches(", { ").trim_end_matches(" }").split(", ").filter(|name| !name.is_empty());
-        (name.to_owned(), names.map(str::to_owned).collect())
-    });
-    // A channel is no JSON, and any folder can be chosen: this test stays in its own.
-    calls.filter(|(name, _): &(String, Vec<String>)| name != "watch" && name != "choose_workspace").collect()
-}
-
 /// Arguments as the page sends them, with any of their values another.
 fn sensible(name: &str) -> BoxedStrategy<String> {
     let or_any = |value: String| prop_oneof![3 => Just(value), 2 => any_json(&WORDS)].boxed();
@@ -146,8 +120,10 @@ fn sensible(name: &str) -> BoxedStrategy<String> {
 }
 
 fn inputs() -> BoxedStrategy<Vec<u8>> {
+    // Any folder can be chosen: this test stays in its own.
     let calls: Vec<BoxedStrategy<String>> = commands()
         .into_iter()
+        .filter(|(name, _)| name != "choose_workspace")
         .map(|(command, names)| {
             let fields: Vec<_> = names.iter().map(|name| (Just(name.clone()), sensible(name))).collect();
             fields
@@ -166,10 +142,7 @@ fn attempt((place, window, tried): &mut (Place, Window, u32), input: &[u8]) -> R
     // What is no JSON cannot be sent.
     let lines = input.split(|byte| *byte == b'\n');
     let calls: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    window.script(ASK, &[&json!(calls).to_string()]);
-    let settled = window.until_script("return window.settled.at(-1) === 'end' && window.settled");
-    for (call, told) in calls.iter().zip(settled.as_array().into_iter().flatten()) {
-        let told = told.as_str().unwrap_or_default();
+    for (call, told) in calls.iter().zip(ask(window, &calls)) {
         if told == "late" || told.contains("panicked") {
             return Err(format!("{}: {told}", call.to_string().chars().take(500).collect::<String>()));
         }

@@ -1,7 +1,8 @@
 //! What the window takes: its own pages and its own commands, whatever is asked of it.
 
 use serde_json::{Value, json};
-use tests::bench::{Place, program, repository};
+use tests::bench::{Place, program};
+use tests::calls::{ask, commands};
 use tests::webdriver::Window;
 
 const FLOW: &str = r#"
@@ -13,30 +14,6 @@ fn open(place: &Place) -> Window {
     let window = Window::open(&program(), &["open", &dir, "--data", &data]);
     window.wait_for("[data-testid=\"action-main-go\"]");
     window
-}
-
-/// Asks commands of the window one after another, and notes what becomes of each under `window.settled`.
-const ASK: &str = r#"
-const calls = JSON.parse(arguments[0]);
-window.settled = [];
-(async () => {
-  for (const [command, args] of calls) {
-    const call = window.__TAURI_INTERNALS__.invoke(command, args);
-    const late = new Promise((go) => setTimeout(() => go("late"), 20000));
-    window.settled.push(await Promise.race([call.then(() => "done", (error) => `refused: ${JSON.stringify(error)}`), late]));
-  }
-  window.settled.push("end");
-})();
-"#;
-
-/// What became of each call.
-fn ask(window: &Window, calls: &[Value]) -> Vec<String> {
-    window.script(ASK, &[&json!(calls).to_string()]);
-    let settled = window.until_script("return window.settled.at(-1) === 'end' && window.settled");
-    let mut told: Vec<String> =
-        settled.as_array().into_iter().flatten().map(|one| one.as_str().unwrap_or_default().to_owned()).collect();
-    told.pop();
-    told
 }
 
 #[test]
@@ -89,18 +66,6 @@ fn nothing_of_the_system_can_be_called() {
         assert!(told.starts_with("refused"), "{command}: {told}");
     }
     assert_eq!(ask(&window, &[json!(["workspace", {}])]), ["done"]);
-}
-
-/// The window's own commands with the names of their arguments.
-fn commands() -> Vec<(String, Vec<String>)> {
-    let text = std::fs::read_to_string(repository().join("ui/src/host/bindings.ts")).expect("it is there");
-    let calls = text.split("__TAURI_INVOKE(\"").skip(1).map(|rest| {
-        let (name, rest) = rest.split_once('"').expect("a name ends");
-        let args = rest.split_once("))").expect("a call ends").0;
-        let names = args.trim_start_matches(", { ").trim_end_matches(" }").split(", ").filter(|name| !name.is_empty());
-        (name.to_owned(), names.map(str::to_owned).collect())
-    });
-    calls.filter(|(name, _): &(String, Vec<String>)| name != "watch").collect()
 }
 
 /// Values that no page of ours sends.

@@ -2,6 +2,7 @@
 //! the program that dies (`bin/crash.rs`) does.
 
 pub mod bench;
+pub mod calls;
 pub mod counting;
 pub mod dying;
 pub mod exported;

@@ -1,0 +1,44 @@
+//! Calls of the window's commands as any script in its page could make them.
+
+use serde_json::{Value, json};
+
+use crate::bench::repository;
+use crate::webdriver::Window;
+
+/// Asks one after another, and notes what becomes of each.
+const ASK: &str = r#"
+const calls = JSON.parse(arguments[0]);
+window.settled = [];
+(async () => {
+  for (const [command, args] of calls) {
+    const call = window.__TAURI_INTERNALS__.invoke(command, args);
+    const late = new Promise((go) => setTimeout(() => go("late"), 20000));
+    window.settled.push(await Promise.race([call.then(() => "done", (error) => `refused: ${JSON.stringify(error)}`), late]));
+  }
+  window.settled.push("end");
+})();
+"#;
+
+/// The window's own commands with the names of their arguments, as the generated bindings have them. Without `watch`,
+/// whose channel is no JSON, and `open_log`, which starts another program.
+pub fn commands() -> Vec<(String, Vec<String>)> {
+    let text = std::fs::read_to_string(repository().join("ui/src/host/bindings.ts")).expect("it is there");
+    let calls = text.split("__TAURI_INVOKE(\"").skip(1).map(|rest| {
+        let (name, rest) = rest.split_once('"').expect("a name ends");
+        let args = rest.split_once("))").expect("a call ends").0;
+        let names = args.trim_start_matches(", { ").trim_end_matches(" }").split(", ").filter(|name| !name.is_empty());
+        (name.to_owned(), names.map(str::to_owned).collect())
+    });
+    calls.filter(|(name, _): &(String, Vec<String>)| !["watch", "open_log"].contains(&name.as_str())).collect()
+}
+
+/// What became of each call, `[command, arguments]`: `done`, `refused: …`, or `late` after 20 s.
+#[track_caller]
+pub fn ask(window: &Window, calls: &[Value]) -> Vec<String> {
+    window.script(ASK, &[&json!(calls).to_string()]);
+    let settled = window.until_script("return window.settled.at(-1) === 'end' && window.settled");
+    let mut told: Vec<String> =
+        settled.as_array().into_iter().flatten().map(|one| one.as_str().unwrap_or_default().to_owned()).collect();
+    told.pop();
+    told
+}
