@@ -106,9 +106,9 @@ impl Store {
         filter.and("s.project = ?", query.project.clone());
         filter.and_status(query.status);
         filter.and(
-            "(s.id LIKE ? ESCAPE '\\' OR s.title LIKE ? ESCAPE '\\' OR s.user LIKE ? ESCAPE '\\'
-             OR s.flow LIKE ? ESCAPE '\\')",
-            query.search.as_deref().map(anywhere),
+            "(instr(lower(s.id), ?) OR instr(lower(s.title), ?) OR instr(lower(s.user), ?) OR instr(lower(s.flow), ?))",
+            // As SQLite's own `lower`. A pattern would have an end.
+            query.search.as_deref().map(str::to_ascii_lowercase),
         );
         let sql = filter.select(SESSIONS, "s.updated_at DESC, s.n DESC", query.limit, query.offset);
         self.read(|connection| {
@@ -182,11 +182,6 @@ impl Block {
         }
         Ok(has_returned && !is_abandoned)
     }
-}
-
-/// A pattern that finds a text anywhere, its own `%` and `_` included.
-fn anywhere(text: &str) -> String {
-    format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"))
 }
 
 fn session(row: &Row<'_>) -> Result<SessionRow, Error> {
