@@ -28,7 +28,7 @@ use rusqlite::{Connection, InterruptHandle, OptionalExtension};
 
 use crate::body::{self, Body};
 use crate::error::Error;
-use crate::pieces::{Pieces, Slice};
+use crate::pieces::{Pieces, Slice, check_progress};
 use crate::writer::Handle;
 use crate::{arrival, measure, payload, references, states, totals};
 
@@ -243,9 +243,8 @@ fn clear_keyframes(
         for (_, body) in &found {
             queue_names(connection, body)?;
         }
-        connection
-            .prepare_cached("DELETE FROM keyframe WHERE scope = ?1 AND event BETWEEN ?2 AND ?3")?
-            .execute((scope, begin, last))?;
+        let sql = "DELETE FROM keyframe WHERE scope = ?1 AND event BETWEEN ?2 AND ?3";
+        check_progress(connection.prepare_cached(sql)?.execute((scope, begin, last))?)?;
         if slice.is_over() {
             return Ok(false);
         }
@@ -258,7 +257,7 @@ fn clear_request(connection: &Connection, slice: &Slice, n: i64) -> Result<bool,
         if !clear_scope(connection, slice, scope)? {
             return Ok(false);
         }
-        connection.prepare_cached("DELETE FROM scope WHERE n = ?1")?.execute((scope,))?;
+        check_progress(connection.prepare_cached("DELETE FROM scope WHERE n = ?1")?.execute((scope,))?)?;
         if slice.is_over() {
             return Ok(false);
         }
@@ -287,7 +286,10 @@ fn clear_events(connection: &Connection, slice: &Slice, request: i64) -> Result<
         }
         drop(rows);
         let Some(last) = last else { return Ok(true) };
-        connection.prepare_cached("DELETE FROM event WHERE request = ?1 AND seq <= ?2")?.execute((request, last))?;
+        let gone = connection
+            .prepare_cached("DELETE FROM event WHERE request = ?1 AND seq <= ?2")?
+            .execute((request, last))?;
+        check_progress(gone)?;
         if slice.is_over() {
             return Ok(false);
         }
