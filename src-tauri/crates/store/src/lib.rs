@@ -41,6 +41,8 @@ mod delete;
 mod digest;
 mod error;
 mod events;
+#[cfg(test)]
+mod first_event;
 mod grams;
 mod identity;
 mod in_force;

@@ -10,6 +10,7 @@ use engine::operation::Operation;
 use engine::scope::ScopeKind;
 
 use super::*;
+use crate::first_event::request_started;
 use crate::open::{Liveness, settle};
 use crate::{migrate, open};
 
@@ -40,27 +41,7 @@ impl Tries {
         connection.progress_handler(STEPS as i32, Some(count)).unwrap();
         let owners = open::Owners::new(|_| Liveness::Dead);
         let mut tries = Tries { connection, memory: Memory::default(), owners, last: 0, version: 0, steps };
-        tries.add(
-            None,
-            0,
-            EventKind::RequestStarted {
-                flow: "f".to_owned(),
-                action: "a".to_owned(),
-                session: "s".into(),
-                user: "u".into(),
-                project: None,
-                ephemeral: false,
-                mock: None,
-                code_hash: "0".to_owned(),
-                input: Recorded::Undefined,
-                retry_of: None,
-                owner: "o".to_owned(),
-                claim: None,
-                forked_from: None,
-                retention: None,
-                cleanup_checkpoints: false,
-            },
-        );
+        tries.add(None, 0, request_started());
         tries
     }
 

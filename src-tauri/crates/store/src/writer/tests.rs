@@ -3,10 +3,11 @@
 
 use std::sync::mpsc::channel;
 
-use engine::event::{EventKind, Recorded, RequestStatus};
+use engine::event::{EventKind, RequestStatus};
 use engine::log::{AppendError, Lease, Log};
 
 use super::Message;
+use crate::first_event::request_started;
 use crate::{EventQuery, Options, Store};
 use engine::event::Event;
 use engine::log::Durability;
@@ -31,26 +32,7 @@ fn note(seq: u64, text: &str) -> Event {
 }
 
 fn started() -> Event {
-    event(
-        1,
-        EventKind::RequestStarted {
-            flow: "f".to_owned(),
-            action: "a".to_owned(),
-            session: "s".into(),
-            user: "u".into(),
-            project: None,
-            ephemeral: false,
-            mock: None,
-            code_hash: "0".to_owned(),
-            input: Recorded::Undefined,
-            retry_of: None,
-            owner: "o".to_owned(),
-            claim: None,
-            forked_from: None,
-            retention: None,
-            cleanup_checkpoints: false,
-        },
-    )
+    event(1, request_started())
 }
 
 fn append(store: &Store, request: &str, events: Vec<Event>, durability: Durability) -> Result<(), AppendError> {
