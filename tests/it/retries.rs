@@ -34,10 +34,52 @@ fn a_retry_after_a_resume_is_what_the_next_resume_goes_on_from() {
     ask("resume r --approve", 4);
     assert_eq!(charged(), 2);
     ask("resume r --approve", 0);
-    assert_eq!((charged(), mapped()), (json!(2), json!(1)));
+    // What the first try wrote stays, in the session as in the request.
+    assert_eq!((charged(), mapped()), (json!(2), json!(2)));
     let blocks = place.get("show r")["blocks"].clone();
     let last = blocks.as_array().into_iter().flatten().rfind(|block| block["name"] == "charge").expect("it is there");
     assert_eq!(last["memoized"], true, "{last}");
     assert_eq!(place.get("replay r")["identical"], Value::Bool(true));
     assert_eq!(place.get("check --data")["ok"], Value::Bool(true));
+}
+
+const WRITES: &str = r#"
+const add = handler({ name: "add", execute: async (input, ctx) => { await ctx.request.incState({ stepped: 1 }); return input; } });
+const own = handler({ name: "own", execute: async (input, ctx) => { await ctx.parent.incState({ owned: 1 }); return input; } });
+let calls = 0;
+const flaky = handler({ name: "flaky", execute: (input) => { if (calls++ === 0) throw new Error("once more"); return input; } });
+const ask = handler({ name: "ask", execute: async (input, ctx) => { await ctx.suspend({ reason: "approval", message: "?" }); return input; } });
+const chain = sequencer({ name: "chain", inputSchema: z.any(), retry: { maxAttempts: 2 }, stateSchema: z.object({ owned: z.number().default(0) }) })
+  .map(async (input: any, ctx: any) => { await ctx.request.incState({ mapped: 1 }); return input; })
+  .step(add).step(own).step(flaky)
+  .map(async (input: any, ctx: any) => ctx.sequencer.state.owned);
+const count = handler({ name: "count", execute: (input, ctx) => ({ ...ctx.request.state, owned: input }) });
+const steps = () => sequencer({ name: "root", inputSchema: z.any() }).step(chain);
+export default defineFlow({
+  kind: "main",
+  request: { stateSchema: z.object({ stepped: z.number().default(0), mapped: z.number().default(0) }) },
+  actions: { go: { block: steps().step(ask).step(count) }, through: { block: steps().step(count) } },
+});
+"#;
+
+/// A request that waited counted one try less than the same request that ran through: what the first try had
+/// written to the request's state was there until the resume, and not after it.
+#[test]
+fn what_a_try_wrote_is_there_after_a_resume_as_well() {
+    let place = Place::with_flow(WRITES);
+    let state = |request: &str| place.get(&format!("state --request {request}"))["request"].clone();
+    let both = json!({ "stepped": 2, "mapped": 2 });
+    let through = place.get("run main through --user ada --request through --input 1");
+    assert_eq!(through["output"], json!({ "stepped": 2, "mapped": 2, "owned": 1 }), "{through}");
+    assert_eq!(state("through"), both);
+
+    assert_eq!(place.ask("run main go --user ada --request waits --input 1").code, Some(4));
+    assert_eq!(state("waits"), both);
+    let resumed = place.get("resume waits --approve");
+    assert_eq!(resumed["output"], through["output"], "{resumed}");
+    assert_eq!(state("waits"), both);
+    for request in ["through", "waits"] {
+        assert_eq!(place.get(&format!("replay {request}"))["identical"], true, "{request}");
+    }
+    assert_eq!(place.get("check --data")["ok"], true);
 }

@@ -175,7 +175,8 @@ struct Reader<'e> {
     open: HashMap<Attempt, Open>,
     left: Left,
     settled: Vec<Settled>,
-    /// What functions did that had returned, and what a fork has besides.
+    /// What stays whatever becomes of the attempt: what functions did that had returned, what ended inside an
+    /// attempt that was tried again, and what a fork has besides.
     kept: Vec<Settled>,
 }
 
@@ -200,13 +201,17 @@ impl Memo {
         events.iter().for_each(|event| reader.read(event));
         let Reader { mut memo, settled, mut kept, .. } = reader;
         answers.iter().for_each(|answer| memo.questions.answer(&answer.id, Some(answer)));
-        let counts = |(path, attempt): &Attempt| memo.finished.get(path).is_some_and(|done| done.attempt == *attempt);
-        kept.extend(settled.into_iter().filter(|(by, ..)| counts(by)));
+        kept.extend(settled.into_iter().filter(|(by, ..)| memo.has_ended_in(by)));
         kept.sort_by_key(|(_, seq, ..)| *seq);
         for ((path, _), seq, shared, change) in kept.into_iter().filter(|((path, _), ..)| is_wanted(path)) {
             memo.pending.get_mut().entry(shared).or_default().push_back((seq, path, change));
         }
         memo
+    }
+
+    /// Whether an attempt is the one in which its block ended.
+    fn has_ended_in(&self, (path, attempt): &Attempt) -> bool {
+        self.finished.get(path).is_some_and(|done| done.attempt == *attempt)
     }
 
     /// The end of the last work beside a chain that has ended.
@@ -330,9 +335,13 @@ impl Memo {
 }
 
 impl Reader<'_> {
+    /// An attempt at a path came to nothing. What blocks inside had written to state around it stays, as what
+    /// they committed to records does.
     fn forget_below(&mut self, path: &str) {
+        let ended = self.settled.extract_if(.., |((by, _), ..)| is_below(by, path, false));
+        self.kept.extend(ended.filter(|(by, ..)| self.memo.has_ended_in(by)));
+        self.kept.retain(|(_, _, shared, _)| !shared.is_inside(path));
         self.memo.forget_below(path);
-        self.kept.retain(|((by, _), ..)| !is_below(by, path, true));
     }
 
     /// What an execution that is left behind does: only that it ran counts.

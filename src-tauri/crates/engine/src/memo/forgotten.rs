@@ -5,16 +5,16 @@
 
 use std::sync::Arc;
 
-use super::{Finished, Memo, prefixes};
+use super::{Finished, Memo, Shared, prefixes};
 
 impl Memo {
     /// From now on an attempt at this path has come to nothing, and what was in it is tried again: what the log
     /// has of the blocks inside, and of what this one did, counts no more. The next reading of the log finds it so.
+    ///
+    /// What they wrote to state around the path stays (SEMANTICS §5.2); state of their own begins anew with them.
     pub(crate) fn forget(&self, path: &Arc<str>) {
         self.forgotten.borrow_mut().insert(path.clone());
-        for changes in self.pending.borrow_mut().values_mut() {
-            changes.retain(|(_, by, _)| !is_below(by, path, true));
-        }
+        self.pending.borrow_mut().retain(|shared, _| !shared.is_inside(path));
     }
 
     /// How a block ended, where that counts.
@@ -36,6 +36,13 @@ impl Memo {
         self.calls.retain(|other, _| !is_below(other, path, true));
         self.waited.retain(|other| !is_below(other, path, true));
         self.pauses.forget(|other| is_below(other, path, true));
+    }
+}
+
+impl Shared {
+    /// Whether it is state of the block at a path, or of one inside it.
+    pub(super) fn is_inside(&self, path: &str) -> bool {
+        matches!(self, Shared::Of(owner) if is_below(owner, path, true))
     }
 }
 
