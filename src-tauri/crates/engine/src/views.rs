@@ -20,10 +20,14 @@ pub mod shape;
 pub mod snapshots;
 pub mod suspensions;
 pub mod trace;
+pub mod usage;
+
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::event::{Event, EventKind, Recorded, Seq};
+use crate::model::event::{Event, EventKind, Recorded, Seq};
 
 /// A request's events in `seq` order, with look-ups by number.
 #[derive(Clone, Copy)]
@@ -94,4 +98,12 @@ impl<'a> Events<'a> {
 /// replay does not do again.
 pub fn edited_input(events: &[Event]) -> Option<Seq> {
     events.iter().rev().find(|event| matches!(event.kind, EventKind::InputEdited { .. })).map(|event| event.seq)
+}
+
+/// The steps of a fork that it goes on from as they were edited.
+pub(crate) fn edited(events: &[Event]) -> HashSet<Arc<str>> {
+    let edits = events
+        .iter()
+        .filter(|event| matches!(event.kind, EventKind::OutputEdited { .. } | EventKind::StateEdited { .. }));
+    edits.filter_map(|event| event.path.clone()).collect()
 }

@@ -12,8 +12,8 @@ use engine::effects::{Effects, FetchCall, FetchReply, Instant, Listener, ModelCa
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::loading::{LOAD, load_effects};
-use engine::log::memory::MemoryLog;
 use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
+use engine::memory_log::MemoryLog;
 use engine::operation::equal;
 use engine::redaction::Redaction;
 use engine::request::{Asked, Run};

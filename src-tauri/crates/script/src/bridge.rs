@@ -6,7 +6,7 @@
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use engine::callable::{Arg, Callable, Returned};
+use engine::callable::{Arg, Callable, Invocation, Returned};
 use engine::context::{Begun, Change, Context as Cx, Target};
 use engine::data::{Data, from_json, parse};
 use engine::effects::{Message, ModelCall, ToolCall};
@@ -37,7 +37,8 @@ impl Callable for ScriptFunction {
         self.registry.upgrade()?.fingerprint(&self.vm, self.id)
     }
 
-    fn call(&self, args: Vec<Arg>, cx: Cx) -> LocalBoxFuture<'static, Result<Returned, FlowError>> {
+    fn call(&self, args: Vec<Arg>, invocation: Invocation) -> LocalBoxFuture<'static, Result<Returned, FlowError>> {
+        let cx = Cx::of(&invocation);
         let (vm, registry, id) = (self.vm.clone(), self.registry.clone(), self.id);
         async move {
             let registry = registry.upgrade().ok_or_else(|| FlowError::plain("the script ended"))?;

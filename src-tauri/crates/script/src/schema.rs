@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use engine::callable::{Field, Issue, Schema};
+use engine::callable::{Field, Invocation, Issue, Schema};
 use engine::context::Context;
 use engine::data::{Data, from_json, parse};
 use engine::error::FlowError;
@@ -71,7 +71,8 @@ impl Schema for ScriptSchema {
             .and_then(|answer| parsed(&answer))
     }
 
-    fn parse_async(&self, data: &Data, cx: Context) -> LocalBoxFuture<'static, Result<Data, Vec<Issue>>> {
+    fn parse_async(&self, data: &Data, invocation: Invocation) -> LocalBoxFuture<'static, Result<Data, Vec<Issue>>> {
+        let cx = Context::of(&invocation);
         let json = data.as_value().map(Value::to_string);
         let (vm, id) = (self.vm.clone(), self.id);
         async move {

@@ -9,7 +9,6 @@ use engine::event::{EventKind, Seq};
 use engine::operation::equal;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
-use engine::transaction::fill;
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
@@ -83,7 +82,7 @@ fn scope(connection: &Connection, scope: i64, key: &ScopeKey, after: i64) -> Res
                     values.push(sums.unwrap_or_default());
                 }
                 Some(EventKind::StateInitialized { state: Value::Object(fields), .. }) => {
-                    fill(&mut state, &fields);
+                    state.fill_in(&fields);
                     values.push(Value::Null);
                 }
                 // What is damaged is told by a check.

@@ -11,7 +11,6 @@ use engine::log::Record;
 use engine::operation::Operation;
 use engine::scope::ScopeKey;
 use engine::state::State;
-use engine::transaction::fill;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -355,7 +354,7 @@ fn apply(connection: &Connection, state: &mut State, kind: &str, text: &str) -> 
             body::fields::<Changed>(connection, text)?.operation.apply(state);
         }
         // Fields that are there already were written earlier, and count.
-        "state_initialized" => fill(state, &body::fields::<Initialized>(connection, text)?.state),
+        "state_initialized" => state.fill_in(&body::fields::<Initialized>(connection, text)?.state),
         other => {
             return Err(Error::Damaged(format!("a {other} event is not an operation")));
         }

@@ -10,7 +10,6 @@ use engine::event::{Event, EventKind, Seq};
 use engine::operation::{Operation, equal};
 use engine::scope::ScopeKey;
 use engine::state::State;
-use engine::transaction::fill;
 use engine::views::place::Place;
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
@@ -227,7 +226,7 @@ fn apply(state: &mut State, kind: &EventKind, place: &Place) -> Option<(Option<V
     let operation = match kind {
         EventKind::StateChanged { operation, .. } => operation,
         EventKind::StateInitialized { state: Value::Object(fields), .. } => {
-            fill(state, fields);
+            state.fill_in(fields);
             return None;
         }
         _ => return None,

@@ -3,7 +3,7 @@
 //! In the stored `effect_started` of a model call, a run of messages that an earlier model call of the request
 //! holds already is a [reference](Reference) to that call's event. A message always has a `role` and a
 //! reference never has one, so that no message of a flow can be taken for a reference. Must not decide what
-//! is stored as a reference: that is [`crate::held`].
+//! is stored as a reference: that is for `execution`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::effects::EffectKind;
-use crate::event::{Event, EventKind, Seq};
+use crate::model::effects::EffectKind;
+use crate::model::event::{Event, EventKind, Seq};
 
 /// Messages that an earlier model call of the request holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,8 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::error::FlowError;
-use crate::event::{Event, EventKind, Outcome, Seq};
+use crate::model::error::FlowError;
+use crate::model::event::{Event, EventKind, Outcome, Seq};
 
 /// What an event means for the writes of attempts to shared memory. What a callback wrote that has returned
 /// stays in any case.

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::Events;
 use super::attempts::rolled_back;
-use crate::error::FlowError;
-use crate::event::{BlockKind, EventKind, Outcome, Seq};
+use crate::model::error::FlowError;
+use crate::model::event::{BlockKind, EventKind, Outcome, Seq};
 
 /// Where an execution stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, specta::Type)]

@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::operation::equal;
+use crate::model::operation::equal;
 
 /// Longer middles of arrays are compared place by place: the table would cost more than it tells.
 const LCS_CELLS: usize = 4_000_000;

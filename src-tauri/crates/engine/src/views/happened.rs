@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::effects::EffectKind;
-use crate::event::{Event, EventKind, Outcome, Seq};
-use crate::path::strand;
+use crate::model::effects::EffectKind;
+use crate::model::event::{Event, EventKind, Outcome, Seq};
+use crate::model::path::strand;
 
 /// An effect that began and has no end.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 
 use super::items::{Audience, Item};
-use crate::effects::Message;
-use crate::item::{AgentType, ItemStatus, Visibility, canonical_item_type};
+use crate::model::effects::Message;
+use crate::model::item::{AgentType, ItemStatus, Visibility, canonical_item_type};
 
 /// The items that enter history unless the query names others.
 const CONVERSATION: [&str; 3] = ["message", "reasoning", "block_tool_output"];
@@ -68,13 +68,13 @@ impl Query {
                 "agentType" => {
                     let list = if value.is_array() { value.clone() } else { json!([value]) };
                     query.agent_types = Some(
-                        crate::json::from_value(list)
+                        crate::model::json::from_value(list)
                             .map_err(|_| format!("agentType is primary, sub or trace, not {value}"))?,
                     );
                 }
                 "itemVisibility" => {
                     query.item_visibility = Some(
-                        crate::json::from_value(value.clone())
+                        crate::model::json::from_value(value.clone())
                             .map_err(|_| format!("itemVisibility is {{ client, history }}, not {value}"))?,
                     );
                 }
@@ -263,7 +263,7 @@ fn tool_messages(item: &Item) -> Vec<Message> {
     let name =
         call["alias"].as_str().map_or_else(|| tool_alias(call["name"].as_str().unwrap_or_default()), str::to_owned);
     let args: Value =
-        call["arguments"].as_str().and_then(|text| crate::json::parse(text).ok()).unwrap_or_else(|| json!({}));
+        call["arguments"].as_str().and_then(|text| crate::model::json::parse(text).ok()).unwrap_or_else(|| json!({}));
     let output = match item.status {
         ItemStatus::InProgress => return Vec::new(),
         ItemStatus::Failed | ItemStatus::Incomplete => {

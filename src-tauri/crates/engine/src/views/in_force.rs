@@ -4,7 +4,7 @@
 //! the event puts the operation onto a newer record, and tells the value and the version that came of it
 //! (SEMANTICS §4.4). The stored event stays as it is: whoever shows it puts this over it.
 
-use crate::event::{Event, EventKind, ScopeCommit};
+use crate::model::event::{Event, EventKind, ScopeCommit};
 
 /// Puts the value and the version over a write that this commit names, and leaves every other event alone.
 pub fn put_in_force(event: &mut Event, commit: &ScopeCommit) {
@@ -29,8 +29,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::operation::Operation;
-    use crate::scope::{ScopeKey, ScopeKind};
+    use crate::model::operation::Operation;
+    use crate::model::scope::{ScopeKey, ScopeKind};
 
     #[test]
     fn a_write_has_the_value_and_the_version_of_its_commit() {

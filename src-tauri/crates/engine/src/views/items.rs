@@ -14,10 +14,10 @@ use serde_json::{Map, Value, json};
 
 use super::Events;
 use super::snapshots::snapshots;
-use crate::effects::EffectKind;
-use crate::event::{Event, EventKind, Seq};
-use crate::item::{AgentType, ItemStatus, NewItem, Visibility, resolve_item_visibility};
-use crate::scope::{ScopeKey, ScopeKind};
+use crate::model::effects::EffectKind;
+use crate::model::event::{Event, EventKind, Seq};
+use crate::model::item::{AgentType, ItemStatus, NewItem, Visibility, resolve_item_visibility};
+use crate::model::scope::{ScopeKey, ScopeKind};
 use facts::Facts;
 
 /// Who looks.

@@ -6,8 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::event::{Event, EventKind};
-use crate::path::instance;
+use crate::model::event::{Event, EventKind};
+use crate::model::path::instance;
 
 /// The executions of a log that are left behind. Events are taken in in their order.
 #[derive(Debug, Default)]

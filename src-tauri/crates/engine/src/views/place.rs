@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::state::State;
+use crate::model::state::State;
 
 /// A path from a state to a value in it; empty for the whole state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::event::{Event, EventKind, Seq};
+use crate::model::event::{Event, EventKind, Seq};
 
 /// The writes of these events that repeat one before them. A fork repeats, in its first life, what it
 /// has in common with another request; those stand for the writes that ran there.

@@ -3,21 +3,8 @@
 //! The oldest completed requests leave the session's item views first, as of the session's newest
 //! request. Only views forget: the event log keeps everything.
 
-use serde::{Deserialize, Serialize};
-
-use crate::event::{Event, EventKind};
-
-/// `session.retention`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Retention {
-    /// At most so many items, transient ones not counted. The newest request stays however many it has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_items: Option<usize>,
-    /// Only requests that ended within so many milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_age_ms: Option<i64>,
-}
+use crate::model::event::{Event, EventKind};
+use crate::model::retention::Retention;
 
 /// A completed request, as far as its stay depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::asked::own_part;
-use crate::error::FlowError;
-use crate::event::{Answer, EventKind, Recorded};
-use crate::operation::Operation;
+use crate::model::error::FlowError;
+use crate::model::event::{Answer, EventKind, Recorded};
+use crate::model::operation::Operation;
 
 /// How much of a text is shown around a hit, in characters.
 const BEFORE: usize = 40;

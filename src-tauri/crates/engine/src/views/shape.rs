@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::BlockKind;
-use crate::flow::{Block, Body};
+use crate::model::event::BlockKind;
+use crate::model::flow::{Block, Body};
 
 /// Deeper nesting is not drawn; a block that is reused at many places would grow without end.
 const DEEPEST: usize = 24;

@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::Events;
 use super::attempts::rolled_back;
-use crate::event::{Event, EventKind, Outcome, Seq};
-use crate::item::{ItemStatus, NewItem};
-use crate::scope::{ScopeKey, ScopeKind};
-use crate::state::State;
+use crate::model::event::{Event, EventKind, Outcome, Seq};
+use crate::model::item::{ItemStatus, NewItem};
+use crate::model::scope::{ScopeKey, ScopeKind};
+use crate::model::state::State;
 
 /// The step name of a snapshot before anything ran.
 pub const INITIAL: &str = "__initial__";

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::Events;
 use super::left::Left;
-use crate::event::{CaughtBy, EventKind, Outcome, Seq};
-use crate::path::{beside, instance};
-use crate::suspension::{Asking, Resolved, SuspensionStatus};
+use crate::model::event::{CaughtBy, EventKind, Outcome, Seq};
+use crate::model::path::{beside, instance};
+use crate::model::suspension::{Asking, Resolved, SuspensionStatus};
 
 /// A question.
 #[derive(Clone, Debug)]

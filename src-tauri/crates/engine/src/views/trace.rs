@@ -10,10 +10,9 @@ use indexmap::IndexMap;
 use serde_json::{Value, json};
 
 use super::attempts::Attempts;
-use super::{Events, edited_input};
-use crate::event::{Event, EventKind, Recorded, Seq};
-use crate::item::ItemStatus;
-use crate::memo::edited;
+use super::{Events, edited, edited_input};
+use crate::model::event::{Event, EventKind, Recorded, Seq};
+use crate::model::item::ItemStatus;
 
 /// Fields that tell of time or of place in the log, wherever an item or a note has them.
 const VOLATILE: [&str; 8] =

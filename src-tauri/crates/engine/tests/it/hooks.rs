@@ -8,7 +8,7 @@ use std::task::Poll;
 
 use engine::event::{EventKind, RequestStatus};
 use engine::flow::{Block, Child, Flow, Operation, RequestHooks};
-use engine::log::memory::MemoryLog;
+use engine::memory_log::MemoryLog;
 use engine::written::{flow, handler, sequencer, step};
 use serde_json::{Value, json};
 

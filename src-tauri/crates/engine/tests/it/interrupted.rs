@@ -19,15 +19,14 @@ use engine::data::Data;
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, Outcome, RequestStatus};
 use engine::flow::{Arm, Block, Child, Operation as Op, Rescue};
-use engine::log::memory::MemoryLog;
 use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
+use engine::memory_log::MemoryLog;
 use engine::operation::Operation;
 use engine::request::{Earlier, Ended, Run};
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
 use engine::suspension::{Resolved, SuspensionStatus, Wanted};
 use engine::tape::{Seen, Tape};
-use engine::transaction::fill;
 use engine::views::Events;
 use engine::views::attempts::rolled_back;
 use engine::views::suspensions::suspensions;
@@ -457,7 +456,7 @@ fn folded(events: &[Event]) -> Value {
             EventKind::StateInitialized { scope, state: Value::Object(fields), .. }
                 if scope.kind == ScopeKind::Request =>
             {
-                fill(&mut state, fields);
+                state.fill_in(fields);
             }
             _ => {}
         }

@@ -10,7 +10,7 @@ use engine::error::FlowError;
 use engine::event::{Event, EventKind, Outcome, Seq};
 use engine::flow::{Arm, Block, Child, Each, Operation as Op};
 use engine::log::Log;
-use engine::log::memory::MemoryLog;
+use engine::memory_log::MemoryLog;
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;

@@ -10,7 +10,7 @@ use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, Model
 use engine::error::FlowError;
 use engine::event::Event;
 use engine::flow::{Block, Flow};
-use engine::log::memory::MemoryLog;
+use engine::memory_log::MemoryLog;
 use engine::request::{Asked, Ended, Run};
 use engine::written::flow;
 use futures_util::FutureExt;

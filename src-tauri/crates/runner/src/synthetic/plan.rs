@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use engine::callable::{Arg, Callable, Returned};
+use engine::callable::{Arg, Callable, Invocation, Returned};
 use engine::context::{Change, Context, EmitOptions, Target};
 use engine::error::FlowError;
 use engine::flow::{Arm, Block, Body, Generator, Model, Operation, Repair, Rescue, Text, ToolSettings};
@@ -233,7 +233,7 @@ impl Plan {
 struct Chosen(Rc<Block>);
 
 impl Callable for Chosen {
-    fn call(&self, _: Vec<Arg>, _: Context) -> LocalBoxFuture<'static, Result<Returned, FlowError>> {
+    fn call(&self, _: Vec<Arg>, _: Invocation) -> LocalBoxFuture<'static, Result<Returned, FlowError>> {
         ready(Ok(Returned::Block(self.0.clone()))).boxed_local()
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use engine::event::RequestStatus;
+use engine::retention::Retention;
 use engine::views::Events;
 use engine::views::history::{self, Limit, Query};
 use engine::views::items::{Audience, Item, items};
-use engine::views::retention::{Past, Retention};
+use engine::views::retention::Past;
 use store::EventQuery;
 
 use super::Workspace;

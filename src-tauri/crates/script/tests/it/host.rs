@@ -9,7 +9,7 @@ use engine::data::Data;
 use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
 use engine::event::Event;
-use engine::log::memory::MemoryLog;
+use engine::memory_log::MemoryLog;
 use engine::request::{Asked, Ended, Run};
 use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, select_biased};

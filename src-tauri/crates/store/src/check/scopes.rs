@@ -8,7 +8,6 @@ use engine::event::{EventKind, Seq};
 use engine::operation::equal;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
-use engine::transaction::fill;
 use engine::views::attempts::Verdict;
 use rusqlite::Connection;
 use serde_json::Value;
@@ -313,7 +312,7 @@ fn differs(kind: &EventKind, rebased: Option<&Value>, made: u64, state: &State) 
 fn apply(state: &mut State, kind: &EventKind) {
     match kind {
         EventKind::StateChanged { operation, .. } => drop(operation.apply(state)),
-        EventKind::StateInitialized { state: Value::Object(fields), .. } => fill(state, fields),
+        EventKind::StateInitialized { state: Value::Object(fields), .. } => state.fill_in(fields),
         _ => {}
     }
 }

@@ -8,7 +8,6 @@ use engine::log::{Durability, Log};
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
-use engine::transaction::fill;
 use serde_json::{Value, json};
 use store::{EventQuery, Store};
 
@@ -50,7 +49,7 @@ fn naive_shared(events: &[Event], scope: &ScopeKey, seq: Seq, at_rest: bool) -> 
     for event in events.iter().filter(|event| event.seq <= seq) {
         match &event.kind {
             EventKind::StateInitialized { scope: of, state: Value::Object(fields), .. } if of == scope => {
-                fill(&mut state, fields);
+                state.fill_in(fields);
             }
             EventKind::StateChanged { scope: of, operation, .. } if of == scope => {
                 let attempt = event.path.clone().map(|path| (path, event.attempt));

@@ -7,15 +7,15 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::Provenance;
-use crate::effects::EffectKind;
-use crate::event::{Event, EventKind, Outcome, Recorded, RequestStatus, Seq};
-use crate::item::{ItemStatus, NewItem};
-use crate::operation::Operation;
-use crate::resource::record::{self, Address};
-use crate::scope::ScopeKind;
-use crate::usage::Usage;
+use crate::model::effects::EffectKind;
+use crate::model::event::{Event, EventKind, Outcome, Recorded, RequestStatus, Seq};
+use crate::model::item::{ItemStatus, NewItem};
+use crate::model::operation::Operation;
+use crate::model::resource::record::{self, Address};
+use crate::model::scope::ScopeKind;
 use crate::views::Events;
 use crate::views::attempts::rolled_back;
+use crate::views::usage::Usage;
 
 /// What one pass over the events tells about blocks and commits.
 pub(super) struct Facts<'a> {

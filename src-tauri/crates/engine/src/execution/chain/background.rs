@@ -1,0 +1,181 @@
+//! Work beside the chain: `work`, `forEachBackground`, `waitForWork` (SEMANTICS §3.5).
+//!
+//! One pool per request, polled beside its root block and drained before the request ends, on
+//! every path. A failure there never fails the request: it leaves a `step_error` item.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures_channel::{mpsc, oneshot};
+use futures_util::future::{Either, LocalBoxFuture, select};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use futures_util::{FutureExt, select_biased};
+
+use crate::execution::block::run_block_as;
+use crate::execution::caught::Caller;
+use crate::execution::chain::fanout::{Branch, iterations};
+use crate::execution::chain::sequencer::Chain;
+use crate::execution::context::Context;
+use crate::execution::flowing::Flowing;
+use crate::execution::hooks::step_errored;
+use crate::model::callable::Fun;
+use crate::model::error::FlowError;
+use crate::model::flow::{Block, Each};
+
+/// The background work of one request.
+pub(crate) struct Pool {
+    sender: mpsc::UnboundedSender<LocalBoxFuture<'static, ()>>,
+    receiver: RefCell<Option<mpsc::UnboundedReceiver<LocalBoxFuture<'static, ()>>>>,
+    /// Tasks of sequencers that have not ended.
+    tasks: Cell<u64>,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::unbounded();
+        Pool { sender, receiver: RefCell::new(Some(receiver)), tasks: Cell::new(0) }
+    }
+}
+
+impl Pool {
+    /// Takes work that goes on until the request ends, and that nobody waits for.
+    pub(crate) fn beside(&self, work: LocalBoxFuture<'static, ()>) {
+        // The pool lives as long as the request.
+        let _ = self.sender.unbounded_send(work);
+    }
+
+    /// Runs the request's own work, and whatever it starts beside it, to the end of both. When its own has
+    /// ended, `tell` hears how many tasks are left, whenever that changes; nothing where none was left.
+    pub(crate) async fn run_with<T>(&self, work: impl Future<Output = T>, tell: impl Fn(&T, u64)) -> T {
+        // Work within work: the outer one takes care of what starts beside either.
+        let Some(mut arriving) = self.receiver.borrow_mut().take() else { return work.await };
+        let mut running = FuturesUnordered::new();
+        let mut work = Box::pin(work.fuse());
+        let mut answer = None;
+        let mut told = 0;
+        loop {
+            select_biased! {
+                ended = work => answer = Some(ended),
+                task = arriving.select_next_some() => running.push(task),
+                () = running.select_next_some() => {}
+            }
+            if let Some(ended) = answer.take() {
+                while let Ok(task) = arriving.try_recv() {
+                    running.push(task);
+                }
+                if told != self.tasks.get() {
+                    told = self.tasks.get();
+                    tell(&ended, told);
+                }
+                if running.is_empty() {
+                    *self.receiver.borrow_mut() = Some(arriving);
+                    return ended;
+                }
+                answer = Some(ended);
+            }
+        }
+    }
+}
+
+/// A task that a sequencer may wait for.
+pub(crate) type Task = oneshot::Receiver<Result<(), FlowError>>;
+
+/// Starts a block beside the chain.
+pub(crate) async fn start(cx: &Context, path: String, block: Rc<Block>, input: Flowing) {
+    let (run, parent) = (cx.run.clone(), cx.frame.clone());
+    let cx = cx.clone();
+    spawn(&cx.clone(), async move {
+        let result = run_block_as(run, block, Some(parent), path.clone(), input, Caller::Background).await;
+        if let Err(error) = &result {
+            cx.run.leave_beside(error);
+            step_errored(&cx, &path, error).await;
+        }
+        result.map(drop)
+    })
+    .await;
+}
+
+/// Starts a block for each item, at most `limit` at a time; one failure stops no other.
+pub(crate) async fn for_each(
+    chain: &Chain<'_>,
+    segment: &str,
+    connector: Option<&Fun>,
+    each: &Each,
+    limit: usize,
+    value: Flowing,
+) -> Result<Flowing, FlowError> {
+    let ready = iterations(chain, segment, connector, each, &value, "forEachBackground").await?;
+    let cx = chain.cx.clone();
+    spawn(&cx.clone(), async move {
+        let mut first = None;
+        let (run, parent) = (cx.run.clone(), cx.frame.clone());
+        let mut ends = futures_util::stream::iter(ready)
+            .map(|branch| {
+                let (run, parent, path) = (run.clone(), parent.clone(), branch.path.clone());
+                let Branch { path: place, block, input } = branch;
+                async move { (path, run_block_as(run, block, Some(parent), place, input, Caller::Background).await) }
+            })
+            .buffer_unordered(limit);
+        while let Some((path, result)) = ends.next().await {
+            if let Err(error) = result {
+                cx.run.leave_beside(&error);
+                step_errored(&cx, &path, &error).await;
+                if error.is_beyond_the_flow() || first.is_none() {
+                    first = Some(error);
+                }
+            }
+        }
+        first.map_or(Ok(()), Err)
+    })
+    .await;
+    Ok(value)
+}
+
+/// Begins work at once, as far as it comes without waiting, and leaves the rest to the pool.
+async fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> + 'static) {
+    let (sender, task) = oneshot::channel();
+    cx.run.has_company.set(true);
+    cx.frame.tasks.borrow_mut().push(task);
+    let pool = cx.run.clone();
+    let tasks = move |change: i64| pool.pool.tasks.set(pool.pool.tasks.get().saturating_add_signed(change));
+    tasks(1);
+    let work = async move {
+        let result = work.await;
+        tasks(-1);
+        // Nobody has to wait for it.
+        let _ = sender.send(result);
+    };
+    let mut work = work.boxed_local();
+    if futures_util::poll!(&mut work).is_pending() {
+        cx.run.pool.beside(work);
+    }
+}
+
+/// Waits for the work this sequencer has started so far.
+pub(crate) async fn wait(cx: &Context, fail_on_error: bool, timeout_ms: Option<u64>) -> Result<(), FlowError> {
+    let tasks: Vec<Task> = std::mem::take(&mut *cx.frame.tasks.borrow_mut());
+    let all = Box::pin(async {
+        let mut newest: Option<FlowError> = None;
+        for task in tasks {
+            // A task that vanished was dropped with its request. One that waits for somebody is waited for.
+            if let Ok(Err(error)) = task.await
+                && !newest.as_ref().is_some_and(FlowError::is_beyond_the_flow)
+            {
+                newest = Some(error);
+            }
+        }
+        newest
+    });
+    let failure = match timeout_ms {
+        None => all.await,
+        Some(ms) => match select(all, cx.run.effects.sleep(ms)).await {
+            Either::Left((failure, _)) => failure,
+            Either::Right(_) => return Err(FlowError::plain(format!("waitForWork timed out after {ms}ms"))),
+        },
+    };
+    cx.run.bring_up_work(&cx.frame);
+    match failure {
+        Some(error) if fail_on_error || error.is_beyond_the_flow() => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,256 @@
+//! Several blocks at once: `parallel`, `stepAll`, `stepAny`, `race`, `forEach` (SEMANTICS §3.3).
+//!
+//! Branches that have started are never cut off: an operation answers when all of them have ended,
+//! so that nothing of it runs on behind the next step.
+
+use std::rc::Rc;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use serde_json::{Map, Value};
+
+use crate::execution::block::run_block_as;
+use crate::execution::caught::{Arms, Caller};
+use crate::execution::chain::sequencer::Chain;
+use crate::execution::context::Context;
+use crate::execution::flowing::Flowing;
+use crate::model::callable::Fun;
+use crate::model::data::Data;
+use crate::model::error::FlowError;
+use crate::model::event::{CaughtBy, Seq};
+use crate::model::flow::{Arm, Block, Each};
+use crate::model::path::encode;
+
+/// One branch that can start.
+pub(crate) struct Branch {
+    pub(crate) path: String,
+    pub(crate) block: Rc<Block>,
+    pub(crate) input: Flowing,
+}
+
+/// After which end no further branch starts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StopAfter {
+    Failure,
+    Success,
+}
+
+/// Runs branches, at most `limit` at a time, and answers their ends in the order they came.
+async fn settle(
+    cx: &Context,
+    branches: Vec<Branch>,
+    limit: Option<usize>,
+    stop: StopAfter,
+    caller: impl Fn(usize) -> Caller,
+) -> Vec<(usize, Result<Flowing, FlowError>)> {
+    if branches.len() > 1 && limit != Some(1) {
+        cx.run.has_company.set(true);
+    }
+    let limit = limit.unwrap_or(usize::MAX).max(1);
+    // A resume takes ends from the log all at once: they count in the order they came, and the end that
+    // had stopped the others goes on stopping those that had no turn before it, or only waited.
+    let memo = &cx.run.memo;
+    let known: Vec<Option<(Seq, bool)>> = branches.iter().map(|branch| memo.end_of(&branch.path)).collect();
+    let stops = |good: bool| good == (stop == StopAfter::Success);
+    let first_stop = known.iter().flatten().filter(|(_, good)| stops(*good)).map(|(seq, _)| *seq).min();
+    let had_turns = first_stop.map(|stop| {
+        let ended = known.iter().flatten().filter(|(seq, _)| *seq < stop).count();
+        let waited = branches.iter().filter(|branch| memo.has_waited(&branch.path)).count();
+        limit.saturating_add(ended + waited)
+    });
+    let mut waiting = branches
+        .into_iter()
+        .enumerate()
+        .filter(|(at, branch)| had_turns.is_none_or(|turns| *at < turns && !memo.has_waited(&branch.path)));
+    let mut running = FuturesUnordered::new();
+    let mut ended = Vec::new();
+    let mut stopped = false;
+    loop {
+        while !stopped && running.len() < limit {
+            let Some((at, branch)) = waiting.next() else { break };
+            let (run, parent, caller) = (cx.run.clone(), Some(cx.frame.clone()), caller(at));
+            let Branch { path, block, input } = branch;
+            running.push(async move { (at, run_block_as(run, block, parent, path, input, caller).await) });
+        }
+        let Some((at, result)) = running.next().await else { break };
+        // What waits for somebody has neither failed nor succeeded.
+        let waits = result.as_ref().is_err_and(FlowError::is_suspension);
+        stopped |= !waits && first_stop.is_none() && stops(result.is_ok());
+        ended.push((at, result));
+    }
+    ended.sort_by_key(|(at, _)| known[*at].map_or(Seq::MAX, |(seq, _)| seq));
+    ended
+}
+
+/// The outputs in the branches' order, or the first failure.
+async fn all(cx: &Context, branches: Vec<Branch>, limit: Option<usize>) -> Result<Vec<Data>, FlowError> {
+    let mut outputs = vec![Data::UNDEFINED; branches.len()];
+    let mut waits = None;
+    for (at, result) in settle(cx, branches, limit, StopAfter::Failure, |_| Caller::Plain).await {
+        match result {
+            Ok(output) => outputs[at] = output.data,
+            Err(error) if error.is_suspension() => waits = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    waits.map_or(Ok(outputs), Err)
+}
+
+async fn branches(
+    chain: &Chain<'_>,
+    arms: &[Arm],
+    value: &Flowing,
+    path: impl Fn(usize, &Arm) -> String,
+) -> Result<Vec<Branch>, FlowError> {
+    let mut ready = Vec::with_capacity(arms.len());
+    for (at, arm) in arms.iter().enumerate() {
+        let input = chain.connect(arm.child.connector.as_ref(), value.clone()).await?;
+        ready.push(Branch { path: path(at, arm), block: arm.child.block.clone(), input });
+    }
+    Ok(ready)
+}
+
+/// `parallel`: an object keyed like the arms.
+pub(crate) async fn parallel(
+    chain: &Chain<'_>,
+    path: &str,
+    arms: &[Arm],
+    limit: Option<usize>,
+    value: Flowing,
+) -> Result<Flowing, FlowError> {
+    let ready = branches(chain, arms, &value, |_, arm| format!("{path}/{}", encode(&arm.key))).await?;
+    let outputs = all(chain.cx, ready, limit).await?;
+    let object: Map<String, Value> =
+        arms.iter().zip(outputs).filter_map(|(arm, output)| Some((arm.key.clone(), output.to_option()?))).collect();
+    Ok(Flowing::new(Value::Object(object).into()))
+}
+
+/// `stepAll`: a list in the arms' order.
+pub(crate) async fn step_all(
+    chain: &Chain<'_>,
+    path: &str,
+    arms: &[Arm],
+    limit: Option<usize>,
+    value: Flowing,
+) -> Result<Flowing, FlowError> {
+    let ready = branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?;
+    let outputs = all(chain.cx, ready, limit).await?;
+    Ok(Flowing::new(outputs.iter().map(Data::to_json).collect::<Value>().into()))
+}
+
+/// `stepAny`: one after another; the first success wins.
+pub(crate) async fn step_any(
+    chain: &Chain<'_>,
+    path: &str,
+    arms: &[Arm],
+    value: Flowing,
+) -> Result<Flowing, FlowError> {
+    if arms.is_empty() {
+        return Err(aggregate("stepAny called with no blocks", Vec::new()));
+    }
+    let mut errors = Vec::new();
+    let all = Arms::new(CaughtBy::StepAny, arms.len());
+    for (at, branch) in branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?.into_iter().enumerate() {
+        let mut ended =
+            settle(chain.cx, vec![branch], None, StopAfter::Success, |_| Caller::Arm(all.clone(), at)).await;
+        match ended.pop() {
+            Some((_, Ok(output))) => return Ok(output),
+            Some((_, Err(error))) if error.is_beyond_the_flow() => return Err(error),
+            Some((_, Err(error))) => errors.push((at, error)),
+            None => {}
+        }
+    }
+    Err(aggregate("All blocks in stepAny failed", errors))
+}
+
+/// `race`: together; the first success wins, and all that started end first.
+pub(crate) async fn race(
+    chain: &Chain<'_>,
+    path: &str,
+    arms: &[Arm],
+    limit: Option<usize>,
+    value: Flowing,
+) -> Result<Flowing, FlowError> {
+    if arms.is_empty() {
+        return Err(FlowError::plain("race called with no blocks"));
+    }
+    let ready = branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?;
+    let mut errors = Vec::new();
+    let mut waits = None;
+    let all = Arms::new(CaughtBy::Race, arms.len());
+    let caller = |at| Caller::Arm(all.clone(), at);
+    for (at, result) in settle(chain.cx, ready, limit, StopAfter::Success, caller).await {
+        match result {
+            Ok(output) => return Ok(output),
+            // Whoever waits for somebody may still win.
+            Err(error) if error.is_suspension() => waits = Some(error),
+            Err(error) if error.is_beyond_the_flow() => return Err(error),
+            // One block simply runs, and its failure is its own.
+            Err(error) if arms.len() == 1 => return Err(error),
+            Err(error) => errors.push((at, error)),
+        }
+    }
+    if let Some(suspension) = waits {
+        return Err(suspension);
+    }
+    match errors.pop() {
+        // One block does not race: its failure is its own.
+        Some((_, only)) if arms.len() == 1 => Err(only),
+        last => {
+            errors.extend(last);
+            Err(aggregate("All blocks in race failed", errors))
+        }
+    }
+}
+
+/// `forEach`: a list in the items' order.
+pub(crate) async fn for_each(
+    chain: &Chain<'_>,
+    segment: &str,
+    connector: Option<&Fun>,
+    each: &Each,
+    limit: Option<usize>,
+    value: Flowing,
+) -> Result<Flowing, FlowError> {
+    let ready = iterations(chain, segment, connector, each, &value, "forEach").await?;
+    let outputs = all(chain.cx, ready, limit).await?;
+    Ok(Flowing::new(outputs.iter().map(Data::to_json).collect::<Value>().into()))
+}
+
+/// The items of a list with their blocks; nothing at all counts as an empty list.
+pub(crate) async fn iterations(
+    chain: &Chain<'_>,
+    segment: &str,
+    connector: Option<&Fun>,
+    each: &Each,
+    value: &Flowing,
+    name: &str,
+) -> Result<Vec<Branch>, FlowError> {
+    let list = chain.keep_list(chain.connect(connector, value.clone()).await?);
+    let items = match list.data.as_value() {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(items)) => items.clone(),
+        Some(_) => return Err(FlowError::plain(format!("{name} expected an array input"))),
+    };
+    let mut ready = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        let item = Data::from(item);
+        let (path, block) = chain.block_of(segment, each, &item, index).await?;
+        ready.push(Branch { path, block, input: Flowing::new(item) });
+    }
+    Ok(ready)
+}
+
+/// JavaScript's `AggregateError`, with the failures in the order of the list.
+fn aggregate(message: &str, mut errors: Vec<(usize, FlowError)>) -> FlowError {
+    errors.sort_by_key(|(at, _)| *at);
+    let list: Value = errors
+        .iter()
+        .map(|(_, error)| {
+            let mut told = error.told();
+            told["classes"] = error.classes.clone().into();
+            told["retryable"] = error.retryable.into();
+            told
+        })
+        .collect();
+    FlowError { details: Some(serde_json::json!({ "errors": list })), ..FlowError::new("AggregateError", message) }
+}

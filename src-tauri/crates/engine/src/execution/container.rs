@@ -1,0 +1,75 @@
+//! The `container` item of a sequencer or a router: what it shows is shown inside of it
+//! (SEMANTICS §7.5).
+//!
+//! It is added when the block has its input and done when the block ends. An abort leaves it as far
+//! as it came. It must not fail what it contains; only a label or metadata that throws does.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::execution::block::text;
+use crate::execution::context::Context;
+use crate::execution::flowing::Flowing;
+use crate::execution::frame::Frame;
+use crate::model::data::Data;
+use crate::model::error::FlowError;
+use crate::model::event::{EventKind, Seq};
+use crate::model::flow::{Block, Body};
+use crate::model::item::{ItemStatus, NewItem};
+
+/// A container that was added: by which event, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct Opened {
+    seq: Seq,
+    at: i64,
+}
+
+/// Adds the block's container, if it has one.
+pub(crate) async fn open(cx: &Context, block: &Block, input: &Data) -> Result<(), FlowError> {
+    let Some(container) = &block.container else { return Ok(()) };
+    if !matches!(block.body, Body::Sequencer { .. } | Body::Router { .. }) {
+        return Ok(());
+    }
+    let at = cx.run.effects.now_ms();
+    let mut payload = Map::new();
+    payload.insert("blockName".to_owned(), (&*block.name).into());
+    if let Some(component) = &container.component {
+        payload.insert("component".to_owned(), component.as_str().into());
+    }
+    for (field, given) in [("label", &container.label), ("metadata", &container.metadata)] {
+        let Some(given) = given else { continue };
+        let value = text(cx, field, given, input).await?;
+        if !value.is_null() {
+            payload.insert(field.to_owned(), value);
+        }
+    }
+    payload.insert("startedAt".to_owned(), at.into());
+    let seq = cx.record(EventKind::ItemAdded { item: NewItem::plain("container", ItemStatus::InProgress, payload) });
+    cx.frame.container.set(Some(Opened { seq, at }));
+    Ok(())
+}
+
+/// Ends the block's container, if it was opened.
+pub(crate) fn close(cx: &Context, result: &Result<Flowing, FlowError>) {
+    let Some(opened) = cx.frame.container.get() else { return };
+    let now = cx.run.effects.now_ms();
+    let mut patch = Map::new();
+    patch.insert("completedAt".to_owned(), now.into());
+    patch.insert("duration".to_owned(), Value::from(now - opened.at));
+    let status = match result {
+        Ok(_) => ItemStatus::Completed,
+        Err(error) => {
+            patch.insert("error".to_owned(), serde_json::json!({ "message": error.message }));
+            ItemStatus::Failed
+        }
+    };
+    cx.record(EventKind::ItemDone { of: opened.seq, status, patch });
+}
+
+/// The instance of the innermost block around an item of this frame that has a container. A block's
+/// own container is not inside itself: it is added before it counts as opened.
+pub(crate) fn owner(request: &str, frame: &Frame) -> Option<Arc<str>> {
+    let own = frame.container.get().is_some().then(|| format!("{request}:{}", frame.instance).into());
+    own.or_else(|| frame.parent.as_ref().and_then(|parent| owner(request, parent)))
+}

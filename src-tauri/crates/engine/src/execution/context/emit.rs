@@ -1,0 +1,74 @@
+//! `ctx.emit`: items that an author's function makes.
+//!
+//! Emitting never waits and never fails: an item is evidence and joins the next batch.
+
+use serde_json::{Map, Value};
+
+use super::Context;
+use crate::model::event::EventKind;
+use crate::model::item::{AgentType, ItemStatus, NewItem, Visibility};
+
+/// Options of the emit functions.
+#[derive(Clone, Debug, Default)]
+pub struct EmitOptions {
+    /// `agentType`
+    pub agent_type: Option<AgentType>,
+    /// `itemVisibility`
+    pub item_visibility: Option<Visibility>,
+    /// `agentName`
+    pub agent_name: Option<String>,
+    /// `transient`, where given.
+    pub transient: Option<bool>,
+    /// `key` of a component.
+    pub key: Option<String>,
+}
+
+impl Context {
+    /// `ctx.emit.message`. `content` is a text or a list of parts.
+    pub fn emit_message(&self, role: &str, content: Value, options: EmitOptions) {
+        let content = match content {
+            Value::String(text) => serde_json::json!([{ "type": "output_text", "text": text }]),
+            other => other,
+        };
+        let payload = serde_json::json!({ "role": role, "content": content });
+        self.emit("message", payload, false, options);
+    }
+
+    /// `ctx.emit.component`.
+    pub fn emit_component(&self, name: &str, data: Value, options: EmitOptions) {
+        self.emit("component", serde_json::json!({ "component": name, "data": data }), false, options);
+    }
+
+    /// `ctx.emit.status`: one slot per request; the same text again is not news (SEMANTICS §7.6).
+    pub fn emit_status(&self, message: Option<String>, signals: Map<String, Value>, options: EmitOptions) {
+        {
+            let mut slot = self.run.status_line.borrow_mut();
+            match message {
+                Some(message) if slot.as_deref() == Some(&*message) => return,
+                Some(message) => *slot = Some(message),
+                None => {}
+            }
+        }
+        let mut payload = Map::new();
+        payload.insert("message".to_owned(), self.run.status_line.borrow().clone().into());
+        payload.extend(signals);
+        self.emit("status", Value::Object(payload), true, options);
+    }
+
+    /// Any item, whole and done.
+    pub fn emit(&self, item_type: &str, payload: Value, transient: bool, options: EmitOptions) {
+        let payload = match payload {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        let item = NewItem {
+            key: options.key,
+            transient: options.transient.unwrap_or(transient),
+            agent_type: options.agent_type,
+            agent_name: options.agent_name,
+            item_visibility: options.item_visibility,
+            ..NewItem::plain(item_type, ItemStatus::Completed, payload)
+        };
+        self.record(EventKind::ItemAdded { item });
+    }
+}

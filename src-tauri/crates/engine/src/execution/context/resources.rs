@@ -1,0 +1,295 @@
+//! `ctx.resources`: what a block can do with single resources and collections (SEMANTICS §4.9).
+//!
+//! A resource is seen when it is first looked at; from then on it is a record like any other of the
+//! block's transaction. Every rule about existence, room and writability is decided here.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{Change, Context, Target};
+use crate::execution::request::defaults;
+use crate::model::callable::{Arg, Fun};
+use crate::model::error::FlowError;
+use crate::model::event::EventKind;
+use crate::model::operation::Operation;
+use crate::model::resource::record::{self, Address, Place};
+use crate::model::resource::{Resource, Shape};
+use crate::model::scope::ScopeKey;
+use crate::model::state::State;
+
+/// More callbacks than this at once in one block can only mean that they cause each other.
+const MOST_CALLBACKS: u32 = 1_000;
+
+/// An instance of a collection, as its handle names it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Entry {
+    /// Within the collection.
+    pub key: String,
+    /// Within the scope.
+    pub path: String,
+}
+
+/// One record of a resource.
+pub(super) struct Instance {
+    pub(super) resource: Rc<Resource>,
+    pub(super) entry: Option<Entry>,
+    pub(super) record: ScopeKey,
+}
+
+/// What a callback of a collection hears of.
+pub(super) enum Happened {
+    Created(Arc<State>),
+    Updated { state: Arc<State>, previous: Arc<State> },
+    Deleted,
+}
+
+impl Context {
+    /// The resources that this block can reach. Those of a project are missing where there is none.
+    pub fn resources(&self) -> Vec<Rc<Resource>> {
+        let around: Vec<_> = self.frame.chain().collect();
+        let late = around.iter().flat_map(|frame| &frame.block.resources);
+        let all = self.run.flow.resources.with(late);
+        all.into_iter().filter(|resource| self.run.durable_key(resource.scope).is_some()).cloned().collect()
+    }
+
+    /// The fields of a resource, and a stamp that changes with them; none of one that is deleted.
+    pub fn read_resource(&self, id: u32, key: Option<&str>) -> Result<(u64, Arc<State>), FlowError> {
+        let at = self.instance(id, key)?;
+        let (stamp, state) = self.see(&at)?;
+        self.transaction().note_read(&at.record);
+        Ok((stamp, record::fields(&state)))
+    }
+
+    /// `readContentRaw` and `readContent` before any `render`: the text as it lies there, and with
+    /// placeholders filled.
+    pub fn resource_text(&self, id: u32, key: Option<&str>) -> Result<Option<(String, String)>, FlowError> {
+        let at = self.instance(id, key)?;
+        let state = self.see(&at)?.1;
+        self.transaction().note_read(&at.record);
+        let is_there = at.entry.is_none() || record::exists(&state);
+        Ok(at.resource.text(&state).filter(|_| is_there))
+    }
+
+    /// One state operation on a resource, or a new text.
+    pub(super) async fn apply_to_resource(
+        &self,
+        id: u32,
+        key: Option<&str>,
+        change: Change,
+    ) -> Result<bool, FlowError> {
+        let at = self.instance(id, key)?;
+        let queue = &self.transaction().queue;
+        match self.in_turn(queue, self.change_in_turn(&at, change)).await? {
+            Some(happened) => self.tell(&at, happened).await.map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    async fn change_in_turn(&self, at: &Instance, change: Change) -> Result<Option<Happened>, FlowError> {
+        self.need_writable(&at.resource)?;
+        let before = self.see(at)?.1;
+        if at.entry.is_some() && !record::exists(&before) {
+            return Err(refusal_of("ResourceDeletedError", "resource_deleted", at, "was deleted"));
+        }
+        let is_content = matches!(change, Change::Content(_));
+        if change.reads_state() {
+            self.transaction().note_read(&at.record);
+        }
+        let operation = self.resolve(change, &record::fields(&before)).await?;
+        self.need_running()?;
+        if is_content {
+            return self.put(at, operation, &before);
+        }
+        self.check_fields(at, &operation, &before)?;
+        let operation = match operation {
+            Operation::Set { state } => record::replace(state, &before),
+            other => other,
+        };
+        self.put(at, operation, &before)
+    }
+
+    /// Writes an operation, unless it changes nothing that anybody sees.
+    pub(super) fn put(
+        &self,
+        at: &Instance,
+        operation: Operation,
+        before: &Arc<State>,
+    ) -> Result<Option<Happened>, FlowError> {
+        let mut next = (**before).clone();
+        if !operation.apply(&mut next) {
+            self.transaction().push_unchanged(&at.record, operation);
+            return Ok(None);
+        }
+        let next = Arc::new(next);
+        let (state, previous) = (record::fields(&next), record::fields(before));
+        if state == previous && record::content(&next) == record::content(before) {
+            return Ok(None);
+        }
+        self.write(&at.record, operation, (*next).clone());
+        self.use_instance(at)?;
+        Ok(Some(Happened::Updated { state, previous }))
+    }
+
+    /// Refuses what an author may not write: reserved fields, sums of what is no number, and what
+    /// the schema refuses.
+    pub(super) fn check_fields(
+        &self,
+        at: &Instance,
+        operation: &Operation,
+        before: &Arc<State>,
+    ) -> Result<(), FlowError> {
+        let before = record::fields(before);
+        for field in operation.touched(&before) {
+            need_free(field)?;
+            let now = before.get(field).map_or(&Value::Null, |value| &**value);
+            let (fits, needed) = match operation {
+                Operation::Increment { .. } => (now.is_null() || now.is_number(), "a number"),
+                Operation::Push { .. } => (now.is_null() || now.is_array(), "a list"),
+                _ => continue,
+            };
+            if !fits {
+                let message = format!("\"{field}\" of resource \"{}\" is {now}, not {needed}", at.title());
+                return Err(refusal("FlowError", "resource_delta_refused", message));
+            }
+        }
+        let mut next = (*before).clone();
+        operation.apply(&mut next);
+        let schemas: Vec<_> = at.resource.schema.iter().cloned().collect();
+        let target = Target::Resource(at.resource.id, None);
+        self.check(&format!("resource \"{}\"", at.title()), &target, &schemas, operation, &before, &next)
+    }
+
+    /// Calls what the collection's author wants to know. It runs as part of the writing block.
+    pub(super) async fn tell(&self, at: &Instance, happened: Happened) -> Result<(), FlowError> {
+        let Shape::Collection(collection) = &at.resource.shape else { return Ok(()) };
+        let data = |state: &Arc<State>| Arg::Data(state.to_json().into());
+        let key = Arg::Data(Value::String(at.key().to_owned()).into());
+        let (callback, args): (&Option<Fun>, Vec<Arg>) = match &happened {
+            Happened::Created(state) => (&collection.on_created, vec![key, data(state)]),
+            Happened::Updated { state, previous } => (&collection.on_updated, vec![key, data(state), data(previous)]),
+            Happened::Deleted => (&collection.on_deleted, vec![key]),
+        };
+        let Some(callback) = callback else { return Ok(()) };
+        let running = &self.frame.callbacks;
+        if running.get() >= MOST_CALLBACKS {
+            let title = at.resource.title();
+            return Err(FlowError::plain(format!("the callbacks of \"{title}\" keep causing each other")));
+        }
+        running.set(running.get() + 1);
+        let answer = callback.call(args, self.invocation()).await;
+        running.set(running.get() - 1);
+        answer.map(drop)
+    }
+
+    pub(super) fn resource(&self, id: u32) -> Result<Rc<Resource>, FlowError> {
+        let own = self.run.flow.resources.get(id).cloned();
+        let late =
+            || self.frame.chain().find_map(|frame| frame.block.resources.iter().find(|late| late.id == id).cloned());
+        own.or_else(late).ok_or_else(|| FlowError::plain(format!("Resource \"{id}\" is not registered")))
+    }
+
+    fn instance(&self, id: u32, key: Option<&str>) -> Result<Instance, FlowError> {
+        let resource = self.resource(id)?;
+        match (&resource.shape, key) {
+            (Shape::Single(path), None) => {
+                let record = self.address(&resource, Place::Single(path.clone()))?;
+                Ok(Instance { resource, entry: None, record })
+            }
+            (Shape::Collection(_), Some(key)) => self.entry(id, &Value::String(key.to_owned())),
+            _ => Err(FlowError::plain(format!("Resource \"{}\" is not reached this way", resource.accessor))),
+        }
+    }
+
+    pub(super) fn entry(&self, id: u32, key: &Value) -> Result<Instance, FlowError> {
+        let resource = self.resource(id)?;
+        let pattern = &resource.collection()?.pattern;
+        let key = pattern.key(key)?;
+        let path = pattern.path_of(&key);
+        let record = self.address(&resource, Place::Instance(pattern.text().to_owned(), key.clone()))?;
+        Ok(Instance { resource, entry: Some(Entry { key, path }), record })
+    }
+
+    pub(super) fn index(&self, resource: &Rc<Resource>) -> Result<Instance, FlowError> {
+        let record = self.address(resource, Place::Index(resource.collection()?.pattern.text().to_owned()))?;
+        Ok(Instance { resource: resource.clone(), entry: None, record })
+    }
+
+    fn address(&self, resource: &Resource, place: Place) -> Result<ScopeKey, FlowError> {
+        let owner = self.run.durable_key(resource.scope).ok_or_else(|| {
+            let scope = resource.scope.as_str();
+            FlowError::plain(format!("Resource \"{}\" belongs to a {scope}, and there is none", resource.accessor))
+        })?;
+        let flow = resource.isolated.then(|| self.run.flow.kind.to_string());
+        Ok(Address { scope: owner.kind, owner: owner.id.to_string(), flow, place }.key())
+    }
+
+    /// The record as this block sees it, from its first look on.
+    pub(super) fn see(&self, at: &Instance) -> Result<(u64, Arc<State>), FlowError> {
+        self.look();
+        if let Some(seen) = self.transaction().read(&at.record) {
+            return Ok(seen);
+        }
+        let missing = |found: &crate::model::log::Record| {
+            let is_single = matches!(at.resource.shape, Shape::Single(_));
+            let mut missing = match found.version {
+                0 if is_single => at.resource.initial.clone(),
+                _ if is_single || record::exists(&found.state) => defaults(at.resource.schema.as_slice()),
+                _ => Map::new(),
+            };
+            missing.retain(|field, _| found.state.get(field).is_none());
+            missing
+        };
+        let news = self.run.see_record(&self.frame, self.transaction(), at.record.clone(), missing)?;
+        if let Some((key, version)) = news.filter(|(_, version)| *version > 0) {
+            self.record(EventKind::RecordsSeen { versions: vec![(key, version)] });
+        }
+        self.transaction().read(&at.record).ok_or_else(|| FlowError::plain("a record that was seen is known"))
+    }
+
+    pub(super) fn need_writable(&self, resource: &Resource) -> Result<(), FlowError> {
+        if resource.writable {
+            return Ok(());
+        }
+        let message = format!("Resource \"{}\" is read-only (writable: false)", resource.title());
+        Err(refusal("FlowError", "resource_read_only", message))
+    }
+}
+
+impl Instance {
+    pub(super) fn key(&self) -> &str {
+        self.entry.as_ref().map_or("", |entry| &entry.key)
+    }
+
+    pub(super) fn title(&self) -> String {
+        match &self.entry {
+            Some(entry) => format!("{}/{}", self.resource.scope.as_str(), entry.path),
+            None => self.resource.title(),
+        }
+    }
+}
+
+/// Refuses the names that mark and text have in a record.
+pub(super) fn need_free(field: &str) -> Result<(), FlowError> {
+    if field != record::EXISTS && field != record::CONTENT {
+        return Ok(());
+    }
+    Err(FlowError::validation(format!("\"{field}\" is reserved in resources; use another name, or writeContent"), None))
+}
+
+/// An error class with a code of its own.
+/// A refusal that speaks of one resource: its `resourceKey` is among the details.
+pub(super) fn refusal_of(name: &str, code: &str, at: &Instance, what: &str) -> FlowError {
+    let mut error = refusal(name, code, format!("Resource \"{}\" {what}", at.title()));
+    error.details = Some(serde_json::json!({ "resourceKey": at.title() }));
+    error
+}
+
+pub(super) fn refusal(name: &str, code: &str, message: String) -> FlowError {
+    let mut error = FlowError::new(name, message);
+    error.code = Some(code.to_owned());
+    error.classes = vec![name.to_owned(), "FlowError".to_owned(), "Error".to_owned()];
+    error.classes.dedup();
+    error
+}

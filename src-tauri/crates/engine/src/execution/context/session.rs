@@ -1,0 +1,128 @@
+//! What only a session offers: its journal, its items, its metadata (SEMANTICS §7.7).
+
+use serde_json::{Map, Value};
+
+use super::Context;
+use crate::model::effects::Message;
+use crate::model::error::FlowError;
+use crate::model::event::EventKind;
+use crate::model::log::{NoteKind, RequestEvents};
+use crate::views::history::Query;
+use crate::views::items::{Audience, Item, items};
+use crate::views::retention::Past;
+use crate::views::{Events, history};
+
+impl Context {
+    /// `ctx.session.appendJournal`.
+    pub fn append_journal(&self, entry: Map<String, Value>) -> Value {
+        let now = self.run.effects.now_ms();
+        let mut whole = Map::new();
+        let ordinal = self.ordinal("journal");
+        let tail = blake3::hash(format!("{}{}{ordinal}", self.run.request, self.frame.instance).as_bytes());
+        whole.insert("id".to_owned(), format!("journal_{now}_{}", &tail.to_hex()[..6]).into());
+        whole.insert("ts".to_owned(), now.into());
+        whole.extend(entry);
+        let entry = Value::Object(whole);
+        self.run.note(&self.frame, NoteKind::Journal, entry.clone());
+        self.record(EventKind::JournalAppended { entry: entry.clone() });
+        entry
+    }
+
+    /// `ctx.session.getJournal`: the newest `limit` entries, oldest first among them; `offset`
+    /// counts back from the newest (SEMANTICS §7.7).
+    pub fn journal(&self, limit: Option<usize>, offset: usize) -> Result<Vec<Value>, FlowError> {
+        let entries = self.notes(NoteKind::Journal)?;
+        let end = entries.len().saturating_sub(offset);
+        let start = end.saturating_sub(limit.unwrap_or(usize::MAX));
+        Ok(entries[start..end].to_vec())
+    }
+
+    /// `ctx.session.items.all`, `client` and `selectForContext`: the items of completed earlier
+    /// requests, then of this one so far.
+    pub fn session_items(&self, audience: Audience, query: &Value) -> Result<Value, FlowError> {
+        let query = self.query(query)?;
+        let (turns, live) = self.turns()?;
+        let items = history::select(turns, live, audience, &query);
+        Ok(items.iter().map(seen).collect())
+    }
+
+    /// The items of this request so far, as `ctx.response.getItems` and conditions on them get them.
+    pub fn request_items(&self) -> Vec<Value> {
+        self.look();
+        let own = self.run.recorder.items();
+        items(&self.run.request, Events::new(&own), true).iter().map(seen).collect()
+    }
+
+    /// `ctx.session.items.history`: the same conversation as messages for a model.
+    pub fn session_history(&self, query: &Value) -> Result<Vec<Message>, FlowError> {
+        let query = self.query(query)?;
+        let (turns, live) = self.turns()?;
+        Ok(history::messages(&turns, &live, &query))
+    }
+
+    fn query(&self, query: &Value) -> Result<Query, FlowError> {
+        Query::parse(query).map_err(|message| FlowError::validation(format!("ctx.session.items: {message}"), None))
+    }
+
+    /// The items of each earlier request that the session keeps in sight, and those of this one so far.
+    fn turns(&self) -> Result<(Vec<Vec<Item>>, Vec<Item>), FlowError> {
+        self.look();
+        let run = &self.run;
+        let earlier = run
+            .log
+            .session_events(&run.asked.session, &run.request, run.flow.settings.history_turns)
+            .map_err(|error| FlowError::storage(error.to_string()))?;
+        // What only streamed by in an earlier request is gone.
+        let lasting = |(request, events): &RequestEvents| {
+            let mut turn = items(request, Events::new(events), false);
+            turn.retain(|item| !item.transient);
+            turn
+        };
+        let mut turns: Vec<_> = earlier.iter().map(lasting).collect();
+        if let Some(retention) = &run.flow.settings.retention {
+            let past: Vec<_> =
+                turns.iter().zip(&earlier).map(|(turn, (_, events))| Past::of(events, turn.len())).collect();
+            let gone = retention.evicts(&past, run.began_at);
+            turns.drain(..gone);
+        }
+        let own = run.recorder.items();
+        Ok((turns, items(&run.request, Events::new(&own), true)))
+    }
+
+    /// `ctx.session.setMetadata`.
+    pub fn set_metadata(&self, metadata: Value) {
+        self.run.note(&self.frame, NoteKind::Metadata, metadata.clone());
+        self.record(EventKind::MetadataSet { metadata });
+    }
+
+    /// `ctx.session.metadata`: what was set last of each field; the bag `metadata` is merged.
+    pub fn metadata(&self) -> Result<Value, FlowError> {
+        let mut all = Map::new();
+        for set in self.notes(NoteKind::Metadata)? {
+            let Value::Object(fields) = set else { continue };
+            for (name, value) in fields {
+                match (all.get_mut(&name), value) {
+                    (Some(Value::Object(bag)), Value::Object(more)) if name == "metadata" => bag.extend(more),
+                    (_, value) => drop(all.insert(name, value)),
+                }
+            }
+        }
+        Ok(Value::Object(all))
+    }
+
+    /// What was said of the session so far: in its other requests, then in this one.
+    fn notes(&self, kind: NoteKind) -> Result<Vec<Value>, FlowError> {
+        self.look();
+        let notes = self.run.log.notes(&self.run.asked.session, &self.run.request, kind);
+        let mut notes = notes.map_err(|error| FlowError::storage(error.to_string()))?;
+        notes.extend(self.run.notes.borrow().iter().filter(|note| note.kind == kind).map(|note| note.value.clone()));
+        Ok(notes)
+    }
+}
+
+/// An item as a flow sees it: with its `payload` in short beside its fields.
+fn seen(item: &Item) -> Value {
+    let mut seen = serde_json::to_value(item).unwrap_or_default();
+    seen["payload"] = history::payload(item);
+    seen
+}

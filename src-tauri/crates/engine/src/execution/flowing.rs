@@ -1,0 +1,60 @@
+//! What goes from block to block: a value, and where the log holds it already.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use crate::model::callable::Arg;
+use crate::model::data::Data;
+use crate::model::error::FlowError;
+use crate::model::event::{Recorded, Seq};
+
+/// A value on its way between blocks, and the event that already holds it.
+#[derive(Clone, Debug, Default)]
+pub struct Flowing {
+    /// The value.
+    pub data: Data,
+    /// The event whose recorded output (or input, for the first event) is this very value.
+    pub origin: Option<Seq>,
+    /// The error object this value stands for, when a rescue block gets it.
+    pub thrown: Option<Rc<FlowError>>,
+}
+
+impl Flowing {
+    /// A value no event holds yet.
+    pub fn new(data: Data) -> Self {
+        Flowing { data, origin: None, thrown: None }
+    }
+
+    /// An error on its way to a rescue block: the object itself for a function, its words for the log.
+    pub(crate) fn thrown(error: &FlowError) -> Self {
+        let words = serde_json::json!({ "name": error.name, "message": error.message, "code": error.code });
+        Flowing { data: words.into(), origin: None, thrown: Some(Rc::new(error.clone())) }
+    }
+
+    /// The value as an author's function gets it.
+    pub(crate) fn argument(&self) -> Arg {
+        match &self.thrown {
+            Some(error) => Arg::Error((**error).clone()),
+            None => Arg::Data(self.data.clone()),
+        }
+    }
+
+    /// How the log should write it: by reference where an event holds it already.
+    pub fn recorded(&self) -> Recorded {
+        match self.origin {
+            // A short value is cheaper to write out than to look up.
+            Some(seq) if !is_short(&self.data) => Recorded::Of(seq),
+            _ => Recorded::inline(&self.data),
+        }
+    }
+}
+
+fn is_short(data: &Data) -> bool {
+    match data.as_value() {
+        None | Some(Value::Null | Value::Bool(_) | Value::Number(_)) => true,
+        Some(Value::String(text)) => text.len() < 16,
+        Some(Value::Array(items)) => items.is_empty(),
+        Some(Value::Object(fields)) => fields.is_empty(),
+    }
+}

@@ -1,0 +1,199 @@
+//! What a model is told: system part, history, the user's message (SEMANTICS §6.3).
+//!
+//! The system part is made anew for every step, because it may show what a tool has written.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::tools::Tool;
+use crate::execution::block::text;
+use crate::execution::context::Context;
+use crate::model::data::Data;
+use crate::model::effects::Message;
+use crate::model::error::FlowError;
+use crate::model::flow::{Generator, History};
+
+/// A message of this role and content.
+pub(super) fn message(role: &str, content: impl Into<Value>) -> Message {
+    Message { role: role.to_owned(), content: content.into() }
+}
+
+/// Prompt and tagged context as one message, then the free texts and messages of the context.
+pub(super) async fn system(
+    cx: &Context,
+    generator: &Generator,
+    tools: &[Tool],
+    input: &Data,
+) -> Result<Vec<Message>, FlowError> {
+    let mut prompt = Vec::new();
+    for part in &generator.prompt {
+        match text(cx, "prompt", part, input).await? {
+            Value::String(part) if !part.is_empty() => prompt.push(part),
+            Value::String(_) | Value::Null => {}
+            other => prompt.push(other.to_string()),
+        }
+    }
+    let mut gathered = Gathered::default();
+    for entry in &generator.context {
+        gathered.add(text(cx, "context", entry, input).await?)?;
+    }
+    let described = tools.iter().filter_map(|tool| {
+        let words = tool.offer.description.as_ref()?;
+        Some(format!("- {}: {words}", tool.offer.name))
+    });
+    let described: Vec<String> = if generator.describe_tools { described.collect() } else { Vec::new() };
+    if !described.is_empty() {
+        gathered.messages.push(message("system", format!("<tools>\n{}\n</tools>", described.join("\n"))));
+    }
+    let mut first = prompt.join("\n");
+    let tagged = render(&gathered.tags);
+    if !tagged.is_empty() {
+        if !first.is_empty() {
+            first.push_str("\n\n");
+        }
+        first.push_str(&tagged);
+    }
+    let mut all = Vec::new();
+    if !first.is_empty() {
+        all.push(message("system", first));
+    }
+    all.extend(gathered.messages);
+    Ok(all)
+}
+
+/// History, then the user's messages; what history ends with is not said twice.
+pub(super) async fn conversation(cx: &Context, generator: &Generator, input: &Data) -> Result<Vec<Message>, FlowError> {
+    let mut all = match &generator.history {
+        None => Vec::new(),
+        Some(History::Query(query)) => cx.session_history(query)?,
+        Some(History::Slot(slot)) => spoken(text(cx, "history", slot, input).await?),
+    };
+    let Some(user) = &generator.user else { return Ok(all) };
+    let mut said = spoken(text(cx, "user", user, input).await?);
+    let repeats = match (all.last(), said.first()) {
+        (Some(last), Some(first)) => last.role == "user" && first.role == "user" && last.content == first.content,
+        _ => false,
+    };
+    if repeats {
+        said.remove(0);
+    }
+    all.extend(said);
+    Ok(all)
+}
+
+/// The messages of a slot: texts are the user's, messages speak for themselves.
+fn spoken(value: Value) -> Vec<Message> {
+    match value {
+        Value::Null => Vec::new(),
+        Value::Array(parts) if parts.iter().all(|part| part.is_string() || is_message(part)) => {
+            parts.into_iter().flat_map(spoken).collect()
+        }
+        value if is_message(&value) => {
+            let role = value["role"].as_str().unwrap_or("user").to_owned();
+            vec![Message { role, content: value["content"].clone() }]
+        }
+        other => vec![message("user", other)],
+    }
+}
+
+/// A plain object with a role models know and a content.
+fn is_message(value: &Value) -> bool {
+    matches!(value["role"].as_str(), Some("system" | "user" | "assistant" | "tool")) && value.get("content").is_some()
+}
+
+/// What the entries of `context` come to.
+#[derive(Default)]
+struct Gathered {
+    tags: IndexMap<String, Tag>,
+    messages: Vec<Message>,
+}
+
+/// The inside of one tag.
+enum Tag {
+    Texts(Vec<String>),
+    Nested(IndexMap<String, Tag>),
+    /// Named, but nothing said yet: it keeps its place.
+    Empty,
+}
+
+impl Gathered {
+    fn add(&mut self, value: Value) -> Result<(), FlowError> {
+        match value {
+            Value::String(text) if text.is_empty() => Ok(()),
+            Value::String(text) => {
+                self.messages.push(message("system", text));
+                Ok(())
+            }
+            Value::Array(entries) => entries.into_iter().try_for_each(|entry| self.add(entry)),
+            value if is_message(&value) => {
+                self.messages.extend(spoken(value));
+                Ok(())
+            }
+            Value::Object(fields) if fields.contains_key("role") => Err(FlowError::plain(format!(
+                "a context message needs a role (system, user, assistant or tool) and a content, not {}",
+                Value::Object(fields)
+            ))),
+            Value::Object(fields) => fields.into_iter().try_for_each(|(key, value)| put(&mut self.tags, key, value)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Texts of one key gather, objects of one key merge.
+fn put(tags: &mut IndexMap<String, Tag>, key: String, value: Value) -> Result<(), FlowError> {
+    let slot = tags.entry(kebab(&key)).or_insert(Tag::Empty);
+    match value {
+        Value::Null => Ok(()),
+        Value::Object(fields) => {
+            if matches!(slot, Tag::Empty) {
+                *slot = Tag::Nested(IndexMap::new());
+            }
+            let Tag::Nested(inner) = slot else { return Err(mismatch(&key)) };
+            fields.into_iter().try_for_each(|(key, value)| put(inner, key, value))
+        }
+        Value::Array(entries) => entries.into_iter().try_for_each(|entry| put(tags, key.clone(), entry)),
+        scalar => {
+            if matches!(slot, Tag::Empty) {
+                *slot = Tag::Texts(Vec::new());
+            }
+            let Tag::Texts(texts) = slot else { return Err(mismatch(&key)) };
+            texts.push(match scalar {
+                Value::String(text) => text,
+                other => other.to_string(),
+            });
+            Ok(())
+        }
+    }
+}
+
+fn mismatch(key: &str) -> FlowError {
+    FlowError::plain(format!("Context key \"{key}\" type mismatch: it holds both texts and an object"))
+}
+
+fn render(tags: &IndexMap<String, Tag>) -> String {
+    let parts = tags.iter().filter_map(|(tag, inside)| {
+        let body = match inside {
+            Tag::Empty => return None,
+            Tag::Texts(texts) => texts.join("\n"),
+            Tag::Nested(inner) => render(inner),
+        };
+        (!body.is_empty()).then(|| format!("<{tag}>\n{body}\n</{tag}>"))
+    });
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+/// `recentNotes` as `recent-notes`.
+fn kebab(key: &str) -> String {
+    let mut tag = String::new();
+    for c in key.chars() {
+        if c.is_uppercase() {
+            if !tag.is_empty() {
+                tag.push('-');
+            }
+            tag.extend(c.to_lowercase());
+        } else {
+            tag.push(if c.is_alphanumeric() { c } else { '-' });
+        }
+    }
+    tag
+}

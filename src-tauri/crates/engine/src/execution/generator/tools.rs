@@ -1,0 +1,453 @@
+//! Tools: what a model may call, and what happens when it does (SEMANTICS §6.7).
+//!
+//! A call really runs its block. Its failure fails nothing: the model is told. Every call is one
+//! `block_tool_output` item, in progress while it runs.
+
+use std::rc::Rc;
+
+use futures_util::FutureExt;
+use futures_util::future::{Either, LocalBoxFuture, join_all, select};
+use serde_json::{Value, json};
+
+use super::messages::message;
+use super::speech::{fields, identity};
+use crate::execution::block::{Again, run_block_as, try_block};
+use crate::execution::caught::Caller;
+use crate::execution::context::{Context, EmitOptions};
+use crate::execution::flowing::Flowing;
+use crate::execution::tool;
+use crate::model::callable::{Arg, Returned};
+use crate::model::data::Data;
+use crate::model::effects::{Message, ModelReply, ToolCall, ToolOffer};
+use crate::model::error::FlowError;
+use crate::model::event::{Answer, EventKind};
+use crate::model::flow::{Block, Body, Generator, Hook, ToolIdentity};
+use crate::model::path::{encode, join};
+use crate::views::history::tool_alias;
+
+/// How the log calls the end of the time that a try may take: this, the call, and which try.
+const TIMEOUT: &str = "timeout ";
+
+/// A block that the model may call.
+#[derive(Clone)]
+pub(super) struct Tool {
+    pub(super) offer: ToolOffer,
+    pub(super) block: Rc<Block>,
+}
+
+/// The tools of a step. Those a function gives later can only be fewer than at the start.
+pub(super) async fn offered(
+    cx: &Context,
+    generator: &Generator,
+    input: &Data,
+    start: Option<&[Tool]>,
+) -> Result<Vec<Tool>, FlowError> {
+    if let (Some(start), None) = (start, &generator.tools_call) {
+        return Ok(start.to_vec());
+    }
+    let mut blocks = generator.tools.clone();
+    if let Some(call) = &generator.tools_call {
+        match crate::execution::unit::call(cx, "tools", call, vec![Arg::Data(input.clone())]).await? {
+            Returned::Block(block) => blocks.push(block),
+            Returned::Blocks(more) => blocks.extend(more),
+            Returned::Data(data) if data.as_value().is_none_or(|v| v.as_array().is_some_and(Vec::is_empty)) => {}
+            Returned::Data(_) | Returned::Model(_) => {
+                return Err(FlowError::plain(format!(
+                    "Generator \"{}\": tools must be a list of blocks",
+                    cx.frame.block.name
+                )));
+            }
+        }
+    }
+    if let Some(start) = start {
+        let wanted = |tool: &&Tool| blocks.iter().any(|block| block.name == tool.block.name);
+        return Ok(start.iter().filter(wanted).cloned().collect());
+    }
+    let mut tools: Vec<Tool> = Vec::new();
+    for block in blocks {
+        let plain = tool_alias(&block.name);
+        let mut name = plain.clone();
+        let mut count = 1;
+        while tools.iter().any(|tool| tool.offer.name == name) {
+            count += 1;
+            name = format!("{plain}_{count}");
+        }
+        let called = match &block.body {
+            Body::Tool { block, .. } => block,
+            _ => &block,
+        };
+        let parameters = called
+            .input_schema
+            .as_ref()
+            .map_or_else(|| json!({ "type": "object", "properties": {} }), |schema| schema.describe());
+        tools.push(Tool { offer: ToolOffer { name, description: block.description.clone(), parameters }, block });
+    }
+    Ok(tools)
+}
+
+/// Shows the calls that the model's provider has run itself, each with what it came with.
+pub(super) fn report_executed(cx: &Context, generator: &Generator, tools: &[Tool], reply: &ModelReply) {
+    let who = who(cx, generator);
+    for call in reply.tool_calls.iter().filter(|call| call.provider_executed) {
+        let name = find(tools, call).map_or(call.name.as_str(), |tool| &tool.block.name);
+        let item = tool::begin(cx, name, &call.id, &call.name, &call.args, &who);
+        let told = json!({ "output": call.result, "providerExecuted": true });
+        tool::end(cx, item, Ok(fields(told)));
+    }
+}
+
+fn find<'t>(tools: &'t [Tool], call: &ToolCall) -> Option<&'t Tool> {
+    tools.iter().find(|tool| tool.offer.name == call.name || *tool.block.name == *call.name)
+}
+
+/// Runs the calls of one step. The model gets one message with its calls and one per result, in the
+/// order it asked.
+pub(super) async fn run_calls(
+    cx: &Context,
+    generator: &Generator,
+    tools: &[Tool],
+    step: u32,
+    reply: &ModelReply,
+) -> Result<Vec<Message>, FlowError> {
+    let status = cx.run.status_line.borrow().clone();
+    let wanted = || reply.tool_calls.iter().enumerate().filter(|(_, call)| !call.provider_executed);
+    let runs = wanted().map(|(n, call)| run_call(cx, generator, tools, step, n, call));
+    let results = if generator.tool_settings.serial {
+        let mut results = Vec::new();
+        for run in runs {
+            results.push(run.await);
+        }
+        results
+    } else {
+        if wanted().count() > 1 {
+            cx.run.has_company.set(true);
+        }
+        join_all(runs).await
+    };
+    // What the status line said before the tools, it says again.
+    if *cx.run.status_line.borrow() != status && status.is_some() {
+        cx.emit_status(status, Default::default(), EmitOptions::default());
+    }
+    let mut content: Vec<Value> = reply.text.iter().map(|text| json!({ "type": "text", "text": text })).collect();
+    for call in &reply.tool_calls {
+        let mut part = json!({ "type": "tool-call", "toolCallId": call.id, "toolName": call.name, "args": call.args });
+        if call.provider_executed {
+            part["providerExecuted"] = true.into();
+        }
+        content.push(part);
+        // It stands in the message that asked, not in one of its own: nobody here answered.
+        if let Some(result) = call.result.as_ref().filter(|_| call.provider_executed) {
+            content.push(json!({
+                "type": "tool-result",
+                "toolCallId": call.id,
+                "toolName": call.name,
+                "output": seen(result.clone()),
+                "providerExecuted": true,
+            }));
+        }
+    }
+    let mut messages = vec![message("assistant", content)];
+    for ((_, call), result) in wanted().zip(results) {
+        let output = match result {
+            Ok(value) => seen(value),
+            Err(error) if is_final(&error) => return Err(error),
+            Err(error) => json!({ "type": "error-text", "value": error.message }),
+        };
+        let part = json!({ "type": "tool-result", "toolCallId": call.id, "toolName": call.name, "output": output });
+        messages.push(message("tool", vec![part]));
+    }
+    Ok(messages)
+}
+
+/// A tool's output as a model sees it.
+fn seen(output: Value) -> Value {
+    match output {
+        Value::String(text) => json!({ "type": "text", "value": text }),
+        value => json!({ "type": "json", "value": value }),
+    }
+}
+
+/// What a model cannot answer for.
+fn is_final(error: &FlowError) -> bool {
+    error.is_beyond_the_flow() || error.name == "LimitError"
+}
+
+/// One call with its item. The answer is what the model sees of the output.
+async fn run_call(
+    cx: &Context,
+    generator: &Generator,
+    tools: &[Tool],
+    step: u32,
+    n: usize,
+    call: &ToolCall,
+) -> Result<Value, FlowError> {
+    let known = find(tools, call);
+    let name = known.map_or(call.name.as_str(), |tool| &tool.block.name);
+    let who = who(cx, generator);
+    let item = tool::begin(cx, name, &call.id, &call.name, &call.args, &who);
+    let result = match known {
+        None => Err(FlowError::plain(format!("Model called unknown tool \"{}\"", call.name))),
+        Some(tool) => answer(cx, generator, tool, step, n, call).await,
+    };
+    // A call that waits for somebody has not ended.
+    if let Err(error) = &result
+        && error.is_suspension()
+    {
+        return Err(FlowError::suspended());
+    }
+    let told = result.as_ref().map(|answered| {
+        let mut told = json!({ "output": answered.output });
+        if let Some(age) = answered.cached {
+            told["cached"] = true.into();
+            told["cacheAgeMs"] = age.into();
+        }
+        if let Some(seen) = &answered.for_model {
+            told["modelOutput"] = seen.clone();
+        }
+        fields(told)
+    });
+    tool::end(cx, item, told);
+    result.map(|answered| answered.for_model.unwrap_or(answered.output))
+}
+
+/// A generator's tools speak as it does.
+fn who(cx: &Context, generator: &Generator) -> ToolIdentity {
+    let who = identity(cx, generator).unwrap_or_default();
+    ToolIdentity { agent_type: who.agent_type, item_visibility: who.item_visibility, agent_name: who.agent_name }
+}
+
+/// What a call came to.
+struct Answered {
+    output: Value,
+    /// What the model sees in its place (`mapModelOutput`).
+    for_model: Option<Value>,
+    /// Milliseconds since an equal call gave this answer, if one did.
+    cached: Option<i64>,
+}
+
+async fn answer(
+    cx: &Context,
+    generator: &Generator,
+    tool: &Tool,
+    step: u32,
+    n: usize,
+    call: &ToolCall,
+) -> Result<Answered, FlowError> {
+    let settings = &generator.tool_settings;
+    let name = &tool.block.name;
+    let place = format!("{}[{step}.{n}]", encode(name));
+    let happened = |more: Value| {
+        let mut all = json!({ "toolName": &**name, "input": call.args });
+        if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
+            all.extend(more);
+        }
+        all
+    };
+    let key = cache_key(cx, tool, &place, call).await?;
+    let path = join(&cx.frame.path, &format!("tool:{place}"));
+    let line = key.as_ref().and_then(|key| cx.run.tool_answers.borrow_mut().line(key, &path));
+    let _turn = match (&line, &key) {
+        (Some(line), Some(key)) => {
+            let turn = line.turn().await;
+            cx.run.tool_answers.borrow_mut().begin(key, &path);
+            Some(turn)
+        }
+        _ => None,
+    };
+    if let Some((output, age)) = key.as_ref().and_then(|key| cx.run.tool_answers.borrow().get(key, &*cx.run.effects)) {
+        let for_model = for_model(cx, tool, &place, &output).await?;
+        hook(cx, &settings.on_completed, &place, "onToolCompleted", || {
+            happened(json!({ "output": output, "cached": true }))
+        })
+        .await?;
+        return Ok(Answered { output, for_model, cached: Some(age) });
+    }
+    cx.emit_status(Some(format!("Using {name}…")), Default::default(), EmitOptions::default());
+    let work = async {
+        hook(cx, &settings.on_started, &place, "onToolStarted", || happened(json!({}))).await?;
+        let output = run_tried(cx, generator, tool, &place, call).await?.data.to_json();
+        hook(cx, &settings.on_completed, &place, "onToolCompleted", || happened(json!({ "output": output }))).await?;
+        Ok(output)
+    };
+    match work.await {
+        Ok(output) => {
+            if let (Some(key), Some(cache)) = (key, &tool.block.cache) {
+                let keep = match &cache.keep_if {
+                    Some(keep) => {
+                        let args = vec![Arg::Data(output.clone().into())];
+                        crate::execution::unit::call(cx, &format!("keepIf {place}"), keep, args)
+                            .await?
+                            .into_data()?
+                            .is_truthy()
+                    }
+                    None => true,
+                };
+                if keep {
+                    cx.run.tool_answers.borrow_mut().put(key, &output, cx.run.effects.now_ms(), cache.ttl_ms);
+                }
+            }
+            let for_model = for_model(cx, tool, &place, &output).await?;
+            Ok(Answered { output, for_model, cached: None })
+        }
+        Err(error) => {
+            let error: FlowError = error;
+            if !is_final(&error) {
+                hook(cx, &settings.on_errored, &place, "onToolErrored", || happened(json!({ "error": error.told() })))
+                    .await?;
+            }
+            Err(error)
+        }
+    }
+}
+
+async fn for_model(cx: &Context, tool: &Tool, place: &str, output: &Value) -> Result<Option<Value>, FlowError> {
+    let Some(map) = &tool.block.map_model_output else { return Ok(None) };
+    let args = vec![Arg::Data(output.clone().into())];
+    Ok(Some(
+        crate::execution::unit::call(cx, &format!("mapModelOutput {place}"), map, args).await?.into_data()?.to_json(),
+    ))
+}
+
+/// The key of a tool that may be answered from an earlier call.
+async fn cache_key(cx: &Context, tool: &Tool, place: &str, call: &ToolCall) -> Result<Option<String>, FlowError> {
+    let Some(cache) = &tool.block.cache else { return Ok(None) };
+    let own = match &cache.key {
+        Some(key) => {
+            crate::execution::unit::call(cx, &format!("key {place}"), key, vec![Arg::Data(call.args.clone().into())])
+                .await?
+                .into_data()?
+                .to_json()
+        }
+        None => sorted(&call.args),
+    };
+    Ok(Some(format!("{}\u{0}{own}", tool.block.name)))
+}
+
+/// The same arguments in one order of keys.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut entries: Vec<_> = fields.iter().collect();
+            entries.sort_by_key(|(name, _)| name.as_str());
+            Value::Object(entries.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect())
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Runs the tool's block as often as the settings say. Only the last try's writes are kept
+/// (ARCHITECTURE §3.7).
+async fn run_tried(
+    cx: &Context,
+    generator: &Generator,
+    tool: &Tool,
+    place: &str,
+    call: &ToolCall,
+) -> Result<Flowing, FlowError> {
+    let settings = &generator.tool_settings;
+    let path = join(&cx.frame.path, &format!("tool:{place}"));
+    let attempts = settings.retry.as_ref().map_or(1, |retry| retry.max_attempts.max(1));
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let retry = settings.retry.clone().filter(|_| attempt < attempts);
+        let again = retry.map(|retry| -> Again {
+            Rc::new(move |error| {
+                let listed = &retry.retryable_errors;
+                !is_final(error) && (listed.is_empty() || error.classes.iter().any(|class| listed.contains(class)))
+            })
+        });
+        let input = Flowing::new(call.args.clone().into());
+        let (run, block, parent) = (cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()));
+        let running = try_block(run, block, parent, path.clone(), input, (Caller::Tool, again.clone()));
+        let number = format!("{TIMEOUT}{place}#{}", attempt - 1);
+        let is_known = cx.run.memo.function(&cx.frame.path, &number).is_some();
+        match within(cx, settings.timeout_ms, &tool.block.name, number, running).await {
+            Err(error) if again.is_some_and(|again| again(&error)) => {
+                // Where the log has that it took too long, what it has of the path is that of the next try.
+                if !is_known {
+                    cx.run.memo.forget(&path.as_str().into());
+                }
+            }
+            ended => return ended,
+        }
+        if let Some(retry) = &settings.retry {
+            let pause = retry.base_delay_ms.saturating_mul(1 << (attempt - 1).min(20)).min(retry.max_delay_ms);
+            cx.run.effects.sleep(pause).await;
+        }
+    }
+}
+
+/// Waits for a call at most so long. A call that takes longer goes on beside the generator: its
+/// effects happened, and the log must show how it ended.
+async fn within(
+    cx: &Context,
+    timeout_ms: Option<u64>,
+    name: &str,
+    number: String,
+    run: LocalBoxFuture<'static, Result<Flowing, FlowError>>,
+) -> Result<Flowing, FlowError> {
+    let Some(ms) = timeout_ms else { return run.await };
+    let timeout = || FlowError {
+        code: Some("timeout_error".to_owned()),
+        retryable: true,
+        classes: ["TimeoutError", "FlowError", "Error"].map(str::to_owned).to_vec(),
+        ..FlowError::new("TimeoutError", format!("tool:{name} timed out after {ms}ms"))
+    };
+    // What took too long took too long: a resume goes on with what came of that.
+    if cx.run.recall_function(cx, &number, None, &[]).is_some() {
+        return Err(timeout());
+    }
+    let time = match &cx.run.tape {
+        None => cx.run.effects.sleep(ms),
+        Some(tape) => match tape.returned(&cx.frame.path, cx.frame.attempt, &number) {
+            None => return run.await,
+            Some(time) => time,
+        },
+    };
+    match select(run, time).await {
+        Either::Left((result, _)) => result,
+        Either::Right((_, run)) => {
+            note_timeout(cx, number);
+            cx.run.pool.beside(run.map(drop).boxed_local());
+            Err(timeout())
+        }
+    }
+}
+
+/// Records that a try took too long, as if a function of the generator had said so.
+fn note_timeout(cx: &Context, callback: String) {
+    cx.record(EventKind::CallbackReturned {
+        callback,
+        fingerprint: None,
+        returned: Some(Answer::Value(true.into())),
+        events: Vec::new(),
+        superseded: Vec::new(),
+        memoized: false,
+        commits: Vec::new(),
+    });
+}
+
+async fn hook(
+    cx: &Context,
+    hook: &Option<Hook>,
+    place: &str,
+    event: &str,
+    happened: impl FnOnce() -> Value,
+) -> Result<(), FlowError> {
+    match hook {
+        None => Ok(()),
+        Some(Hook::Call(call)) => {
+            crate::execution::unit::call(cx, &format!("{event} {place}"), call, vec![Arg::Data(happened().into())])
+                .await
+                .map(drop)
+        }
+        Some(Hook::Block(block)) => {
+            let path = join(&cx.frame.path, &format!("{event}:{place}"));
+            let input = Flowing::new(happened().into());
+            let parent = Some(cx.frame.clone());
+            run_block_as(cx.run.clone(), block.clone(), parent, path, input, Caller::Tool).await.map(drop)
+        }
+    }
+}

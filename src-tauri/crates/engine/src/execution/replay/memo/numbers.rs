@@ -1,0 +1,92 @@
+//! The numbers of a block's effects, as a resume counts them.
+//!
+//! A function that has returned is not called again, and its effects are not counted again: what comes after
+//! them has the lower numbers then. Must not know which effects there are.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Attempt;
+use crate::model::event::Seq;
+
+/// An effect's place in the log.
+#[derive(Clone, Debug)]
+struct Place {
+    attempt: Attempt,
+    /// Its number as it was recorded.
+    ordinal: u32,
+    seq: Seq,
+}
+
+/// The effects of one kind of one block.
+#[derive(Debug)]
+pub(super) struct Numbered<T> {
+    effects: BTreeMap<u32, (Place, T)>,
+    /// The recorded numbers of effects of functions that have returned.
+    gone: HashMap<Attempt, Vec<u32>>,
+}
+
+impl<T> Default for Numbered<T> {
+    fn default() -> Self {
+        Numbered { effects: BTreeMap::new(), gone: HashMap::new() }
+    }
+}
+
+impl<T> Numbered<T> {
+    /// The effect that a resume counts so.
+    pub(super) fn get(&self, number: u32) -> Option<&T> {
+        self.effects.get(&number).map(|(_, effect)| effect)
+    }
+
+    /// All of them.
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.effects.values_mut().map(|(_, effect)| effect)
+    }
+
+    /// Takes in an effect with the number that it was recorded with.
+    pub(super) fn insert(&mut self, attempt: &Attempt, ordinal: u32, seq: Seq, effect: T) {
+        let place = Place { attempt: attempt.clone(), ordinal, seq };
+        self.effects.insert(self.number(&place), (place, effect));
+    }
+
+    /// Takes out the effects of a function that has returned.
+    pub(super) fn take_out(&mut self, is_own: impl Fn(Seq) -> bool) {
+        let (own, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.effects).into_iter().partition(|(_, (place, _))| is_own(place.seq));
+        for (_, (Place { attempt, ordinal, .. }, _)) in own {
+            self.gone.entry(attempt).or_default().push(ordinal);
+        }
+        self.effects = rest.into_iter().map(|(_, (place, effect))| (self.number(&place), (place, effect))).collect();
+    }
+
+    /// Forgets the last one.
+    pub(super) fn pop(&mut self) {
+        self.effects.pop_last();
+    }
+
+    fn number(&self, place: &Place) -> u32 {
+        let gone =
+            self.gone.get(&place.attempt).map_or(0, |gone| gone.iter().filter(|at| **at < place.ordinal).count());
+        place.ordinal - gone as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_after_a_function_has_the_lower_numbers() {
+        let (first, second): (Attempt, Attempt) = (("root".into(), 0), ("root".into(), 1));
+        let mut numbered = Numbered::default();
+        for (ordinal, name) in ["own", "function", "later"].into_iter().enumerate() {
+            numbered.insert(&first, ordinal as u32, ordinal as Seq, name);
+        }
+        numbered.take_out(|seq| seq == 1);
+        numbered.insert(&first, 3, 3, "last");
+        let found: Vec<_> = (0..4).filter_map(|number| numbered.get(number).copied()).collect();
+        assert_eq!(found, ["own", "later", "last"]);
+        // The next attempt does not call the function.
+        numbered.insert(&second, 2, 9, "again");
+        assert_eq!((numbered.get(1), numbered.get(2)), (Some(&"later"), Some(&"again")));
+    }
+}

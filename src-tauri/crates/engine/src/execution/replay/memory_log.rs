@@ -1,0 +1,198 @@
+//! A log in memory: for replays, which write nothing, and for the engine's own tests.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use futures_channel::oneshot;
+use serde_json::Value;
+
+use crate::execution::note::counting;
+use crate::model::concurrency::{Claim, status_after};
+use crate::model::event::{Event, EventKind, RequestStatus};
+use crate::model::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
+use crate::model::scope::ScopeKey;
+use crate::model::state::State;
+
+/// Keeps everything until dropped; keeps the promises of [`Log`] within one process.
+#[derive(Default)]
+pub struct MemoryLog(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    requests: Vec<RequestEvents>,
+    records: HashMap<ScopeKey, Record>,
+}
+
+impl MemoryLog {
+    /// The events of a request.
+    pub fn events(&self, request: &str) -> Vec<Event> {
+        let inner = self.lock();
+        inner.requests.iter().find(|(id, _)| &**id == request).map(|(_, events)| events.clone()).unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Inner {
+    fn position(&self, request: &str) -> Option<usize> {
+        self.requests.iter().position(|(id, _)| &**id == request)
+    }
+
+    /// Who holds the key of a request, or waited for it first. `claim` is that of a new request.
+    fn in_the_way_of(&self, request: &str, claim: Option<&Claim>) -> Option<String> {
+        let at = self.position(request).unwrap_or(self.requests.len());
+        let claim = self.requests.get(at).map_or(claim, |(_, events)| claim_of(events))?;
+        let holds = |(other, (_, events)): &(usize, &RequestEvents)| {
+            claim_of(events).is_some_and(|held| held.key == claim.key)
+                && match status_after(events.iter()) {
+                    Some(RequestStatus::InProgress) => *other != at,
+                    Some(RequestStatus::Queued) => *other < at,
+                    _ => false,
+                }
+        };
+        self.requests.iter().enumerate().find(holds).map(|(_, (id, _))| id.to_string())
+    }
+
+    /// The session that these events begin a request in, and whose it is, where that is somebody else.
+    fn owner_of_session(&self, events: &[Event]) -> Option<(String, String)> {
+        let parts = |events: &[Event]| match events.first().map(|event| &event.kind) {
+            Some(EventKind::RequestStarted { session, user, .. }) => Some((session.clone(), user.clone())),
+            _ => None,
+        };
+        let (session, user) = parts(events)?;
+        let known = self.requests.iter().filter_map(|(_, events)| parts(events));
+        let (_, owner) = known.into_iter().find(|(known, _)| *known == session)?;
+        (owner != user).then(|| (session.to_string(), owner.to_string()))
+    }
+
+    fn of_session<'i>(&'i self, session: &'i str, before: &'i str) -> impl Iterator<Item = &'i RequestEvents> {
+        self.requests.iter().filter(move |(id, events)| {
+            let started = events.first().map(|event| &event.kind);
+            &**id != before
+                && matches!(started, Some(EventKind::RequestStarted { session: own, .. }) if &**own == session)
+        })
+    }
+
+    fn append(&mut self, request: &str, lease: &Lease, mut events: Vec<Event>) -> Result<(), AppendError> {
+        let starts = events.first().is_some_and(|event| matches!(event.kind, EventKind::RequestStarted { .. }));
+        let known = self.position(request);
+        if starts && known.is_some() {
+            return Err(AppendError::Exists);
+        }
+        let held = known.and_then(|at| Lease::of(&self.requests[at].1));
+        if held.is_some_and(|held| !may_append(&held, lease, &events)) {
+            return Err(AppendError::Fenced { request: request.to_owned() });
+        }
+        if let Some((session, user)) = self.owner_of_session(&events) {
+            return Err(AppendError::NotYours { session, user });
+        }
+        if status_after(events.iter()) == Some(RequestStatus::InProgress)
+            && let Some(holder) = self.in_the_way_of(request, claim_of(&events))
+        {
+            return Err(AppendError::Busy { holder });
+        }
+        let at = known.unwrap_or_else(|| {
+            self.requests.push((request.into(), Vec::new()));
+            self.requests.len() - 1
+        });
+        let last = self.requests[at].1.last().map_or(0, |event| event.seq);
+        if let Some(first) = events.first()
+            && first.seq != last + 1
+        {
+            return Err(AppendError::OutOfOrder { last, found: first.seq });
+        }
+        let mut conflicts = Vec::new();
+        for commit in events.iter().flat_map(|event| event.kind.commits()) {
+            if self.records.get(&commit.scope).map_or(0, |record| record.version) != commit.from {
+                conflicts.push(commit.scope.clone());
+            }
+        }
+        if !conflicts.is_empty() {
+            for event in &mut events {
+                if !event.kind.commits().is_empty() {
+                    event.kind = EventKind::CommitRefused { scopes: conflicts.clone() };
+                }
+            }
+        }
+        self.requests[at].1.extend(events.iter().cloned());
+        for commit in events.iter().flat_map(|event| event.kind.commits()) {
+            let record = self.records.entry(commit.scope.clone()).or_default();
+            let mut state: State = (*record.state).clone();
+            for seq in &commit.operations {
+                match self.requests[at].1.iter().find(|event| event.seq == *seq).map(|event| &event.kind) {
+                    Some(EventKind::StateInitialized { state: serde_json::Value::Object(fields), .. }) => {
+                        state.fill_in(fields);
+                    }
+                    Some(EventKind::StateChanged { operation, .. }) => drop(operation.apply(&mut state)),
+                    _ => {}
+                }
+            }
+            *record = Record { version: commit.version, state: Arc::new(state) };
+        }
+        if conflicts.is_empty() { Ok(()) } else { Err(AppendError::Conflict(conflicts)) }
+    }
+}
+
+impl Log for MemoryLog {
+    fn append(
+        &self,
+        request: &str,
+        lease: &Lease,
+        events: Vec<Event>,
+        _durability: Durability,
+    ) -> oneshot::Receiver<Result<(), AppendError>> {
+        let (sender, receiver) = oneshot::channel();
+        // A caller that does not wait for the answer has dropped the receiver.
+        let _ = sender.send(self.lock().append(request, lease, events));
+        receiver
+    }
+
+    fn put(&self, scope: ScopeKey, record: Record) {
+        self.lock().records.insert(scope, record);
+    }
+
+    fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
+        Ok(self.lock().records.get(scope).cloned().unwrap_or_default())
+    }
+
+    fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {
+        Ok(self.lock().in_the_way_of(request, None).is_none())
+    }
+
+    fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
+        let completed = |events: &[Event]| {
+            let last = events.last().map(|event| &event.kind);
+            matches!(last, Some(EventKind::RequestFinished { status: RequestStatus::Completed, .. }))
+        };
+        let inner = self.lock();
+        let mut found: Vec<_> =
+            inner.of_session(session, before).filter(|(_, events)| completed(events)).cloned().collect();
+        found.drain(..found.len().saturating_sub(newest));
+        Ok(found)
+    }
+
+    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
+        let inner = self.lock();
+        let mut notes = Vec::new();
+        for (_, events) in inner.of_session(session, before) {
+            notes.extend(counting(events).filter_map(|event| kind.read(&event.kind).cloned()));
+        }
+        Ok(notes)
+    }
+}
+
+/// Whether an append is the owner's, or takes the request over. In one process nobody is known to be dead, so
+/// whoever comes next may.
+fn may_append(held: &Lease, lease: &Lease, events: &[Event]) -> bool {
+    let taken = events.first().and_then(|event| Lease::named(&event.kind));
+    held == lease || lease.epoch == held.epoch + 1 && taken.as_ref() == Some(lease)
+}
+
+fn claim_of(events: &[Event]) -> Option<&Claim> {
+    match &events.first()?.kind {
+        EventKind::RequestStarted { claim, .. } => claim.as_ref(),
+        _ => None,
+    }
+}

@@ -1,0 +1,419 @@
+//! Where that what was recorded stands in the chains of today (ARCHITECTURE §4.2).
+//!
+//! Operations without a name of their own, and those of blocks of one name, are known by their place in
+//! the chain: `map~2`, `step:charge~2`. When the code has changed since, the fingerprints of what ran say
+//! which of today's operations a record belongs to: first the one with the same source, then the one at
+//! the same place. The events of other code are then read as if they had been recorded at today's paths.
+//! Events without fingerprints, and those of today's code, stand where they stand. Must not change a log.
+
+mod renumber;
+mod settle;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::model::error::FlowError;
+use crate::model::event::{Event, EventKind, Outcome, Seq};
+use crate::model::flow::{Action, Block, Body, Flow, Step};
+use crate::model::path::{ROOT, encode, join};
+use crate::model::scope::ScopeKind;
+use renumber::{Chain, split};
+use settle::{Numbers, Recorded, settle};
+
+/// One version of the code that made a request's events, by its place among them.
+type Code = usize;
+
+/// What one version of the code left in the log of one request.
+#[derive(Default)]
+struct Evidence {
+    /// The blocks that began within each block.
+    children: HashMap<String, Vec<String>>,
+    /// The blocks that began.
+    blocks: HashMap<String, Began>,
+    /// The functions of each block that returned: what the log calls them, their fingerprints, and whether
+    /// what they returned was taken from the log.
+    functions: HashMap<String, Vec<ReturnedFunction>>,
+}
+
+/// The event that tells of a function that returned, its name, its fingerprint, and whether it was taken from the log.
+type ReturnedFunction = (Seq, String, Arc<str>, bool);
+
+/// Operations of a chain by what stands before their number, and by number.
+type Operations = HashMap<String, BTreeMap<u32, Recorded>>;
+
+struct Began {
+    first: Seq,
+    name: Arc<str>,
+    fingerprint: Option<Arc<str>>,
+    has_ended: bool,
+    times: u32,
+    /// How often of these the block was taken from the log.
+    times_taken: u32,
+}
+
+/// A chain as versions of the code knew it: its path in each.
+type Known = Vec<(Code, String)>;
+
+/// Where the records of a request stand today.
+#[derive(Default)]
+pub(crate) struct Places {
+    /// The events from which on another version of the code made them.
+    lives: Vec<(Seq, Code)>,
+    /// The version that runs now, if it left events.
+    today: Option<Code>,
+    evidence: Vec<Evidence>,
+    /// The chains whose operations have other numbers today, by code and the path they had then.
+    chains: Vec<HashMap<String, Chain>>,
+    /// The chains that were compared, by today's path.
+    compared: HashSet<String>,
+    /// Chains whose records cannot be told apart, by today's path.
+    unclear: HashMap<String, FlowError>,
+    /// Chains of blocks that code makes while it runs, by today's path.
+    unseen: HashMap<String, Known>,
+}
+
+impl Places {
+    /// Compares the log of a request with the flow of today.
+    pub(crate) fn read(events: &[Event], flow: &Flow, action: Option<&Action>) -> Places {
+        let mut codes: Vec<Option<&str>> = Vec::new();
+        let mut places = Places::default();
+        for event in events {
+            let code = match &event.kind {
+                // What a fork has in common with another request was made by that one's code.
+                EventKind::RequestStarted { forked_from: Some(_), .. } => None,
+                EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
+                    Some(code_hash.as_str())
+                }
+                _ => continue,
+            };
+            let known = codes.iter().position(|known| *known == code);
+            let code = known.unwrap_or_else(|| {
+                codes.push(code);
+                codes.len() - 1
+            });
+            places.lives.push((event.seq, code));
+        }
+        places.today = codes.iter().position(|code| *code == Some(flow.code_hash.as_str()));
+        if codes.iter().enumerate().all(|(code, _)| places.today == Some(code)) {
+            return Places::default();
+        }
+        places.evidence.resize_with(codes.len(), Evidence::default);
+        places.chains.resize_with(codes.len(), HashMap::new);
+        for event in events {
+            let code = places.code_of(event.seq);
+            places.evidence[code].read(event);
+        }
+        for (path, block) in roots(flow, action) {
+            let known = (0..codes.len()).filter(|code| places.evidence[*code].blocks.contains_key(&path));
+            let known = known.map(|code| (code, path.clone())).collect();
+            places.walk(path, &block, known);
+        }
+        places.find_unseen();
+        places
+    }
+
+    /// The events as if they had been recorded at today's paths.
+    pub(crate) fn of_today<'e>(&self, events: &'e [Event]) -> Cow<'e, [Event]> {
+        if self.chains.iter().all(HashMap::is_empty) {
+            return Cow::Borrowed(events);
+        }
+        let moved = events.iter().map(|event| {
+            let code = self.code_of(event.seq);
+            if self.chains[code].is_empty() { event.clone() } else { self.moved(code, event) }
+        });
+        Cow::Owned(moved.collect())
+    }
+
+    /// Counts the attempts that the log has at paths which belong to something else today: what runs there
+    /// now is another instance.
+    pub(crate) fn keep_attempts_apart(&self, events: &[Event], next: &mut HashMap<Arc<str>, u32>) {
+        if self.chains.iter().all(HashMap::is_empty) {
+            return;
+        }
+        let began = events.iter().filter(|event| matches!(event.kind, EventKind::BlockStarted { .. }));
+        for event in began {
+            let Some(path) = &event.path else { continue };
+            let next = next.entry(path.clone()).or_insert(0);
+            *next = (*next).max(event.attempt + 1);
+        }
+    }
+
+    /// Refuses a chain whose records cannot be told apart.
+    pub(crate) fn check(&self, path: &str, steps: &[Step]) -> Result<(), FlowError> {
+        if let Some(error) = self.unclear.get(path) {
+            return Err(error.clone());
+        }
+        let Some(known) = self.unseen.get(path).filter(|_| !self.compared.contains(path)) else { return Ok(()) };
+        // It is only now that this chain is there to be compared, and its records stay at their places.
+        for (_, numbers) in self.settle(path, steps, known)? {
+            if let Some((group, before, now)) = numbers.first_moved() {
+                return Err(unclear(
+                    path,
+                    &[mark(&group, before)],
+                    &now.map(|now| mark(&group, now)).into_iter().collect::<Vec<_>>(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn code_of(&self, seq: Seq) -> Code {
+        let at = self.lives.partition_point(|(from, _)| *from <= seq);
+        at.checked_sub(1).map_or(0, |at| self.lives[at].1)
+    }
+
+    /// Compares what stands at a path of today, and everything below.
+    fn walk(&mut self, path: String, block: &Rc<Block>, known: Known) {
+        if known.is_empty() {
+            return;
+        }
+        if let Body::Sequencer { steps, .. } = &block.body {
+            self.compared.insert(path.clone());
+            match self.settle(&path, steps, &known) {
+                Ok(numbers) => {
+                    for (code, numbers) in numbers {
+                        let old = known.iter().find(|(one, _)| *one == code).map(|(_, old)| old.clone());
+                        if let Some(old) = old.filter(|_| numbers.first_moved().is_some()) {
+                            self.chains[code].insert(old, Chain { numbers });
+                        }
+                    }
+                }
+                Err(error) => drop(self.unclear.insert(path.clone(), error)),
+            }
+        }
+        let mut below: BTreeMap<String, (Rc<Block>, Known)> = BTreeMap::new();
+        for (code, old) in &known {
+            for child in self.evidence[*code].children.get(old).into_iter().flatten() {
+                let now = self.path(*code, child);
+                let Some(rest) = now.strip_prefix(&path).and_then(|rest| rest.strip_prefix('/')) else { continue };
+                let Some(inner) = inner(block, rest) else { continue };
+                below.entry(now).or_insert_with(|| (inner, Known::new())).1.push((*code, child.clone()));
+            }
+        }
+        for (path, (block, known)) in below {
+            self.walk(path, &block, known);
+        }
+    }
+
+    /// Which of today's numbers the operations of a chain have that other code recorded.
+    fn settle(&self, path: &str, steps: &[Step], known: &Known) -> Result<HashMap<Code, Numbers>, FlowError> {
+        let groups: HashSet<&str> = steps.iter().map(|step| split(&step.label).head).collect();
+        let mut recorded: Vec<(Code, Operations)> = Vec::new();
+        for (code, old) in known {
+            recorded.push((*code, self.evidence[*code].operations(old, &groups)));
+        }
+        let names: BTreeSet<&String> = recorded.iter().flat_map(|(_, groups)| groups.keys()).collect();
+        let mut all: HashMap<Code, Numbers> = HashMap::new();
+        for group in names {
+            let in_group = |step: &&Step| split(&step.label).head == group;
+            let now: BTreeMap<u32, &Step> =
+                steps.iter().filter(in_group).map(|step| (split(&step.label).number, step)).collect();
+            let by_code: Vec<(Code, &BTreeMap<u32, Recorded>)> =
+                recorded.iter().filter_map(|(code, groups)| Some((*code, groups.get(group)?))).collect();
+            let settled = settle(&by_code, &now, self.today).map_err(|(was, is)| {
+                let marks =
+                    |numbers: Vec<u32>| numbers.into_iter().map(|number| mark(group, number)).collect::<Vec<_>>();
+                unclear(path, &marks(was), &marks(is))
+            })?;
+            for (code, numbers) in settled {
+                all.entry(code).or_insert_with(|| Numbers::of(&groups)).insert(group, numbers);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Finds the chains that the flow of today does not show before it runs.
+    fn find_unseen(&mut self) {
+        for code in (0..self.evidence.len()).filter(|code| self.today != Some(*code)) {
+            let evidence = &self.evidence[code];
+            for old in evidence.children.keys().chain(evidence.functions.keys()).collect::<BTreeSet<_>>() {
+                let now = self.path(code, old);
+                if !self.compared.contains(&now) {
+                    self.unseen.entry(now).or_default().push((code, old.clone()));
+                }
+            }
+        }
+    }
+
+    /// A path of other code as it is today.
+    fn path(&self, code: Code, path: &str) -> String {
+        renumber::path(&self.chains[code], path)
+    }
+
+    /// An event of other code as if it had been recorded at today's paths.
+    fn moved(&self, code: Code, event: &Event) -> Event {
+        let mut event = event.clone();
+        let old = event.path.take();
+        let now = |path: &str| self.path(code, path);
+        event.path = old.as_deref().map(|path| now(path).into());
+        let callback = |name: &str| {
+            let chain = old.as_deref().and_then(|old| self.chains[code].get(old));
+            chain.map_or_else(|| name.to_owned(), |chain| chain.callback(name))
+        };
+        match &mut event.kind {
+            EventKind::BlockStarted { parent: Some(parent), .. } => *parent = moved_instance(parent, now).into(),
+            EventKind::CallbackReturned { callback: name, .. } => *name = callback(name),
+            EventKind::Suspended(asking) => asking.callback = asking.callback.as_deref().map(callback),
+            EventKind::StateInitialized { scope, .. } | EventKind::StateChanged { scope, .. }
+                if matches!(scope.kind, ScopeKind::Sequencer | ScopeKind::Block) =>
+            {
+                // `request:path:attempt`
+                if let Some((request, instance)) = scope.id.split_once(':') {
+                    scope.id = format!("{request}:{}", moved_instance(instance, now)).into();
+                }
+            }
+            EventKind::StateEdited { of: Some(of), .. } => *of = now(of),
+            EventKind::ItemAdded { item } if item.item_type == "step_error" => {
+                if let Some(path) = item.payload.get("path").and_then(Value::as_str).map(now) {
+                    item.payload.insert("path".to_owned(), path.into());
+                }
+            }
+            EventKind::RequestFinished { error: Some(error), .. }
+            | EventKind::BlockFinished { error: Some(error), .. } => {
+                error.path = error.path.as_deref().map(now);
+            }
+            _ => {}
+        }
+        event
+    }
+}
+
+impl Evidence {
+    fn read(&mut self, event: &Event) {
+        let Some(path) = event.path.as_deref() else { return };
+        match &event.kind {
+            EventKind::BlockStarted { name, parent, fingerprint, .. } => {
+                let parent = parent.as_deref().and_then(|parent| parent.rsplit_once(':')).map(|(path, _)| path);
+                let began = self.blocks.entry(path.to_owned()).or_insert_with(|| {
+                    if let Some(parent) = parent {
+                        self.children.entry(parent.to_owned()).or_default().push(path.to_owned());
+                    }
+                    let (first, name) = (event.seq, name.clone());
+                    Began { first, name, fingerprint: None, has_ended: false, times: 0, times_taken: 0 }
+                });
+                began.times += 1;
+                began.fingerprint = fingerprint.clone().or(began.fingerprint.take());
+            }
+            EventKind::BlockFinished { memoized, outcome, .. } => {
+                if let Some(began) = self.blocks.get_mut(path) {
+                    began.times_taken += u32::from(*memoized);
+                    began.has_ended |= matches!(outcome, Outcome::Completed | Outcome::Failed);
+                }
+            }
+            EventKind::CallbackReturned { callback, fingerprint: Some(fingerprint), memoized, .. } => {
+                let of_block = self.functions.entry(path.to_owned()).or_default();
+                of_block.push((event.seq, callback.clone(), fingerprint.clone(), *memoized));
+            }
+            _ => {}
+        }
+    }
+
+    /// What is known of the operations of a chain, by their group and number.
+    fn operations(&self, chain: &str, groups: &HashSet<&str>) -> Operations {
+        let mut found: HashMap<String, BTreeMap<u32, Recorded>> = HashMap::new();
+        for (seq, callback, fingerprint, is_taken) in self.functions.get(chain).into_iter().flatten() {
+            let Some((label, role)) = renumber::label_of(callback) else { continue };
+            let label = split(label);
+            let recorded = found.entry(label.head.to_owned()).or_default().entry(label.number).or_default();
+            recorded.functions.entry(role.to_owned()).or_default().insert(fingerprint.clone());
+            recorded.saw(*seq, *is_taken, true);
+        }
+        for child in self.children.get(chain).into_iter().flatten() {
+            let Some(rest) = child.strip_prefix(chain).and_then(|rest| rest.strip_prefix('/')) else { continue };
+            let began = &self.blocks[child];
+            let Some(fingerprint) = &began.fingerprint else { continue };
+            let Some((group, number, key)) = renumber::place_of(rest, |group| groups.contains(group)) else { continue };
+            let recorded = found.entry(group).or_default().entry(number).or_default();
+            recorded.blocks.insert(key, (began.name.clone(), fingerprint.clone()));
+            recorded.saw(began.first, began.times_taken >= began.times, began.has_ended);
+        }
+        found
+    }
+}
+
+/// The blocks that nothing is around, with their paths.
+fn roots(flow: &Flow, action: Option<&Action>) -> Vec<(String, Rc<Block>)> {
+    let mut found: Vec<(String, Rc<Block>)> = Vec::new();
+    found.extend(action.map(|action| (ROOT.to_owned(), action.block.clone())));
+    let hooks = [
+        ("request.onStarted", &flow.hooks.on_started),
+        ("request.onCompleted", &flow.hooks.on_completed),
+        ("request.onErrored", &flow.hooks.on_errored),
+        ("request.onFinished", &flow.hooks.on_finished),
+    ];
+    let of_action = action.map(|action| {
+        [("action.onCompleted", &action.hooks.on_completed), ("action.onErrored", &action.hooks.on_errored)]
+    });
+    for (place, hook) in hooks.into_iter().chain(of_action.into_iter().flatten()) {
+        found.extend(hook.iter().map(|block| (format!("{place}:{}", encode(&block.name)), block.clone())));
+    }
+    found
+}
+
+/// The block that stands within another at this end of its path, where the flow shows it before it runs.
+fn inner(block: &Rc<Block>, rest: &str) -> Option<Rc<Block>> {
+    let named = |place: &str, blocks: &[Rc<Block>]| -> Option<Rc<Block>> {
+        let name = rest.strip_prefix(place)?;
+        let name = name.split('[').next().unwrap_or(name);
+        blocks.iter().find(|block| encode(&block.name) == name).cloned()
+    };
+    let rescues: Vec<Rc<Block>> = block.rescue.iter().map(|rescue| rescue.block.clone()).collect();
+    if let Some(rescue) = named("rescue:", &rescues) {
+        return Some(rescue);
+    }
+    match &block.body {
+        Body::Sequencer { steps, .. } => {
+            let labels: HashSet<&str> = steps.iter().map(|step| split(&step.label).head).collect();
+            let (group, number, key) = renumber::place_of(rest, |group| labels.contains(group))?;
+            let is_it = |step: &&Step| {
+                let label = split(&step.label);
+                label.head == group && label.number == number
+            };
+            let step = steps.iter().find(is_it)?;
+            let found = step.operation.blocks_by_key().into_iter().find(|(one, _)| *one == key);
+            found.map(|(_, block)| block.clone())
+        }
+        Body::Router { routes, .. } => named("route:", routes),
+        Body::Generator(generator) => named("tool:", &generator.tools),
+        Body::Tool { block, .. } => named("tool:", std::slice::from_ref(block)),
+        Body::Handler { .. } => None,
+    }
+}
+
+/// An instance `path:attempt` at another path.
+fn moved_instance(instance: &str, now: impl Fn(&str) -> String) -> String {
+    match instance.rsplit_once(':') {
+        Some((path, attempt)) => crate::model::path::instance(&now(path), attempt.parse().unwrap_or_default()),
+        None => now(instance),
+    }
+}
+
+/// The label of an operation: `map`, `map~2`.
+fn mark(group: &str, number: u32) -> String {
+    if number == 1 { group.to_owned() } else { format!("{group}~{number}") }
+}
+
+/// Records and operations of equal source that stand at different places.
+fn unclear(chain: &str, was: &[String], is: &[String]) -> FlowError {
+    let list = |labels: &[String]| {
+        let all: Vec<String> = labels.iter().map(|label| join(chain, label)).collect();
+        if all.is_empty() { "no place".to_owned() } else { all.join(" and ") }
+    };
+    let (recorded, found) =
+        (format!("records of equal source at {}", list(was)), format!("that source at {}", list(is)));
+    let mut error = FlowError::new(
+        "ReplayDriftError",
+        format!(
+            "in {chain} the log has {recorded}, but the flow now has {found}, and nothing tells which is which; \
+             change it back, or run anew"
+        ),
+    );
+    error.classes.insert(1, "FlowError".to_owned());
+    error.code = Some("replay_drift".to_owned());
+    error.details = Some(serde_json::json!({ "path": chain, "recorded": recorded, "found": found }));
+    error
+}

@@ -1,0 +1,55 @@
+//! Who asks for what: all that must be known of a request before it begins.
+
+use std::sync::Arc;
+
+use crate::model::concurrency::Claim;
+use crate::model::data::Data;
+use crate::model::scope::{ScopeKey, ScopeKind};
+
+/// Who asks for what.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The request's id; unused so far.
+    pub request: Arc<str>,
+    /// The action's name; it exists in the flow.
+    pub action: String,
+    /// Already parsed by the action's input schema.
+    pub input: Data,
+    /// The conversation.
+    pub session: Arc<str>,
+    /// Whether the session was made for this request alone.
+    pub ephemeral: bool,
+    /// The person.
+    pub user: Arc<str>,
+    /// The team, if any.
+    pub project: Option<Arc<str>>,
+    /// The mock script's origin, if models are mocked.
+    pub mock: Option<String>,
+    /// The process that runs it.
+    pub owner: String,
+    /// The request this one tries again.
+    pub retry_of: Option<String>,
+    /// What must not run at the same time.
+    pub claim: Option<Claim>,
+    /// The session of a fork, whose users and projects are copies.
+    pub fork: Option<Arc<str>>,
+}
+
+impl Asked {
+    /// The key of a session, a user or a project; the last may be absent.
+    pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
+        match kind {
+            ScopeKind::Session => Some(ScopeKey::new(kind, self.session.clone())),
+            ScopeKind::User => Some(self.around(kind, &self.user)),
+            ScopeKind::Project => self.project.as_ref().map(|id| self.around(kind, id)),
+            _ => None,
+        }
+    }
+
+    fn around(&self, kind: ScopeKind, id: &Arc<str>) -> ScopeKey {
+        match &self.fork {
+            Some(fork) => ScopeKey::overlay(kind, id, fork),
+            None => ScopeKey::new(kind, id.clone()),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The state a block can write: shared containers, and its own transaction on durable records.
+//!
+//! A block is a transaction (ARCHITECTURE §3.1). Its writes to session, user and project are kept
+//! here as operations until it ends, seen at once by itself and its children and by nobody else.
+//! Request, sequencer and block state are containers: shared memory of the request, in force at
+//! once, one mutation at a time in order of arrival.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::execution::fifo::Fifo;
+use crate::model::event::{ScopeCommit, Seq};
+use crate::model::log::Record;
+use crate::model::operation::Operation;
+use crate::model::resource::record::exists;
+use crate::model::scope::{ScopeKey, ScopeKind};
+use crate::model::state::State;
+
+mod view;
+use view::{Pending, View};
+
+/// A block's writes to durable records, until its end commits them.
+#[derive(Default)]
+pub struct Transaction {
+    /// One mutation at a time.
+    pub queue: Fifo,
+    views: RefCell<Vec<View>>,
+}
+
+/// Whether pending operations could be moved onto newer records.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Rebase {
+    /// They apply again with the same answers.
+    Done,
+    /// The author's code must decide anew: run the body again.
+    Impossible,
+}
+
+impl Transaction {
+    /// Begins to see `record`, with `missing` defaults filled in and ancestors' writes on top.
+    pub fn see(&self, key: ScopeKey, record: Record, missing: Map<String, Value>, above: &[Operation], stamp: u64) {
+        let mut view = View {
+            key,
+            base: record,
+            missing,
+            above: above.to_vec(),
+            state: Arc::default(),
+            stamp,
+            is_read: false,
+            pending: Vec::new(),
+        };
+        view.state = Arc::new(view.replayed().0);
+        let mut views = self.views.borrow_mut();
+        match views.iter_mut().find(|other| other.key == view.key) {
+            Some(slot) => *slot = view,
+            None => views.push(view),
+        }
+    }
+
+    /// Sees a newer record under the writes it already has: a child committed. Where somebody else has written it
+    /// too since this transaction's writes were made, its own commit decides what becomes of them.
+    pub fn refresh(&self, commit: &ScopeCommit, record: &Record, stamp: u64) {
+        if let Some(view) = self.views.borrow_mut().iter_mut().find(|view| view.key == commit.scope) {
+            let is_only_news = view.base.version == commit.from && record.version == commit.version;
+            if view.is_written() && !is_only_news {
+                return;
+            }
+            view.base = record.clone();
+            view.missing.retain(|field, _| record.state.get(field).is_none());
+            view.state = Arc::new(view.replayed().0);
+            view.stamp = stamp;
+        }
+    }
+
+    /// The state as this block sees it, and its stamp.
+    pub fn read(&self, key: &ScopeKey) -> Option<(u64, Arc<State>)> {
+        let views = self.views.borrow();
+        let view = views.iter().find(|view| view.key == *key)?;
+        Some((view.stamp, view.state.clone()))
+    }
+
+    /// The records it saw when it began, with their versions.
+    pub fn versions(&self) -> Vec<(ScopeKey, u64)> {
+        self.views.borrow().iter().map(|view| (view.key.clone(), view.base.version)).collect()
+    }
+
+    /// Notes that the author's code has looked at a record: what it writes from now on may depend on that.
+    pub(crate) fn note_read(&self, key: &ScopeKey) {
+        if let Some(view) = self.views.borrow_mut().iter_mut().find(|view| view.key == *key) {
+            view.is_read = true;
+        }
+    }
+
+    /// Defaults that a first write has to persist, once.
+    pub fn unwritten_defaults(&self, key: &ScopeKey) -> Option<Map<String, Value>> {
+        let views = self.views.borrow();
+        let view = views.iter().find(|view| view.key == *key)?;
+        (!view.is_written() && !view.missing.is_empty()).then(|| view.missing.clone())
+    }
+
+    /// Notes that defaults were recorded.
+    pub fn push_defaults(&self, key: &ScopeKey, seq: Seq, fields: Map<String, Value>) {
+        if let Some(view) = self.views.borrow_mut().iter_mut().find(|view| view.key == *key) {
+            view.pending.push(Pending::Defaults { seq, fields });
+        }
+    }
+
+    /// Takes one recorded operation and the state it made. `evidence` is the version and the sums that its
+    /// event tells.
+    pub fn push(
+        &self,
+        key: &ScopeKey,
+        seq: Seq,
+        operation: Operation,
+        evidence: (u64, Option<Value>),
+        state: State,
+        stamp: u64,
+    ) {
+        let mut views = self.views.borrow_mut();
+        let Some(view) = views.iter_mut().find(|view| view.key == *key) else { return };
+        view.pending.push(Pending::Operation { seq, operation, after_read: view.is_read, evidence });
+        view.state = Arc::new(state);
+        view.stamp = stamp;
+    }
+
+    /// Notes an operation that changed nothing.
+    pub(crate) fn push_unchanged(&self, key: &ScopeKey, operation: Operation) {
+        if let Some(view) = self.views.borrow_mut().iter_mut().find(|view| view.key == *key) {
+            view.pending.push(Pending::Unchanged { operation });
+        }
+    }
+
+    /// The version the next operation will make.
+    pub fn next_version(&self, key: &ScopeKey) -> u64 {
+        let views = self.views.borrow();
+        views
+            .iter()
+            .find(|view| view.key == *key)
+            .map_or(1, |view| view.base.version + view.operations().count() as u64 + 1)
+    }
+
+    /// Operations waiting on one record, for children to see.
+    pub fn pending(&self, key: &ScopeKey) -> Vec<Operation> {
+        let views = self.views.borrow();
+        views.iter().filter(|view| view.key == *key).flat_map(|view| view.operations().cloned()).collect()
+    }
+
+    /// Whether anything waits for a commit.
+    pub fn is_empty(&self) -> bool {
+        self.views.borrow().iter().all(|view| !view.is_written())
+    }
+
+    /// What a commit has to write.
+    pub fn commits(&self) -> Vec<ScopeCommit> {
+        self.views
+            .borrow()
+            .iter()
+            .filter(|view| view.is_written())
+            .map(|view| ScopeCommit {
+                scope: view.key.clone(),
+                from: view.base.version,
+                version: view.base.version + view.operations().count() as u64,
+                operations: view
+                    .pending
+                    .iter()
+                    .filter_map(|pending| match pending {
+                        Pending::Defaults { seq, .. } | Pending::Operation { seq, .. } => Some(*seq),
+                        Pending::Unchanged { .. } => None,
+                    })
+                    .collect(),
+                rebased: view.rebased(),
+            })
+            .collect()
+    }
+
+    /// Moves the waiting operations onto a newer record, if that changes none of their answers.
+    pub fn rebase(&self, key: &ScopeKey, record: &Record, stamp: u64) -> Rebase {
+        let mut views = self.views.borrow_mut();
+        let Some(view) = views.iter_mut().find(|view| view.key == *key) else { return Rebase::Done };
+        // A deleted resource takes no writes, not even those that fit any state.
+        if key.kind == ScopeKind::Resource && exists(&view.base.state) && !exists(&record.state) {
+            return Rebase::Impossible;
+        }
+        if view.base.version == record.version {
+            return Rebase::Done;
+        }
+        let is_repeatable = |pending: &Pending| match pending {
+            Pending::Defaults { .. } => true,
+            Pending::Operation { operation, after_read, .. } => operation.is_repeatable(*after_read),
+            Pending::Unchanged { operation } => operation.is_repeatable(false),
+        };
+        if !view.pending.iter().all(is_repeatable) {
+            return Rebase::Impossible;
+        }
+        view.base = record.clone();
+        view.missing.retain(|field, _| record.state.get(field).is_none());
+        let (state, has_same_answers) = view.replayed();
+        if !has_same_answers {
+            return Rebase::Impossible;
+        }
+        view.state = Arc::new(state);
+        view.stamp = stamp;
+        Rebase::Done
+    }
+
+    /// The same writes once more, for a function that may have to run again on top of them.
+    pub(crate) fn copy(&self) -> Transaction {
+        Transaction { queue: Fifo::default(), views: RefCell::new(self.views.borrow().clone()) }
+    }
+
+    /// Takes over what waits in another transaction, which has nothing left then.
+    pub(crate) fn take_over(&self, other: &Transaction, stamp: u64) {
+        let mut views = self.views.borrow_mut();
+        for mut view in other.views.take().into_iter().filter(View::is_written) {
+            let Some(own) = views.iter_mut().find(|own| own.key == view.key) else {
+                views.push(view);
+                continue;
+            };
+            if !own.is_written() {
+                *own = view;
+                continue;
+            }
+            // The older record is the one that others may have changed since.
+            if view.base.version < own.base.version {
+                own.base = view.base.clone();
+            }
+            own.is_read |= view.is_read;
+            own.pending.append(&mut view.pending);
+            // What fills in defaults stands first in a commit.
+            own.pending.sort_by_key(|pending| !matches!(pending, Pending::Defaults { .. }));
+            own.state = Arc::new(own.replayed().0);
+            own.stamp = stamp;
+        }
+    }
+
+    /// Forgets resources that were only read, so that the next look sees the newest.
+    pub fn forget_resources(&self) {
+        self.views.borrow_mut().retain(|view| view.key.kind != ScopeKind::Resource || view.is_written());
+    }
+
+    /// Forgets everything: committed, or dropped.
+    pub fn clear(&self) {
+        // A block that has ended is kept for its siblings, and needs no room for views.
+        *self.views.borrow_mut() = Vec::new();
+    }
+}

@@ -1,0 +1,25 @@
+//! The words that everything else is said in: values, events, states, flows, and what the engine asks of others.
+//!
+//! Storage, an author's code and the outside are traits here. Must not execute anything, nor read a log as a whole:
+//! that is for `views`.
+
+pub mod callable;
+pub mod concurrency;
+pub mod data;
+pub mod effects;
+pub mod error;
+pub mod event;
+pub mod fingerprint;
+pub mod flow;
+pub mod item;
+pub mod json;
+pub mod log;
+pub mod operation;
+pub mod path;
+pub mod provider;
+pub mod redaction;
+pub mod resource;
+pub mod retention;
+pub mod scope;
+pub mod state;
+pub mod suspension;

@@ -1,0 +1,146 @@
+//! Concurrency policies: which requests of a flow must not run at the same time (SEMANTICS §1.6).
+//!
+//! An action's policy and the caller's ids give a request its [`Claim`]; the [log](crate::model::log) lets
+//! no two requests in progress hold the same key. Whose process lives is the log's to know.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::model::error::FlowError;
+use crate::model::event::{Event, EventKind, RequestStatus};
+
+/// What becomes of a request whose key another one holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// It is accepted and waits for its turn.
+    Queue,
+    /// It is refused.
+    Reject,
+}
+
+/// An action's policy. An action that allows everything has none.
+pub struct Concurrency {
+    /// What happens to the second one.
+    pub policy: Policy,
+    /// What it is the second of.
+    pub key: Key,
+}
+
+/// What requests have in common that must not run at the same time.
+pub enum Key {
+    /// The session that the caller named; a request without one is alone.
+    Session,
+    /// The user.
+    User,
+    /// The author's function of the caller's ids; one that answers nothing leaves the request alone.
+    Custom(KeyFunction),
+}
+
+/// The author's function of `{ flowKind, actionName, sessionId?, userId, projectId?, orgId? }`.
+pub type KeyFunction = Rc<dyn Fn(&Value) -> Result<Option<String>, FlowError>>;
+
+/// Who asks, as far as a key may depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'a> {
+    /// The flow's kind.
+    pub flow: &'a str,
+    /// The action's name.
+    pub action: &'a str,
+    /// The session, where the caller named one.
+    pub session: Option<&'a str>,
+    /// The person.
+    pub user: &'a str,
+    /// The team, if any.
+    pub project: Option<&'a str>,
+}
+
+/// What a request holds while it runs. Requests with equal keys run one at a time, whatever their
+/// actions and policies are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// What happens while another holds the key.
+    pub policy: Policy,
+    /// The flow, what kind of key it is, and the key itself, as JSON.
+    pub key: Arc<str>,
+}
+
+impl Concurrency {
+    /// What a request of this caller claims; nothing where it has no key.
+    pub fn claim(&self, caller: Caller<'_>) -> Result<Option<Claim>, FlowError> {
+        let (scope, key) = match &self.key {
+            Key::Session => ("session", caller.session.map(str::to_owned)),
+            Key::User => ("user", Some(caller.user.to_owned())),
+            Key::Custom(function) => ("custom", function(&told(caller))?),
+        };
+        let claim = |key| Claim { policy: self.policy, key: json!([caller.flow, scope, key]).to_string().into() };
+        Ok(key.map(claim))
+    }
+}
+
+impl Claim {
+    /// Whether a request waits for its turn.
+    pub fn waits(&self) -> bool {
+        self.policy == Policy::Queue
+    }
+}
+
+/// The status that these events of a request leave it in, where they change it.
+pub fn status_after<'e>(events: impl DoubleEndedIterator<Item = &'e Event>) -> Option<RequestStatus> {
+    events.rev().find_map(|event| match &event.kind {
+        EventKind::RequestStarted { .. } | EventKind::RequestResumed { .. } => Some(RequestStatus::InProgress),
+        EventKind::RequestStatus { status } | EventKind::RequestFinished { status, .. } => Some(*status),
+        _ => None,
+    })
+}
+
+fn told(caller: Caller<'_>) -> Value {
+    let mut told = json!({ "flowKind": caller.flow, "actionName": caller.action, "userId": caller.user });
+    if let Some(session) = caller.session {
+        told["sessionId"] = session.into();
+    }
+    if let Some(project) = caller.project {
+        told["projectId"] = project.into();
+        told["orgId"] = project.into();
+    }
+    told
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    const CALLER: Caller<'_> = Caller { flow: "chat", action: "say", session: Some("s"), user: "ada", project: None };
+
+    fn key(key: Key, caller: Caller<'_>) -> Option<String> {
+        let claim = Concurrency { policy: Policy::Queue, key }.claim(caller).unwrap();
+        claim.map(|claim| claim.key.to_string())
+    }
+
+    #[test]
+    fn keys_belong_to_a_flow_and_a_kind_but_not_to_an_action() {
+        assert_eq!(key(Key::Session, CALLER).unwrap(), r#"["chat","session","s"]"#);
+        assert_eq!(key(Key::Session, Caller { action: "other", ..CALLER }), key(Key::Session, CALLER));
+        assert_ne!(key(Key::User, Caller { user: "s", ..CALLER }), key(Key::Session, CALLER));
+        assert_ne!(key(Key::Session, Caller { flow: "other", ..CALLER }), key(Key::Session, CALLER));
+    }
+
+    #[test]
+    fn without_a_key_there_is_no_claim() {
+        assert_eq!(key(Key::Session, Caller { session: None, ..CALLER }), None);
+        assert_eq!(key(Key::Custom(Rc::new(|_| Ok(None))), CALLER), None);
+    }
+
+    #[test]
+    fn a_function_is_told_of_the_caller() {
+        let told = Key::Custom(Rc::new(|caller| Ok(Some(caller.to_string()))));
+        let key = key(told, Caller { project: Some("p"), ..CALLER }).unwrap();
+        for part in ["flowKind", "say", "sessionId", "ada", "projectId", "orgId"] {
+            assert!(key.contains(part), "{key}");
+        }
+    }
+}

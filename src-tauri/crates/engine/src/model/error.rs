@@ -1,0 +1,185 @@
+//! What a flow throws, as data.
+//!
+//! Errors of an author's code are not failures of the engine: they are recorded, shown with file
+//! and line, matched by class name, and handed to rescue blocks. Names, codes and messages follow
+//! the table in SEMANTICS §5.5.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// An error as it left an author's function, or one the engine raised in its place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FlowError {
+    /// The class name: `Error`, `FlowError`, `ValidationError`, …
+    pub name: String,
+    /// What went wrong, in the author's or the engine's words.
+    pub message: String,
+    /// A stable code where the class has one, e.g. `validation_error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Whether trying again can help.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retryable: bool,
+    /// Anything structured that came with it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+    pub details: Option<Value>,
+    /// Class names along the prototype chain, nearest first; `when` of a rescue matches these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
+    /// Where it was thrown, in the author's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<Location>,
+    /// The author's stack, mapped to the author's files, one frame a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
+    /// The path of the block that failed first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// What its `name` property says, where that is not its class's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_name: Option<String>,
+    /// The script host's handle to the thrown object itself, so a rescue block gets that object.
+    #[serde(skip)]
+    pub handle: Option<u64>,
+    /// The HTTP status that the thrown object carries, where it has one.
+    #[serde(skip)]
+    pub status: Option<u16>,
+}
+
+/// A place in an author's file; lines and columns start at 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Location {
+    /// Relative to the workspace, with forward slashes.
+    pub file: String,
+    /// 1-based.
+    pub line: u32,
+    /// 1-based.
+    pub column: u32,
+}
+
+impl FlowError {
+    /// An error of class `name`.
+    pub fn new(name: &str, message: impl Into<String>) -> Self {
+        FlowError {
+            name: name.to_owned(),
+            message: message.into(),
+            classes: vec![name.to_owned(), "Error".to_owned()],
+            ..FlowError::default()
+        }
+    }
+
+    /// A plain `Error`, the class where no other is documented.
+    pub fn plain(message: impl Into<String>) -> Self {
+        FlowError { classes: vec!["Error".to_owned()], ..FlowError::new("Error", message) }
+    }
+
+    /// A write or input that breaks its schema (SEMANTICS §5.5).
+    pub fn validation(message: impl Into<String>, details: Option<Value>) -> Self {
+        FlowError {
+            code: Some("validation_error".to_owned()),
+            details,
+            classes: ["ValidationError", "FlowError", "Error"].map(str::to_owned).to_vec(),
+            ..FlowError::new("ValidationError", message)
+        }
+    }
+
+    /// A committed record changed under a block more often than it may retry.
+    pub fn conflict(attempts: u32) -> Self {
+        let mut details = Map::new();
+        details.insert("attempts".to_owned(), attempts.into());
+        FlowError {
+            code: Some("concurrent_modification".to_owned()),
+            retryable: true,
+            details: Some(Value::Object(details)),
+            classes: ["ConcurrentModificationError", "FlowError", "Error"].map(str::to_owned).to_vec(),
+            ..FlowError::new("ConcurrentModificationError", "State update failed due to concurrent modifications")
+        }
+    }
+
+    /// A block waits for something that nothing can bring any more.
+    pub fn never_settles(block: &str) -> Self {
+        FlowError {
+            code: Some("never_settles".to_owned()),
+            classes: ["NeverSettlesError", "FlowError", "Error"].map(str::to_owned).to_vec(),
+            ..FlowError::new(
+                "NeverSettlesError",
+                format!(
+                    "block \"{block}\" awaits a promise that can never settle: no timer, model call, fetch or state \
+                     operation is under way, and no other block runs that could settle it"
+                ),
+            )
+        }
+    }
+
+    /// What items and hooks tell of it: `{ name, message, code?, details? }`.
+    pub fn told(&self) -> Value {
+        let mut told = Map::new();
+        told.insert("name".to_owned(), self.name.as_str().into());
+        told.insert("message".to_owned(), self.message.as_str().into());
+        told.extend(self.code.as_ref().map(|code| ("code".to_owned(), code.as_str().into())));
+        told.extend(self.details.as_ref().map(|details| ("details".to_owned(), details.clone())));
+        Value::Object(told)
+    }
+
+    /// The request was aborted while this was running.
+    pub fn aborted() -> Self {
+        FlowError { code: Some("aborted".to_owned()), ..FlowError::new("AbortError", "The request was aborted") }
+    }
+
+    /// True for the error that an abort raises; it ends the request `aborted`, not `failed`.
+    pub fn is_abort(&self) -> bool {
+        self.name == "AbortError" && self.code.as_deref() == Some("aborted")
+    }
+
+    /// A block waits for an answer from outside (SEMANTICS §5.5). It is control flow: no author's code
+    /// ever sees it.
+    pub fn suspended() -> Self {
+        FlowError::new("SuspensionError", "Flow suspended")
+    }
+
+    /// True for what [`suspended`](Self::suspended) makes.
+    pub fn is_suspension(&self) -> bool {
+        self.name == "SuspensionError" && self.handle.is_none() && self.message == "Flow suspended"
+    }
+
+    /// True when the code of today is not the code that the request began with, or an answer does not
+    /// fit it: the request stays as somebody can go on with it.
+    pub fn leaves_request(&self) -> bool {
+        matches!(self.code.as_deref(), Some("replay_drift" | "resume_data"))
+    }
+
+    /// True when somebody's answer does not fit what the flow asked.
+    pub fn is_refused_answer(&self) -> bool {
+        self.code.as_deref() == Some("resume_data")
+    }
+
+    /// Abort, suspension, drift and a lost disk are nothing a flow can answer.
+    pub fn is_beyond_the_flow(&self) -> bool {
+        self.is_abort() || self.is_suspension() || self.leaves_request() || self.name == "StorageError"
+    }
+
+    /// Another process owns the request now; nothing more of it may run here.
+    pub fn taken_over(request: &str) -> Self {
+        let message = format!("request \"{request}\" was taken over by another process; nothing of this step was kept");
+        FlowError { code: Some("taken_over".to_owned()), ..FlowError::new("StorageError", message) }
+    }
+
+    /// True for what [`taken_over`](Self::taken_over) makes.
+    pub fn is_taken_over(&self) -> bool {
+        self.code.as_deref() == Some("taken_over") && self.name == "StorageError"
+    }
+
+    /// The storage could not take an event; nothing after it may run.
+    pub fn storage(message: impl Into<String>) -> Self {
+        FlowError { code: Some("storage_error".to_owned()), ..FlowError::new("StorageError", message) }
+    }
+}
+
+impl std::fmt::Display for FlowError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.name, self.message)
+    }
+}
+
+impl std::error::Error for FlowError {}

@@ -1,0 +1,384 @@
+//! Every line a request's event log can hold.
+//!
+//! A request **is** these events. They are append-only, numbered densely from 1 by the one engine
+//! that runs the request, and final once their batch is committed. Nothing else about a request is
+//! stored that could not be read from them again.
+
+mod commit;
+mod status;
+pub mod upgrade;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::model::concurrency::Claim;
+use crate::model::data::Data;
+use crate::model::effects::EffectKind;
+use crate::model::error::FlowError;
+use crate::model::item::{ItemStatus, NewItem};
+use crate::model::operation::Operation;
+use crate::model::retention::Retention;
+use crate::model::scope::ScopeKey;
+use crate::model::suspension::{Asking, Resolved};
+
+pub use commit::ScopeCommit;
+pub use status::{BlockKind, CaughtBy, DriftKind, Outcome, RequestStatus};
+
+/// The number of an event in its request; the first is 1.
+pub type Seq = u64;
+
+/// One event of one request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// Dense within the request.
+    pub seq: Seq,
+    /// Milliseconds since the epoch, from the engine's clock.
+    pub at: i64,
+    /// The logical path of the block it belongs to; absent for events of the request itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Arc<str>>,
+    /// Which execution of that path, from 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub attempt: u32,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_true(flag: &bool) -> bool {
+    *flag
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// A value in the log: written out, or the same value as an earlier event of this request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recorded {
+    /// The value itself.
+    Value(#[serde(deserialize_with = "crate::model::json::exact")] Value),
+    /// The output (or, for an event of the request itself, the input) that event `seq` recorded.
+    Of(Seq),
+    /// JavaScript's `undefined`.
+    Undefined,
+}
+
+impl Recorded {
+    /// The value written out.
+    pub fn inline(data: &Data) -> Self {
+        data.to_option().map_or(Recorded::Undefined, Recorded::Value)
+    }
+}
+
+/// What a function of a block returned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// A value.
+    Value(#[serde(deserialize_with = "crate::model::json::exact")] Value),
+    /// A block, by its name: a router's choice.
+    Block(Arc<str>),
+}
+
+/// Where a fork leaves the request it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct ForkedFrom {
+    /// The other request.
+    pub request_id: String,
+    /// The last event they have in common.
+    #[specta(type = f64)]
+    pub seq: Seq,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum EventKind {
+    /// The first event: who asked for what.
+    RequestStarted {
+        flow: String,
+        action: String,
+        session: Arc<str>,
+        user: Arc<str>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project: Option<Arc<str>>,
+        /// Whether the session was made for this request alone.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ephemeral: bool,
+        /// The mock script's origin when models are mocked: a file name, or `inline`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mock: Option<String>,
+        /// The hash of the flow's bundle (ARCHITECTURE §2.10).
+        code_hash: String,
+        input: Recorded,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_of: Option<String>,
+        /// The job that runs it: the id of its database, a dot, and the name of its lock file. Its epoch is 1.
+        owner: String,
+        /// What no other request may hold while this one runs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        claim: Option<Claim>,
+        /// What it is a fork of; the events up to that one are those of the other request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        forked_from: Option<ForkedFrom>,
+        /// Which earlier requests its session keeps in sight from here on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retention: Option<Retention>,
+        /// Whether it shows no checkpoint of a sequencer that has ended (SEMANTICS §4.8).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cleanup_checkpoints: bool,
+    },
+    /// Another process, or the same one later, took the request up again.
+    RequestResumed {
+        owner: String,
+        /// Which owner of the request it is, counted from 1; each take-over raises it.
+        #[serde(default)]
+        epoch: u64,
+        code_hash: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mock: Option<String>,
+    },
+    /// Somebody took the request over without running it, for example to abort it after its owner had died.
+    RequestAdopted { owner: String, epoch: u64 },
+    /// The request's status changed without ending it.
+    RequestStatus { status: RequestStatus },
+    /// The last event: how it ended.
+    RequestFinished {
+        status: RequestStatus,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Recorded>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<FlowError>,
+    },
+    /// A block began. `versions` are the durable records it sees (ARCHITECTURE §5.8).
+    BlockStarted {
+        name: Arc<str>,
+        block: BlockKind,
+        /// The instance (`path:attempt`) of the block around it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<Arc<str>>,
+        input: Recorded,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        versions: Vec<(ScopeKey, u64)>,
+        /// The fingerprint of the block's source, where its functions have one: 16 hexadecimal digits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fingerprint: Option<Arc<str>>,
+    },
+    /// What the block really got, where `connectInput` or its schema changed it.
+    BlockInput { input: Recorded },
+    /// A block ended. Its writes to durable records are in `commits`: this event is their commit.
+    BlockFinished {
+        outcome: Outcome,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Recorded>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<FlowError>,
+        /// Who catches the failure, where somebody around the block does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        caught: Option<CaughtBy>,
+        /// True when a `transient: true` block asks for no `block_output` item.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        transient: bool,
+        /// True when a resume took this from an earlier execution instead of running the block.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        memoized: bool,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        commits: Vec<ScopeCommit>,
+    },
+    /// The first state of durable records, as a request finds them.
+    Committed { commits: Vec<ScopeCommit> },
+    /// A callback of a block that runs others (map, condition, tap, connector, hook) returned, and left
+    /// evidence or writes. The writes commit here, at its operation's boundary (ARCHITECTURE §3.5).
+    CallbackReturned {
+        /// Which callback of its block: its operation and role, and how often that was called before.
+        callback: String,
+        /// The fingerprint of its source, where it has one: 16 hexadecimal digits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fingerprint: Option<Arc<str>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        returned: Option<Answer>,
+        /// What it did: the events of its last call.
+        events: Vec<Seq>,
+        /// What earlier calls did, which a changed record made it run again for; without effect.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        superseded: Vec<Seq>,
+        /// True when a resume took this from the log instead of calling the function.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        memoized: bool,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        commits: Vec<ScopeCommit>,
+    },
+    /// A block asked for an answer from outside; it runs again from its top once there is one.
+    Suspended(Asking),
+    /// Somebody answered, or time ran out.
+    SuspensionResolved(Resolved),
+    /// An answer was not used: the code of today did not get as far as the question.
+    SuspensionReopened { id: String },
+    /// A commit that lost the race for a record. It stands where the committing event would have
+    /// stood, so that `seq` stays dense; the evidence before it is kept.
+    CommitRefused { scopes: Vec<ScopeKey> },
+    /// A scope got its initial state from its schema's defaults. A sequencer that is not durable
+    /// says so: its state is no checkpoint.
+    StateInitialized {
+        scope: ScopeKey,
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        state: Value,
+        #[serde(default = "yes", skip_serializing_if = "is_true")]
+        durable: bool,
+    },
+    /// A block looked at resources: the versions it sees, where they are news to the request.
+    RecordsSeen { versions: Vec<(ScopeKey, u64)> },
+    /// One state operation. For request, sequencer and block state it is in force at its own
+    /// `seq`; for durable records when a `commits` entry names it.
+    StateChanged {
+        scope: ScopeKey,
+        operation: Operation,
+        /// The sums after an increment; every other operation carries its new value itself, and
+        /// repeating it would make the log grow with the state.
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+        value: Option<Value>,
+        /// The version after the operation, as the writing block saw it.
+        version: u64,
+    },
+    /// An item was emitted. Simple items are whole and done at once.
+    ItemAdded { item: NewItem },
+    /// An item in progress, added by event `of`, grew by a piece of text.
+    ItemDelta { of: Seq, text: String },
+    /// An item in progress changed some of its fields.
+    ItemUpdated {
+        of: Seq,
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        patch: Map<String, Value>,
+    },
+    /// An item that was added in progress got its final form: these fields replace what it had.
+    ItemDone {
+        of: Seq,
+        status: ItemStatus,
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        patch: Map<String, Value>,
+    },
+    /// A router chose.
+    RouteDecided { route: String },
+    /// A model call, a fetch, a sleep or a `runOnce` begins. `ordinal` counts per path, attempt and kind.
+    EffectStarted {
+        effect: EffectKind,
+        ordinal: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+        request: Option<Value>,
+    },
+    /// The answer from outside. The clock and chance answer at once, and have no start.
+    EffectFinished {
+        effect: EffectKind,
+        ordinal: u32,
+        /// The `effect_started` event; absent for what answers at once, and in older formats.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        started: Option<Seq>,
+        /// What was asked, in logs of older formats.
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+        request: Option<Value>,
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        result: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<FlowError>,
+        /// True when a resume took the answer from the log instead of asking again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        memoized: bool,
+    },
+    /// `console.*` of a flow.
+    Logged { level: String, text: String },
+    /// A note for the session's journal.
+    JournalAppended {
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        entry: Value,
+    },
+    /// `ctx.session.setMetadata`.
+    MetadataSet {
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        metadata: Value,
+    },
+    /// A fork goes on as if it had been asked with this; what it has in common with the other request was not.
+    InputEdited { input: Recorded },
+    /// A fork goes on as if a block that ended had given this.
+    OutputEdited { output: Recorded },
+    /// A fork goes on as if the block had also written this: to the request's state, or to that of the
+    /// sequencer or block at a path around it.
+    StateEdited {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<String>,
+        operation: Operation,
+    },
+    /// The engine has something to say: an undeclared key, a stored value today's schema refuses.
+    Noted { text: String },
+    /// The code of today is not the code that was recorded, or asks for something else (SEMANTICS §10.3): in words.
+    Drift { drift: DriftKind, text: String },
+    /// A kind that this version does not know: kept as it is, and without meaning here.
+    #[serde(skip_deserializing)]
+    Unknown {
+        name: String,
+        #[serde(flatten, deserialize_with = "crate::model::json::exact")]
+        fields: Map<String, Value>,
+    },
+}
+
+/// The names of the kinds, as stored and printed, and the list of them.
+macro_rules! kinds {
+    ($($kind:ident => $name:literal,)*) => {
+        /// Every kind's name.
+        pub const KINDS: &[&str] = &[$($name),*];
+
+        impl EventKind {
+            /// The kind as stored and printed.
+            pub fn name(&self) -> &str {
+                match self {
+                    $(EventKind::$kind { .. } => $name,)*
+                    EventKind::Unknown { name, .. } => name,
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    RequestStarted => "request_started",
+    RequestResumed => "request_resumed",
+    RequestAdopted => "request_adopted",
+    RequestStatus => "request_status",
+    RequestFinished => "request_finished",
+    BlockStarted => "block_started",
+    BlockInput => "block_input",
+    BlockFinished => "block_finished",
+    Committed => "committed",
+    CallbackReturned => "callback_returned",
+    Suspended => "suspended",
+    SuspensionResolved => "suspension_resolved",
+    SuspensionReopened => "suspension_reopened",
+    CommitRefused => "commit_refused",
+    StateInitialized => "state_initialized",
+    RecordsSeen => "records_seen",
+    StateChanged => "state_changed",
+    ItemAdded => "item_added",
+    ItemDelta => "item_delta",
+    ItemUpdated => "item_updated",
+    ItemDone => "item_done",
+    RouteDecided => "route_decided",
+    EffectStarted => "effect_started",
+    EffectFinished => "effect_finished",
+    Logged => "logged",
+    JournalAppended => "journal_appended",
+    MetadataSet => "metadata_set",
+    InputEdited => "input_edited",
+    OutputEdited => "output_edited",
+    StateEdited => "state_edited",
+    Noted => "noted",
+    Drift => "drift",
+}

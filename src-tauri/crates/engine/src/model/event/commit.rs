@@ -1,0 +1,75 @@
+//! The commit of one durable record, as the event that ends a block or a callback names it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{EventKind, Seq};
+use crate::model::scope::ScopeKey;
+
+/// One durable record's step from one version to the next, by one block.
+///
+/// It names the operations by the `seq` of their events and never repeats them (ARCHITECTURE §2.5);
+/// applying them in this order to the state at `from` gives the state at `version`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScopeCommit {
+    /// Which record.
+    pub scope: ScopeKey,
+    /// The version the operations were applied to.
+    pub from: u64,
+    /// The version they made: `from` plus the number of operations that changed something.
+    pub version: u64,
+    /// The `state_changed` events of this request that make it up.
+    pub operations: Vec<Seq>,
+    /// The sums of increments (null for other operations), only where a conflict applied the
+    /// operations again to a newer record and the values in their events are not final.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::model::json::exact")]
+    pub rebased: Vec<Value>,
+}
+
+impl ScopeCommit {
+    /// What came into force of an operation: the version that it made, and its sums where they are not those
+    /// that its event tells. Versions are counted from the end, because the events that only fill in defaults
+    /// stand first and make none.
+    pub fn in_force(&self, operation: Seq) -> Option<(u64, Option<&Value>)> {
+        let at = self.operations.iter().position(|seq| *seq == operation)?;
+        let later = (self.operations.len() - 1 - at) as u64;
+        Some((self.version.saturating_sub(later), self.rebased.get(at).filter(|value| !value.is_null())))
+    }
+}
+
+/// What an event is called that cannot be read any more.
+const DAMAGED: &str = "damaged";
+
+impl EventKind {
+    /// An event that cannot be read any more: which kind it was, and what is wrong with it.
+    pub fn damaged(kind: &str, why: &str) -> EventKind {
+        let fields = [("kind", kind), ("why", why)].map(|(name, text)| (name.to_owned(), Value::from(text)));
+        EventKind::Unknown { name: DAMAGED.to_owned(), fields: fields.into_iter().collect() }
+    }
+
+    /// Whether it is one that cannot be read any more.
+    pub fn is_damaged(&self) -> bool {
+        matches!(self, EventKind::Unknown { name, .. } if name == DAMAGED)
+    }
+
+    /// The durable records this event commits.
+    pub fn commits(&self) -> &[ScopeCommit] {
+        match self {
+            EventKind::BlockFinished { commits, .. }
+            | EventKind::CallbackReturned { commits, .. }
+            | EventKind::Committed { commits } => commits,
+            _ => &[],
+        }
+    }
+
+    /// The same, to add what came of them.
+    pub fn commits_mut(&mut self) -> &mut [ScopeCommit] {
+        match self {
+            EventKind::BlockFinished { commits, .. }
+            | EventKind::CallbackReturned { commits, .. }
+            | EventKind::Committed { commits } => commits,
+            _ => &mut [],
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Fingerprints: by what a resume knows a function or a block again that stands elsewhere than before
+//! (ARCHITECTURE §4.2).
+//!
+//! A function has one where its language can tell its source. A handler's is that of its function, and
+//! any other block's is that of everything it is made of, so that chains of one name can be told apart.
+//! Must not run an author's code, nor decide what a difference means: that is `memo`'s.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::model::callable::Fun;
+use crate::model::flow::{
+    Arm, Block, Body, Child, Each, Generator, History, Hook, Model, ModelInstance, Operation, Text,
+};
+use crate::model::path::encode;
+
+/// How many hexadecimal digits a fingerprint has: 64 bits.
+const DIGITS: usize = 16;
+
+/// The fingerprint of some bytes.
+pub fn fingerprint(bytes: &[u8]) -> Arc<str> {
+    blake3::hash(bytes).to_hex()[..DIGITS].into()
+}
+
+impl Block {
+    /// What it is known by wherever it stands; nothing for a handler whose function has no source.
+    pub fn fingerprint(&self) -> Option<Arc<str>> {
+        self.fingerprint.get_or_init(|| of_block(self)).clone()
+    }
+}
+
+fn of_block(block: &Block) -> Option<Arc<str>> {
+    let mut parts = Parts::default();
+    if let Body::Handler { execute } = &block.body {
+        let own = execute.fingerprint()?;
+        if block.connect_input.is_none() && block.connect_output.is_none() {
+            return Some(own);
+        }
+        parts.text(&own);
+    } else {
+        parts.text(block.kind().as_str());
+        parts.text(&block.name);
+        parts.body(&block.body);
+    }
+    parts.function(block.connect_input.as_ref());
+    parts.function(block.connect_output.as_ref());
+    Some(fingerprint(&parts.0))
+}
+
+/// What a block is made of, each part with its length before it.
+#[derive(Default)]
+struct Parts(Vec<u8>);
+
+impl Parts {
+    fn text(&mut self, text: &str) {
+        self.0.extend((text.len() as u64).to_le_bytes());
+        self.0.extend(text.as_bytes());
+    }
+
+    fn function(&mut self, function: Option<&Fun>) {
+        self.text(&function.and_then(|function| function.fingerprint()).unwrap_or_default());
+    }
+
+    fn block(&mut self, block: &Rc<Block>) {
+        self.text(&block.name);
+        self.text(&block.fingerprint().unwrap_or_default());
+    }
+
+    fn value(&mut self, value: &Value) {
+        self.text(&value.to_string());
+    }
+
+    fn words(&mut self, text: &Text) {
+        match text {
+            Text::Fixed(value) => self.value(value),
+            Text::Call(function) => self.function(Some(function)),
+        }
+    }
+
+    fn body(&mut self, body: &Body) {
+        match body {
+            Body::Handler { execute } => self.function(Some(execute)),
+            Body::Tool { block, .. } => self.block(block),
+            Body::Sequencer { steps, .. } => {
+                for step in steps {
+                    self.text(&step.label);
+                    for (role, function) in step.operation.functions() {
+                        self.text(role);
+                        self.function(Some(function));
+                    }
+                    for (key, block) in step.operation.blocks_by_key() {
+                        self.text(&key);
+                        self.block(block);
+                    }
+                }
+            }
+            Body::Router { routes, execute, validate } => {
+                self.function(Some(execute));
+                self.function(validate.as_ref());
+                routes.iter().for_each(|route| self.block(route));
+            }
+            Body::Generator(generator) => self.generator(generator),
+        }
+    }
+
+    fn generator(&mut self, generator: &Generator) {
+        match &generator.model {
+            Model::Named(text) => self.words(text),
+            Model::Instance(instance) => self.instance(instance),
+        }
+        let texts = generator.prompt.iter().chain(&generator.context).chain(&generator.user);
+        texts.chain(&generator.provider_options).for_each(|text| self.words(text));
+        match &generator.history {
+            Some(History::Query(query)) => self.value(query),
+            Some(History::Slot(text)) => self.words(text),
+            None => {}
+        }
+        generator.tools.iter().for_each(|tool| self.block(tool));
+        self.function(generator.tools_call.as_ref());
+        self.function(generator.stop_when.as_ref());
+        let settings = &generator.tool_settings;
+        for hook in [&settings.on_started, &settings.on_completed, &settings.on_errored] {
+            match hook {
+                Some(Hook::Call(function)) => self.function(Some(function)),
+                Some(Hook::Block(block)) => self.block(block),
+                None => {}
+            }
+        }
+    }
+
+    fn instance(&mut self, instance: &ModelInstance) {
+        self.text(&instance.id);
+        for function in [&instance.step, &instance.whole, &instance.stream_step, &instance.stream] {
+            self.function(function.as_ref());
+        }
+    }
+}
+
+impl Operation {
+    /// The functions it calls, with the role that the log knows each by.
+    pub fn functions(&self) -> Vec<(&'static str, &Fun)> {
+        let mut found: Vec<(&'static str, &Fun)> = Vec::new();
+        match self {
+            Operation::Map(call) | Operation::ConnectInput(call) | Operation::TapCall(call) => found.push(("", call)),
+            Operation::ExitIf(condition) => found.push(("condition", condition)),
+            Operation::TapCallIf { condition, call } | Operation::ThrowIf { condition, call } => {
+                found.extend([("condition", condition), ("call", call)]);
+            }
+            Operation::Step(child) | Operation::Tap(child) => found.extend(connector(child)),
+            Operation::StepIf { condition, child }
+            | Operation::TapIf { condition, child }
+            | Operation::Loop { condition, child, .. } => {
+                found.push(("condition", condition));
+                found.extend(connector(child));
+            }
+            Operation::Work { condition, child, .. } => {
+                found.extend(condition.as_ref().map(|condition| ("condition", condition)));
+                found.extend(connector(child));
+            }
+            Operation::Parallel { arms, .. }
+            | Operation::StepAll { arms, .. }
+            | Operation::StepAny { arms }
+            | Operation::Race { arms, .. }
+            | Operation::Branch { arms } => {
+                for arm in arms {
+                    found.extend(arm.condition.as_ref().map(|condition| ("condition", condition)));
+                    found.extend(connector(&arm.child));
+                }
+            }
+            Operation::ForEach { connector, each, .. } | Operation::ForEachBackground { connector, each, .. } => {
+                found.extend(connector.as_ref().map(|connector| ("connector", connector)));
+                if let Each::Factory(factory) = each {
+                    found.push(("factory", factory));
+                }
+            }
+            Operation::LoopBack { when, .. } => found.extend(when.as_ref().map(|when| ("condition", when))),
+            Operation::WaitForCondition { condition, wake_on, .. } => {
+                found.push(("condition", condition));
+                found.extend(wake_on.as_ref().map(|wake_on| ("wakeOn", wake_on)));
+            }
+            Operation::WaitForWork { .. } => {}
+        }
+        found
+    }
+
+    /// The blocks it may run, with what their paths have behind its segment: `/left`, `[0]`, `:key`, or nothing.
+    pub fn blocks_by_key(&self) -> Vec<(String, &Rc<Block>)> {
+        let arms = |arms: &'_ [Arm]| -> Vec<String> {
+            let key = |(at, arm): (usize, &Arm)| match self {
+                Operation::Parallel { .. } => format!("/{}", encode(&arm.key)),
+                Operation::Branch { .. } => format!(":{}", encode(&arm.key)),
+                _ => format!("[{at}]"),
+            };
+            arms.iter().enumerate().map(key).collect()
+        };
+        let keys = match self {
+            Operation::Parallel { arms: all, .. }
+            | Operation::StepAll { arms: all, .. }
+            | Operation::StepAny { arms: all }
+            | Operation::Race { arms: all, .. }
+            | Operation::Branch { arms: all } => arms(all),
+            _ => vec![String::new()],
+        };
+        keys.into_iter().zip(self.blocks()).collect()
+    }
+}
+
+fn connector(child: &Child) -> Option<(&'static str, &Fun)> {
+    child.connector.as_ref().map(|connector| ("connector", connector))
+}

@@ -1,0 +1,235 @@
+//! The engine's one door to storage, and what it promises.
+//!
+//! SQLite is the first store behind it; nothing here may assume one process or one machine.
+//! What a store promises:
+//!
+//! 1. **Atomic appends.** An append's events, its commits of durable records, and every row derived
+//!    from them become visible together or not at all.
+//! 2. **Order.** Events of a request are kept in `seq` order without gaps; an append whose first
+//!    `seq` is not the next one is refused.
+//! 3. **Compare-and-set.** An append that commits a record from version *n* is refused with
+//!    [`AppendError::Conflict`] when the record is not at *n*. Its evidence is kept, and each event
+//!    that would have committed is replaced by `commit_refused`, so that `seq` stays dense while
+//!    parallel blocks append behind it.
+//! 4. **Durability.** When a [`Durability::Committed`] append answers, a killed process loses
+//!    nothing of it. [`Durability::Soon`] joins the next batch.
+//! 5. **Visibility.** Nothing is shown to any reader before its batch is committed.
+//! 6. **Turns.** An append that puts a request with a claim in progress is refused with
+//!    [`AppendError::Busy`], and nothing of it kept, while another request that is in progress holds the
+//!    key, or one that was accepted earlier waits for it. Of processes that died, none holds or waits.
+//! 7. **One owner.** An append names the [`Lease`] it is made under. It is kept only under the request's own lease,
+//!    or when it takes the request over: it begins with `request_resumed` or `request_adopted`, its epoch is the
+//!    next one, and no job that lives runs the request. Everything else is refused with [`AppendError::Fenced`].
+//! 8. **One user.** A request whose session belongs to another user is refused with [`AppendError::NotYours`].
+//! 9. **Queues.** [`Log::take_ticket`] puts a request into the queue of those who write certain records.
+//!    While a ticket of an earlier number waits for a record, an append of another request that commits it is
+//!    refused as by promise 3, though its version may be right; it takes a ticket itself and waits until
+//!    [`Log::is_first`]. So writers that conflict take turns, and none starves. A request has one ticket, for
+//!    all the records it waits for, and tickets are numbered in one order: no two requests wait for each
+//!    other. A ticket is gone with the next commit of its request that names one of its records, with
+//!    [`Log::leave_ticket`], when its request is no longer in progress or its owner is dead, and at the latest
+//!    [`TICKET_MS`] after it was taken: nothing waits for ever.
+
+use std::sync::Arc;
+
+use futures_channel::oneshot;
+use serde_json::Value;
+
+use crate::model::event::{Event, EventKind};
+use crate::model::scope::ScopeKey;
+use crate::model::state::State;
+
+/// Whether the caller waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Answer after the commit: a step boundary.
+    Committed,
+    /// Evidence: join the next batch, 256 KiB or 16 ms, whichever comes first.
+    Soon,
+}
+
+/// Who may append to a request: the job that runs it, and which of the request's owners that is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The id of the job's database, a dot, and the name of the job's lock.
+    pub owner: Arc<str>,
+    /// Counts the owners of the request, from 1.
+    pub epoch: u64,
+}
+
+impl Lease {
+    /// The first owner of a request.
+    pub fn first(owner: impl Into<Arc<str>>) -> Lease {
+        Lease { owner: owner.into(), epoch: 1 }
+    }
+
+    /// The newest owner of a request, as its events tell; none where it has none yet. What a fork has in common
+    /// with the request it comes from says nothing of the fork's own owners.
+    pub fn of(events: &[Event]) -> Option<Lease> {
+        let common = match events.first().map(|event| &event.kind) {
+            Some(EventKind::RequestStarted { forked_from: Some(from), .. }) => from.seq,
+            _ => 0,
+        };
+        let own = events.iter().rev().filter(|event| event.seq == 1 || event.seq > common);
+        own.into_iter().find_map(|event| Lease::named(&event.kind))
+    }
+
+    /// The owner that an event names.
+    pub fn named(kind: &EventKind) -> Option<Lease> {
+        match kind {
+            EventKind::RequestStarted { owner, .. } => Some(Lease::first(owner.as_str())),
+            EventKind::RequestResumed { owner, epoch, .. } | EventKind::RequestAdopted { owner, epoch } => {
+                Some(Lease { owner: owner.as_str().into(), epoch: *epoch })
+            }
+            _ => None,
+        }
+    }
+
+    /// The lease under which somebody takes the request over from this owner.
+    pub fn next(&self, owner: impl Into<Arc<str>>) -> Lease {
+        Lease { owner: owner.into(), epoch: self.epoch + 1 }
+    }
+}
+
+/// Why an append was refused.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum AppendError {
+    /// Somebody committed these records first; see promise 3.
+    #[error("records changed: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    Conflict(Vec<ScopeKey>),
+    /// The append starts a request whose id is already in use.
+    #[error("request id is already in use")]
+    Exists,
+    /// Somebody else owns the request; see promise 7.
+    #[error("request \"{request}\" was taken over by another process; nothing of this step was kept")]
+    Fenced {
+        /// The request.
+        request: String,
+    },
+    /// The session belongs to another user; see promise 8.
+    #[error("session \"{session}\" belongs to user \"{user}\"")]
+    NotYours {
+        /// The session.
+        session: String,
+        /// Whose it is.
+        user: String,
+    },
+    /// The first event is not the next one.
+    #[error("event {found} does not follow event {last}")]
+    OutOfOrder {
+        /// The newest event there is.
+        last: u64,
+        /// The first event of the append.
+        found: u64,
+    },
+    /// The request's key is held, or waited for by an older one; see promise 6.
+    #[error("request \"{holder}\" runs, or waits for its turn, and this one may not run beside it")]
+    Busy {
+        /// The request in the way.
+        holder: String,
+    },
+    /// The storage failed (disk full, file gone, …); nothing of the append was kept.
+    #[error("{0}")]
+    Storage(String),
+}
+
+/// How long a ticket counts, in milliseconds: longer than any queue should be, and short enough that a process
+/// that was stopped holds nobody up for good.
+pub const TICKET_MS: i64 = 30_000;
+
+/// A durable record at one version. A record nobody wrote is at version 0 and empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    /// Counts committed operations.
+    pub version: u64,
+    /// Its state, without defaults.
+    pub state: Arc<State>,
+}
+
+/// What a session keeps besides its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteKind {
+    /// Entries of its journal.
+    Journal,
+    /// What was set of its metadata.
+    Metadata,
+}
+
+impl NoteKind {
+    /// The name of the events that hold it.
+    pub fn event(self) -> &'static str {
+        match self {
+            NoteKind::Journal => "journal_appended",
+            NoteKind::Metadata => "metadata_set",
+        }
+    }
+
+    /// What such an event says.
+    pub fn read(self, kind: &EventKind) -> Option<&Value> {
+        match (self, kind) {
+            (NoteKind::Journal, EventKind::JournalAppended { entry: value })
+            | (NoteKind::Metadata, EventKind::MetadataSet { metadata: value }) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// One request's id and events.
+pub type RequestEvents = (Arc<str>, Vec<Event>);
+
+/// Storage of event logs and durable records; see the promises above.
+pub trait Log: Send + Sync {
+    /// Appends events of one request under a lease. A `Soon` append may be answered before it is written; its
+    /// failure is then reported by the next `Committed` one.
+    fn append(
+        &self,
+        request: &str,
+        lease: &Lease,
+        events: Vec<Event>,
+        durability: Durability,
+    ) -> oneshot::Receiver<Result<(), AppendError>>;
+
+    /// Puts a record at a value, as a replay does when others had written it; a log that lasts ignores it.
+    fn put(&self, _scope: ScopeKey, _record: Record) {}
+
+    /// The newest committed state of a durable record.
+    fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError>;
+
+    /// The same of each of several, in their order; none is older than the call, one may be newer than another.
+    fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
+        scopes.iter().map(|scope| self.record(scope)).collect()
+    }
+
+    /// Puts a request into the queue of those who write these records, or adds the records to the ticket it has;
+    /// see promise 9. `at` is the time. A log that only one request writes to has no queue.
+    fn take_ticket(
+        &self,
+        _request: &str,
+        _scopes: &[ScopeKey],
+        _at: i64,
+    ) -> oneshot::Receiver<Result<(), AppendError>> {
+        let (answer, receiver) = oneshot::channel();
+        // The caller holds the other end.
+        let _ = answer.send(Ok(()));
+        receiver
+    }
+
+    /// Whether nobody who took a ticket earlier waits for a record that this request waits for.
+    fn is_first(&self, _request: &str, _at: i64) -> Result<bool, AppendError> {
+        Ok(true)
+    }
+
+    /// Gives up a request's ticket, if it has one.
+    fn leave_ticket(&self, _request: &str) {}
+
+    /// Whether a queued request could go on now, as far as one can tell without trying.
+    fn is_turn_of(&self, request: &str) -> Result<bool, AppendError>;
+
+    /// The committed events of the `newest` completed requests of a session, oldest first: each with
+    /// its request. `before` is left out.
+    fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError>;
+
+    /// What blocks that ended said of a session in all its requests but `before`, oldest first:
+    /// its journal's entries, or what was set of its metadata.
+    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError>;
+}

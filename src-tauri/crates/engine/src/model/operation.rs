@@ -1,0 +1,265 @@
+//! The seven state operations as data, and what each does to a state.
+//!
+//! An operation is what the log stores and what a conflict applies again, never its result
+//! (ARCHITECTURE §3.2). An updater or `atomicState` is a function of the author, so it is stored as the
+//! fields it changed, and marked as not repeatable.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::model::json::number;
+use crate::model::state::State;
+
+/// One state operation, resolved to plain values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Operation {
+    /// `patchState({…})`: a shallow merge.
+    Patch {
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        fields: Map<String, Value>,
+    },
+    /// `patchState(key, updater)`: the updater's answer for one field.
+    Update {
+        field: String,
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        value: Value,
+    },
+    /// `setState(next)`: exactly this, nothing kept.
+    Set {
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        state: Map<String, Value>,
+    },
+    /// `incState({…})`: each field plus a number, absent counts as 0.
+    Increment {
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        by: Map<String, Value>,
+    },
+    /// `pushState(field, value)`: one value at the end of a list, absent counts as empty.
+    Push {
+        field: String,
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        value: Value,
+    },
+    /// `setStateRecord(field, key, value)`.
+    SetRecord {
+        field: String,
+        key: String,
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        value: Value,
+    },
+    /// `deleteStateRecord(field, key)`.
+    DeleteRecord { field: String, key: String },
+    /// `atomicState(mutator)`: the top-level fields the mutator's answer changed.
+    Atomic {
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        fields: Map<String, Value>,
+    },
+}
+
+impl Operation {
+    /// The operation's name in items and history (SEMANTICS §4.2).
+    pub fn name(&self) -> &'static str {
+        match self {
+            Operation::Patch { .. } | Operation::Update { .. } | Operation::SetRecord { .. } => "patch",
+            Operation::Set { .. } => "set",
+            Operation::Increment { .. } => "increment",
+            Operation::Push { .. } => "push",
+            Operation::DeleteRecord { .. } => "delete_key",
+            Operation::Atomic { .. } => "atomic",
+        }
+    }
+
+    /// The path the item names, where the operation has one: `field` or `field.key`.
+    pub fn path(&self) -> Option<String> {
+        match self {
+            Operation::Update { field, .. } | Operation::Push { field, .. } => Some(field.clone()),
+            Operation::SetRecord { field, key, .. } | Operation::DeleteRecord { field, key } => {
+                Some(format!("{field}.{key}"))
+            }
+            _ => None,
+        }
+    }
+
+    /// The change as it was asked for, as `state_change` items carry it (SEMANTICS §4.2).
+    pub fn delta(&self) -> Value {
+        match self {
+            Operation::Patch { fields } | Operation::Atomic { fields } => Value::Object(fields.clone()),
+            Operation::Update { field, value } => object(field, value.clone()),
+            Operation::Set { state } => Value::Object(state.clone()),
+            Operation::Increment { by } => Value::Object(by.clone()),
+            Operation::Push { value, .. } => value.clone(),
+            Operation::SetRecord { field, key, value } => object(field, object(key, value.clone())),
+            Operation::DeleteRecord { field, key } => object(field, Value::String(key.clone())),
+        }
+    }
+
+    /// What an increment made of its fields, which its event cannot tell otherwise.
+    pub fn sums(&self, after: &State) -> Option<Value> {
+        let Operation::Increment { by } = self else { return None };
+        let made = by.keys().filter_map(|field| Some((field.clone(), (**after.get(field)?).clone())));
+        Some(Value::Object(made.collect()))
+    }
+
+    /// The top-level fields it writes; `Set` also removes every other field of `before`.
+    pub fn touched<'a>(&'a self, before: &'a State) -> Vec<&'a str> {
+        match self {
+            Operation::Patch { fields } | Operation::Atomic { fields } => fields.keys().map(String::as_str).collect(),
+            Operation::Increment { by } => by.keys().map(String::as_str).collect(),
+            Operation::Update { field, .. }
+            | Operation::Push { field, .. }
+            | Operation::SetRecord { field, .. }
+            | Operation::DeleteRecord { field, .. } => vec![field],
+            Operation::Set { state } => {
+                let mut names: Vec<&str> = state.keys().map(String::as_str).collect();
+                names.extend(before.names().filter(|name| !state.contains_key(*name)));
+                names
+            }
+        }
+    }
+
+    /// What of it may be recorded when some fields live in memory only (transient slots, SEMANTICS §4.7);
+    /// `None` when nothing is left.
+    pub fn recorded_without(&self, transient: &[String]) -> Option<Operation> {
+        let kept = |fields: &Map<String, Value>| -> Option<Map<String, Value>> {
+            let kept: Map<_, _> = fields
+                .iter()
+                .filter(|(field, _)| !transient.contains(field))
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect();
+            (!kept.is_empty() || fields.is_empty()).then_some(kept)
+        };
+        Some(match self {
+            Operation::Patch { fields } => Operation::Patch { fields: kept(fields)? },
+            Operation::Atomic { fields } => Operation::Atomic { fields: kept(fields)? },
+            Operation::Increment { by } => Operation::Increment { by: kept(by)? },
+            Operation::Set { state } => {
+                let state = state.iter().filter(|(field, _)| !transient.contains(field));
+                Operation::Set { state: state.map(|(k, v)| (k.clone(), v.clone())).collect() }
+            }
+            Operation::Update { field, .. }
+            | Operation::Push { field, .. }
+            | Operation::SetRecord { field, .. }
+            | Operation::DeleteRecord { field, .. }
+                if transient.contains(field) =>
+            {
+                return None;
+            }
+            other => other.clone(),
+        })
+    }
+
+    /// Whether a conflict may apply it again to a newer record without running the author's code
+    /// (SEMANTICS §4.2): a single increment and a push always; a record write and a patch of one literal
+    /// unless the author's code had looked at the record before (`after_read`).
+    pub fn is_repeatable(&self, after_read: bool) -> bool {
+        match self {
+            Operation::Patch { fields } => fields.len() == 1 && !after_read,
+            Operation::Increment { by } => by.len() == 1,
+            Operation::Push { .. } => true,
+            Operation::SetRecord { .. } | Operation::DeleteRecord { .. } => !after_read,
+            Operation::Update { .. } | Operation::Set { .. } | Operation::Atomic { .. } => false,
+        }
+    }
+
+    /// Applies it. Returns whether anything changed; a structural no-op leaves the state alone.
+    pub fn apply(&self, state: &mut State) -> bool {
+        match self {
+            Operation::Patch { fields } | Operation::Atomic { fields } => {
+                let mut changed = false;
+                for (field, value) in fields {
+                    changed |= put(state, field, value.clone());
+                }
+                changed
+            }
+            Operation::Update { field, value } => put(state, field, value.clone()),
+            Operation::Set { state: next } => {
+                let next = State::from(next.clone());
+                let same = next.names().count() == state.names().count()
+                    && next.iter().all(|(name, value)| state.get(name).is_some_and(|old| equal(old, value)));
+                if !same {
+                    *state = next;
+                }
+                !same
+            }
+            Operation::Increment { by } => {
+                let mut changed = false;
+                for (field, amount) in by {
+                    changed |= put(state, field, add(state.get(field).map(|v| &**v), amount));
+                }
+                changed
+            }
+            Operation::Push { field, value } => {
+                // Taken out first, so that a list nobody else holds grows in place.
+                let mut list = match state.get(field) {
+                    Some(current) if current.is_array() => state.get(field).cloned().unwrap_or_default(),
+                    _ => Arc::new(Value::Array(Vec::new())),
+                };
+                state.set(field, Arc::new(Value::Null));
+                if let Value::Array(items) = Arc::make_mut(&mut list) {
+                    items.push(value.clone());
+                }
+                state.set(field, list);
+                true
+            }
+            Operation::SetRecord { field, key, value } => {
+                let record = state.get(field).and_then(|v| v.as_object());
+                if record.and_then(|r| r.get(key)).is_some_and(|old| equal(old, value)) {
+                    return false;
+                }
+                let mut record = record.cloned().unwrap_or_default();
+                record.insert(key.clone(), value.clone());
+                state.set(field, Arc::new(Value::Object(record)));
+                true
+            }
+            Operation::DeleteRecord { field, key } => {
+                let Some(current) = state.get(field) else {
+                    state.set(field, Arc::new(Value::Object(Map::new())));
+                    return true;
+                };
+                let Some(record) = current.as_object().filter(|r| r.contains_key(key)) else {
+                    return false;
+                };
+                let mut record = record.clone();
+                record.shift_remove(key);
+                state.set(field, Arc::new(Value::Object(record)));
+                true
+            }
+        }
+    }
+}
+
+/// Structural equality as JavaScript sees it: `1` and `1.0` are one number, and the order of an
+/// object's keys does not matter.
+pub fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
+        }
+        _ => a == b,
+    }
+}
+
+fn put(state: &mut State, field: &str, value: Value) -> bool {
+    if state.get(field).is_some_and(|old| equal(old, &value)) {
+        return false;
+    }
+    state.set(field, Arc::new(value));
+    true
+}
+
+fn object(key: &str, value: Value) -> Value {
+    let mut map = Map::new();
+    map.insert(key.to_owned(), value);
+    Value::Object(map)
+}
+
+/// A sum, as JavaScript adds.
+fn add(current: Option<&Value>, amount: &Value) -> Value {
+    let sum = current.and_then(Value::as_f64).unwrap_or(0.0) + amount.as_f64().unwrap_or(0.0);
+    number(sum)
+}

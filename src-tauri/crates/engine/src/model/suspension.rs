@@ -1,0 +1,221 @@
+//! Questions to somebody outside, and their answers, as the log and a flow's author have them (SEMANTICS §9).
+//!
+//! Only what they are; when a block waits and goes on is `execution::suspension`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::model::operation::equal;
+
+/// How a question may be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// Yes.
+    Approve,
+    /// No: `SuspensionRejectedError` in the flow.
+    Reject,
+    /// With data.
+    Submit,
+    /// With nothing: `SUSPENSION_SKIPPED` in the flow.
+    Skip,
+}
+
+impl Reply {
+    /// The name as stored and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Reply::Approve => "approve",
+            Reply::Reject => "reject",
+            Reply::Submit => "submit",
+            Reply::Skip => "skip",
+        }
+    }
+
+    /// Which answers a question takes whose author names none: data where it asks for data, else yes or no.
+    pub fn usual(reason: &str, has_schema: bool) -> Vec<Reply> {
+        match (reason, has_schema) {
+            ("human_input", _) => vec![Reply::Submit],
+            (_, true) => vec![Reply::Approve, Reply::Reject, Reply::Submit],
+            (_, false) => vec![Reply::Approve, Reply::Reject],
+        }
+    }
+}
+
+/// How a question stands, or was answered (SEMANTICS §9.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
+#[serde(rename_all = "snake_case")]
+pub enum SuspensionStatus {
+    /// Nobody answered yet.
+    Pending,
+    /// With yes.
+    Approved,
+    /// With no.
+    Rejected,
+    /// With data.
+    Submitted,
+    /// With nothing.
+    Skipped,
+    /// Nobody answered in time, or the request went on without the answer.
+    Expired,
+}
+
+impl SuspensionStatus {
+    /// Every status, in the order a person would list them.
+    pub const ALL: [SuspensionStatus; 6] = [
+        SuspensionStatus::Pending,
+        SuspensionStatus::Approved,
+        SuspensionStatus::Rejected,
+        SuspensionStatus::Submitted,
+        SuspensionStatus::Skipped,
+        SuspensionStatus::Expired,
+    ];
+
+    /// The name as stored and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SuspensionStatus::Pending => "pending",
+            SuspensionStatus::Approved => "approved",
+            SuspensionStatus::Rejected => "rejected",
+            SuspensionStatus::Submitted => "submitted",
+            SuspensionStatus::Skipped => "skipped",
+            SuspensionStatus::Expired => "expired",
+        }
+    }
+}
+
+impl From<Reply> for SuspensionStatus {
+    fn from(reply: Reply) -> Self {
+        match reply {
+            Reply::Approve => SuspensionStatus::Approved,
+            Reply::Reject => SuspensionStatus::Rejected,
+            Reply::Submit => SuspensionStatus::Submitted,
+            Reply::Skip => SuspensionStatus::Skipped,
+        }
+    }
+}
+
+/// A question, as it is in the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Asking {
+    /// Unique in the workspace.
+    pub id: String,
+    /// Which question of its block, or of the callback that asked, from 0.
+    pub ordinal: u32,
+    /// Which callback of its block asked, where that is not the body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<String>,
+    /// Why the run waits, for example `approval`.
+    pub reason: String,
+    /// What the person who answers should read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// What they need to decide.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+    pub data: Option<Value>,
+    /// JSON Schema of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+    pub resume_schema: Option<Value>,
+    /// How a client of the author's own may show it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+    pub render: Option<Value>,
+    /// Which answers it takes.
+    pub allow: Vec<Reply>,
+    /// When it is too late, milliseconds since the epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
+}
+
+impl Asking {
+    /// Whether it is too late to answer.
+    pub fn is_over(&self, now: i64) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+
+    /// What a person who answers is shown, by the names that authors know. Times are no part of it, nor is
+    /// how a client draws it.
+    fn shown(&self) -> [(&'static str, Option<Value>); 5] {
+        // Which answers are taken is a set.
+        let allow: Vec<Value> =
+            ALL_REPLIES.iter().filter(|one| self.allow.contains(one)).map(|one| one.as_str().into()).collect();
+        [
+            ("reason", Some(self.reason.as_str().into())),
+            ("message", self.message.as_deref().map(Value::from)),
+            ("data", self.data.clone()),
+            ("resumeSchema", self.resume_schema.clone()),
+            ("allow", Some(allow.into())),
+        ]
+    }
+
+    /// In what two questions differ for whoever answers them: nothing where an answer to one answers the other.
+    pub(crate) fn differences(&self, other: &Asking) -> Option<String> {
+        let differing = |(was, is): (&Option<Value>, &Option<Value>)| match (was, is) {
+            (Some(was), Some(is)) => !equal(was, is),
+            (was, is) => was.is_some() != is.is_some(),
+        };
+        let both = self.shown().into_iter().zip(other.shown());
+        let differences = both
+            .filter(|((_, was), (_, is))| differing((was, is)))
+            .map(|((name, was), (_, is))| format!("{name} {} is now {}", clipped(was.as_ref()), clipped(is.as_ref())));
+        let differences: Vec<String> = differences.collect();
+        (!differences.is_empty()).then(|| differences.join(", "))
+    }
+}
+
+const ALL_REPLIES: [Reply; 4] = [Reply::Approve, Reply::Reject, Reply::Submit, Reply::Skip];
+
+/// The longest value that a drift event shows, in characters.
+const LONGEST_SHOWN: usize = 160;
+
+/// A value as JSON, cut off where it is long.
+fn clipped(value: Option<&Value>) -> String {
+    let Some(value) = value else { return "nothing".to_owned() };
+    let json = value.to_string();
+    match json.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}…", &json[..end]),
+        None => json,
+    }
+}
+
+/// An answer, as it is in the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resolved {
+    /// The question's id.
+    pub id: String,
+    /// What was answered; never `pending`.
+    pub resolution: SuspensionStatus,
+    /// The data that came with it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+    pub data: Option<Value>,
+    /// Who answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// What a flow asks with `ctx.suspend`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wanted {
+    /// See [`Asking::reason`].
+    pub reason: String,
+    /// See [`Asking::message`].
+    #[serde(default)]
+    pub message: Option<String>,
+    /// See [`Asking::data`].
+    #[serde(default, deserialize_with = "crate::model::json::exact")]
+    pub data: Option<Value>,
+    /// See [`Asking::resume_schema`].
+    #[serde(default, deserialize_with = "crate::model::json::exact")]
+    pub resume_schema: Option<Value>,
+    /// See [`Asking::render`].
+    #[serde(default, deserialize_with = "crate::model::json::exact")]
+    pub render: Option<Value>,
+    /// See [`Asking::allow`]; the usual ones where absent.
+    #[serde(default)]
+    pub allow: Option<Vec<Reply>>,
+    /// How long the question stands, in milliseconds.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+}
