@@ -13,6 +13,7 @@ mod caught;
 mod chain;
 mod container;
 pub mod context;
+mod driver;
 mod ending;
 mod fairness;
 mod fifo;

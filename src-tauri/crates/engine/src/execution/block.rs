@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use crate::execution::boundary::{Attempt, CommitPermit, abandon, end_attempt};
 use crate::execution::caught::{Caller, caught_by};
-use crate::execution::chain::route;
 use crate::execution::container;
 use crate::execution::context::{Context, EmitOptions};
+use crate::execution::driver;
 use crate::execution::frame::Frame;
 use crate::execution::gate;
 use crate::execution::hooks::step_errored;
@@ -26,7 +26,7 @@ use crate::model::callable::Arg;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Recorded};
-use crate::model::flow::{Block, Body, Text};
+use crate::model::flow::{Block, Rescue, Text};
 use crate::model::path::{encode, join};
 
 use crate::execution::flowing::Flowing;
@@ -102,7 +102,7 @@ pub(crate) fn try_block(
                     Recalled::Unsettled(end, given) => recorded = Some((end, given)),
                 }
             }
-            if !block.is_chain() {
+            if !block.only_runs_others() {
                 run.bring_up_all(parent.as_ref());
             }
             let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
@@ -130,7 +130,7 @@ pub(crate) fn try_block(
                     EventKind::StateInitialized {
                         scope: own.key.clone(),
                         state: own.recordable(),
-                        durable: !matches!(block.body, Body::Sequencer { durable: false, .. }),
+                        durable: block.has_checkpoints(),
                     },
                 );
             }
@@ -199,7 +199,7 @@ pub(crate) fn try_block(
 /// Answers a failure with the first handler that matches; without one it stays a failure.
 async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<Flowing, FlowError> {
     // A sequencer's handlers have had their chance inside it.
-    if matches!(frame.block.body, Body::Sequencer { .. }) {
+    if frame.block.rescues_inside() {
         return Err(error);
     }
     let Some(handler) = handler_of(&frame.block.rescue, &error) else { return Err(error) };
@@ -209,10 +209,7 @@ async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<Fl
     run_handler(&cx, handler, &error).await
 }
 
-pub(crate) fn handler_of<'a>(
-    handlers: &'a [crate::model::flow::Rescue],
-    error: &FlowError,
-) -> Option<&'a crate::model::flow::Rescue> {
+pub(crate) fn handler_of<'a>(handlers: &'a [Rescue], error: &FlowError) -> Option<&'a Rescue> {
     if error.is_beyond_the_flow() {
         return None;
     }
@@ -221,11 +218,7 @@ pub(crate) fn handler_of<'a>(
         .find(|handler| handler.when.is_empty() || error.classes.iter().any(|class| handler.when.contains(class)))
 }
 
-async fn run_handler(
-    cx: &Context,
-    handler: &crate::model::flow::Rescue,
-    error: &FlowError,
-) -> Result<Flowing, FlowError> {
+pub(crate) async fn run_handler(cx: &Context, handler: &Rescue, error: &FlowError) -> Result<Flowing, FlowError> {
     let path = join(&cx.frame.path, &format!("rescue:{}", encode(&handler.block.name)));
     let input = Flowing::thrown(error);
     run_block_as(cx.run.clone(), handler.block.clone(), Some(cx.frame.clone()), path, input, Caller::Rescue).await
@@ -278,44 +271,13 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
         let text = text(cx, "activeStatusMessage", status, &input.data).await?;
         cx.emit_status(text.as_str().map(str::to_owned), Default::default(), EmitOptions::default());
     }
-    let mut output = match &block.body {
-        Body::Handler { execute } => {
-            let output =
-                cx.frame.until_suspended(execute.call(vec![input.argument()], cx.invocation())).await?.into_data()?;
-            Flowing::new(output)
-        }
-        Body::Sequencer { steps, .. } => match crate::execution::chain::sequencer::run_steps(cx, steps, input).await {
-            Ok(output) => output,
-            Err(error) => match handler_of(&block.rescue, &error) {
-                Some(handler) => {
-                    step_errored(cx, error.path.as_deref().unwrap_or(&cx.frame.path), &error).await;
-                    let output = run_handler(cx, handler, &error).await?;
-                    cx.frame.last_step.replace(Some(handler.block.name.to_string()));
-                    output
-                }
-                None => return Err(error),
-            },
-        },
-        Body::Router { routes, execute, validate } => {
-            let chosen = unit::choose(cx, "execute", execute, vec![input.argument()], routes).await?;
-            let route = route::checked(cx, routes, validate.as_ref(), chosen, &input.data).await?;
-            cx.run.memo.check_route(&cx.frame.path, &route.name)?;
-            cx.record(EventKind::RouteDecided { route: route.name.to_string() });
-            let path = join(&cx.frame.path, &format!("route:{}", encode(&route.name)));
-            run_block(cx.run.clone(), route, Some(cx.frame.clone()), path, input).await?
-        }
-        Body::Generator(generator) => crate::execution::generator::generate(cx, block, generator, &input.data).await?,
-        Body::Tool { block: tool, identity } => crate::execution::tool::run(cx, tool, identity, input).await?,
-    };
+    let mut output = driver::drive(cx, block, input).await?;
     if let Some(connect) = &block.connect_output {
         output =
             Flowing::new(unit::call(cx, "connectOutput", connect, vec![Arg::Data(output.data)]).await?.into_data()?);
     }
     if let Some(schema) = &block.output_schema {
-        output = match &block.body {
-            Body::Sequencer { .. } => gate::leave(cx, schema, output).await?,
-            _ => gate::parse(schema, output, &block.name, "output")?,
-        };
+        output = driver::check_output(cx, block, schema, output).await?;
     }
     if let Some(hook) = &block.on_completed {
         let mut args = vec![Arg::Data(output.data.clone())];

@@ -14,7 +14,6 @@ use crate::execution::request::Run;
 use crate::execution::state::transaction::{Rebase, Transaction};
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Outcome, Seq};
-use crate::model::flow::Body;
 use crate::model::log::{AppendError, TICKET_MS};
 use crate::model::scope::{ScopeKey, ScopeKind};
 
@@ -160,7 +159,7 @@ pub(crate) async fn end_attempt<'r>(
                 result = Err(FlowError::aborted());
             }
             // What a function that failed had written. The blocks inside have ended, and do not run again.
-            Finished::RunAgain(_) if !matches!(frame.block.body, Body::Handler { .. }) => {
+            Finished::RunAgain(_) if !frame.block.is_one_function() => {
                 frame.transaction.clear();
                 if result.is_ok() {
                     let path = Some(frame.path.to_string());

@@ -9,7 +9,6 @@ use crate::execution::block::handler_of;
 use crate::execution::frame::Frame;
 use crate::model::error::FlowError;
 use crate::model::event::CaughtBy;
-use crate::model::flow::Body;
 
 /// As what the block around it runs a block.
 #[derive(Clone, Default)]
@@ -66,7 +65,7 @@ pub(crate) fn caught_by(frame: &Rc<Frame>, error: &FlowError) -> Option<CaughtBy
         return None;
     }
     // A sequencer's handlers have had their chance inside it.
-    if !matches!(frame.block.body, Body::Sequencer { .. }) && handler_of(&frame.block.rescue, error).is_some() {
+    if !frame.block.rescues_inside() && handler_of(&frame.block.rescue, error).is_some() {
         return Some(CaughtBy::Rescue);
     }
     let (mut frame, mut error) = (frame.clone(), error.clone());

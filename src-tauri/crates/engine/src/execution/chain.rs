@@ -3,6 +3,7 @@
 pub(crate) mod background;
 pub(crate) mod fanout;
 pub(crate) mod passes;
+pub(crate) mod places;
 pub(crate) mod route;
 pub(crate) mod sequencer;
 pub(crate) mod waiting;

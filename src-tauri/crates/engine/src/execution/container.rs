@@ -15,7 +15,7 @@ use crate::execution::frame::Frame;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};
-use crate::model::flow::{Block, Body};
+use crate::model::flow::Block;
 use crate::model::item::{ItemStatus, NewItem};
 
 /// A container that was added: by which event, and when.
@@ -28,7 +28,7 @@ pub(crate) struct Opened {
 /// Adds the block's container, if it has one.
 pub(crate) async fn open(cx: &Context, block: &Block, input: &Data) -> Result<(), FlowError> {
     let Some(container) = &block.container else { return Ok(()) };
-    if !matches!(block.body, Body::Sequencer { .. } | Body::Router { .. }) {
+    if !block.can_contain_items() {
         return Ok(());
     }
     let at = cx.run.effects.now_ms();

@@ -2,7 +2,6 @@
 
 pub(crate) mod memo;
 pub mod memory_log;
-pub(crate) mod places;
 pub(crate) mod prior_try;
 pub(crate) mod resume;
 pub mod tape;

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use crate::execution::abort::Abort;
 use crate::execution::beginning::is_begun;
 use crate::execution::block::run_block;
+use crate::execution::chain::places::Places;
 use crate::execution::container;
 use crate::execution::context::{Context, EmitOptions};
 use crate::execution::fifo::Fifo;
@@ -27,7 +28,6 @@ use crate::execution::hooks;
 use crate::execution::note::{self, Note};
 use crate::execution::recorder::{Recorder, Whose};
 use crate::execution::replay::memo::Memo;
-use crate::execution::replay::places::Places;
 use crate::execution::replay::tape::Tape;
 use crate::execution::state::shared::Container;
 use crate::model::callable::{Arg, SchemaRef};
@@ -318,16 +318,12 @@ impl Run {
             *next - 1
         };
         let own = block.state_schema.as_ref().map(|schema| {
-            let kind = match block.kind() {
-                crate::model::event::BlockKind::Sequencer => ScopeKind::Sequencer,
-                _ => ScopeKind::Block,
-            };
             let instance = format!("{}:{}", self.request, crate::model::path::instance(&path, attempt));
             let mut schemas = vec![schema.clone()];
             schemas.extend(block.joined.get().into_iter().flatten().cloned());
             let mut state = State::default();
             state.fill_in(&defaults(&schemas));
-            Rc::new(Container::new(ScopeKey::new(kind, instance), schemas, state, self.next_stamp()))
+            Rc::new(Container::new(ScopeKey::new(block.state_scope(), instance), schemas, state, self.next_stamp()))
         });
         let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
         frame.register(&self.roots);

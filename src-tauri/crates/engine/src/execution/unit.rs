@@ -20,7 +20,7 @@ use crate::model::callable::{Arg, Fun, Returned};
 use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
 use crate::model::event::{Answer, DriftKind, EventKind, ScopeCommit, Seq};
-use crate::model::flow::{Block, Body};
+use crate::model::flow::Block;
 use crate::model::log::AppendError;
 use crate::model::scope::ScopeKey;
 
@@ -98,7 +98,7 @@ pub(crate) async fn choose(
     args: Vec<Arg>,
     blocks: &[Rc<Block>],
 ) -> Result<Returned, FlowError> {
-    if matches!(cx.frame.block.body, Body::Handler { .. }) {
+    if cx.frame.block.is_one_function() {
         return cx.frame.until_suspended(function.call(args, cx.invocation())).await;
     }
     let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));

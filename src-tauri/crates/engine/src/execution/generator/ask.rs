@@ -13,7 +13,7 @@ use crate::model::data::Data;
 use crate::model::effects::{EffectKind, Listener, ModelCall, ModelDelta, ModelReply};
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind};
-use crate::model::flow::{Body, Generator, Model, ModelInstance, Text};
+use crate::model::flow::{Generator, Model, ModelInstance, Text};
 use crate::views::asked::AskedWith;
 
 /// How often each model of a fallback group is tried, and the pauses between.
@@ -155,7 +155,7 @@ fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option
     let done = cx.run.memo.call(&cx.frame.path, cx.peek(EffectKind::Model.as_str()))?;
     if done.asked.as_ref().map(AskedWith::whole) != Some(told(cx, call)) {
         // A handler that asks something else now is not asking what was answered.
-        if !matches!(cx.frame.block.body, Body::Generator(_)) {
+        if !cx.frame.block.asks_models_itself() {
             return None;
         }
         let text = format!(

@@ -21,7 +21,7 @@ use crate::model::data::Data;
 use crate::model::effects::{Message, ModelReply, ToolCall, ToolOffer};
 use crate::model::error::FlowError;
 use crate::model::event::{Answer, EventKind};
-use crate::model::flow::{Block, Body, Generator, Hook, ToolIdentity};
+use crate::model::flow::{Block, Generator, Hook, ToolIdentity};
 use crate::model::path::{encode, join};
 use crate::views::history::tool_alias;
 
@@ -72,11 +72,8 @@ pub(super) async fn offered(
             count += 1;
             name = format!("{plain}_{count}");
         }
-        let called = match &block.body {
-            Body::Tool { block, .. } => block,
-            _ => &block,
-        };
-        let parameters = called
+        let parameters = block
+            .called_block()
             .input_schema
             .as_ref()
             .map_or_else(|| json!({ "type": "object", "properties": {} }), |schema| schema.describe());

@@ -21,7 +21,7 @@ use crate::model::data::Data;
 use crate::model::effects::{EffectKind, ModelReply};
 use crate::model::error::FlowError;
 use crate::model::event::{Answer, BlockKind, CaughtBy, Event, EventKind, Outcome, Seq};
-use crate::model::flow::{Block, Body};
+use crate::model::flow::Block;
 use crate::model::operation::Operation;
 use crate::model::path::beside;
 use crate::model::scope::ScopeKind;
@@ -264,10 +264,10 @@ impl Memo {
             let found = format!("{} \"{}\"", block.kind().as_str(), block.name);
             return Err(drift(path, &format!("finished {recorded}"), &found, (&recorded, &found)));
         }
-        let is_chain = matches!(block.body, Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. });
-        match is_chain && done.result.is_ok() && self.unsettled.contains(path) {
-            true => Ok(Found::Unsettled(done)),
-            false => Ok(Found::Finished(done)),
+        if block.only_runs_others() && done.result.is_ok() && self.unsettled.contains(path) {
+            Ok(Found::Unsettled(done))
+        } else {
+            Ok(Found::Finished(done))
         }
     }
 

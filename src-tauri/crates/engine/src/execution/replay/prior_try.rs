@@ -16,7 +16,6 @@ use crate::execution::context::Context;
 use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
 use crate::model::event::Seq;
-use crate::model::flow::Body;
 use crate::model::operation::equal;
 
 /// How often an answer lets everything else go on before it is handed over: whoever asks for one that came
@@ -169,10 +168,9 @@ impl Context {
     /// What the function that runs has got so far, where a conflict can make it run again: a handler, or a
     /// function whose calls are counted one by one.
     fn try_effects(&self) -> Option<Rc<TryEffects>> {
-        match (&self.doing, &self.frame.block.body) {
-            (Some(doing), _) => Some(doing.effects.clone()),
-            (None, Body::Handler { .. }) => Some(self.frame.effects.borrow().clone()),
-            (None, _) => None,
+        match &self.doing {
+            Some(doing) => Some(doing.effects.clone()),
+            None => self.frame.block.is_one_function().then(|| self.frame.effects.borrow().clone()),
         }
     }
 

@@ -302,7 +302,7 @@ impl Run {
         let Some(tape) = &self.tape else { return };
         tape.until_due(&frame.path, frame.attempt).await;
         // A chain that is gone through again begins in a later life than the steps that had ended.
-        if frame.block.is_chain() {
+        if frame.block.only_runs_others() {
             return;
         }
         let life = tape.life(&frame.path, frame.attempt);

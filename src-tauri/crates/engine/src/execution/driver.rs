@@ -1,0 +1,73 @@
+//! What a block does, by its kind: the closed list of drivers.
+//!
+//! A driver is given its input and answers with its output. It runs other blocks with `run_block`, which comes back
+//! here: that is a flow's nesting. A new kind of block is a variant of [`Body`], its properties beside it, and an arm
+//! here; whatever every block does (attempts, commits, retries, schemas, hooks) is `block`.
+
+use std::rc::Rc;
+
+use crate::execution::block::{handler_of, run_block, run_handler};
+use crate::execution::chain::{route, sequencer};
+use crate::execution::context::Context;
+use crate::execution::flowing::Flowing;
+use crate::execution::hooks::step_errored;
+use crate::execution::{gate, generator, tool, unit};
+use crate::model::callable::{Fun, SchemaRef};
+use crate::model::error::FlowError;
+use crate::model::event::EventKind;
+use crate::model::flow::{Block, Body, Step};
+use crate::model::path::{encode, join};
+
+/// Does what a block is there for.
+pub(crate) async fn drive(cx: &Context, block: &Rc<Block>, input: Flowing) -> Result<Flowing, FlowError> {
+    match &block.body {
+        Body::Handler { execute } => run_function(cx, execute, input).await,
+        Body::Sequencer { steps, .. } => run_chain(cx, block, steps, input).await,
+        Body::Router { routes, execute, validate } => run_route(cx, (routes, execute, validate.as_ref()), input).await,
+        Body::Generator(generator) => generator::generate(cx, block, generator, &input.data).await,
+        Body::Tool { block, identity } => tool::run(cx, block, identity, input).await,
+    }
+}
+
+/// Checks what a driver gave against the block's `outputSchema`. A chain's failure tells of its last step.
+pub(crate) async fn check_output(
+    cx: &Context,
+    block: &Block,
+    schema: &SchemaRef,
+    output: Flowing,
+) -> Result<Flowing, FlowError> {
+    match &block.body {
+        Body::Sequencer { .. } => gate::leave(cx, schema, output).await,
+        _ => gate::parse(schema, output, &block.name, "output"),
+    }
+}
+
+async fn run_function(cx: &Context, execute: &Fun, input: Flowing) -> Result<Flowing, FlowError> {
+    let called = execute.call(vec![input.argument()], cx.invocation());
+    Ok(Flowing::new(cx.frame.until_suspended(called).await?.into_data()?))
+}
+
+async fn run_chain(cx: &Context, block: &Block, steps: &[Step], input: Flowing) -> Result<Flowing, FlowError> {
+    let error = match sequencer::run_steps(cx, steps, input).await {
+        Ok(output) => return Ok(output),
+        Err(error) => error,
+    };
+    let Some(handler) = handler_of(&block.rescue, &error) else { return Err(error) };
+    step_errored(cx, error.path.as_deref().unwrap_or(&cx.frame.path), &error).await;
+    let output = run_handler(cx, handler, &error).await?;
+    cx.frame.last_step.replace(Some(handler.block.name.to_string()));
+    Ok(output)
+}
+
+async fn run_route(
+    cx: &Context,
+    (routes, execute, validate): (&[Rc<Block>], &Fun, Option<&Fun>),
+    input: Flowing,
+) -> Result<Flowing, FlowError> {
+    let chosen = unit::choose(cx, "execute", execute, vec![input.argument()], routes).await?;
+    let route = route::checked(cx, routes, validate, chosen, &input.data).await?;
+    cx.run.memo.check_route(&cx.frame.path, &route.name)?;
+    cx.record(EventKind::RouteDecided { route: route.name.to_string() });
+    let path = join(&cx.frame.path, &format!("route:{}", encode(&route.name)));
+    run_block(cx.run.clone(), route, Some(cx.frame.clone()), path, input).await
+}
