@@ -14,6 +14,7 @@ pub mod items;
 pub(crate) mod left;
 pub mod place;
 pub mod recalled;
+pub mod replay_order;
 pub mod retention;
 pub mod search;
 pub mod shape;

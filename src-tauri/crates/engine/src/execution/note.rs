@@ -3,14 +3,13 @@
 //! Kept beside the log, because a flow reads its own notes before they are committed. An attempt that
 //! comes to nothing has said nothing.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::execution::frame::Frame;
 use crate::execution::request::Run;
-use crate::model::event::{Event, EventKind, Outcome};
+use crate::model::event::Event;
 use crate::model::log::NoteKind;
 
 /// What a block said of the session, until the block comes to nothing.
@@ -27,27 +26,6 @@ impl Note {
         let instance = crate::model::path::instance(event.path.as_deref().unwrap_or_default(), event.attempt).into();
         Some(Note { kind, value: kind.read(&event.kind)?.clone(), instance })
     }
-}
-
-/// The events of a request that say something of its session and count: those of blocks that ended, and
-/// those of functions that returned, unless their block was tried again.
-pub(crate) fn counting(events: &[Event]) -> impl Iterator<Item = &Event> {
-    let mut ended = HashMap::new();
-    let mut returned = HashSet::new();
-    for event in events {
-        match &event.kind {
-            EventKind::BlockFinished { outcome, .. } => {
-                ended.insert((event.path.as_deref(), event.attempt), *outcome);
-            }
-            EventKind::CallbackReturned { events, memoized: false, .. } => returned.extend(events.iter().copied()),
-            _ => {}
-        }
-    }
-    events.iter().filter(move |event| match ended.get(&(event.path.as_deref(), event.attempt)) {
-        Some(Outcome::Completed | Outcome::Failed) => true,
-        Some(Outcome::Abandoned) => false,
-        Some(Outcome::Suspended) | None => returned.contains(&event.seq),
-    })
 }
 
 impl Run {

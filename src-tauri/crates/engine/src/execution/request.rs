@@ -25,7 +25,7 @@ use crate::execution::frame::{Frame, Roots};
 use crate::execution::generator::answers::ToolAnswers;
 use crate::execution::generator::held::Held;
 use crate::execution::hooks;
-use crate::execution::note::{self, Note};
+use crate::execution::note::Note;
 use crate::execution::recorder::{Recorder, Whose};
 use crate::execution::replay::memo::Memo;
 use crate::execution::replay::tape::Tape;
@@ -41,8 +41,9 @@ use crate::model::log::{Lease, Log};
 use crate::model::path::ROOT;
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
-use crate::views::attempts::Attempts;
+use crate::views::attempts::counting;
 use crate::views::edited_input;
+use crate::views::replay_order::ReplayOrder;
 use crate::views::usage::Usage;
 
 use earlier::{has_state, run_once};
@@ -152,7 +153,7 @@ impl Run {
         let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
         run.memo = Memo::of_answers(events);
         // What an attempt did that counts is done again; what one did that was cut off is known.
-        let (attempts, own) = (Attempts::read(events), edited_input(events).unwrap_or(0));
+        let (attempts, own) = (ReplayOrder::read(events), edited_input(events).unwrap_or(0));
         let is_known = |event: &&Event| event.seq <= own || attempts.place(event).is_none();
         run.once = RefCell::new(run_once(events.iter().filter(is_known)));
         run.began_at = events.first().map_or(0, |event| event.at);
@@ -183,7 +184,7 @@ impl Run {
         let container = Container::new(key, Vec::new(), state, 0);
         let mut attempts = memo.attempts.clone();
         places.keep_attempts_apart(events, &mut attempts);
-        let notes = note::counting(events).flat_map(Note::of).collect();
+        let notes = counting(events).flat_map(Note::of).collect();
         // Each part of a request has an owner of its own.
         let lease = match Lease::of(events) {
             Some(before) => before.next(asked.owner.as_str()),

@@ -1,11 +1,10 @@
-//! View: which attempts of a request count, and which came to nothing.
+//! The one reducer of attempts: how every execution of a path stands, and which of its events count.
 //!
-//! An attempt that was cut off by a crash, or that waited for an answer, ran again from its top; so did
-//! one that was tried again. What its functions did that had returned counts all the same, because a
-//! resume does not call them again. What a resume took from the log is no attempt of its own.
+//! An attempt that was cut off by a crash, or that waited for an answer, ran again from its top; so did one that was
+//! tried again. What its callbacks did that had returned counts all the same, because a resume does not call them
+//! again. Every view and the store go by this (SEMANTICS §5); nothing else may decide it.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
@@ -43,41 +42,183 @@ pub fn end(outcome: Outcome, error: Option<&FlowError>) -> Verdict {
     }
 }
 
-/// The writes to shared memory that are without effect at the end of these events: those of attempts that were
-/// rolled back, and, of a request that nobody runs, those of attempts that have not ended.
+/// One execution of a path: its path, and its number.
+pub type AttemptKey<'e> = (&'e str, u32);
+
+/// How an execution stands at the end of the events that were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stands {
+    /// It has not ended, and its process may still run it.
+    Running,
+    /// It was running when its process died, or when the request ended.
+    CutOff,
+    /// It waits for an answer.
+    Waiting,
+    /// It waited for an answer, and ran again from its top, or will not.
+    Waited,
+    /// It ended by itself, with an output or an error. One that was stopped is `stopped`.
+    Ended { outcome: Outcome, stopped: bool },
+}
+
+/// What is known of one execution.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt<'e> {
+    /// Its `block_started`.
+    pub started: &'e Event,
+    /// Its `block_finished`.
+    pub finished: Option<Seq>,
+    /// How it stands.
+    pub stands: Stands,
+    /// Whether a resume took it from the log.
+    pub memoized: bool,
+    /// Whether it was running when the request was taken up again, or ended.
+    was_cut: bool,
+}
+
+impl Attempt<'_> {
+    /// Whether what it wrote to shared memory comes to nothing; while it runs that is open.
+    fn is_rolled_back(&self, live: bool) -> bool {
+        if self.was_cut {
+            return true;
+        }
+        match self.stands {
+            Stands::Running => !live,
+            Stands::CutOff | Stands::Waiting | Stands::Waited => true,
+            Stands::Ended { outcome, stopped } => stopped || !matches!(outcome, Outcome::Completed | Outcome::Failed),
+        }
+    }
+}
+
+/// Every execution of a request, from one pass over its events.
+#[derive(Debug, Default)]
+pub struct Ends<'e> {
+    attempts: HashMap<AttemptKey<'e>, Attempt<'e>>,
+    /// What callbacks did that had returned.
+    kept: HashSet<Seq>,
+    /// What a resume brought into force again, from the log.
+    repeated: HashSet<Seq>,
+    /// What calls of callbacks did that were called again.
+    superseded: HashSet<Seq>,
+}
+
+impl<'e> Ends<'e> {
+    /// Reads events from the first of a request on.
+    pub fn read(events: &'e [Event]) -> Self {
+        let mut ends = Ends::default();
+        // Those of `attempts` that have not ended, or that wait.
+        let (mut running, mut waiting) = (HashSet::new(), HashSet::new());
+        for event in events {
+            match (&event.kind, event.path.as_deref()) {
+                (EventKind::RequestResumed { .. }, None) => {
+                    ends.stand(running.drain(), Stands::CutOff);
+                    ends.stand(waiting.drain(), Stands::Waited);
+                }
+                (EventKind::RequestFinished { .. }, None) => {
+                    // Whoever waited then waits no more. What ran may still be heard of: its process has not ended.
+                    ends.stand(waiting.drain(), Stands::Waited);
+                    for key in &running {
+                        ends.attempts.entry(*key).and_modify(|attempt| attempt.was_cut = true);
+                    }
+                }
+                (EventKind::BlockStarted { .. }, Some(path)) => {
+                    let key = (path, event.attempt);
+                    let (finished, stands) = (None, Stands::Running);
+                    let attempt = Attempt { started: event, finished, stands, memoized: false, was_cut: false };
+                    ends.attempts.insert(key, attempt);
+                    running.insert(key);
+                }
+                (EventKind::BlockFinished { outcome, error, memoized, .. }, Some(path)) => {
+                    let key = (path, event.attempt);
+                    running.remove(&key);
+                    let stopped = end(*outcome, error.as_ref()) == Verdict::RolledBack && *outcome == Outcome::Failed;
+                    if *outcome == Outcome::Suspended {
+                        waiting.insert(key);
+                    }
+                    if let Some(attempt) = ends.attempts.get_mut(&key) {
+                        attempt.finished = Some(event.seq);
+                        attempt.memoized = *memoized;
+                        attempt.stands = match outcome {
+                            Outcome::Suspended => Stands::Waiting,
+                            outcome => Stands::Ended { outcome: *outcome, stopped },
+                        };
+                    }
+                }
+                (EventKind::CallbackReturned { events, memoized: true, .. }, _) => ends.repeated.extend(events),
+                (EventKind::CallbackReturned { events, superseded, .. }, _) => {
+                    ends.kept.extend(events);
+                    ends.superseded.extend(superseded);
+                }
+                _ => {}
+            }
+        }
+        ends
+    }
+
+    fn stand(&mut self, keys: impl Iterator<Item = AttemptKey<'e>>, stands: Stands) {
+        for key in keys {
+            self.attempts.entry(key).and_modify(|attempt| attempt.stands = stands);
+        }
+    }
+
+    /// One execution, if it began.
+    pub fn attempt<'s>(&'s self, path: &'s str, attempt: u32) -> Option<&'s Attempt<'e>> {
+        let attempts: &'s HashMap<AttemptKey<'s>, Attempt<'e>> = &self.attempts;
+        attempts.get(&(path, attempt))
+    }
+
+    /// The execution that an event belongs to, if it belongs to one that began.
+    pub fn of<'s>(&'s self, event: &'s Event) -> Option<&'s Attempt<'e>> {
+        self.attempt(event.path.as_deref()?, event.attempt)
+    }
+
+    /// Whether an event is what a callback did that has returned.
+    pub fn is_kept(&self, event: &Event) -> bool {
+        self.kept.contains(&event.seq)
+    }
+
+    /// Whether a resume brought this into force again.
+    pub fn is_repeated(&self, event: &Event) -> bool {
+        self.repeated.contains(&event.seq)
+    }
+
+    /// Whether a call of a callback did this that was called again.
+    pub fn is_superseded(&self, event: &Event) -> bool {
+        self.superseded.contains(&event.seq)
+    }
+
+    /// Whether an event is part of an attempt that a resume took from the log. What follows the end of such an
+    /// attempt is new: a failure is told, or rescued, only then.
+    pub fn is_taken_from_log(&self, event: &Event) -> bool {
+        let end = self.of(event).filter(|attempt| attempt.memoized).and_then(|attempt| attempt.finished);
+        end.is_some_and(|end| event.seq <= end)
+    }
+
+    /// Whether an event is a write to shared memory that is without effect: one of an attempt that was rolled back,
+    /// or, of a request that nobody runs, of an attempt that has not ended.
+    pub fn is_rolled_back(&self, event: &Event, live: bool) -> bool {
+        let is_shared = matches!(&event.kind, EventKind::StateChanged { scope, .. } if !scope.kind.is_durable());
+        let Some(attempt) = self.of(event).filter(|_| is_shared) else { return false };
+        if self.is_superseded(event) {
+            return true;
+        }
+        attempt.is_rolled_back(live) && !self.is_kept(event) && !self.is_repeated(event)
+    }
+}
+
+/// The events of a request that say something of its session and count: those of blocks that ended, and those of
+/// callbacks that returned, unless their block was tried again.
+pub(crate) fn counting(events: &[Event]) -> impl Iterator<Item = &Event> {
+    let ends = Ends::read(events);
+    events.iter().filter(move |event| match ends.of(event).map(|attempt| attempt.stands) {
+        Some(Stands::Ended { outcome, .. }) => outcome != Outcome::Abandoned,
+        _ => ends.is_kept(event),
+    })
+}
+
+/// The writes to shared memory that are without effect at the end of these events.
 pub fn rolled_back(events: &[Event], live: bool) -> HashSet<Seq> {
-    let mut open: HashMap<(&str, u32), HashSet<Seq>> = HashMap::new();
-    let mut gone = HashSet::new();
-    for event in events {
-        if matches!(verdict(&event.kind), Some(Verdict::AllRolledBack)) {
-            gone.extend(open.drain().flat_map(|(_, writes)| writes));
-        }
-        let Some(path) = event.path.as_deref() else { continue };
-        let key = (path, event.attempt);
-        match (&event.kind, verdict(&event.kind)) {
-            (_, Some(Verdict::Begins)) => drop(open.entry(key).or_default()),
-            (_, Some(Verdict::Counts)) => drop(open.remove(&key)),
-            (_, Some(Verdict::RolledBack)) => gone.extend(open.remove(&key).into_iter().flatten()),
-            (EventKind::StateChanged { scope, .. }, _) if !scope.kind.is_durable() => {
-                if let Some(writes) = open.get_mut(&key) {
-                    writes.insert(event.seq);
-                }
-            }
-            (EventKind::CallbackReturned { events, superseded, .. }, _) => {
-                if let Some(writes) = open.get_mut(&key) {
-                    events.iter().for_each(|seq| {
-                        writes.remove(seq);
-                    });
-                    gone.extend(superseded.iter().filter(|seq| writes.remove(seq)));
-                }
-            }
-            _ => {}
-        }
-    }
-    if !live {
-        gone.extend(open.into_values().flatten());
-    }
-    gone
+    let ends = Ends::read(events);
+    events.iter().filter(|event| ends.is_rolled_back(event, live)).map(|event| event.seq).collect()
 }
 
 /// The event with which a block at a path first finished in the newest of its attempts that count: not where a
@@ -95,200 +236,4 @@ pub fn first_end(events: &[Event], path: &str) -> Option<Seq> {
         return Some(newest.0);
     }
     Some(ends.find(|(_, verdict)| *verdict == Verdict::Counts).unwrap_or(newest).0)
-}
-
-/// How an attempt ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// By itself, with whatever came of it, `abandoned` by a retry included.
-    Itself,
-    /// Taken from the log.
-    Memoized,
-    /// Not: the process died, or it waited.
-    Cut,
-    /// Not, and its path began anew beside it, as a call does that took too long: a replay begins both.
-    Left,
-}
-
-/// The attempts of a request.
-pub struct Attempts {
-    ends: HashMap<(Arc<str>, u32), End>,
-    began: HashMap<(Arc<str>, u32), Seq>,
-    /// The newest attempt of every path.
-    newest: HashMap<Arc<str>, u32>,
-    kept: HashSet<Seq>,
-    again: HashSet<Seq>,
-    /// The attempts that count, by path, in order; a replay makes them one after another.
-    order: HashMap<Arc<str>, Vec<u32>>,
-    /// The beginnings of attempts that ran again from their top after a cut.
-    again_from_top: HashSet<Seq>,
-}
-
-impl Attempts {
-    /// Reads a log.
-    pub fn read(events: &[Event]) -> Self {
-        let mut all = Attempts {
-            ends: HashMap::new(),
-            began: HashMap::new(),
-            newest: HashMap::new(),
-            kept: HashSet::new(),
-            again: HashSet::new(),
-            order: HashMap::new(),
-            again_from_top: HashSet::new(),
-        };
-        // Failed attempts since the last resume, and those before it.
-        let (mut open_failures, mut failed) = (HashSet::new(), HashSet::new());
-        let (mut life, mut waiting) = (0, HashSet::new());
-        for event in events {
-            let Some(path) = &event.path else {
-                if matches!(event.kind, EventKind::RequestResumed { .. }) {
-                    failed.extend(open_failures.drain());
-                    life = event.seq;
-                }
-                continue;
-            };
-            let key = (path.clone(), event.attempt);
-            match &event.kind {
-                EventKind::BlockStarted { .. } => {
-                    all.began.insert(key.clone(), event.seq);
-                    let before = all.newest.insert(path.clone(), event.attempt).map(|before| (path.clone(), before));
-                    if let Some(before) = before
-                        && !waiting.contains(&before)
-                        && all.ends.get(&before) == Some(&End::Cut)
-                        && all.began.get(&before).is_some_and(|began| *began > life)
-                    {
-                        all.order.entry(path.clone()).or_default().push(before.1);
-                        all.ends.insert(before, End::Left);
-                    }
-                    all.ends.insert(key, End::Cut);
-                }
-                EventKind::BlockFinished { memoized: true, .. } => drop(all.ends.insert(key, End::Memoized)),
-                // It waited, or another writer was faster: the next attempt begins anew.
-                EventKind::BlockFinished { outcome: Outcome::Suspended, .. }
-                | EventKind::BlockFinished { outcome: Outcome::Abandoned, error: None, .. } => {
-                    waiting.insert(key);
-                }
-                EventKind::BlockFinished { outcome, .. } => {
-                    let order = all.order.entry(path.clone()).or_default();
-                    // A failure that a resume ran again is behind the request.
-                    while let Some(last) = order.last().copied()
-                        && failed.remove(&(path.clone(), last))
-                    {
-                        order.pop();
-                        all.ends.insert((path.clone(), last), End::Cut);
-                    }
-                    // A replay makes them in the order of their beginnings; one may outlast the next.
-                    if let Err(at) = order.binary_search(&event.attempt) {
-                        order.insert(at, event.attempt);
-                    }
-                    if *outcome == Outcome::Failed {
-                        open_failures.insert(key.clone());
-                    }
-                    all.ends.insert(key, End::Itself);
-                }
-                EventKind::CallbackReturned { events, memoized: true, .. } => all.again.extend(events),
-                EventKind::CallbackReturned { events, superseded, .. } => {
-                    all.kept.extend(events);
-                    all.again.extend(superseded);
-                }
-                _ => {}
-            }
-        }
-        all.withdraw(&failed);
-        all.find_second_tries(events);
-        all
-    }
-
-    /// A failure that a resume ran again is behind the request, even if the new attempt was cut off.
-    fn withdraw(&mut self, failed: &HashSet<(Arc<str>, u32)>) {
-        let cut = self.newest.iter().filter(|(path, attempt)| self.is_unfinished(path, **attempt));
-        let cut: Vec<_> = cut.map(|(path, attempt)| (path.clone(), *attempt)).collect();
-        for (path, newest) in cut {
-            let order = self.order.entry(path.clone()).or_default();
-            while let Some(last) = order.pop_if(|last| *last < newest && failed.contains(&(path.clone(), *last))) {
-                self.ends.insert((path.clone(), last), End::Cut);
-            }
-        }
-    }
-
-    /// A chain that is gone through again is no such try: what ended inside it stays where it was.
-    fn find_second_tries(&mut self, events: &[Event]) {
-        let (mut cut, mut chains) = (HashSet::new(), HashSet::new());
-        for event in events {
-            let Some(path) = event.path.as_deref() else { continue };
-            match (&event.kind, self.ends.get(&(path.into(), event.attempt))) {
-                (EventKind::BlockStarted { .. }, Some(End::Cut)) => drop(cut.insert(path)),
-                (EventKind::BlockStarted { .. }, Some(End::Itself)) if cut.contains(path) && !chains.contains(path) => {
-                    self.again_from_top.insert(event.seq);
-                }
-                // Nor is one whose functions had returned: they are not called again either.
-                (EventKind::CallbackReturned { memoized: false, .. }, _) => drop(chains.insert(path)),
-                (EventKind::BlockFinished { .. }, Some(End::Itself)) => {
-                    chains.extend(
-                        std::iter::successors(path.rsplit_once('/'), |(around, _)| around.rsplit_once('/'))
-                            .map(|(around, _)| around),
-                    );
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Whether a block began once more with this event because it had been cut off: it found what had
-    /// happened since.
-    pub fn is_second_try(&self, event: &Event) -> bool {
-        self.again_from_top.contains(&event.seq)
-    }
-
-    /// Which of the counting attempts of its path, from 0, an event belongs to; what functions did in an
-    /// attempt that was cut off belongs to the next that counts.
-    pub fn place(&self, event: &Event) -> Option<usize> {
-        let path = event.path.as_ref()?;
-        let key = (path.clone(), event.attempt);
-        // What stands before its block begins belongs to the request: the user's message.
-        let is_before = self.began.get(&key).is_none_or(|began| event.seq < *began);
-        if is_before || self.again.contains(&event.seq) {
-            return None;
-        }
-        let order = self.order.get(path).map(Vec::as_slice).unwrap_or_default();
-        match self.ends.get(&key) {
-            Some(End::Itself | End::Left) => order.iter().position(|attempt| *attempt == event.attempt),
-            Some(End::Cut) if self.kept.contains(&event.seq) => {
-                order.iter().position(|attempt| *attempt > event.attempt).or(Some(order.len()))
-            }
-            _ => None,
-        }
-    }
-
-    /// The attempts of paths that had not come to their end, each as the number it would have.
-    pub fn unfinished(&self) -> impl Iterator<Item = (Arc<str>, usize)> {
-        let newest = self.newest.iter().filter(|(path, attempt)| self.is_unfinished(path, **attempt));
-        let newest = newest.map(|(path, _)| (path.clone(), self.order.get(path).map_or(0, Vec::len)));
-        let left = self.ends.iter().filter(|(_, end)| **end == End::Left);
-        newest.chain(left.filter_map(|((path, attempt), _)| {
-            Some((path.clone(), self.order.get(path)?.iter().position(|other| other == attempt)?))
-        }))
-    }
-
-    fn is_unfinished(&self, path: &Arc<str>, attempt: u32) -> bool {
-        self.newest.get(path) == Some(&attempt) && self.ends.get(&(path.clone(), attempt)) == Some(&End::Cut)
-    }
-
-    /// As [`place`](Self::place), and with it what an attempt did that had not come to its end.
-    pub fn place_to_end(&self, event: &Event) -> Option<usize> {
-        let unfinished = event.path.as_ref().filter(|path| self.is_unfinished(path, event.attempt));
-        let of_unfinished = unfinished.map(|path| self.order.get(path).map_or(0, Vec::len));
-        self.place(event).or(of_unfinished)
-    }
-
-    /// Whether an event's attempt was cut off, and its functions are taken from the log by the next.
-    pub fn is_cut(&self, event: &Event) -> bool {
-        let key = event.path.clone().map(|path| (path, event.attempt));
-        key.is_some_and(|key| self.ends.get(&key) == Some(&End::Cut))
-    }
-
-    /// The number of the last counting attempt of a path, as [`place`](Self::place) tells it.
-    pub fn last(&self, path: &str) -> Option<usize> {
-        self.order.get(path)?.len().checked_sub(1)
-    }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Events;
-use super::attempts::rolled_back;
+use super::attempts::{Ends, Stands};
 use crate::model::error::FlowError;
 use crate::model::event::{BlockKind, EventKind, Outcome, Seq};
 
@@ -27,14 +27,15 @@ pub enum BlockStatus {
     Abandoned,
 }
 
-impl From<Outcome> for BlockStatus {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Completed => BlockStatus::Completed,
-            Outcome::Failed => BlockStatus::Failed,
-            Outcome::Suspended => BlockStatus::Suspended,
-            Outcome::Abandoned => BlockStatus::Abandoned,
-        }
+/// What a person is shown of how an execution stands.
+fn status(stands: Stands, live: bool) -> BlockStatus {
+    match stands {
+        Stands::Running if live => BlockStatus::Running,
+        Stands::Running | Stands::CutOff => BlockStatus::Abandoned,
+        Stands::Waiting | Stands::Waited => BlockStatus::Suspended,
+        Stands::Ended { outcome: Outcome::Completed, .. } => BlockStatus::Completed,
+        Stands::Ended { outcome: Outcome::Failed, .. } => BlockStatus::Failed,
+        Stands::Ended { outcome: Outcome::Suspended | Outcome::Abandoned, .. } => BlockStatus::Abandoned,
     }
 }
 
@@ -78,19 +79,11 @@ pub struct BlockView<'a> {
 /// All executions, in start order. `live` says whether the request's process still runs it: an
 /// execution without an end is then running, else abandoned.
 pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
-    let rolled_back = rolled_back(events.0, live);
+    let ends = Ends::read(events.0);
     let mut blocks: Vec<BlockView<'a>> = Vec::new();
     let mut open: HashMap<(Arc<str>, u32), usize> = HashMap::new();
     for event in events.iter() {
-        let Some(path) = &event.path else {
-            if matches!(event.kind, EventKind::RequestResumed { .. }) {
-                // Whatever was in flight when the process died runs again as a new attempt.
-                for (_, at) in open.drain() {
-                    blocks[at].status = BlockStatus::Abandoned;
-                }
-            }
-            continue;
-        };
+        let Some(path) = &event.path else { continue };
         let key = (path.clone(), event.attempt);
         if let EventKind::BlockStarted { name, block, parent, input, .. } = &event.kind {
             open.insert(key, blocks.len());
@@ -100,7 +93,7 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
                 parent: parent.clone(),
                 name: name.clone(),
                 kind: *block,
-                status: BlockStatus::Running,
+                status: ends.of(event).map_or(BlockStatus::Running, |attempt| status(attempt.stands, live)),
                 started_at: event.at,
                 finished_at: None,
                 input: events.value(input),
@@ -118,10 +111,9 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
         let block = &mut blocks[at];
         match &event.kind {
             EventKind::BlockInput { input } => block.input = events.value(input),
-            EventKind::StateChanged { .. } => block.changes += u32::from(!rolled_back.contains(&event.seq)),
+            EventKind::StateChanged { .. } => block.changes += u32::from(!ends.is_rolled_back(event, live)),
             EventKind::ItemAdded { .. } => block.items += 1,
-            EventKind::BlockFinished { outcome, output, error, memoized, .. } => {
-                block.status = (*outcome).into();
+            EventKind::BlockFinished { output, error, memoized, .. } => {
                 block.output = output.as_ref().and_then(|output| events.value(output));
                 block.error = error.as_ref();
                 block.memoized = *memoized;
@@ -134,11 +126,6 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
                 open.remove(&key);
             }
             _ => {}
-        }
-    }
-    if !live {
-        for (_, at) in open {
-            blocks[at].status = BlockStatus::Abandoned;
         }
     }
     blocks

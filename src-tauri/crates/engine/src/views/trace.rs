@@ -9,7 +9,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use super::attempts::Attempts;
+use super::replay_order::ReplayOrder;
 use super::{Events, edited, edited_input};
 use crate::model::event::{Event, EventKind, Recorded, Seq};
 use crate::model::item::ItemStatus;
@@ -31,7 +31,7 @@ pub struct Did {
 
 /// What the blocks of a request did, by path, in order of their ends; a block that never ended is absent.
 pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
-    let (view, attempts, edited) = (Events::new(events), Attempts::read(events), edited(events));
+    let (view, attempts, edited) = (Events::new(events), ReplayOrder::read(events), edited(events));
     let mut open: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
     let mut ended: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
     // What functions did in attempts that were cut off.

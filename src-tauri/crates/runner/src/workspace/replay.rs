@@ -7,7 +7,7 @@ use engine::event::{Event, EventKind};
 use engine::request::Asked;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::tape::{Seen, of_callback};
-use engine::views::attempts::Attempts;
+use engine::views::replay_order::ReplayOrder;
 use engine::views::edited_input;
 
 use super::Workspace;
@@ -48,7 +48,7 @@ impl Workspace {
         events: &[Event],
         began: impl Iterator<Item = (ScopeKey, u64)>,
     ) -> Result<Seen, Fault> {
-        let attempts = Attempts::read(events);
+        let attempts = ReplayOrder::read(events);
         let mut versions: HashMap<ScopeKey, u64> = began.collect();
         let (mut seen, mut waiting, mut ran) = (Seen::new(), Vec::new(), HashSet::new());
         let mut callbacks: HashMap<u64, &str> = HashMap::new();

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use futures_channel::oneshot;
 use serde_json::Value;
 
-use crate::execution::note::counting;
 use crate::model::concurrency::{Claim, status_after};
 use crate::model::event::{Event, EventKind, RequestStatus};
 use crate::model::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
 use crate::model::scope::ScopeKey;
 use crate::model::state::State;
+use crate::views::attempts::counting;
 
 /// Keeps everything until dropped; keeps the promises of [`Log`] within one process.
 #[derive(Default)]

@@ -24,9 +24,9 @@ use crate::model::log::Record;
 use crate::model::operation::equal;
 use crate::model::scope::ScopeKey;
 use crate::views::asked::{AskedWith, Requests};
-use crate::views::attempts::Attempts;
 use crate::views::diff::diff;
 use crate::views::edited_input;
+use crate::views::replay_order::ReplayOrder;
 
 /// One effect.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ pub struct Missing {
 impl Tape {
     /// The tape of a request. `seen` are records as blocks saw them when somebody else had written them.
     pub fn new(events: &[Event], seen: Seen) -> Rc<Tape> {
-        let (counting, requests) = (Attempts::read(events), Requests::of(events));
+        let (counting, requests) = (ReplayOrder::read(events), Requests::of(events));
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
         let own = edited_input(events).unwrap_or(0);
         let unfinished = counting.unfinished().map(|(path, nth)| (path, nth as u32)).collect();

@@ -2,7 +2,7 @@
 //!
 //! Must not order or number items: that is `items`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
@@ -14,46 +14,29 @@ use crate::model::operation::Operation;
 use crate::model::resource::record::{self, Address};
 use crate::model::scope::ScopeKind;
 use crate::views::Events;
-use crate::views::attempts::rolled_back;
+use crate::views::attempts::{Ends, Stands};
 use crate::views::usage::Usage;
 
 /// What one pass over the events tells about blocks and commits.
 pub(super) struct Facts<'a> {
-    names: HashMap<(&'a str, u32), &'a Event>,
-    abandoned: HashSet<(&'a str, u32)>,
-    /// Attempts that were taken from the log, by the event that says so.
-    memoized: HashMap<(&'a str, u32), Seq>,
+    /// How every execution stands.
+    ends: Ends<'a>,
+    live: bool,
     /// What came into force of writes to durable records: the version, and sums that their events do not tell.
     committed: HashMap<Seq, (u64, Option<&'a Value>)>,
     /// What the models of each attempt were asked and used.
     models: HashMap<(&'a str, u32), (&'a str, Usage)>,
-    /// Attempts that have not ended.
-    open: HashSet<(&'a str, u32)>,
-    /// Attempts that wait for an answer.
-    waiting: HashSet<(&'a str, u32)>,
     /// Where the request was taken up without having waited, and the block it had come to.
     continued: HashMap<Seq, Option<&'a str>>,
-    /// Attempts that were cut off, or waited, and ran again: all they did is without effect, but for what
-    /// functions did that had returned.
-    cut: HashSet<(&'a str, u32)>,
-    /// What functions did that had returned.
-    kept: HashSet<Seq>,
-    /// What a resume did again.
-    again: HashSet<Seq>,
-    /// Writes to shared memory that were rolled back.
-    rolled_back: HashSet<Seq>,
 }
 
 impl<'a> Facts<'a> {
     pub(super) fn gather(events: Events<'a>, live: bool) -> Self {
-        let mut names = HashMap::new();
-        let mut abandoned = HashSet::new();
-        let mut memoized = HashMap::new();
+        let ends = Ends::read(events.0);
         let mut committed = HashMap::new();
         let mut models: HashMap<(&'a str, u32), (&'a str, Usage)> = HashMap::new();
-        let mut open: HashSet<(&'a str, u32)> = HashSet::new();
-        let mut waiting: HashSet<(&'a str, u32)> = HashSet::new();
-        let (mut cut, mut kept, mut again) = (HashSet::new(), HashSet::new(), HashSet::new());
+        // Where the request has come to: the blocks that have begun and not ended, in the order they began.
+        let mut open: Vec<(&'a str, u32)> = Vec::new();
         let mut continued = HashMap::new();
         // Nothing is continued before a block has begun; what waited goes on with its answer.
         let (mut goes_on, mut failed_at) = (false, None);
@@ -61,53 +44,32 @@ impl<'a> Facts<'a> {
             for commit in event.kind.commits() {
                 committed.extend(commit.operations.iter().filter_map(|seq| Some((*seq, commit.in_force(*seq)?))));
             }
-            let Some(path) = event.path.as_deref() else {
-                match &event.kind {
-                    EventKind::RequestStarted { .. } => goes_on = false,
-                    EventKind::RequestStatus { status } => {
-                        // A fork begins as one that was interrupted, and continues nothing of its own.
-                        goes_on &= !matches!(status, RequestStatus::Suspended | RequestStatus::Interrupted);
-                    }
-                    EventKind::RequestResumed { .. } => {
-                        if goes_on {
-                            let newest =
-                                open.iter().max_by_key(|at| names.get(*at).map(|started: &&Event| started.seq));
-                            continued.insert(event.seq, newest.map(|(path, _)| *path).or(failed_at));
-                        }
-                        cut.extend(open.drain().chain(waiting.drain()));
-                    }
-                    EventKind::RequestFinished { error, .. } => {
-                        failed_at = error.as_ref().and_then(|error| error.path.as_deref());
-                        // Whoever waited then waits no more.
-                        cut.extend(waiting.drain());
-                    }
-                    _ => {}
+            match (&event.kind, event.path.as_deref()) {
+                (EventKind::RequestStarted { .. }, None) => goes_on = false,
+                (EventKind::RequestStatus { status }, None) => {
+                    // A fork begins as one that was interrupted, and continues nothing of its own.
+                    goes_on &= !matches!(status, RequestStatus::Suspended | RequestStatus::Interrupted);
                 }
-                continue;
-            };
-            match &event.kind {
-                EventKind::BlockStarted { .. } => {
+                (EventKind::RequestResumed { .. }, None) => {
+                    if goes_on {
+                        continued.insert(event.seq, open.last().map(|(path, _)| *path).or(failed_at));
+                    }
+                    open.clear();
+                }
+                (EventKind::RequestFinished { error, .. }, None) => {
+                    failed_at = error.as_ref().and_then(|error| error.path.as_deref());
+                }
+                (EventKind::BlockStarted { .. }, Some(path)) => {
                     (goes_on, failed_at) = (true, None);
-                    names.insert((path, event.attempt), event);
-                    open.insert((path, event.attempt));
+                    open.push((path, event.attempt));
                 }
-                EventKind::BlockFinished { outcome, memoized: recalled, .. } => {
-                    open.remove(&(path, event.attempt));
-                    if *recalled {
-                        memoized.insert((path, event.attempt), event.seq);
-                    }
-                    match outcome {
-                        Outcome::Abandoned => drop(abandoned.insert((path, event.attempt))),
-                        Outcome::Suspended => drop(waiting.insert((path, event.attempt))),
-                        Outcome::Completed | Outcome::Failed => {}
+                (EventKind::BlockFinished { .. }, Some(path)) => {
+                    // The newest end first, so this looks at few.
+                    if let Some(at) = open.iter().rposition(|one| *one == (path, event.attempt)) {
+                        open.remove(at);
                     }
                 }
-                EventKind::CallbackReturned { events, memoized: true, .. } => again.extend(events.iter().copied()),
-                EventKind::CallbackReturned { events, superseded, .. } => {
-                    kept.extend(events.iter().copied());
-                    again.extend(superseded.iter().copied());
-                }
-                EventKind::EffectFinished { effect: EffectKind::Model, result, .. } => {
+                (EventKind::EffectFinished { effect: EffectKind::Model, result, .. }, Some(path)) => {
                     let asked = events.effect_request(&event.kind);
                     let model = asked.and_then(|request| request["model"].as_str()).unwrap_or_default();
                     let asked = models.entry((path, event.attempt)).or_default();
@@ -117,17 +79,16 @@ impl<'a> Facts<'a> {
                 _ => {}
             }
         }
-        let rolled_back = rolled_back(events.0, live);
-        if !live {
-            cut.extend(open.drain());
-        }
-        Facts { names, abandoned, memoized, committed, models, open, waiting, continued, cut, kept, again, rolled_back }
+        Facts { ends, live, committed, models, continued }
     }
 
-    /// Whether the block that made an event has ended.
+    /// Whether the block that made an event has ended, or will never.
     pub(super) fn has_ended(&self, event: &Event) -> bool {
-        let goes_on = |attempt: (&str, u32)| self.open.contains(&attempt) || self.waiting.contains(&attempt);
-        event.path.as_deref().is_none_or(|path| !goes_on((path, event.attempt)))
+        self.ends.of(event).is_none_or(|attempt| match attempt.stands {
+            Stands::Running => !self.live,
+            Stands::Waiting => false,
+            Stands::CutOff | Stands::Waited | Stands::Ended { .. } => true,
+        })
     }
 
     /// Whether an event that is no item yet will be one when its block commits.
@@ -141,30 +102,31 @@ impl<'a> Facts<'a> {
         let Some(path) = event.path.as_deref().filter(|_| !matches!(event.kind, EventKind::Suspended(_))) else {
             return false;
         };
-        let attempt = (path, event.attempt);
         // What stands before its block begins belongs to the request: the user's message.
-        if self.names.get(&attempt).is_some_and(|started| event.seq < started.seq) {
+        let attempt = self.ends.attempt(path, event.attempt);
+        if attempt.is_some_and(|attempt| event.seq < attempt.started.seq) {
             return false;
         }
-        self.abandoned.contains(&attempt)
-            || self.again.contains(&event.seq)
-            || self.rolled_back.contains(&event.seq)
-            || self.is_taken_from_log(event)
-            || (self.cut.contains(&attempt) && !self.kept.contains(&event.seq) && !is_told_failure(event))
+        let has_gone = attempt.is_some_and(|attempt| match attempt.stands {
+            Stands::Ended { outcome, .. } => outcome == Outcome::Abandoned,
+            Stands::Running if self.live => false,
+            Stands::Waiting => false,
+            // All it did is without effect, but for what callbacks did that had returned.
+            Stands::Running | Stands::CutOff | Stands::Waited => !self.ends.is_kept(event) && !is_told_failure(event),
+        });
+        has_gone
+            || self.ends.is_repeated(event)
+            || self.ends.is_superseded(event)
+            || self.ends.is_rolled_back(event, self.live)
+            || self.ends.is_taken_from_log(event)
     }
 
     fn is_recalled(&self, event: &Event) -> bool {
-        self.is_taken_from_log(event) || self.again.contains(&event.seq)
-    }
-
-    /// What follows the end of such an attempt is new: a failure is told, or rescued, only then.
-    fn is_taken_from_log(&self, event: &Event) -> bool {
-        let attempt = event.path.as_deref().map(|path| (path, event.attempt));
-        attempt.and_then(|attempt| self.memoized.get(&attempt)).is_some_and(|end| event.seq <= *end)
+        self.ends.is_taken_from_log(event) || self.ends.is_repeated(event) || self.ends.is_superseded(event)
     }
 
     fn started(&self, event: &Event) -> Option<&'a Event> {
-        self.names.get(&(event.path.as_deref()?, event.attempt)).copied()
+        self.ends.of(event).map(|attempt| attempt.started)
     }
 
     pub(super) fn provenance(&self, request: &str, event: &Event) -> Provenance {

@@ -1,0 +1,204 @@
+//! View: which attempts of a request a replay makes again, and in which order.
+//!
+//! What a resume took from the log is no attempt of its own, and what was cut off is made by the attempt after it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::model::event::{Event, EventKind, Outcome, Seq};
+
+/// How an attempt ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// By itself, with whatever came of it, `abandoned` by a retry included.
+    Itself,
+    /// Taken from the log.
+    Memoized,
+    /// Not: the process died, or it waited.
+    Cut,
+    /// Not, and its path began anew beside it, as a call does that took too long: a replay begins both.
+    Left,
+}
+
+/// The attempts of a request, as a replay makes them.
+pub struct ReplayOrder {
+    ends: HashMap<(Arc<str>, u32), End>,
+    began: HashMap<(Arc<str>, u32), Seq>,
+    /// The newest attempt of every path.
+    newest: HashMap<Arc<str>, u32>,
+    kept: HashSet<Seq>,
+    again: HashSet<Seq>,
+    /// The attempts that count, by path, in order; a replay makes them one after another.
+    order: HashMap<Arc<str>, Vec<u32>>,
+    /// The beginnings of attempts that ran again from their top after a cut.
+    again_from_top: HashSet<Seq>,
+}
+
+impl ReplayOrder {
+    /// Reads a log.
+    pub fn read(events: &[Event]) -> Self {
+        let mut all = ReplayOrder {
+            ends: HashMap::new(),
+            began: HashMap::new(),
+            newest: HashMap::new(),
+            kept: HashSet::new(),
+            again: HashSet::new(),
+            order: HashMap::new(),
+            again_from_top: HashSet::new(),
+        };
+        // Failed attempts since the last resume, and those before it.
+        let (mut open_failures, mut failed) = (HashSet::new(), HashSet::new());
+        let (mut life, mut waiting) = (0, HashSet::new());
+        for event in events {
+            let Some(path) = &event.path else {
+                if matches!(event.kind, EventKind::RequestResumed { .. }) {
+                    failed.extend(open_failures.drain());
+                    life = event.seq;
+                }
+                continue;
+            };
+            let key = (path.clone(), event.attempt);
+            match &event.kind {
+                EventKind::BlockStarted { .. } => {
+                    all.began.insert(key.clone(), event.seq);
+                    let before = all.newest.insert(path.clone(), event.attempt).map(|before| (path.clone(), before));
+                    if let Some(before) = before
+                        && !waiting.contains(&before)
+                        && all.ends.get(&before) == Some(&End::Cut)
+                        && all.began.get(&before).is_some_and(|began| *began > life)
+                    {
+                        all.order.entry(path.clone()).or_default().push(before.1);
+                        all.ends.insert(before, End::Left);
+                    }
+                    all.ends.insert(key, End::Cut);
+                }
+                EventKind::BlockFinished { memoized: true, .. } => drop(all.ends.insert(key, End::Memoized)),
+                // It waited, or another writer was faster: the next attempt begins anew.
+                EventKind::BlockFinished { outcome: Outcome::Suspended, .. }
+                | EventKind::BlockFinished { outcome: Outcome::Abandoned, error: None, .. } => {
+                    waiting.insert(key);
+                }
+                EventKind::BlockFinished { outcome, .. } => {
+                    let order = all.order.entry(path.clone()).or_default();
+                    // A failure that a resume ran again is behind the request.
+                    while let Some(last) = order.last().copied()
+                        && failed.remove(&(path.clone(), last))
+                    {
+                        order.pop();
+                        all.ends.insert((path.clone(), last), End::Cut);
+                    }
+                    // A replay makes them in the order of their beginnings; one may outlast the next.
+                    if let Err(at) = order.binary_search(&event.attempt) {
+                        order.insert(at, event.attempt);
+                    }
+                    if *outcome == Outcome::Failed {
+                        open_failures.insert(key.clone());
+                    }
+                    all.ends.insert(key, End::Itself);
+                }
+                EventKind::CallbackReturned { events, memoized: true, .. } => all.again.extend(events),
+                EventKind::CallbackReturned { events, superseded, .. } => {
+                    all.kept.extend(events);
+                    all.again.extend(superseded);
+                }
+                _ => {}
+            }
+        }
+        all.withdraw(&failed);
+        all.find_second_tries(events);
+        all
+    }
+
+    /// A failure that a resume ran again is behind the request, even if the new attempt was cut off.
+    fn withdraw(&mut self, failed: &HashSet<(Arc<str>, u32)>) {
+        let cut = self.newest.iter().filter(|(path, attempt)| self.is_unfinished(path, **attempt));
+        let cut: Vec<_> = cut.map(|(path, attempt)| (path.clone(), *attempt)).collect();
+        for (path, newest) in cut {
+            let order = self.order.entry(path.clone()).or_default();
+            while let Some(last) = order.pop_if(|last| *last < newest && failed.contains(&(path.clone(), *last))) {
+                self.ends.insert((path.clone(), last), End::Cut);
+            }
+        }
+    }
+
+    /// A chain that is gone through again is no such try: what ended inside it stays where it was.
+    fn find_second_tries(&mut self, events: &[Event]) {
+        let (mut cut, mut chains) = (HashSet::new(), HashSet::new());
+        for event in events {
+            let Some(path) = event.path.as_deref() else { continue };
+            match (&event.kind, self.ends.get(&(path.into(), event.attempt))) {
+                (EventKind::BlockStarted { .. }, Some(End::Cut)) => drop(cut.insert(path)),
+                (EventKind::BlockStarted { .. }, Some(End::Itself)) if cut.contains(path) && !chains.contains(path) => {
+                    self.again_from_top.insert(event.seq);
+                }
+                // Nor is one whose functions had returned: they are not called again either.
+                (EventKind::CallbackReturned { memoized: false, .. }, _) => drop(chains.insert(path)),
+                (EventKind::BlockFinished { .. }, Some(End::Itself)) => {
+                    chains.extend(
+                        std::iter::successors(path.rsplit_once('/'), |(around, _)| around.rsplit_once('/'))
+                            .map(|(around, _)| around),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a block began once more with this event because it had been cut off: it found what had
+    /// happened since.
+    pub fn is_second_try(&self, event: &Event) -> bool {
+        self.again_from_top.contains(&event.seq)
+    }
+
+    /// Which of the counting attempts of its path, from 0, an event belongs to; what functions did in an
+    /// attempt that was cut off belongs to the next that counts.
+    pub fn place(&self, event: &Event) -> Option<usize> {
+        let path = event.path.as_ref()?;
+        let key = (path.clone(), event.attempt);
+        // What stands before its block begins belongs to the request: the user's message.
+        let is_before = self.began.get(&key).is_none_or(|began| event.seq < *began);
+        if is_before || self.again.contains(&event.seq) {
+            return None;
+        }
+        let order = self.order.get(path).map(Vec::as_slice).unwrap_or_default();
+        match self.ends.get(&key) {
+            Some(End::Itself | End::Left) => order.iter().position(|attempt| *attempt == event.attempt),
+            Some(End::Cut) if self.kept.contains(&event.seq) => {
+                order.iter().position(|attempt| *attempt > event.attempt).or(Some(order.len()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The attempts of paths that had not come to their end, each as the number it would have.
+    pub fn unfinished(&self) -> impl Iterator<Item = (Arc<str>, usize)> {
+        let newest = self.newest.iter().filter(|(path, attempt)| self.is_unfinished(path, **attempt));
+        let newest = newest.map(|(path, _)| (path.clone(), self.order.get(path).map_or(0, Vec::len)));
+        let left = self.ends.iter().filter(|(_, end)| **end == End::Left);
+        newest.chain(left.filter_map(|((path, attempt), _)| {
+            Some((path.clone(), self.order.get(path)?.iter().position(|other| other == attempt)?))
+        }))
+    }
+
+    fn is_unfinished(&self, path: &Arc<str>, attempt: u32) -> bool {
+        self.newest.get(path) == Some(&attempt) && self.ends.get(&(path.clone(), attempt)) == Some(&End::Cut)
+    }
+
+    /// As [`place`](Self::place), and with it what an attempt did that had not come to its end.
+    pub fn place_to_end(&self, event: &Event) -> Option<usize> {
+        let unfinished = event.path.as_ref().filter(|path| self.is_unfinished(path, event.attempt));
+        let of_unfinished = unfinished.map(|path| self.order.get(path).map_or(0, Vec::len));
+        self.place(event).or(of_unfinished)
+    }
+
+    /// Whether an event's attempt was cut off, and its functions are taken from the log by the next.
+    pub fn is_cut(&self, event: &Event) -> bool {
+        let key = event.path.clone().map(|path| (path, event.attempt));
+        key.is_some_and(|key| self.ends.get(&key) == Some(&End::Cut))
+    }
+
+    /// The number of the last counting attempt of a path, as [`place`](Self::place) tells it.
+    pub fn last(&self, path: &str) -> Option<usize> {
+        self.order.get(path)?.len().checked_sub(1)
+    }
+}
