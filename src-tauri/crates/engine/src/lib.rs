@@ -19,6 +19,6 @@ pub mod views;
 pub use execution::replay::{memory_log, tape};
 pub use execution::{abort, context, frame, generator, loading, recorder, request, written};
 pub use model::{
-    callable, concurrency, data, effects, error, event, fingerprint, flow, item, json, log, operation, path, provider,
-    redaction, resource, retention, scope, state, suspension,
+    callable, concurrency, data, effects, error, event, fingerprint, flow, identity, item, json, log, operation, path,
+    provider, redaction, resource, retention, scope, state, suspension,
 };

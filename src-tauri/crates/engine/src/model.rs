@@ -11,6 +11,7 @@ pub mod error;
 pub mod event;
 pub mod fingerprint;
 pub mod flow;
+pub mod identity;
 pub mod item;
 pub mod json;
 pub mod log;

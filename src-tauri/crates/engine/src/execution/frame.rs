@@ -16,6 +16,7 @@ use crate::model::data::Data;
 use crate::model::effects::Listener;
 use crate::model::error::FlowError;
 use crate::model::flow::Block;
+use crate::model::identity::InstanceId;
 
 /// One execution of one block.
 pub struct Frame {
@@ -82,7 +83,7 @@ impl Frame {
         input: Data,
         own: Option<Rc<Container>>,
     ) -> Self {
-        let instance = crate::model::path::instance(&path, attempt).into();
+        let instance = InstanceId { path: &path, attempt }.to_string().into();
         let index = parent.as_ref().map_or(0, |parent| parent.children.borrow().len());
         Frame {
             block,

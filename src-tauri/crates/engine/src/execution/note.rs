@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::execution::frame::Frame;
 use crate::execution::request::Run;
 use crate::model::event::Event;
+use crate::model::identity::InstanceId;
 use crate::model::log::NoteKind;
 
 /// What a block said of the session, until the block comes to nothing.
@@ -23,7 +24,8 @@ pub(crate) struct Note {
 impl Note {
     pub(crate) fn of(event: &Event) -> Option<Note> {
         let kind = [NoteKind::Journal, NoteKind::Metadata].into_iter().find(|kind| kind.read(&event.kind).is_some())?;
-        let instance = crate::model::path::instance(event.path.as_deref().unwrap_or_default(), event.attempt).into();
+        let instance =
+            InstanceId { path: event.path.as_deref().unwrap_or_default(), attempt: event.attempt }.to_string().into();
         Some(Note { kind, value: kind.read(&event.kind)?.clone(), instance })
     }
 }

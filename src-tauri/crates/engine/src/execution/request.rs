@@ -36,6 +36,7 @@ use crate::model::effects::Effects;
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, RequestStatus, Seq};
 use crate::model::flow::Flow;
+use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::log::{Lease, Log};
 use crate::model::path::ROOT;
@@ -319,12 +320,17 @@ impl Run {
             *next - 1
         };
         let own = block.state_schema.as_ref().map(|schema| {
-            let instance = format!("{}:{}", self.request, crate::model::path::instance(&path, attempt));
+            let owner = StateOwner { request: &self.request, instance: InstanceId { path: &path, attempt } };
             let mut schemas = vec![schema.clone()];
             schemas.extend(block.joined.get().into_iter().flatten().cloned());
             let mut state = State::default();
             state.fill_in(&defaults(&schemas));
-            Rc::new(Container::new(ScopeKey::new(block.state_scope(), instance), schemas, state, self.next_stamp()))
+            Rc::new(Container::new(
+                ScopeKey::new(block.state_scope(), owner.to_string()),
+                schemas,
+                state,
+                self.next_stamp(),
+            ))
         });
         let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
         frame.register(&self.roots);

@@ -55,9 +55,29 @@ pub fn join(parent: &str, segment: &str) -> String {
     format!("{parent}/{segment}")
 }
 
-/// The instance of one execution within its request: `path:attempt`.
-pub fn instance(path: &str, attempt: u32) -> String {
-    format!("{path}:{attempt}")
+/// The path around a path; nothing around a root.
+pub fn parent(path: &str) -> Option<&str> {
+    path.rsplit_once('/').map(|(around, _)| around)
+}
+
+/// A path and every path around it, from the inside out.
+pub fn with_ancestors(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |path| parent(path))
+}
+
+/// Whether a path is another one, or inside it.
+pub fn is_at_or_inside(path: &str, outer: &str) -> bool {
+    path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// What a path has below another one, without the slash; nothing where it is not inside that.
+pub fn path_below<'p>(path: &'p str, outer: &str) -> Option<&'p str> {
+    path.strip_prefix(outer)?.strip_prefix('/')
+}
+
+/// Whether a path is inside another one, and not that one itself.
+pub fn is_inside(path: &str, outer: &str) -> bool {
+    path_below(path, outer).is_some()
 }
 
 /// What a path has in common with those of the other blocks of its operation: all but the index.

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
-use crate::model::path::strand;
+use crate::model::path::{is_at_or_inside, strand};
 
 /// An effect that began and has no end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,7 +54,7 @@ pub fn may_have_happened(events: &[Event]) -> Vec<OpenEffect> {
             EventKind::BlockFinished { outcome: Outcome::Suspended, .. } => {}
             EventKind::BlockFinished { outcome: Outcome::Completed, .. } => {
                 // Work beside a chain has its own end.
-                open.retain(|_, one| !is_within(&one.path, path) || is_beside(&one.path, path));
+                open.retain(|_, one| !is_at_or_inside(&one.path, path) || is_beside(&one.path, path));
             }
             EventKind::BlockFinished { error, .. } => {
                 let is_cut = error.as_ref().is_some_and(|error| error.is_abort() || error.name == "StorageError");
@@ -64,10 +64,6 @@ pub fn may_have_happened(events: &[Event]) -> Vec<OpenEffect> {
         }
     }
     open.into_values().collect()
-}
-
-fn is_within(path: &str, outer: &str) -> bool {
-    path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Whether a path inside a block belongs to work beside it.

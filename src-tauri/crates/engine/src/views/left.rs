@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::model::event::{Event, EventKind};
-use crate::model::path::instance;
+use crate::model::identity::InstanceId;
 
 /// The executions of a log that are left behind. Events are taken in in their order.
 #[derive(Debug, Default)]
@@ -62,4 +62,8 @@ impl Left {
         }
         false
     }
+}
+
+fn instance(path: &str, attempt: u32) -> String {
+    InstanceId { path, attempt }.to_string()
 }

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::model::event::{Event, EventKind, Outcome, Seq};
+use crate::model::path::with_ancestors;
 
 /// How an attempt ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -134,10 +135,7 @@ impl ReplayOrder {
                 // Nor is one whose functions had returned: they are not called again either.
                 (EventKind::CallbackReturned { memoized: false, .. }, _) => drop(chains.insert(path)),
                 (EventKind::BlockFinished { .. }, Some(End::Itself)) => {
-                    chains.extend(
-                        std::iter::successors(path.rsplit_once('/'), |(around, _)| around.rsplit_once('/'))
-                            .map(|(around, _)| around),
-                    );
+                    chains.extend(with_ancestors(path).skip(1));
                 }
                 _ => {}
             }

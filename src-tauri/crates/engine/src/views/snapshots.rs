@@ -12,7 +12,9 @@ use serde_json::{Map, Value, json};
 use super::Events;
 use super::attempts::rolled_back;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
+use crate::model::identity::InstanceId;
 use crate::model::item::{ItemStatus, NewItem};
+use crate::model::path::path_below;
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
 
@@ -83,9 +85,11 @@ pub fn snapshots(events: Events<'_>, live: bool) -> HashMap<Seq, Snapshot> {
         match (&event.kind, place) {
             (EventKind::BlockStarted { name, parent, .. }, Some(place @ (path, _))) => {
                 names.insert(place, name);
-                let around = parent.as_deref().and_then(read_instance);
-                if let (Some(around), Some(seq)) = (around, around.and_then(|around| owners.get(&around))) {
-                    index_in(ran.entry(*seq).or_default(), operation_of(path, around.0));
+                let around = parent.as_deref().and_then(InstanceId::parse);
+                if let (Some(around), Some(seq)) =
+                    (around, around.and_then(|around| owners.get(&(around.path, around.attempt))))
+                {
+                    index_in(ran.entry(*seq).or_default(), operation_of(path, around.path));
                 }
             }
             (EventKind::StateInitialized { scope, state, durable }, Some(place))
@@ -141,15 +145,9 @@ pub fn snapshots(events: Events<'_>, live: bool) -> HashMap<Seq, Snapshot> {
     found
 }
 
-/// `path:attempt`.
-fn read_instance(instance: &str) -> Option<(&str, u32)> {
-    let (path, attempt) = instance.rsplit_once(':')?;
-    Some((path, attempt.parse().ok()?))
-}
-
 /// The operation of the chain at `around` that something at `path` belongs to.
 fn operation_of<'p>(path: &'p str, around: &str) -> Option<&'p str> {
-    first_operation(path.strip_prefix(around)?.strip_prefix('/')?)
+    first_operation(path_below(path, around)?)
 }
 
 /// The first operation of a path within a chain: `step:plan`, `forEach:each`; the passes that it stands in

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::Events;
 use super::left::Left;
 use crate::model::event::{CaughtBy, EventKind, Outcome, Seq};
-use crate::model::path::{beside, instance};
+use crate::model::identity::InstanceId;
+use crate::model::path::{beside, is_at_or_inside};
 use crate::model::suspension::{Asking, Resolved, SuspensionStatus};
 
 /// A question.
@@ -70,12 +71,12 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
             (EventKind::BlockFinished { outcome: Outcome::Completed, .. }, Some(path)) => {
                 // What rescues a block that failed ends it.
                 let rescued = parents.get(&(path, event.attempt)).filter(|around| failed.contains(**around));
-                let arm = rescued.and_then(|around| around.rsplit_once(':')).map_or(&**path, |(around, _)| around);
+                let arm = rescued.and_then(|around| InstanceId::parse(around)).map_or(&**path, |around| around.path);
                 drop_where(&mut found, |asked| is_around(path, asked) || has_lost(asked, arm));
             }
             (EventKind::BlockFinished { outcome: Outcome::Failed, caught, .. }, Some(path)) => {
                 if *caught == Some(CaughtBy::Rescue) {
-                    failed.insert(instance(path, event.attempt));
+                    failed.insert(InstanceId { path, attempt: event.attempt }.to_string());
                 }
                 drop_where(&mut found, |asked| is_around(path, asked));
             }
@@ -106,22 +107,18 @@ fn drop_where(found: &mut [Suspension], is_moot: impl Fn(&str) -> bool) {
 
 /// Whether a block that ended stands around the one that asked. A chain ends before the work beside it.
 fn is_around(ended: &str, asked: &str) -> bool {
-    is_within(asked, ended) && beside(asked).is_none_or(|chain| ended.len() > chain.len())
+    is_at_or_inside(asked, ended) && beside(asked).is_none_or(|chain| ended.len() > chain.len())
 }
 
 /// Whether a block that ended well won the race in which the question was asked.
 fn has_lost(asked: &str, arm: &str) -> bool {
     let Some((race, _)) = arm.strip_suffix(']').and_then(|arm| arm.rsplit_once('[')) else { return false };
     let is_race = race.rsplit('/').next().is_some_and(|last| last == "race" || last.starts_with("race~"));
-    is_race && asked.strip_prefix(race).is_some_and(|rest| rest.starts_with('[')) && !is_within(asked, arm)
+    is_race && asked.strip_prefix(race).is_some_and(|rest| rest.starts_with('[')) && !is_at_or_inside(asked, arm)
 }
 
 /// Whether the rescue of a chain takes the place of the block that asked.
 fn gives_way(asked: &str, started: &str) -> bool {
     let Some((chain, last)) = started.rsplit_once('/') else { return false };
-    last.starts_with("rescue:") && asked != chain && is_around(chain, asked) && !is_within(asked, started)
-}
-
-fn is_within(inner: &str, outer: &str) -> bool {
-    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    last.starts_with("rescue:") && asked != chain && is_around(chain, asked) && !is_at_or_inside(asked, started)
 }

@@ -13,6 +13,7 @@ use super::replay_order::ReplayOrder;
 use super::{Events, edited, edited_input};
 use crate::model::event::{Event, EventKind, Recorded, Seq};
 use crate::model::item::ItemStatus;
+use crate::model::path::is_at_or_inside;
 
 /// Fields that tell of time or of place in the log, wherever an item or a note has them.
 const VOLATILE: [&str; 8] =
@@ -42,10 +43,7 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
     for event in events.iter().filter(|event| event.seq > own) {
         let Some(path) = &event.path else { continue };
         // What a fork has instead of what a block did is not done again.
-        if edited
-            .iter()
-            .any(|edited| path.strip_prefix(&**edited).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-        {
+        if edited.iter().any(|edited| is_at_or_inside(path, edited)) {
             continue;
         }
         let counts = attempts.place(event).is_some_and(|place| attempts.last(path) == Some(place));

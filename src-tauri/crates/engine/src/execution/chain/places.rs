@@ -19,7 +19,8 @@ use serde_json::Value;
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::flow::{Action, Block, Body, Flow, Step};
-use crate::model::path::{ROOT, encode, join};
+use crate::model::identity::{InstanceId, StateOwner};
+use crate::model::path::{ROOT, encode, join, path_below};
 use crate::model::scope::ScopeKind;
 use renumber::{Chain, split};
 use settle::{Numbers, Recorded, settle};
@@ -189,7 +190,7 @@ impl Places {
         for (code, old) in &known {
             for child in self.evidence[*code].children.get(old).into_iter().flatten() {
                 let now = self.path(*code, child);
-                let Some(rest) = now.strip_prefix(&path).and_then(|rest| rest.strip_prefix('/')) else { continue };
+                let Some(rest) = path_below(&now, &path) else { continue };
                 let Some(inner) = inner(block, rest) else { continue };
                 below.entry(now).or_insert_with(|| (inner, Known::new())).1.push((*code, child.clone()));
             }
@@ -255,14 +256,18 @@ impl Places {
             chain.map_or_else(|| name.to_owned(), |chain| chain.callback(name))
         };
         match &mut event.kind {
-            EventKind::BlockStarted { parent: Some(parent), .. } => *parent = moved_instance(parent, now).into(),
+            EventKind::BlockStarted { parent: Some(parent), .. } => {
+                if let Some(instance) = InstanceId::parse(parent) {
+                    *parent = moved_instance(instance, now).into();
+                }
+            }
             EventKind::CallbackReturned { callback: name, .. } => *name = callback(name),
             EventKind::Suspended(asking) => asking.callback = asking.callback.as_deref().map(callback),
             EventKind::StateInitialized { scope, .. } | EventKind::StateChanged { scope, .. }
                 if matches!(scope.kind, ScopeKind::Sequencer | ScopeKind::Block) =>
             {
                 // `request:path:attempt`
-                if let Some((request, instance)) = scope.id.split_once(':') {
+                if let Some(StateOwner { request, instance }) = StateOwner::parse(&scope.id) {
                     scope.id = format!("{request}:{}", moved_instance(instance, now)).into();
                 }
             }
@@ -287,7 +292,7 @@ impl Evidence {
         let Some(path) = event.path.as_deref() else { return };
         match &event.kind {
             EventKind::BlockStarted { name, parent, fingerprint, .. } => {
-                let parent = parent.as_deref().and_then(|parent| parent.rsplit_once(':')).map(|(path, _)| path);
+                let parent = parent.as_deref().and_then(InstanceId::parse).map(|around| around.path);
                 let began = self.blocks.entry(path.to_owned()).or_insert_with(|| {
                     if let Some(parent) = parent {
                         self.children.entry(parent.to_owned()).or_default().push(path.to_owned());
@@ -323,7 +328,7 @@ impl Evidence {
             recorded.saw(*seq, *is_taken, true);
         }
         for child in self.children.get(chain).into_iter().flatten() {
-            let Some(rest) = child.strip_prefix(chain).and_then(|rest| rest.strip_prefix('/')) else { continue };
+            let Some(rest) = path_below(child, chain) else { continue };
             let began = &self.blocks[child];
             let Some(fingerprint) = &began.fingerprint else { continue };
             let Some((group, number, key)) = renumber::place_of(rest, |group| groups.contains(group)) else { continue };
@@ -384,12 +389,9 @@ fn inner(block: &Rc<Block>, rest: &str) -> Option<Rc<Block>> {
     }
 }
 
-/// An instance `path:attempt` at another path.
-fn moved_instance(instance: &str, now: impl Fn(&str) -> String) -> String {
-    match instance.rsplit_once(':') {
-        Some((path, attempt)) => crate::model::path::instance(&now(path), attempt.parse().unwrap_or_default()),
-        None => now(instance),
-    }
+/// An instance at another path.
+fn moved_instance(instance: InstanceId<'_>, now: impl Fn(&str) -> String) -> String {
+    InstanceId { path: &now(instance.path), ..instance }.to_string()
 }
 
 /// The label of an operation: `map`, `map~2`.

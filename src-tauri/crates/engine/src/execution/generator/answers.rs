@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::execution::fifo::Fifo;
 use crate::model::effects::Effects;
+use crate::model::path::is_inside;
 
 struct Kept {
     output: Value,
@@ -37,8 +38,7 @@ impl ToolAnswers {
     /// not, because that waits for it.
     pub(crate) fn line(&mut self, key: &str, path: &str) -> Option<Rc<Fifo>> {
         let line = self.lines.entry(key.to_owned()).or_default();
-        let is_inside =
-            !line.first.is_empty() && path.strip_prefix(&line.first).is_some_and(|rest| rest.starts_with('/'));
+        let is_inside = !line.first.is_empty() && is_inside(path, &line.first);
         (!is_inside).then(|| line.turns.clone())
     }
 

@@ -22,14 +22,14 @@ use crate::model::effects::{EffectKind, ModelReply};
 use crate::model::error::FlowError;
 use crate::model::event::{Answer, BlockKind, CaughtBy, Event, EventKind, Outcome, Seq};
 use crate::model::flow::Block;
+use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::operation::Operation;
-use crate::model::path::beside;
+use crate::model::path::{beside, is_inside, with_ancestors};
 use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
 use crate::views::asked::{AskedWith, Requests};
 use crate::views::left::Left;
 use crate::views::{Events, edited, edited_input};
-use forgotten::is_below;
 use numbers::Numbered;
 use pauses::Pauses;
 pub(crate) use questions::Asked;
@@ -240,7 +240,7 @@ impl Memo {
                 ..Memo::read(&events[..common], &[])
             };
         } else if !edited.is_empty() {
-            let is_edited = |path: &str| prefixes(path).any(|around| edited.contains(around));
+            let is_edited = |path: &str| with_ancestors(path).any(|around| edited.contains(around));
             let all = Memo::read_at(events, &[], is_edited);
             (memo.finished, memo.pending, memo.is_of_edits) = (all.finished, all.pending, true);
             memo.finished.retain(|path, _| edited.contains(path));
@@ -338,7 +338,7 @@ impl Reader<'_> {
     /// An attempt at a path came to nothing. What blocks inside had written to state around it stays, as what
     /// they committed to records does.
     fn forget_below(&mut self, path: &str) {
-        let ended = self.settled.extract_if(.., |((by, _), ..)| is_below(by, path, false));
+        let ended = self.settled.extract_if(.., |((by, _), ..)| is_inside(by, path));
         self.kept.extend(ended.filter(|(by, ..)| self.memo.has_ended_in(by)));
         self.kept.retain(|(_, _, shared, _)| !shared.is_inside(path));
         self.memo.forget_below(path);
@@ -389,12 +389,15 @@ impl Reader<'_> {
                 memo.waited.remove(path);
                 let next = memo.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
-                memo.unsettled.extend(beside(path).into_iter().flat_map(prefixes).map(Arc::from));
+                memo.unsettled.extend(beside(path).into_iter().flat_map(with_ancestors).map(Arc::from));
             }
             EventKind::StateChanged { scope, operation, .. } if !scope.kind.is_durable() => {
                 let shared = match scope.kind {
                     ScopeKind::Request => Shared::Request,
-                    _ => Shared::Of(path_of(&scope.id)),
+                    _ => match StateOwner::parse(&scope.id) {
+                        Some(owner) => Shared::Of(owner.instance.path.to_owned()),
+                        None => return,
+                    },
                 };
                 if let Some(open) = self.open.get_mut(&key) {
                     open.changes.push((event.seq, shared, operation.clone()));
@@ -465,7 +468,7 @@ impl Reader<'_> {
             EventKind::BlockFinished { outcome, output, error, caught, memoized, .. } => {
                 let Some(open) = self.open.remove(&key) else { return };
                 if *outcome == Outcome::Failed && open.kind != BlockKind::Sequencer {
-                    memo.failed.insert(crate::model::path::instance(path, event.attempt).into());
+                    memo.failed.insert(InstanceId { path, attempt: event.attempt }.to_string().into());
                 }
                 if *outcome == Outcome::Suspended {
                     memo.waited.insert(path.clone());
@@ -508,15 +511,4 @@ fn drift(path: &str, recorded: &str, found: &str, details: (&str, &str)) -> Flow
     error.code = Some("replay_drift".to_owned());
     error.details = Some(serde_json::json!({ "path": path, "recorded": details.0, "found": details.1 }));
     error
-}
-
-/// The path inside a state's id `request:path:attempt`; the request may be one that this is a fork of.
-fn path_of(id: &str) -> String {
-    let inner = id.split_once(':').map_or(id, |(_, inner)| inner);
-    inner.rsplit_once(':').map_or(inner, |(path, _)| path).to_owned()
-}
-
-/// A path and every path around it.
-fn prefixes(path: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(around, _)| around))
 }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use super::{Finished, Memo};
 use crate::model::error::FlowError;
 use crate::model::event::CaughtBy;
+use crate::model::identity::InstanceId;
+use crate::model::path::is_at_or_inside;
 use crate::model::path::operation;
 
 impl Memo {
@@ -23,7 +25,7 @@ impl Memo {
         let mut forgotten: HashSet<Arc<str>> = HashSet::new();
         for path in &failed {
             let Some(done) = self.finished.get(path) else { continue };
-            let is_terminal = is_around(path, terminal.path.as_deref().unwrap_or_default());
+            let is_terminal = is_at_or_inside(terminal.path.as_deref().unwrap_or_default(), path);
             let is_caught = match done.caught {
                 None => false,
                 Some(CaughtBy::StepAny | CaughtBy::Race) => !in_vain.contains(operation(path)),
@@ -80,7 +82,7 @@ impl Memo {
     pub(super) fn follow_parent(&mut self, path: &Arc<str>, parent: Option<&Arc<str>>) {
         self.handed_on.remove(path);
         let Some(parent) = parent else { return };
-        let Some((around, _)) = parent.rsplit_once(':') else { return };
+        let Some(InstanceId { path: around, .. }) = InstanceId::parse(parent) else { return };
         self.parents.insert(path.clone(), around.into());
         if self.failed.contains(parent) {
             self.handed_on.insert(around.into(), path.clone());
@@ -91,9 +93,4 @@ impl Memo {
 /// Where a failure comes from.
 fn origin(done: &Finished) -> Option<&str> {
     done.result.as_ref().err()?.path.as_deref()
-}
-
-/// Whether `outer` is `path` or stands around it.
-fn is_around(outer: &str, path: &str) -> bool {
-    path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use super::{Finished, Memo, Shared, prefixes};
+use super::{Finished, Memo, Shared};
+use crate::model::path::{is_at_or_inside, is_inside, with_ancestors};
 
 impl Memo {
     /// From now on an attempt at this path has come to nothing, and what was in it is tried again: what the log
@@ -24,30 +25,24 @@ impl Memo {
 
     pub(super) fn is_forgotten(&self, path: &str, or_at: bool) -> bool {
         let forgotten = self.forgotten.borrow();
-        !forgotten.is_empty() && prefixes(path).skip(usize::from(!or_at)).any(|above| forgotten.contains(above))
+        !forgotten.is_empty() && with_ancestors(path).skip(usize::from(!or_at)).any(|above| forgotten.contains(above))
     }
 
     /// Forgets all that happened below a path: an attempt that was tried again came to nothing.
     pub(super) fn forget_below(&mut self, path: &str) {
-        self.finished.retain(|other, _| !is_below(other, path, false));
-        self.functions.retain(|other, _| !is_below(other, path, true));
-        self.told.retain(|other| !is_below(other, path, true));
-        self.routes.retain(|other, _| !is_below(other, path, true));
-        self.calls.retain(|other, _| !is_below(other, path, true));
-        self.waited.retain(|other| !is_below(other, path, true));
-        self.pauses.forget(|other| is_below(other, path, true));
+        self.finished.retain(|other, _| !is_inside(other, path));
+        self.functions.retain(|other, _| !is_at_or_inside(other, path));
+        self.told.retain(|other| !is_at_or_inside(other, path));
+        self.routes.retain(|other, _| !is_at_or_inside(other, path));
+        self.calls.retain(|other, _| !is_at_or_inside(other, path));
+        self.waited.retain(|other| !is_at_or_inside(other, path));
+        self.pauses.forget(|other| is_at_or_inside(other, path));
     }
 }
 
 impl Shared {
     /// Whether it is state of the block at a path, or of one inside it.
     pub(super) fn is_inside(&self, path: &str) -> bool {
-        matches!(self, Shared::Of(owner) if is_below(owner, path, true))
+        matches!(self, Shared::Of(owner) if is_at_or_inside(owner, path))
     }
-}
-
-/// Whether a path lies below another one; with `or_at` also where it is that one.
-pub(super) fn is_below(path: &str, above: &str, or_at: bool) -> bool {
-    let rest = path.strip_prefix(above);
-    rest.is_some_and(|rest| if rest.is_empty() { or_at } else { rest.starts_with('/') })
 }
