@@ -165,7 +165,7 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     let code = match ended.status {
         // An answer that only the author's own schema could refuse is bad input like any other.
         _ if is(FlowError::is_refused_answer) => exit::USAGE,
-        _ if is(FlowError::leaves_request) || is(FlowError::is_taken_over) => exit::REFUSED,
+        _ if is(FlowError::parks_request) || is(FlowError::is_taken_over) => exit::REFUSED,
         RequestStatus::Completed => exit::DONE,
         RequestStatus::Suspended => exit::SUSPENDED,
         RequestStatus::Interrupted | RequestStatus::Aborted => exit::INTERRUPTED,

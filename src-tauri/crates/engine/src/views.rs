@@ -3,17 +3,16 @@
 //! The same events always give the same view, in the window, on the command line and in a flow's
 //! own `ctx.session.items`. Nothing here stores anything or reads a clock.
 
-pub mod asked;
 pub mod attempts;
 pub mod blocks;
+pub(crate) mod detached;
 pub mod diff;
-pub mod happened;
 pub mod history;
 pub mod in_force;
 pub mod items;
-pub(crate) mod left;
+pub mod model_requests;
 pub mod place;
-pub mod recalled;
+pub mod repeated_writes;
 pub mod replay_order;
 pub mod retention;
 pub mod search;
@@ -21,6 +20,7 @@ pub mod shape;
 pub mod snapshots;
 pub mod suspensions;
 pub mod trace;
+pub mod uncertain_effects;
 pub mod usage;
 
 use std::collections::HashSet;

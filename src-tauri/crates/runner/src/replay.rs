@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::abort::Abort;
+use engine::effect_log::{Missing, Seen, Tape};
 use engine::effects::{Effects, FetchCall, FetchReply, Instant, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus, Seq};
@@ -18,7 +19,6 @@ use engine::operation::equal;
 use engine::redaction::Redaction;
 use engine::request::{Asked, Run};
 use engine::scope::ScopeKey;
-use engine::tape::{Missing, Seen, Tape};
 use engine::views::trace::{Did, trace};
 use futures_channel::oneshot;
 use futures_util::FutureExt;

@@ -19,7 +19,7 @@ use engine::loading::load_effects;
 use engine::log::{AppendError, Log};
 use engine::request::{Asked, Earlier, Run};
 use engine::suspension::Resolved;
-use engine::views::happened::OpenEffect;
+use engine::views::uncertain_effects::OpenEffect;
 use futures_util::{FutureExt, select_biased};
 use script::{Limits, LoadTime, Loaded};
 use tokio::sync::watch;

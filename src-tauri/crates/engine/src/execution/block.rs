@@ -11,17 +11,17 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use serde_json::Value;
 
 use crate::execution::boundary::{Attempt, CommitPermit, abandon, end_attempt};
+use crate::execution::callback;
 use crate::execution::caught::{Caller, caught_by};
 use crate::execution::container;
 use crate::execution::context::{Context, EmitOptions};
 use crate::execution::driver;
 use crate::execution::frame::Frame;
-use crate::execution::gate;
 use crate::execution::hooks::step_errored;
-use crate::execution::replay::prior_try::TryEffects;
-use crate::execution::replay::resume::Recalled;
+use crate::execution::replay::prior_attempt::AttemptEffects;
+use crate::execution::replay::resume::RecordedEnd;
 use crate::execution::request::Run;
-use crate::execution::unit;
+use crate::execution::schema_check;
 use crate::model::callable::Arg;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
@@ -29,7 +29,7 @@ use crate::model::event::{EventKind, Recorded};
 use crate::model::flow::{Block, Rescue, Text};
 use crate::model::path::{encode, join};
 
-use crate::execution::flowing::Flowing;
+use crate::execution::step_value::StepValue;
 
 /// Every level of nesting takes native stack, and a lost stack would take the app with it.
 const DEEPEST: u32 = 300;
@@ -40,8 +40,8 @@ pub(crate) fn run_block(
     block: Rc<Block>,
     parent: Option<Rc<Frame>>,
     path: String,
-    input: Flowing,
-) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
+    input: StepValue,
+) -> LocalBoxFuture<'static, Result<StepValue, FlowError>> {
     run_block_as(run, block, parent, path, input, Caller::Plain)
 }
 
@@ -51,9 +51,9 @@ pub(crate) fn run_block_as(
     block: Rc<Block>,
     parent: Option<Rc<Frame>>,
     path: String,
-    input: Flowing,
+    input: StepValue,
     caller: Caller,
-) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
+) -> LocalBoxFuture<'static, Result<StepValue, FlowError>> {
     try_block(run, block, parent, path, input, (caller, None))
 }
 
@@ -66,9 +66,9 @@ pub(crate) fn try_block(
     block: Rc<Block>,
     parent: Option<Rc<Frame>>,
     path: String,
-    input: Flowing,
+    input: StepValue,
     (caller, again): (Caller, Option<Again>),
-) -> LocalBoxFuture<'static, Result<Flowing, FlowError>> {
+) -> LocalBoxFuture<'static, Result<StepValue, FlowError>> {
     async move {
         let path: Arc<str> = path.into();
         if parent.as_ref().is_some_and(|parent| parent.depth >= DEEPEST) {
@@ -91,27 +91,27 @@ pub(crate) fn try_block(
             }
             if tries == 0 && conflicts == 0 {
                 match run.recall(&block, &path, parent.as_ref(), &input)? {
-                    Recalled::Nothing => {}
-                    Recalled::Ended(_, Ok(output)) => return Ok(output),
-                    Recalled::Ended(frame, Err(error)) => {
+                    RecordedEnd::Nothing => {}
+                    RecordedEnd::Ended(_, Ok(output)) => return Ok(output),
+                    RecordedEnd::Ended(frame, Err(error)) => {
                         *frame.caller.borrow_mut() = caller;
                         // Known from the log; the arms of an operation count it again.
                         caught_by(&frame, &error);
                         return rescue(&run, &frame, error).await;
                     }
-                    Recalled::Unsettled(end, given) => recorded = Some((end, given)),
+                    RecordedEnd::HasBackgroundWork(end, given) => recorded = Some((end, given)),
                 }
             }
             if !block.only_runs_others() {
-                run.bring_up_all(parent.as_ref());
+                run.replay_all_shared_state(parent.as_ref());
             }
             let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
             if let Some(earlier) = superseded_try.take() {
-                frame.effects.replace(TryEffects::after(earlier));
+                frame.effects.replace(AttemptEffects::after(earlier));
             }
             caller.begin();
             *frame.caller.borrow_mut() = caller.clone();
-            run.until_due(&frame).await;
+            run.wait_for_commit_order(&frame).await;
             let versions = run.see_records(&frame, &frame.transaction)?;
             run.record(
                 &frame,
@@ -140,7 +140,7 @@ pub(crate) fn try_block(
                 run.suspend(&frame);
                 return result;
             }
-            if result.as_ref().is_err_and(FlowError::leaves_request) {
+            if result.as_ref().is_err_and(FlowError::parks_request) {
                 // It has not failed: it goes on when the code fits again.
                 abandon(&run, &frame, None).await?;
                 return result;
@@ -169,7 +169,7 @@ pub(crate) fn try_block(
                     }
                     Err(error)
                         if !run.abort.is_set()
-                            && !error.is_beyond_the_flow()
+                            && !error.is_uncatchable()
                             && again.as_ref().is_some_and(|again| again(&error)) =>
                     {
                         abandon(&run, &frame, Some(error.clone())).await?;
@@ -197,7 +197,7 @@ pub(crate) fn try_block(
 }
 
 /// Answers a failure with the first handler that matches; without one it stays a failure.
-async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<Flowing, FlowError> {
+async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<StepValue, FlowError> {
     // A sequencer's handlers have had their chance inside it.
     if frame.block.rescues_inside() {
         return Err(error);
@@ -210,7 +210,7 @@ async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<Fl
 }
 
 pub(crate) fn handler_of<'a>(handlers: &'a [Rescue], error: &FlowError) -> Option<&'a Rescue> {
-    if error.is_beyond_the_flow() {
+    if error.is_uncatchable() {
         return None;
     }
     handlers
@@ -218,13 +218,13 @@ pub(crate) fn handler_of<'a>(handlers: &'a [Rescue], error: &FlowError) -> Optio
         .find(|handler| handler.when.is_empty() || error.classes.iter().any(|class| handler.when.contains(class)))
 }
 
-pub(crate) async fn run_handler(cx: &Context, handler: &Rescue, error: &FlowError) -> Result<Flowing, FlowError> {
+pub(crate) async fn run_handler(cx: &Context, handler: &Rescue, error: &FlowError) -> Result<StepValue, FlowError> {
     let path = join(&cx.frame.path, &format!("rescue:{}", encode(&handler.block.name)));
-    let input = Flowing::thrown(error);
+    let input = StepValue::thrown(error);
     run_block_as(cx.run.clone(), handler.block.clone(), Some(cx.frame.clone()), path, input, Caller::Rescue).await
 }
 
-async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> Result<Flowing, FlowError> {
+async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &StepValue) -> Result<StepValue, FlowError> {
     let cx = Context::new(run.clone(), frame.clone());
     let block = frame.block.clone();
     let work = Box::pin(pipeline(&cx, &block, input));
@@ -234,14 +234,14 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> 
     };
     match result {
         // It goes on another time, and nothing about it has ended (ARCHITECTURE §5.5).
-        Err(error) if error.is_suspension() || error.leaves_request() => return Err(error),
+        Err(error) if error.is_suspension() || error.parks_request() => return Err(error),
         _ => container::close(&cx, &result),
     }
     match result {
         Err(mut error) => {
             if let Some(hook) = &block.on_errored {
                 // Its own failure is swallowed (SEMANTICS §2.2).
-                let _ = unit::call(&cx, "onErrored", hook, vec![Arg::Error(error.clone())]).await;
+                let _ = callback::call(&cx, "onErrored", hook, vec![Arg::Error(error.clone())]).await;
             }
             error.path.get_or_insert_with(|| frame.path.to_string());
             Err(error)
@@ -250,16 +250,16 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &Flowing) -> 
     }
 }
 
-async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Flowing, FlowError> {
+async fn pipeline(cx: &Context, block: &Rc<Block>, given: &StepValue) -> Result<StepValue, FlowError> {
     let mut input = given.clone();
     if let Some(connect) = &block.connect_input {
-        let connected = unit::call(cx, "connectInput", connect, vec![input.argument()]).await?.into_data()?;
+        let connected = callback::call(cx, "connectInput", connect, vec![input.argument()]).await?.into_data()?;
         if connected != input.data {
-            input = Flowing::new(connected);
+            input = StepValue::new(connected);
         }
     }
     if let Some(schema) = &block.input_schema {
-        input = gate::parse(schema, input, &block.name, "input")?;
+        input = schema_check::parse(schema, input, &block.name, "input")?;
     }
     if input.data != given.data {
         let seq = cx.record(EventKind::BlockInput { input: Recorded::inline(&input.data) });
@@ -273,8 +273,9 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
     }
     let mut output = driver::drive(cx, block, input).await?;
     if let Some(connect) = &block.connect_output {
-        output =
-            Flowing::new(unit::call(cx, "connectOutput", connect, vec![Arg::Data(output.data)]).await?.into_data()?);
+        output = StepValue::new(
+            callback::call(cx, "connectOutput", connect, vec![Arg::Data(output.data)]).await?.into_data()?,
+        );
     }
     if let Some(schema) = &block.output_schema {
         output = driver::check_output(cx, block, schema, output).await?;
@@ -283,7 +284,7 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &Flowing) -> Result<Fl
         let mut args = vec![Arg::Data(output.data.clone())];
         let model = cx.frame.model.borrow().clone();
         args.extend(model.map(|model| Arg::Data(serde_json::json!({ "model": model }).into())));
-        unit::call(cx, "onCompleted", hook, args).await?;
+        callback::call(cx, "onCompleted", hook, args).await?;
     }
     Ok(output)
 }
@@ -293,14 +294,14 @@ pub(crate) async fn text(cx: &Context, role: &str, text: &Text, input: &Data) ->
     match text {
         Text::Fixed(value) => Ok(value.clone()),
         Text::Call(call) => {
-            Ok(unit::call(cx, role, call, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json())
+            Ok(callback::call(cx, role, call, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json())
         }
     }
 }
 
 fn should_retry(block: &Block, error: &FlowError, tries: u32) -> bool {
     let Some(retry) = &block.retry else { return false };
-    if tries + 1 >= retry.max_attempts || error.is_beyond_the_flow() {
+    if tries + 1 >= retry.max_attempts || error.is_uncatchable() {
         return false;
     }
     let is_flow_error = error.classes.iter().any(|class| class == "FlowError");

@@ -8,10 +8,10 @@ use std::rc::Rc;
 
 use crate::execution::caught::caught_by;
 use crate::execution::fifo::Turn;
-use crate::execution::flowing::Flowing;
 use crate::execution::frame::Frame;
 use crate::execution::request::Run;
 use crate::execution::state::transaction::{Rebase, Transaction};
+use crate::execution::step_value::StepValue;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Outcome, Seq};
 use crate::model::log::{AppendError, TICKET_MS};
@@ -111,7 +111,7 @@ pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<Flow
     frame.transaction.clear();
     frame.roll_back(|| run.next_stamp());
     if error.is_some() {
-        run.memo.forget(&frame.path);
+        run.replay_cache.forget(&frame.path);
     }
     run.forget_notes(frame);
     let event = EventKind::BlockFinished {
@@ -129,7 +129,7 @@ pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<Flow
 /// How an attempt came out.
 pub(crate) enum Attempt {
     /// It has ended, and the log says so.
-    Ended(Result<Flowing, FlowError>),
+    Ended(Result<StepValue, FlowError>),
     /// A record changed under it, and the body must decide anew.
     RunAgain,
     /// A record changed under it once too often: it fails with this.
@@ -140,7 +140,7 @@ pub(crate) enum Attempt {
 pub(crate) async fn end_attempt<'r>(
     run: &'r Rc<Run>,
     frame: &Rc<Frame>,
-    mut result: Result<Flowing, FlowError>,
+    mut result: Result<StepValue, FlowError>,
     permit: &mut Option<CommitPermit<'r>>,
     conflicts: u32,
 ) -> Result<Attempt, FlowError> {
@@ -148,7 +148,7 @@ pub(crate) async fn end_attempt<'r>(
         match finish(run, frame, &result, permit).await? {
             Finished::Committed(seq) => {
                 frame.end(&result);
-                return Ok(Attempt::Ended(result.map(|Flowing { origin, data, .. }| Flowing {
+                return Ok(Attempt::Ended(result.map(|StepValue { origin, data, .. }| StepValue {
                     origin: origin.or(Some(seq)),
                     data,
                     thrown: None,
@@ -190,10 +190,10 @@ pub(crate) async fn end_attempt<'r>(
 async fn finish<'r>(
     run: &'r Rc<Run>,
     frame: &Rc<Frame>,
-    result: &Result<Flowing, FlowError>,
+    result: &Result<StepValue, FlowError>,
     permit: &mut Option<CommitPermit<'r>>,
 ) -> Result<Finished, FlowError> {
-    run.let_others_go().await;
+    run.yield_now().await;
     if !frame.transaction.is_empty() && permit.is_none() {
         *permit = Some(CommitPermit::take(run).await);
     }

@@ -61,7 +61,7 @@ impl Caller {
 
 /// Who catches a failure with which a block ends, if somebody does.
 pub(crate) fn caught_by(frame: &Rc<Frame>, error: &FlowError) -> Option<CaughtBy> {
-    if error.is_beyond_the_flow() {
+    if error.is_uncatchable() {
         return None;
     }
     // A sequencer's handlers have had their chance inside it.

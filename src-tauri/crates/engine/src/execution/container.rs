@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::execution::block::text;
 use crate::execution::context::Context;
-use crate::execution::flowing::Flowing;
 use crate::execution::frame::Frame;
+use crate::execution::step_value::StepValue;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};
@@ -51,7 +51,7 @@ pub(crate) async fn open(cx: &Context, block: &Block, input: &Data) -> Result<()
 }
 
 /// Ends the block's container, if it was opened.
-pub(crate) fn close(cx: &Context, result: &Result<Flowing, FlowError>) {
+pub(crate) fn close(cx: &Context, result: &Result<StepValue, FlowError>) {
     let Some(opened) = cx.frame.container.get() else { return };
     let now = cx.run.effects.now_ms();
     let mut patch = Map::new();

@@ -25,11 +25,11 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use serde_json::{Map, Value};
 
+use crate::execution::callback::CallbackCall;
 use crate::execution::fifo::Fifo;
 use crate::execution::frame::Frame;
 use crate::execution::request::Run;
 use crate::execution::state::shared::{Container, Writer};
-use crate::execution::unit::Doing;
 use crate::model::callable::{Arg, Fun, Invocation, Issue, SchemaRef};
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};
@@ -75,13 +75,13 @@ pub struct Context {
     /// The block.
     pub frame: Rc<Frame>,
     /// The call of one of its functions that runs now, where those are counted one by one.
-    pub(crate) doing: Option<Rc<Doing>>,
+    pub(crate) call: Option<Rc<CallbackCall>>,
 }
 
 impl Context {
     /// A block's own.
     pub(crate) fn new(run: Rc<Run>, frame: Rc<Frame>) -> Self {
-        Context { run, frame, doing: None }
+        Context { run, frame, call: None }
     }
 
     /// What a call of an author's function stands for.
@@ -100,15 +100,15 @@ impl Context {
     }
 
     /// The same, for one call of a function.
-    pub(crate) fn within(&self, doing: Rc<Doing>) -> Self {
-        Context { doing: Some(doing), ..self.clone() }
+    pub(crate) fn within(&self, call: Rc<CallbackCall>) -> Self {
+        Context { call: Some(call), ..self.clone() }
     }
 
     /// The state behind a handle and a stamp that changes with it; `None` where there is none.
     pub fn read(&self, target: &Target) -> Option<(u64, Arc<State>)> {
         match self.place(target)? {
             Place::Shared(container) => {
-                if self.run.has_company.get() {
+                if self.run.has_concurrent_blocks.get() {
                     self.look();
                 }
                 Some(container.read())
@@ -123,8 +123,8 @@ impl Context {
 
     /// Notes that a function looked at what others may change.
     fn look(&self) {
-        if let Some(doing) = &self.doing {
-            doing.look();
+        if let Some(call) = &self.call {
+            call.look();
         }
     }
 
@@ -241,7 +241,7 @@ impl Context {
         match place {
             Place::Shared(container) => {
                 let value = operation.sums(&next);
-                let by = Writer::new(&self.frame, self.doing.as_ref());
+                let by = Writer::new(&self.frame, self.call.as_ref());
                 let version = container.write(&operation, next, Some(by), self.run.next_stamp());
                 self.frame.wrote(container);
                 let scope = container.key.clone();
@@ -407,8 +407,8 @@ impl Context {
 
     /// Notes that an event is evidence of the function that runs now.
     fn did(&self, seq: Seq) {
-        if let Some(doing) = &self.doing {
-            doing.events.borrow_mut().push(seq);
+        if let Some(call) = &self.call {
+            call.events.borrow_mut().push(seq);
         }
     }
 }

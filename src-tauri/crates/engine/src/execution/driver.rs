@@ -9,9 +9,9 @@ use std::rc::Rc;
 use crate::execution::block::{handler_of, run_block, run_handler};
 use crate::execution::chain::{route, sequencer};
 use crate::execution::context::Context;
-use crate::execution::flowing::Flowing;
 use crate::execution::hooks::step_errored;
-use crate::execution::{gate, generator, tool, unit};
+use crate::execution::step_value::StepValue;
+use crate::execution::{callback, generator, schema_check, tool};
 use crate::model::callable::{Fun, SchemaRef};
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;
@@ -19,7 +19,7 @@ use crate::model::flow::{Block, Body, Step};
 use crate::model::path::{encode, join};
 
 /// Does what a block is there for.
-pub(crate) async fn drive(cx: &Context, block: &Rc<Block>, input: Flowing) -> Result<Flowing, FlowError> {
+pub(crate) async fn drive(cx: &Context, block: &Rc<Block>, input: StepValue) -> Result<StepValue, FlowError> {
     match &block.body {
         Body::Handler { execute } => run_function(cx, execute, input).await,
         Body::Sequencer { steps, .. } => run_chain(cx, block, steps, input).await,
@@ -34,20 +34,20 @@ pub(crate) async fn check_output(
     cx: &Context,
     block: &Block,
     schema: &SchemaRef,
-    output: Flowing,
-) -> Result<Flowing, FlowError> {
+    output: StepValue,
+) -> Result<StepValue, FlowError> {
     match &block.body {
-        Body::Sequencer { .. } => gate::leave(cx, schema, output).await,
-        _ => gate::parse(schema, output, &block.name, "output"),
+        Body::Sequencer { .. } => schema_check::leave(cx, schema, output).await,
+        _ => schema_check::parse(schema, output, &block.name, "output"),
     }
 }
 
-async fn run_function(cx: &Context, execute: &Fun, input: Flowing) -> Result<Flowing, FlowError> {
+async fn run_function(cx: &Context, execute: &Fun, input: StepValue) -> Result<StepValue, FlowError> {
     let called = execute.call(vec![input.argument()], cx.invocation());
-    Ok(Flowing::new(cx.frame.until_suspended(called).await?.into_data()?))
+    Ok(StepValue::new(cx.frame.until_suspended(called).await?.into_data()?))
 }
 
-async fn run_chain(cx: &Context, block: &Block, steps: &[Step], input: Flowing) -> Result<Flowing, FlowError> {
+async fn run_chain(cx: &Context, block: &Block, steps: &[Step], input: StepValue) -> Result<StepValue, FlowError> {
     let error = match sequencer::run_steps(cx, steps, input).await {
         Ok(output) => return Ok(output),
         Err(error) => error,
@@ -62,11 +62,11 @@ async fn run_chain(cx: &Context, block: &Block, steps: &[Step], input: Flowing) 
 async fn run_route(
     cx: &Context,
     (routes, execute, validate): (&[Rc<Block>], &Fun, Option<&Fun>),
-    input: Flowing,
-) -> Result<Flowing, FlowError> {
-    let chosen = unit::choose(cx, "execute", execute, vec![input.argument()], routes).await?;
+    input: StepValue,
+) -> Result<StepValue, FlowError> {
+    let chosen = callback::choose(cx, "execute", execute, vec![input.argument()], routes).await?;
     let route = route::checked(cx, routes, validate, chosen, &input.data).await?;
-    cx.run.memo.check_route(&cx.frame.path, &route.name)?;
+    cx.run.replay_cache.check_route(&cx.frame.path, &route.name)?;
     cx.record(EventKind::RouteDecided { route: route.name.to_string() });
     let path = join(&cx.frame.path, &format!("route:{}", encode(&route.name)));
     run_block(cx.run.clone(), route, Some(cx.frame.clone()), path, input).await

@@ -5,9 +5,9 @@
 
 use std::rc::Rc;
 
-use crate::execution::flowing::Flowing;
 use crate::execution::hooks;
 use crate::execution::request::{Ended, Run};
+use crate::execution::step_value::StepValue;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, RequestStatus};
@@ -17,7 +17,7 @@ use crate::views::usage::Verdict;
 
 impl Run {
     /// Ends a request whose root block, and all work beside it, has ended.
-    pub(crate) async fn end(self: &Rc<Self>, action: &Action, result: Result<Flowing, FlowError>) -> Ended {
+    pub(crate) async fn end(self: &Rc<Self>, action: &Action, result: Result<StepValue, FlowError>) -> Ended {
         let (good, mut result) = self.judge(action, result);
         if result.is_ok() && self.abort.is_set() {
             // The root block was done, but not the work beside it.
@@ -27,7 +27,7 @@ impl Run {
             && good == RequestStatus::Completed
             && let Err(error) = self.pool.run_with(hooks::completed(self, action, output), |_, _| {}).await
         {
-            if error.leaves_request() {
+            if error.parks_request() {
                 return self.leave(RequestStatus::Interrupted, Some(error)).await;
             }
             result = Err(error);
@@ -45,8 +45,8 @@ impl Run {
     fn judge(
         &self,
         action: &Action,
-        result: Result<Flowing, FlowError>,
-    ) -> (RequestStatus, Result<Flowing, FlowError>) {
+        result: Result<StepValue, FlowError>,
+    ) -> (RequestStatus, Result<StepValue, FlowError>) {
         let Some(budget) = action.token_budget.as_ref().filter(|_| result.is_ok()) else {
             return (RequestStatus::Completed, result);
         };
@@ -77,7 +77,7 @@ impl Run {
     }
 
     /// Records the last event: an output as `good`, or an error.
-    pub(crate) async fn close(&self, good: RequestStatus, result: Result<Flowing, FlowError>) -> Ended {
+    pub(crate) async fn close(&self, good: RequestStatus, result: Result<StepValue, FlowError>) -> Ended {
         let status = status(good, &result);
         let (event, ended) = match result {
             Ok(flowing) => (
@@ -105,7 +105,7 @@ impl Run {
     }
 }
 
-fn status(good: RequestStatus, result: &Result<Flowing, FlowError>) -> RequestStatus {
+fn status(good: RequestStatus, result: &Result<StepValue, FlowError>) -> RequestStatus {
     match result {
         Ok(_) => good,
         Err(error) if error.is_abort() => RequestStatus::Aborted,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::execution::abort::Abort;
 use crate::execution::caught::Caller;
-use crate::execution::replay::prior_try::TryEffects;
+use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::execution::state::shared::Container;
 use crate::execution::state::transaction::Transaction;
 use crate::model::data::Data;
@@ -49,7 +49,7 @@ pub struct Frame {
     /// The shared memory it wrote to.
     pub(crate) written: RefCell<Vec<Rc<Container>>>,
     /// What it got from outside.
-    pub(crate) effects: RefCell<Rc<TryEffects>>,
+    pub(crate) effects: RefCell<Rc<AttemptEffects>>,
     /// Background work its chain started and has not waited for.
     pub(crate) tasks: RefCell<Vec<crate::execution::chain::background::Task>>,
     /// The blocks it dispatched, in order; a block finds its elder siblings here.
@@ -125,7 +125,7 @@ impl Frame {
     }
 
     /// Keeps how it ended, for siblings that ask.
-    pub(crate) fn end(&self, result: &Result<crate::execution::flowing::Flowing, FlowError>) {
+    pub(crate) fn end(&self, result: &Result<crate::execution::step_value::StepValue, FlowError>) {
         self.effects.borrow().end();
         *self.outcome.borrow_mut() = Some(match result {
             Ok(flowing) => Ok(flowing.data.clone()),

@@ -6,32 +6,37 @@
 mod answer;
 pub(crate) mod answers;
 mod ask;
-pub(crate) mod held;
 mod instance;
 mod messages;
-mod speech;
+pub(crate) mod stored_messages;
+mod stream_items;
 mod tools;
 
 use serde_json::{Value, json};
 
 use crate::execution::block::text;
 use crate::execution::context::Context;
-use crate::execution::flowing::Flowing;
+use crate::execution::step_value::StepValue;
 use crate::model::callable::Arg;
 use crate::model::data::Data;
 use crate::model::effects::{Message, ModelCall, ModelReply, ToolCall};
 use crate::model::error::FlowError;
 use crate::model::flow::{Block, Generator};
-use speech::Speech;
+use stream_items::StreamItems;
 
 /// Runs a generator on its input.
-pub async fn generate(cx: &Context, block: &Block, generator: &Generator, input: &Data) -> Result<Flowing, FlowError> {
+pub async fn generate(
+    cx: &Context,
+    block: &Block,
+    generator: &Generator,
+    input: &Data,
+) -> Result<StepValue, FlowError> {
     let chosen = ask::choose(cx, generator, input).await?;
     let start = tools::offered(cx, generator, input, None).await?;
     let conversation = messages::conversation(cx, generator, input).await?;
-    let speech = Speech::new(cx, generator);
+    let speech = StreamItems::new(cx, generator);
     // Text is shown while it comes where somebody may be watching: an agent, or a loop with tools.
-    let streams = !generator.structured && (speech::identity(cx, generator).is_some() || !start.is_empty());
+    let streams = !generator.structured && (stream_items::identity(cx, generator).is_some() || !start.is_empty());
     let mut turns: Vec<Message> = Vec::new();
     let mut steps: Vec<Value> = Vec::new();
     let mut last = ModelReply::default();
@@ -99,7 +104,7 @@ pub async fn generate(cx: &Context, block: &Block, generator: &Generator, input:
     let model = json!({ "requested": requested, "actual": actual });
     *cx.frame.model.borrow_mut() = Some(model.clone());
     speech.finish(&answer.to_json(), &model, &sources);
-    Ok(Flowing::new(answer))
+    Ok(StepValue::new(answer))
 }
 
 /// One model call of a block that is no generator.
@@ -109,7 +114,7 @@ pub async fn call(cx: &Context, call: ModelCall) -> Result<ModelReply, FlowError
 }
 
 /// What the model answered: structured, or the text of all its steps.
-fn candidate(last: &ModelReply, speech: &Speech, generator: &Generator) -> Data {
+fn candidate(last: &ModelReply, speech: &StreamItems, generator: &Generator) -> Data {
     match (&last.structured_output, &last.text) {
         (Some(value), _) => value.clone().into(),
         (None, Some(text)) if generator.structured => Value::String(text.clone()).into(),
@@ -130,5 +135,8 @@ async fn should_stop(
     let calls: Vec<Value> = reply.tool_calls.iter().map(ToolCall::told).collect();
     steps.push(json!({ "stepNumber": step, "text": reply.text, "toolCalls": calls }));
     let seen = json!({ "stepNumber": step, "text": reply.text, "toolCalls": calls, "steps": steps });
-    Ok(crate::execution::unit::call(cx, "stopWhen", stop, vec![Arg::Data(seen.into())]).await?.into_data()?.is_truthy())
+    Ok(crate::execution::callback::call(cx, "stopWhen", stop, vec![Arg::Data(seen.into())])
+        .await?
+        .into_data()?
+        .is_truthy())
 }

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use crate::execution::block::{run_block, run_block_as};
 use crate::execution::caught::Caller;
 use crate::execution::context::Context;
-use crate::execution::flowing::Flowing;
 use crate::execution::request::Run;
+use crate::execution::step_value::StepValue;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, RequestStatus};
 use crate::model::flow::{Action, Block};
@@ -19,12 +19,12 @@ use crate::model::item::{ItemStatus, NewItem};
 use crate::model::path::{ON_STEP_ERRORED, encode, is_of_step_hook, join};
 
 /// `request.onStarted`, with the action's input.
-pub(crate) async fn started(run: &Rc<Run>, input: Flowing) {
-    look_on(run, "request.onStarted", run.flow.hooks.on_started.as_ref(), input).await;
+pub(crate) async fn started(run: &Rc<Run>, input: StepValue) {
+    run_observer(run, "request.onStarted", run.flow.hooks.on_started.as_ref(), input).await;
 }
 
 /// The completed hooks, with the output: the action's, then the request's.
-pub(crate) async fn completed(run: &Rc<Run>, action: &Action, output: &Flowing) -> Result<(), FlowError> {
+pub(crate) async fn completed(run: &Rc<Run>, action: &Action, output: &StepValue) -> Result<(), FlowError> {
     let hooks =
         [("action.onCompleted", &action.hooks.on_completed), ("request.onCompleted", &run.flow.hooks.on_completed)];
     for (place, hook) in hooks {
@@ -36,25 +36,25 @@ pub(crate) async fn completed(run: &Rc<Run>, action: &Action, output: &Flowing) 
 
 /// The errored hooks, with the error: the action's, then the request's.
 pub(crate) async fn errored(run: &Rc<Run>, action: &Action, error: &FlowError) {
-    look_on(run, "action.onErrored", action.hooks.on_errored.as_ref(), Flowing::thrown(error)).await;
-    look_on(run, "request.onErrored", run.flow.hooks.on_errored.as_ref(), Flowing::thrown(error)).await;
+    run_observer(run, "action.onErrored", action.hooks.on_errored.as_ref(), StepValue::thrown(error)).await;
+    run_observer(run, "request.onErrored", run.flow.hooks.on_errored.as_ref(), StepValue::thrown(error)).await;
 }
 
 /// `request.onFinished`, with the status the request is about to have.
 pub(crate) async fn finished(run: &Rc<Run>, status: RequestStatus) {
-    let input = Flowing::new(json!({ "status": status.as_str() }).into());
-    look_on(run, "request.onFinished", run.flow.hooks.on_finished.as_ref(), input).await;
+    let input = StepValue::new(json!({ "status": status.as_str() }).into());
+    run_observer(run, "request.onFinished", run.flow.hooks.on_finished.as_ref(), input).await;
 }
 
 /// Tells of a failure that does not end the request: a `step_error` item (SEMANTICS §7.1),
 /// and `request.onStepErrored`. The hook stands below what failed, so that a resume which does not
 /// run that again keeps what the hook changed.
 pub(crate) async fn step_errored(cx: &Context, failed: &str, error: &FlowError) {
-    if error.is_beyond_the_flow() {
+    if error.is_uncatchable() {
         return;
     }
     // A failure that a resume takes from the log may have been told before.
-    if !cx.run.memo.has_told(failed) {
+    if !cx.run.replay_cache.has_reported(failed) {
         cx.record(step_error(failed, error));
     }
     let Some(block) = &cx.run.flow.hooks.on_step_errored else { return };
@@ -63,25 +63,25 @@ pub(crate) async fn step_errored(cx: &Context, failed: &str, error: &FlowError) 
         return;
     }
     let path = join(failed, &format!("{ON_STEP_ERRORED}{}", encode(&block.name)));
-    let input = Flowing::thrown(error);
+    let input = StepValue::thrown(error);
     let parent = Some(cx.frame.clone());
     let ended = run_block_as(cx.run.clone(), block.clone(), parent, path.clone(), input, Caller::Hook).await;
     if let Err(error) = ended.as_ref()
-        && !error.is_beyond_the_flow()
-        && !cx.run.memo.has_told(&path)
+        && !error.is_uncatchable()
+        && !cx.run.replay_cache.has_reported(&path)
     {
         cx.record(step_error(&path, error));
     }
 }
 
 /// Runs a hook whose failure ends nothing.
-async fn look_on(run: &Rc<Run>, place: &str, hook: Option<&Rc<Block>>, input: Flowing) {
+async fn run_observer(run: &Rc<Run>, place: &str, hook: Option<&Rc<Block>>, input: StepValue) {
     let Some(block) = hook else { return };
     let path = path(place, block);
     let ended = run_block_as(run.clone(), block.clone(), None, path.clone(), input, Caller::Hook).await;
     if let Err(error) = ended.as_ref()
-        && !error.is_beyond_the_flow()
-        && !run.memo.has_told(&path)
+        && !error.is_uncatchable()
+        && !run.replay_cache.has_reported(&path)
     {
         run.recorder.record(None, 0, step_error(&path, error));
     }

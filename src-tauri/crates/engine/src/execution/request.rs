@@ -3,8 +3,8 @@
 //! The order of things is SEMANTICS §1.3: identity, scope records, the user's message, the
 //! root block, the terminal event. The caller has checked who may run what; the engine runs it.
 
-mod asked;
-mod earlier;
+mod prior_run;
+mod start;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -16,20 +16,20 @@ use serde_json::{Map, Value};
 use crate::execution::abort::Abort;
 use crate::execution::beginning::is_begun;
 use crate::execution::block::run_block;
-use crate::execution::chain::places::Places;
+use crate::execution::chain::alignment::Alignment;
 use crate::execution::container;
 use crate::execution::context::{Context, EmitOptions};
 use crate::execution::fifo::Fifo;
-use crate::execution::flowing::Flowing;
 use crate::execution::frame::{Frame, Roots};
 use crate::execution::generator::answers::ToolAnswers;
-use crate::execution::generator::held::Held;
+use crate::execution::generator::stored_messages::StoredMessages;
 use crate::execution::hooks;
 use crate::execution::note::Note;
 use crate::execution::recorder::{Recorder, Whose};
-use crate::execution::replay::memo::Memo;
-use crate::execution::replay::tape::Tape;
+use crate::execution::replay::cache::ReplayCache;
+use crate::execution::replay::effect_log::Tape;
 use crate::execution::state::shared::Container;
+use crate::execution::step_value::StepValue;
 use crate::model::callable::{Arg, SchemaRef};
 use crate::model::data::Data;
 use crate::model::effects::Effects;
@@ -47,10 +47,10 @@ use crate::views::edited_input;
 use crate::views::replay_order::ReplayOrder;
 use crate::views::usage::Usage;
 
-use earlier::{has_state, run_once};
+use prior_run::{has_state, run_once};
 
-pub use asked::Asked;
-pub use earlier::Earlier;
+pub use prior_run::Earlier;
+pub use start::Asked;
 
 /// How a request ended.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ pub struct Run {
     /// What its models used so far.
     pub usage: RefCell<Usage>,
     /// What its model calls hold of their conversations.
-    pub(crate) held: RefCell<Held>,
+    pub(crate) held: RefCell<StoredMessages>,
     /// Answers of `ctx.runOnce`, by key.
     pub(crate) once: RefCell<HashMap<String, Value>>,
     /// Answers of tools that equal calls may use again.
@@ -104,9 +104,9 @@ pub struct Run {
     /// Commits of durable records, one at a time.
     pub(crate) commits: Fifo,
     /// What an earlier part of this request finished.
-    pub(crate) memo: Memo,
+    pub(crate) replay_cache: ReplayCache,
     /// Where that stands in the code of today.
-    pub(crate) places: Places,
+    pub(crate) places: Alignment,
     /// Questions that were answered with this taking up, and those of them whose answer was used.
     pub(crate) answers: Vec<String>,
     pub(crate) used_answers: RefCell<HashSet<String>>,
@@ -121,7 +121,7 @@ pub struct Run {
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     /// Whether blocks have run beside each other: then state that they share changes between any two looks.
-    pub(crate) has_company: Cell<bool>,
+    pub(crate) has_concurrent_blocks: Cell<bool>,
     /// When a step boundary last let the rest of the thread go on, in milliseconds since the epoch.
     pub(crate) paused: Cell<i64>,
     pub(crate) versions: RefCell<HashMap<ScopeKey, u64>>,
@@ -139,7 +139,7 @@ impl Run {
         Run::after(Earlier::default(), flow, asked, log, effects, abort)
     }
 
-    /// A recorded request once more: its effects come from the tape, its answers from its events.
+    /// A recorded request once more: its effects come from the effect log, its answers from its events.
     pub fn replay(
         events: &[Event],
         tape: Rc<Tape>,
@@ -152,7 +152,7 @@ impl Run {
         let earlier = Earlier::default();
         let run = Run::after(earlier, flow, asked, log, effects, abort);
         let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
-        run.memo = Memo::of_answers(events);
+        run.replay_cache = ReplayCache::of_answers(events);
         // What an attempt did that counts is done again; what one did that was cut off is known.
         let (attempts, own) = (ReplayOrder::read(events), edited_input(events).unwrap_or(0));
         let is_known = |event: &&Event| event.seq <= own || attempts.place(event).is_none();
@@ -177,13 +177,13 @@ impl Run {
         let mut state = State::default();
         state.fill_in(&defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
-        let places = Places::read(events, &flow, flow.actions.get(&asked.action));
-        let memo = Memo::read(&places.of_today(events), answers);
+        let places = Alignment::read(events, &flow, flow.actions.get(&asked.action));
+        let replay_cache = ReplayCache::read(&places.of_today(events), answers);
         let has_first_state = events
             .iter()
             .any(|event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key));
         let container = Container::new(key, Vec::new(), state, 0);
-        let mut attempts = memo.attempts.clone();
+        let mut attempts = replay_cache.attempts.clone();
         places.keep_attempts_apart(events, &mut attempts);
         let notes = counting(events).flat_map(Note::of).collect();
         // Each part of a request has an owner of its own.
@@ -207,7 +207,7 @@ impl Run {
             status_line: RefCell::default(),
             notes: RefCell::new(notes),
             commits: Fifo::default(),
-            memo,
+            replay_cache,
             places,
             answers: answers.iter().map(|answer| answer.id.clone()).collect(),
             used_answers: RefCell::default(),
@@ -216,13 +216,13 @@ impl Run {
             had_state: has_state(events),
             tape: None,
             usage: RefCell::new(Usage::of(events)),
-            held: RefCell::new(Held::of(events)),
+            held: RefCell::new(StoredMessages::of(events)),
             once: RefCell::new(run_once(events)),
             tool_answers: RefCell::default(),
             pool: crate::execution::chain::background::Pool::default(),
             stamps: Cell::new(1),
             noted: RefCell::default(),
-            has_company: Cell::default(),
+            has_concurrent_blocks: Cell::default(),
             paused: Cell::default(),
             versions: RefCell::default(),
             own_versions: RefCell::default(),
@@ -246,8 +246,10 @@ impl Run {
             }
             return self.close(RequestStatus::Completed, Err(error)).await;
         }
-        if let Some(make) =
-            action.user_message.as_ref().filter(|_| !self.memo.has_greeting && self.memo.attempts.is_empty())
+        if let Some(make) = action
+            .user_message
+            .as_ref()
+            .filter(|_| !self.replay_cache.has_greeting && self.replay_cache.attempts.is_empty())
         {
             let frame = self.frame(action.block.clone(), ROOT.into(), None, Data::UNDEFINED, 0);
             frame.can_wait.set(false);
@@ -264,7 +266,7 @@ impl Run {
             }
             self.attempts.borrow_mut().clear();
         }
-        let input = Flowing { data: self.asked.input.clone(), origin: Some(input_seq), thrown: None };
+        let input = StepValue { data: self.asked.input.clone(), origin: Some(input_seq), thrown: None };
         let root = async {
             hooks::started(self, input.clone()).await;
             run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await
@@ -274,11 +276,11 @@ impl Run {
             return self.cut_short(FlowError::taken_over(&self.request));
         }
         // What work beside the chain wrote, when all of that is in the log already.
-        self.bring_up_all(None);
+        self.replay_all_shared_state(None);
         // Work beside the chain may wait for somebody when the chain itself has ended.
         let left = self.left_beside.take().filter(|_| result.is_ok() && !self.abort.is_set());
         match left.map_or(result, Err) {
-            Err(error) if error.leaves_request() => self.leave(self.stands_after(&error), Some(error)).await,
+            Err(error) if error.parks_request() => self.leave(self.stands_after(&error), Some(error)).await,
             Err(error) if error.is_suspension() => self.leave(RequestStatus::Suspended, None).await,
             result => self.end(action, result).await,
         }
@@ -287,7 +289,7 @@ impl Run {
     /// Says how many tasks are left beside the chain that has ended (SEMANTICS §3.5); nothing where the
     /// request only waits for somebody.
     fn tell_background<T>(&self, result: &Result<T, FlowError>, tasks: u64) {
-        if matches!(result, Err(error) if error.is_suspension() || error.leaves_request()) {
+        if matches!(result, Err(error) if error.is_suspension() || error.parks_request()) {
             return;
         }
         let message = self.status_line.borrow().clone();

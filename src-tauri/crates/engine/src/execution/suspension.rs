@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::execution::context::Context;
 use crate::execution::frame::Frame;
-use crate::execution::replay::memo::Asked;
+use crate::execution::replay::cache::Asked;
 use crate::execution::request::{Ended, Run};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
@@ -32,12 +32,12 @@ impl Context {
             return Err(FlowError::plain("ctx.suspend: the user's message is said before anything can wait"));
         }
         let run = &self.run;
-        let (callback, ordinal) = match &self.doing {
-            Some(doing) => (Some(doing.function.clone()), doing.number_question()),
+        let (callback, ordinal) = match &self.call {
+            Some(call) => (Some(call.function.clone()), call.number_question()),
             None => (None, self.ordinal("suspend")),
         };
         let asking = self.asking(wanted, callback, ordinal);
-        let known = run.memo.questions.find(&self.frame.path, asking.callback.as_deref(), ordinal);
+        let known = run.replay_cache.questions.find(&self.frame.path, asking.callback.as_deref(), ordinal);
         // A replay gives every answer where the request got it.
         let differences = known.filter(|_| run.tape.is_none()).and_then(|asked| asked.asking.differences(&asking));
         match (known, differences) {
@@ -131,7 +131,7 @@ impl Run {
     /// Keeps that work beside the chain has not ended: it waits, or the code of today does not fit it.
     pub(crate) fn leave_beside(&self, error: &FlowError) {
         let mut left = self.left_beside.borrow_mut();
-        if error.leaves_request() || (error.is_suspension() && left.is_none()) {
+        if error.parks_request() || (error.is_suspension() && left.is_none()) {
             *left = Some(error.clone());
         }
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::execution::block::run_block;
 use crate::execution::context::Context;
-use crate::execution::flowing::Flowing;
+use crate::execution::step_value::StepValue;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};
 use crate::model::flow::{Block, ToolIdentity};
@@ -54,8 +54,8 @@ pub(crate) async fn run(
     cx: &Context,
     block: &Rc<Block>,
     who: &ToolIdentity,
-    input: Flowing,
-) -> Result<Flowing, FlowError> {
+    input: StepValue,
+) -> Result<StepValue, FlowError> {
     let of = begin(cx, &block.name, &call_id(cx), &tool_alias(&block.name), &input.data.to_json(), who);
     let path = join(&cx.frame.path, &format!("tool:{}", encode(&block.name)));
     let result = run_block(cx.run.clone(), block.clone(), Some(cx.frame.clone()), path, input).await;

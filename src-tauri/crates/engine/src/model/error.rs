@@ -145,7 +145,7 @@ impl FlowError {
 
     /// True when the code of today is not the code that the request began with, or an answer does not
     /// fit it: the request stays as somebody can go on with it.
-    pub fn leaves_request(&self) -> bool {
+    pub fn parks_request(&self) -> bool {
         matches!(self.code.as_deref(), Some("replay_drift" | "resume_data"))
     }
 
@@ -155,8 +155,8 @@ impl FlowError {
     }
 
     /// Abort, suspension, drift and a lost disk are nothing a flow can answer.
-    pub fn is_beyond_the_flow(&self) -> bool {
-        self.is_abort() || self.is_suspension() || self.leaves_request() || self.name == "StorageError"
+    pub fn is_uncatchable(&self) -> bool {
+        self.is_abort() || self.is_suspension() || self.parks_request() || self.name == "StorageError"
     }
 
     /// Another process owns the request now; nothing more of it may run here.

@@ -3,7 +3,7 @@
 //!
 //! A function has one where its language can tell its source. A handler's is that of its function, and
 //! any other block's is that of everything it is made of, so that chains of one name can be told apart.
-//! Must not run an author's code, nor decide what a difference means: that is `memo`'s.
+//! Must not run an author's code, nor decide what a difference means: that is `replay::cache`'s.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -87,10 +87,10 @@ pub fn operation(path: &str) -> &str {
 }
 
 /// The innermost background work that a path is or belongs to, if any.
-pub fn strand(path: &str) -> Option<&str> {
+pub fn background_task(path: &str) -> Option<&str> {
     let mut end = path.len();
     for segment in path.rsplit('/') {
-        if is_beside(segment) {
+        if is_background(segment) {
             return Some(&path[..end]);
         }
         end = end.saturating_sub(segment.len() + 1);
@@ -98,7 +98,7 @@ pub fn strand(path: &str) -> Option<&str> {
     None
 }
 
-fn is_beside(segment: &str) -> bool {
+fn is_background(segment: &str) -> bool {
     segment.starts_with("work:") || segment.starts_with("forEachBackground")
 }
 
@@ -106,7 +106,7 @@ fn is_beside(segment: &str) -> bool {
 pub fn beside(path: &str) -> Option<&str> {
     let mut end = 0;
     for segment in path.split('/') {
-        if is_beside(segment) {
+        if is_background(segment) {
             return path[..end].strip_suffix('/');
         }
         end += segment.len() + 1;

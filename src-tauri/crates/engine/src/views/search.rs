@@ -9,7 +9,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::asked::own_part;
+use super::model_requests::own_part;
 use crate::model::error::FlowError;
 use crate::model::event::{Answer, EventKind, Recorded};
 use crate::model::operation::Operation;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Events;
-use super::left::Left;
+use super::detached::Detached;
 use crate::model::event::{CaughtBy, EventKind, Outcome, Seq};
 use crate::model::identity::InstanceId;
 use crate::model::path::{beside, is_at_or_inside};
@@ -34,7 +34,7 @@ pub struct Suspension {
 pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension> {
     let mut found: Vec<Suspension> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    let mut left = Left::default();
+    let mut left = Detached::default();
     // The instance around each block, and those that failed and have a rescue.
     let mut parents: HashMap<(&Arc<str>, u32), &str> = HashMap::new();
     let mut failed: HashSet<String> = HashSet::new();

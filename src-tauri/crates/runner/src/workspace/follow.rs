@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use engine::event::{Event, EventKind};
-use engine::views::asked::Requests;
 use engine::views::in_force::{put_in_force, waits_for_commit};
+use engine::views::model_requests::Requests;
 use store::EventQuery;
 
 use super::Workspace;

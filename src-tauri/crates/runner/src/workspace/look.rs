@@ -7,10 +7,10 @@ use engine::log::Record;
 use engine::resource::record::prefix;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
-use engine::views::asked::{Requests, refers};
 use engine::views::attempts::{first_end, rolled_back};
 use engine::views::blocks::{BlockView, blocks};
 use engine::views::items::items;
+use engine::views::model_requests::{Requests, refers};
 use serde_json::Value;
 use store::{EventQuery, RequestQuery, SessionQuery};
 

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use engine::effect_log::{Seen, of_callback};
 use engine::event::{Event, EventKind};
 use engine::request::Asked;
 use engine::scope::{ScopeKey, ScopeKind};
-use engine::tape::{Seen, of_callback};
-use engine::views::replay_order::ReplayOrder;
 use engine::views::edited_input;
+use engine::views::replay_order::ReplayOrder;
 
 use super::Workspace;
 use crate::fault::Fault;

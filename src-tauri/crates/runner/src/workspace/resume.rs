@@ -6,7 +6,7 @@ use engine::data::Data;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::request::Asked;
 use engine::views::Events;
-use engine::views::happened::may_have_happened;
+use engine::views::uncertain_effects::may_have_happened;
 
 use super::answers::{Given, answers};
 use super::{Mock, Workspace};

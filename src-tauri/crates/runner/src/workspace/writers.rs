@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use engine::event::{EventKind, RequestStatus, Seq};
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::place::Place;
-use engine::views::recalled::recalled;
+use engine::views::repeated_writes::recalled;
 use store::EventQuery;
 
 use super::Workspace;

@@ -16,8 +16,8 @@ use crate::execution::caught::Caller;
 use crate::execution::chain::fanout::{Branch, iterations};
 use crate::execution::chain::sequencer::Chain;
 use crate::execution::context::Context;
-use crate::execution::flowing::Flowing;
 use crate::execution::hooks::step_errored;
+use crate::execution::step_value::StepValue;
 use crate::model::callable::Fun;
 use crate::model::error::FlowError;
 use crate::model::flow::{Block, Each};
@@ -81,7 +81,7 @@ impl Pool {
 pub(crate) type Task = oneshot::Receiver<Result<(), FlowError>>;
 
 /// Starts a block beside the chain.
-pub(crate) async fn start(cx: &Context, path: String, block: Rc<Block>, input: Flowing) {
+pub(crate) async fn start(cx: &Context, path: String, block: Rc<Block>, input: StepValue) {
     let (run, parent) = (cx.run.clone(), cx.frame.clone());
     let cx = cx.clone();
     spawn(&cx.clone(), async move {
@@ -102,8 +102,8 @@ pub(crate) async fn for_each(
     connector: Option<&Fun>,
     each: &Each,
     limit: usize,
-    value: Flowing,
-) -> Result<Flowing, FlowError> {
+    value: StepValue,
+) -> Result<StepValue, FlowError> {
     let ready = iterations(chain, segment, connector, each, &value, "forEachBackground").await?;
     let cx = chain.cx.clone();
     spawn(&cx.clone(), async move {
@@ -120,7 +120,7 @@ pub(crate) async fn for_each(
             if let Err(error) = result {
                 cx.run.leave_beside(&error);
                 step_errored(&cx, &path, &error).await;
-                if error.is_beyond_the_flow() || first.is_none() {
+                if error.is_uncatchable() || first.is_none() {
                     first = Some(error);
                 }
             }
@@ -134,7 +134,7 @@ pub(crate) async fn for_each(
 /// Begins work at once, as far as it comes without waiting, and leaves the rest to the pool.
 async fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> + 'static) {
     let (sender, task) = oneshot::channel();
-    cx.run.has_company.set(true);
+    cx.run.has_concurrent_blocks.set(true);
     cx.frame.tasks.borrow_mut().push(task);
     let pool = cx.run.clone();
     let tasks = move |change: i64| pool.pool.tasks.set(pool.pool.tasks.get().saturating_add_signed(change));
@@ -159,7 +159,7 @@ pub(crate) async fn wait(cx: &Context, fail_on_error: bool, timeout_ms: Option<u
         for task in tasks {
             // A task that vanished was dropped with its request. One that waits for somebody is waited for.
             if let Ok(Err(error)) = task.await
-                && !newest.as_ref().is_some_and(FlowError::is_beyond_the_flow)
+                && !newest.as_ref().is_some_and(FlowError::is_uncatchable)
             {
                 newest = Some(error);
             }
@@ -173,9 +173,9 @@ pub(crate) async fn wait(cx: &Context, fail_on_error: bool, timeout_ms: Option<u
             Either::Right(_) => return Err(FlowError::plain(format!("waitForWork timed out after {ms}ms"))),
         },
     };
-    cx.run.bring_up_work(&cx.frame);
+    cx.run.replay_background_state(&cx.frame);
     match failure {
-        Some(error) if fail_on_error || error.is_beyond_the_flow() => Err(error),
+        Some(error) if fail_on_error || error.is_uncatchable() => Err(error),
         _ => Ok(()),
     }
 }

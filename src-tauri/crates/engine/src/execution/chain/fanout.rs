@@ -12,7 +12,7 @@ use crate::execution::block::run_block_as;
 use crate::execution::caught::{Arms, Caller};
 use crate::execution::chain::sequencer::Chain;
 use crate::execution::context::Context;
-use crate::execution::flowing::Flowing;
+use crate::execution::step_value::StepValue;
 use crate::model::callable::Fun;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
@@ -24,7 +24,7 @@ use crate::model::path::encode;
 pub(crate) struct Branch {
     pub(crate) path: String,
     pub(crate) block: Rc<Block>,
-    pub(crate) input: Flowing,
+    pub(crate) input: StepValue,
 }
 
 /// After which end no further branch starts.
@@ -41,26 +41,26 @@ async fn settle(
     limit: Option<usize>,
     stop: StopAfter,
     caller: impl Fn(usize) -> Caller,
-) -> Vec<(usize, Result<Flowing, FlowError>)> {
+) -> Vec<(usize, Result<StepValue, FlowError>)> {
     if branches.len() > 1 && limit != Some(1) {
-        cx.run.has_company.set(true);
+        cx.run.has_concurrent_blocks.set(true);
     }
     let limit = limit.unwrap_or(usize::MAX).max(1);
     // A resume takes ends from the log all at once: they count in the order they came, and the end that
     // had stopped the others goes on stopping those that had no turn before it, or only waited.
-    let memo = &cx.run.memo;
-    let known: Vec<Option<(Seq, bool)>> = branches.iter().map(|branch| memo.end_of(&branch.path)).collect();
+    let replay_cache = &cx.run.replay_cache;
+    let known: Vec<Option<(Seq, bool)>> = branches.iter().map(|branch| replay_cache.end_of(&branch.path)).collect();
     let stops = |good: bool| good == (stop == StopAfter::Success);
     let first_stop = known.iter().flatten().filter(|(_, good)| stops(*good)).map(|(seq, _)| *seq).min();
     let had_turns = first_stop.map(|stop| {
         let ended = known.iter().flatten().filter(|(seq, _)| *seq < stop).count();
-        let waited = branches.iter().filter(|branch| memo.has_waited(&branch.path)).count();
+        let waited = branches.iter().filter(|branch| replay_cache.has_waited(&branch.path)).count();
         limit.saturating_add(ended + waited)
     });
     let mut waiting = branches
         .into_iter()
         .enumerate()
-        .filter(|(at, branch)| had_turns.is_none_or(|turns| *at < turns && !memo.has_waited(&branch.path)));
+        .filter(|(at, branch)| had_turns.is_none_or(|turns| *at < turns && !replay_cache.has_waited(&branch.path)));
     let mut running = FuturesUnordered::new();
     let mut ended = Vec::new();
     let mut stopped = false;
@@ -98,7 +98,7 @@ async fn all(cx: &Context, branches: Vec<Branch>, limit: Option<usize>) -> Resul
 async fn branches(
     chain: &Chain<'_>,
     arms: &[Arm],
-    value: &Flowing,
+    value: &StepValue,
     path: impl Fn(usize, &Arm) -> String,
 ) -> Result<Vec<Branch>, FlowError> {
     let mut ready = Vec::with_capacity(arms.len());
@@ -115,13 +115,13 @@ pub(crate) async fn parallel(
     path: &str,
     arms: &[Arm],
     limit: Option<usize>,
-    value: Flowing,
-) -> Result<Flowing, FlowError> {
+    value: StepValue,
+) -> Result<StepValue, FlowError> {
     let ready = branches(chain, arms, &value, |_, arm| format!("{path}/{}", encode(&arm.key))).await?;
     let outputs = all(chain.cx, ready, limit).await?;
     let object: Map<String, Value> =
         arms.iter().zip(outputs).filter_map(|(arm, output)| Some((arm.key.clone(), output.to_option()?))).collect();
-    Ok(Flowing::new(Value::Object(object).into()))
+    Ok(StepValue::new(Value::Object(object).into()))
 }
 
 /// `stepAll`: a list in the arms' order.
@@ -130,11 +130,11 @@ pub(crate) async fn step_all(
     path: &str,
     arms: &[Arm],
     limit: Option<usize>,
-    value: Flowing,
-) -> Result<Flowing, FlowError> {
+    value: StepValue,
+) -> Result<StepValue, FlowError> {
     let ready = branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?;
     let outputs = all(chain.cx, ready, limit).await?;
-    Ok(Flowing::new(outputs.iter().map(Data::to_json).collect::<Value>().into()))
+    Ok(StepValue::new(outputs.iter().map(Data::to_json).collect::<Value>().into()))
 }
 
 /// `stepAny`: one after another; the first success wins.
@@ -142,8 +142,8 @@ pub(crate) async fn step_any(
     chain: &Chain<'_>,
     path: &str,
     arms: &[Arm],
-    value: Flowing,
-) -> Result<Flowing, FlowError> {
+    value: StepValue,
+) -> Result<StepValue, FlowError> {
     if arms.is_empty() {
         return Err(aggregate("stepAny called with no blocks", Vec::new()));
     }
@@ -154,7 +154,7 @@ pub(crate) async fn step_any(
             settle(chain.cx, vec![branch], None, StopAfter::Success, |_| Caller::Arm(all.clone(), at)).await;
         match ended.pop() {
             Some((_, Ok(output))) => return Ok(output),
-            Some((_, Err(error))) if error.is_beyond_the_flow() => return Err(error),
+            Some((_, Err(error))) if error.is_uncatchable() => return Err(error),
             Some((_, Err(error))) => errors.push((at, error)),
             None => {}
         }
@@ -168,8 +168,8 @@ pub(crate) async fn race(
     path: &str,
     arms: &[Arm],
     limit: Option<usize>,
-    value: Flowing,
-) -> Result<Flowing, FlowError> {
+    value: StepValue,
+) -> Result<StepValue, FlowError> {
     if arms.is_empty() {
         return Err(FlowError::plain("race called with no blocks"));
     }
@@ -183,7 +183,7 @@ pub(crate) async fn race(
             Ok(output) => return Ok(output),
             // Whoever waits for somebody may still win.
             Err(error) if error.is_suspension() => waits = Some(error),
-            Err(error) if error.is_beyond_the_flow() => return Err(error),
+            Err(error) if error.is_uncatchable() => return Err(error),
             // One block simply runs, and its failure is its own.
             Err(error) if arms.len() == 1 => return Err(error),
             Err(error) => errors.push((at, error)),
@@ -209,11 +209,11 @@ pub(crate) async fn for_each(
     connector: Option<&Fun>,
     each: &Each,
     limit: Option<usize>,
-    value: Flowing,
-) -> Result<Flowing, FlowError> {
+    value: StepValue,
+) -> Result<StepValue, FlowError> {
     let ready = iterations(chain, segment, connector, each, &value, "forEach").await?;
     let outputs = all(chain.cx, ready, limit).await?;
-    Ok(Flowing::new(outputs.iter().map(Data::to_json).collect::<Value>().into()))
+    Ok(StepValue::new(outputs.iter().map(Data::to_json).collect::<Value>().into()))
 }
 
 /// The items of a list with their blocks; nothing at all counts as an empty list.
@@ -222,7 +222,7 @@ pub(crate) async fn iterations(
     segment: &str,
     connector: Option<&Fun>,
     each: &Each,
-    value: &Flowing,
+    value: &StepValue,
     name: &str,
 ) -> Result<Vec<Branch>, FlowError> {
     let list = chain.keep_list(chain.connect(connector, value.clone()).await?);
@@ -235,7 +235,7 @@ pub(crate) async fn iterations(
     for (index, item) in items.into_iter().enumerate() {
         let item = Data::from(item);
         let (path, block) = chain.block_of(segment, each, &item, index).await?;
-        ready.push(Branch { path, block, input: Flowing::new(item) });
+        ready.push(Branch { path, block, input: StepValue::new(item) });
     }
     Ok(ready)
 }

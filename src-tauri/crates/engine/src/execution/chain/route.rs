@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use crate::execution::callback;
 use crate::execution::context::Context;
-use crate::execution::unit;
 use crate::model::callable::{Arg, Returned};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
@@ -29,7 +29,7 @@ pub(crate) async fn checked(
     let known = match validate {
         Some(validate) => {
             let args = vec![Arg::Data(Value::String(block.name.to_string()).into()), Arg::Data(input.clone())];
-            unit::call(cx, "validateRoute", validate, args).await?.into_data()?.is_truthy()
+            callback::call(cx, "validateRoute", validate, args).await?.into_data()?.is_truthy()
         }
         None => routes.iter().any(|route| Rc::ptr_eq(route, &block) || route.name == block.name),
     };

@@ -5,13 +5,13 @@
 //! (ARCHITECTURE §3.5). Several blocks at once are `fanout`'s, work beside the chain is `background`'s.
 
 use crate::execution::block::run_block;
+use crate::execution::callback;
 use crate::execution::chain::background;
 use crate::execution::chain::fanout;
 use crate::execution::chain::passes::Passes;
 use crate::execution::chain::waiting::wait_for;
 use crate::execution::context::Context;
-use crate::execution::flowing::Flowing;
-use crate::execution::unit;
+use crate::execution::step_value::StepValue;
 use crate::model::callable::{Arg, Fun, Returned};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
@@ -23,9 +23,9 @@ const LOOP_GUARD: u32 = 250;
 
 /// Where the chain goes after an operation.
 enum Next {
-    Step(Flowing),
-    Exit(Flowing),
-    Jump(usize, Flowing),
+    Step(StepValue),
+    Exit(StepValue),
+    Jump(usize, StepValue),
 }
 
 /// A chain while it runs.
@@ -40,7 +40,7 @@ pub(crate) struct Chain<'a> {
 }
 
 /// Runs the steps on a value.
-pub(crate) async fn run_steps(cx: &Context, steps: &[Step], input: Flowing) -> Result<Flowing, FlowError> {
+pub(crate) async fn run_steps(cx: &Context, steps: &[Step], input: StepValue) -> Result<StepValue, FlowError> {
     cx.run.places.check(&cx.frame.path, steps)?;
     let mut chain = Chain { cx, steps, passes: Passes::default(), pass: String::new(), label: "" };
     let mut value = input;
@@ -81,7 +81,7 @@ impl<'a> Chain<'a> {
         self.cx.frame.own.as_ref().map(|own| own.read().0)
     }
 
-    async fn run_step(&mut self, at: usize, step: &'a Step, value: Flowing) -> Result<Next, FlowError> {
+    async fn run_step(&mut self, at: usize, step: &'a Step, value: StepValue) -> Result<Next, FlowError> {
         self.label = &step.label;
         self.pass = self.passes.before(at, |at| &self.steps[at].segment);
         let path = self.path(&step.segment);
@@ -93,7 +93,7 @@ impl<'a> Chain<'a> {
             },
             Operation::Map(map) | Operation::ConnectInput(map) => {
                 let mapped = self.call("", map, &value).await?.into_data()?;
-                if mapped == value.data { value } else { Flowing::new(mapped) }
+                if mapped == value.data { value } else { StepValue::new(mapped) }
             }
             Operation::Tap(child) => {
                 self.run_child(path, child, value.clone()).await?;
@@ -181,8 +181,8 @@ impl<'a> Chain<'a> {
         condition: &Fun,
         until: bool,
         child: &Child,
-        value: Flowing,
-    ) -> Result<Flowing, FlowError> {
+        value: StepValue,
+    ) -> Result<StepValue, FlowError> {
         let mut value = self.connect(child.connector.as_ref(), value).await?;
         for turn in 0..=LOOP_GUARD {
             value = self.dispatch(format!("{path}[{turn}]"), child, value).await?;
@@ -202,7 +202,7 @@ impl<'a> Chain<'a> {
         target: &str,
         when: Option<&Fun>,
         max_iterations: u32,
-        value: Flowing,
+        value: StepValue,
     ) -> Result<Next, FlowError> {
         let again = match when {
             Some(when) => self.holds(when, &value).await?,
@@ -221,38 +221,38 @@ impl<'a> Chain<'a> {
         Ok(Next::Jump(index, value))
     }
 
-    async fn run_child(&self, path: String, child: &Child, value: Flowing) -> Result<Flowing, FlowError> {
+    async fn run_child(&self, path: String, child: &Child, value: StepValue) -> Result<StepValue, FlowError> {
         let input = self.connect(child.connector.as_ref(), value).await?;
         self.dispatch(path, child, input).await
     }
 
-    async fn dispatch(&self, path: String, child: &Child, input: Flowing) -> Result<Flowing, FlowError> {
+    async fn dispatch(&self, path: String, child: &Child, input: StepValue) -> Result<StepValue, FlowError> {
         run_block(self.cx.run.clone(), child.block.clone(), Some(self.cx.frame.clone()), path, input).await
     }
 
     /// The input a connector makes of the chain's value.
-    pub(crate) async fn connect(&self, connector: Option<&Fun>, value: Flowing) -> Result<Flowing, FlowError> {
+    pub(crate) async fn connect(&self, connector: Option<&Fun>, value: StepValue) -> Result<StepValue, FlowError> {
         let Some(connector) = connector else { return Ok(value) };
         let connected = self.call("connector", connector, &value).await?.into_data()?;
-        Ok(if connected == value.data { value } else { Flowing::new(connected) })
+        Ok(if connected == value.data { value } else { StepValue::new(connected) })
     }
 
-    async fn holds(&self, condition: &Fun, value: &Flowing) -> Result<bool, FlowError> {
+    async fn holds(&self, condition: &Fun, value: &StepValue) -> Result<bool, FlowError> {
         Ok(self.call("condition", condition, value).await?.into_data()?.is_truthy())
     }
 
-    async fn call(&self, role: &str, function: &Fun, value: &Flowing) -> Result<Returned, FlowError> {
+    async fn call(&self, role: &str, function: &Fun, value: &StepValue) -> Result<Returned, FlowError> {
         self.call_with(role, function, vec![value.argument()]).await
     }
 
     /// Calls a function of the chain and commits what it wrote.
     pub(crate) async fn call_with(&self, role: &str, function: &Fun, args: Vec<Arg>) -> Result<Returned, FlowError> {
-        unit::call(self.cx, &format!("{}{}.{role}", self.pass, self.label), function, args).await
+        callback::call(self.cx, &format!("{}{}.{role}", self.pass, self.label), function, args).await
     }
 
     /// Keeps the list that an operation goes by.
-    pub(crate) fn keep_list(&self, list: Flowing) -> Flowing {
-        unit::keep_list(self.cx, &format!("{}{}.list", self.pass, self.label), list)
+    pub(crate) fn keep_list(&self, list: StepValue) -> StepValue {
+        callback::keep_list(self.cx, &format!("{}{}.list", self.pass, self.label), list)
     }
 
     /// The block of one item, made or given, with its path.

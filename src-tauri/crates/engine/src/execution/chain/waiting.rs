@@ -8,8 +8,8 @@ use futures_util::future::{Either, select};
 use serde_json::{Value, json};
 
 use crate::execution::chain::sequencer::Chain;
-use crate::execution::flowing::Flowing;
 use crate::execution::recorder::News;
+use crate::execution::step_value::StepValue;
 use crate::model::callable::{Arg, Fun};
 use crate::model::error::FlowError;
 
@@ -19,7 +19,7 @@ pub(crate) async fn wait_for(
     condition: &Fun,
     wake_on: Option<&Fun>,
     timeout_ms: u64,
-) -> Result<Flowing, FlowError> {
+) -> Result<StepValue, FlowError> {
     let cx = chain.cx;
     // Heard from before the first look, so that nothing falls between the two.
     let mut news = cx.run.recorder.listen();
@@ -37,7 +37,7 @@ pub(crate) async fn wait_for(
         }
         due = wakes(chain, wake_on, &happened).await;
     };
-    Ok(Flowing::new(json!({ "timedOut": timed_out }).into()))
+    Ok(StepValue::new(json!({ "timedOut": timed_out }).into()))
 }
 
 async fn holds(chain: &Chain<'_>, condition: &Fun) -> Result<bool, FlowError> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Context;
-use super::resources::{Entry, Happened, Instance, need_free, refusal, refusal_of};
+use super::resources::{Entry, Instance, UncertainEffect, need_free, refusal, refusal_of};
 use crate::model::callable::Issue;
 use crate::model::error::FlowError;
 use crate::model::operation::Operation;
@@ -90,7 +90,7 @@ impl Context {
         };
         let deleted = self.in_turn(&self.transaction().queue, turn).await?;
         if deleted {
-            self.tell(&at, Happened::Deleted).await?;
+            self.tell(&at, UncertainEffect::Deleted).await?;
         }
         Ok(deleted)
     }
@@ -101,7 +101,7 @@ impl Context {
         at: &Instance,
         fields: Map<String, Value>,
         how: Create,
-    ) -> Result<Vec<(Option<Instance>, Happened)>, FlowError> {
+    ) -> Result<Vec<(Option<Instance>, UncertainEffect)>, FlowError> {
         let before = self.see(at)?.1;
         // Whether there is one already decides what happens.
         self.transaction().note_read(&at.record);
@@ -147,7 +147,7 @@ impl Context {
         let state = record::fields(&Arc::new(next.clone()));
         self.write(&at.record, operation, next);
         self.add_key(at)?;
-        happened.push((None, Happened::Created(state)));
+        happened.push((None, UncertainEffect::Created(state)));
         Ok(happened)
     }
 
@@ -176,7 +176,7 @@ impl Context {
     }
 
     /// Deletes what a full collection gives up for one more.
-    fn make_room(&self, at: &Instance) -> Result<Vec<(Option<Instance>, Happened)>, FlowError> {
+    fn make_room(&self, at: &Instance) -> Result<Vec<(Option<Instance>, UncertainEffect)>, FlowError> {
         let collection = at.resource.collection()?;
         let Some(max) = collection.max else { return Ok(Vec::new()) };
         let mut keys = self.keys(&at.resource)?;
@@ -193,7 +193,7 @@ impl Context {
             let key = Value::String(keys.remove(victim).0);
             let instance = self.entry(at.resource.id, &key)?;
             self.delete_in_turn(&instance)?;
-            evicted.push((Some(instance), Happened::Deleted));
+            evicted.push((Some(instance), UncertainEffect::Deleted));
         }
         Ok(evicted)
     }

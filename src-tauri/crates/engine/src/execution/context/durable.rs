@@ -13,7 +13,7 @@ impl Context {
     /// What the writes to durable records wait in: the function's own where those are counted one by one,
     /// else the block's.
     pub(crate) fn transaction(&self) -> &Transaction {
-        self.doing.as_ref().map_or(&self.frame.transaction, |doing| &doing.transaction)
+        self.call.as_ref().map_or(&self.frame.transaction, |call| &call.transaction)
     }
 
     /// Notes that the author was told that an operation changes nothing: on a newer record it might.

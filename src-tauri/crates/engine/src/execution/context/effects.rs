@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Context;
-use crate::execution::replay::memo::Pause;
-use crate::execution::replay::tape::Taped;
+use crate::execution::replay::cache::Pause;
+use crate::execution::replay::effect_log::RecordedEffect;
 use crate::model::effects::{EffectKind, FetchCall, FetchReply, Instant, ModelDelta};
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};
@@ -95,7 +95,7 @@ impl Context {
             let _ = self.hand_over(EffectKind::Sleep, ordinal, done).await;
             return;
         }
-        let kept = self.run.memo.pause(&self.frame.path, ordinal).filter(|pause| pause.ms == ms);
+        let kept = self.run.replay_cache.pause(&self.frame.path, ordinal).filter(|pause| pause.ms == ms);
         let started = match kept {
             Some(pause) => pause.started,
             None => self.effect_started(EffectKind::Sleep, ordinal, Some(ms.into())),
@@ -151,9 +151,14 @@ impl Context {
         answer
     }
 
-    /// What the tape of a replay has for a call that takes time, when its moment has come. A call that asks
+    /// What the effect log of a replay has for a call that takes time, when its moment has come. A call that asks
     /// something else than the recorded one is not on it.
-    pub(crate) async fn taped(&self, effect: EffectKind, ordinal: u32, request: &Value) -> Result<Taped, FlowError> {
+    pub(crate) async fn taped(
+        &self,
+        effect: EffectKind,
+        ordinal: u32,
+        request: &Value,
+    ) -> Result<RecordedEffect, FlowError> {
         let Some(tape) = self.run.tape.clone() else { return Err(FlowError::plain("no replay")) };
         let (path, attempt) = (&self.frame.path, self.frame.attempt);
         let Some(taped) = tape.effect(path, attempt, effect, ordinal) else {
@@ -168,15 +173,15 @@ impl Context {
         Ok(taped)
     }
 
-    /// What the outside, or the tape of a replay, answers at once.
+    /// What the outside, or the effect log of a replay, answers at once.
     fn instant(&self, effect: EffectKind, ask: impl FnOnce() -> Value) -> Value {
         let ordinal = self.ordinal(effect.as_str());
-        let nth = self.doing.as_ref().map_or(ordinal, |doing| doing.number_instant(effect));
+        let nth = self.call.as_ref().map_or(ordinal, |call| call.number_instant(effect));
         if let Some(done) = self.take_earlier(effect, ordinal, None) {
             return self.hand_over_at_once(effect, ordinal, done).unwrap_or_default();
         }
-        let function = self.doing.as_ref().map(|doing| doing.function.as_str());
-        let known = self.run.memo.instant(&self.frame.path, function, effect, nth);
+        let function = self.call.as_ref().map(|call| call.function.as_str());
+        let known = self.run.replay_cache.instant(&self.frame.path, function, effect, nth);
         let is_known = self.run.tape.is_none() && known.is_some();
         let result = match &self.run.tape {
             Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, effect, ordinal) {
@@ -230,7 +235,7 @@ impl Context {
         }
     }
 
-    /// Records that an effect begins that does not leave the process, or happens only on a tape.
+    /// Records that an effect begins that does not leave the process, or happens only on an effect log.
     pub(crate) fn effect_started(&self, effect: EffectKind, ordinal: u32, request: Option<Value>) -> Seq {
         self.note_effect_started(effect, ordinal, request.as_ref());
         let request = self.as_stored(effect, request);
@@ -265,7 +270,7 @@ impl Context {
 
     /// The number that this block's next effect of a kind will have.
     pub(crate) fn peek(&self, effect: &str) -> u32 {
-        if let Some(number) = self.doing.as_ref().and_then(|doing| doing.numbers.peek(effect)) {
+        if let Some(number) = self.call.as_ref().and_then(|call| call.numbers.peek(effect)) {
             return number;
         }
         self.frame.ordinals.borrow().get(effect).copied().unwrap_or(0)
@@ -279,8 +284,8 @@ impl Context {
             *count += 1;
             *count - 1
         };
-        match &self.doing {
-            Some(doing) => doing.numbers.count(effect, new),
+        match &self.call {
+            Some(call) => call.numbers.count(effect, new),
             None => new(),
         }
     }

@@ -39,7 +39,7 @@ pub(super) struct Instance {
 }
 
 /// What a callback of a collection hears of.
-pub(super) enum Happened {
+pub(super) enum UncertainEffect {
     Created(Arc<State>),
     Updated { state: Arc<State>, previous: Arc<State> },
     Deleted,
@@ -87,7 +87,7 @@ impl Context {
         }
     }
 
-    async fn change_in_turn(&self, at: &Instance, change: Change) -> Result<Option<Happened>, FlowError> {
+    async fn change_in_turn(&self, at: &Instance, change: Change) -> Result<Option<UncertainEffect>, FlowError> {
         self.need_writable(&at.resource)?;
         let before = self.see(at)?.1;
         if at.entry.is_some() && !record::exists(&before) {
@@ -116,7 +116,7 @@ impl Context {
         at: &Instance,
         operation: Operation,
         before: &Arc<State>,
-    ) -> Result<Option<Happened>, FlowError> {
+    ) -> Result<Option<UncertainEffect>, FlowError> {
         let mut next = (**before).clone();
         if !operation.apply(&mut next) {
             self.transaction().push_unchanged(&at.record, operation);
@@ -129,7 +129,7 @@ impl Context {
         }
         self.write(&at.record, operation, (*next).clone());
         self.use_instance(at)?;
-        Ok(Some(Happened::Updated { state, previous }))
+        Ok(Some(UncertainEffect::Updated { state, previous }))
     }
 
     /// Refuses what an author may not write: reserved fields, sums of what is no number, and what
@@ -162,14 +162,16 @@ impl Context {
     }
 
     /// Calls what the collection's author wants to know. It runs as part of the writing block.
-    pub(super) async fn tell(&self, at: &Instance, happened: Happened) -> Result<(), FlowError> {
+    pub(super) async fn tell(&self, at: &Instance, happened: UncertainEffect) -> Result<(), FlowError> {
         let Shape::Collection(collection) = &at.resource.shape else { return Ok(()) };
         let data = |state: &Arc<State>| Arg::Data(state.to_json().into());
         let key = Arg::Data(Value::String(at.key().to_owned()).into());
         let (callback, args): (&Option<Fun>, Vec<Arg>) = match &happened {
-            Happened::Created(state) => (&collection.on_created, vec![key, data(state)]),
-            Happened::Updated { state, previous } => (&collection.on_updated, vec![key, data(state), data(previous)]),
-            Happened::Deleted => (&collection.on_deleted, vec![key]),
+            UncertainEffect::Created(state) => (&collection.on_created, vec![key, data(state)]),
+            UncertainEffect::Updated { state, previous } => {
+                (&collection.on_updated, vec![key, data(state), data(previous)])
+            }
+            UncertainEffect::Deleted => (&collection.on_deleted, vec![key]),
         };
         let Some(callback) = callback else { return Ok(()) };
         let running = &self.frame.callbacks;

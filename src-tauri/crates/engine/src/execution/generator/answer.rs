@@ -42,7 +42,7 @@ pub(super) async fn fit(cx: &Context, generator: &Generator, candidate: Data) ->
                 let error = refused(cx, &mended, &issues, "final");
                 let state = cx.frame.own.as_ref().map_or_else(|| json!({}), |own| own.recordable());
                 let args = vec![Arg::Data(mended.clone()), Arg::Error(error), Arg::Data(state.into())];
-                crate::execution::unit::call(cx, "repair", call, args).await?.into_data()?
+                crate::execution::callback::call(cx, "repair", call, args).await?.into_data()?
             }
             None => mend(&mended, cx.run.effects.depth()),
         };

@@ -14,7 +14,7 @@ use crate::model::effects::{EffectKind, Listener, ModelCall, ModelDelta, ModelRe
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind};
 use crate::model::flow::{Generator, Model, ModelInstance, Text};
-use crate::views::asked::AskedWith;
+use crate::views::model_requests::AskedWith;
 
 /// How often each model of a fallback group is tried, and the pauses between.
 const FALLBACK_ATTEMPTS: u32 = 2;
@@ -48,7 +48,7 @@ pub(super) async fn choose(cx: &Context, generator: &Generator, input: &Data) ->
         Model::Instance(instance) => Ok(Chosen::Instance(instance.clone())),
         Model::Named(Text::Fixed(value)) => named(cx, value),
         Model::Named(Text::Call(call)) => {
-            match crate::execution::unit::call(cx, "model", call, vec![Arg::Data(input.clone())]).await? {
+            match crate::execution::callback::call(cx, "model", call, vec![Arg::Data(input.clone())]).await? {
                 Returned::Model(instance) => Ok(Chosen::Instance(instance)),
                 other => named(cx, &other.into_data()?.to_json()),
             }
@@ -96,7 +96,7 @@ pub(super) async fn ask(
             let call = ModelCall { model: instance.id.clone(), ..call };
             let answer = match recall(cx, &call, None) {
                 Some(answer) if cx.run.tape.is_none() => {
-                    crate::execution::unit::pass(cx, instance::FUNCTION);
+                    crate::execution::callback::pass(cx, instance::FUNCTION);
                     answer
                 }
                 _ => {
@@ -152,7 +152,7 @@ pub(super) async fn ask(
 /// What the log has for this call of the block, if an earlier part of the request got as far. Nothing is
 /// asked twice; a listener hears it again, because the items of the earlier part came to nothing.
 fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option<Result<ModelReply, FlowError>> {
-    let done = cx.run.memo.call(&cx.frame.path, cx.peek(EffectKind::Model.as_str()))?;
+    let done = cx.run.replay_cache.call(&cx.frame.path, cx.peek(EffectKind::Model.as_str()))?;
     if done.asked.as_ref().map(AskedWith::whole) != Some(told(cx, call)) {
         // A handler that asks something else now is not asking what was answered.
         if !cx.frame.block.asks_models_itself() {
@@ -187,7 +187,7 @@ async fn of_earlier_try(
     Some(answer)
 }
 
-/// What the tape of a replay has for this call; a call that asks something else is not on it.
+/// What the effect log of a replay has for this call; a call that asks something else is not on it.
 async fn replayed(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Result<ModelReply, FlowError> {
     let taped = cx.taped(EffectKind::Model, cx.peek(EffectKind::Model.as_str()), &told(cx, call)).await?;
     let answer = match taped.error {

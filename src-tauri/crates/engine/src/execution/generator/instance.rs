@@ -37,7 +37,7 @@ pub(super) async fn ask(
         fields.retain(|_, value| !value.is_null());
     }
     let _listening = Listening::begin(cx, listener);
-    let answer = crate::execution::unit::call(cx, FUNCTION, function, vec![Arg::Data(options.into())]).await;
+    let answer = crate::execution::callback::call(cx, FUNCTION, function, vec![Arg::Data(options.into())]).await;
     let answer = answer.map_err(classified)?.into_data()?.to_json();
     let text = |name: &str| answer[name].as_str().map(str::to_owned);
     let calls = answer["toolCalls"].as_array().cloned().unwrap_or_default();
@@ -82,7 +82,7 @@ impl Drop for Listening<'_> {
 /// What a client of a server throws, told apart as the failures of servers that are asked by name. An
 /// error that says what it is, or nothing of a server, stays as it is.
 fn classified(error: FlowError) -> FlowError {
-    if error.classes.iter().any(|class| class == "FlowError") || error.is_beyond_the_flow() {
+    if error.classes.iter().any(|class| class == "FlowError") || error.is_uncatchable() {
         return error;
     }
     let name = match error.status {

@@ -10,11 +10,11 @@ use futures_util::future::{Either, LocalBoxFuture, join_all, select};
 use serde_json::{Value, json};
 
 use super::messages::message;
-use super::speech::{fields, identity};
+use super::stream_items::{fields, identity};
 use crate::execution::block::{Again, run_block_as, try_block};
 use crate::execution::caught::Caller;
 use crate::execution::context::{Context, EmitOptions};
-use crate::execution::flowing::Flowing;
+use crate::execution::step_value::StepValue;
 use crate::execution::tool;
 use crate::model::callable::{Arg, Returned};
 use crate::model::data::Data;
@@ -47,7 +47,7 @@ pub(super) async fn offered(
     }
     let mut blocks = generator.tools.clone();
     if let Some(call) = &generator.tools_call {
-        match crate::execution::unit::call(cx, "tools", call, vec![Arg::Data(input.clone())]).await? {
+        match crate::execution::callback::call(cx, "tools", call, vec![Arg::Data(input.clone())]).await? {
             Returned::Block(block) => blocks.push(block),
             Returned::Blocks(more) => blocks.extend(more),
             Returned::Data(data) if data.as_value().is_none_or(|v| v.as_array().is_some_and(Vec::is_empty)) => {}
@@ -117,7 +117,7 @@ pub(super) async fn run_calls(
         results
     } else {
         if wanted().count() > 1 {
-            cx.run.has_company.set(true);
+            cx.run.has_concurrent_blocks.set(true);
         }
         join_all(runs).await
     };
@@ -166,7 +166,7 @@ fn seen(output: Value) -> Value {
 
 /// What a model cannot answer for.
 fn is_final(error: &FlowError) -> bool {
-    error.is_beyond_the_flow() || error.name == "LimitError"
+    error.is_uncatchable() || error.name == "LimitError"
 }
 
 /// One call with its item. The answer is what the model sees of the output.
@@ -272,7 +272,7 @@ async fn answer(
                 let keep = match &cache.keep_if {
                     Some(keep) => {
                         let args = vec![Arg::Data(output.clone().into())];
-                        crate::execution::unit::call(cx, &format!("keepIf {place}"), keep, args)
+                        crate::execution::callback::call(cx, &format!("keepIf {place}"), keep, args)
                             .await?
                             .into_data()?
                             .is_truthy()
@@ -301,7 +301,10 @@ async fn for_model(cx: &Context, tool: &Tool, place: &str, output: &Value) -> Re
     let Some(map) = &tool.block.map_model_output else { return Ok(None) };
     let args = vec![Arg::Data(output.clone().into())];
     Ok(Some(
-        crate::execution::unit::call(cx, &format!("mapModelOutput {place}"), map, args).await?.into_data()?.to_json(),
+        crate::execution::callback::call(cx, &format!("mapModelOutput {place}"), map, args)
+            .await?
+            .into_data()?
+            .to_json(),
     ))
 }
 
@@ -309,12 +312,15 @@ async fn for_model(cx: &Context, tool: &Tool, place: &str, output: &Value) -> Re
 async fn cache_key(cx: &Context, tool: &Tool, place: &str, call: &ToolCall) -> Result<Option<String>, FlowError> {
     let Some(cache) = &tool.block.cache else { return Ok(None) };
     let own = match &cache.key {
-        Some(key) => {
-            crate::execution::unit::call(cx, &format!("key {place}"), key, vec![Arg::Data(call.args.clone().into())])
-                .await?
-                .into_data()?
-                .to_json()
-        }
+        Some(key) => crate::execution::callback::call(
+            cx,
+            &format!("key {place}"),
+            key,
+            vec![Arg::Data(call.args.clone().into())],
+        )
+        .await?
+        .into_data()?
+        .to_json(),
         None => sorted(&call.args),
     };
     Ok(Some(format!("{}\u{0}{own}", tool.block.name)))
@@ -341,7 +347,7 @@ async fn run_tried(
     tool: &Tool,
     place: &str,
     call: &ToolCall,
-) -> Result<Flowing, FlowError> {
+) -> Result<StepValue, FlowError> {
     let settings = &generator.tool_settings;
     let path = join(&cx.frame.path, &format!("tool:{place}"));
     let attempts = settings.retry.as_ref().map_or(1, |retry| retry.max_attempts.max(1));
@@ -355,16 +361,16 @@ async fn run_tried(
                 !is_final(error) && (listed.is_empty() || error.classes.iter().any(|class| listed.contains(class)))
             })
         });
-        let input = Flowing::new(call.args.clone().into());
+        let input = StepValue::new(call.args.clone().into());
         let (run, block, parent) = (cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()));
         let running = try_block(run, block, parent, path.clone(), input, (Caller::Tool, again.clone()));
         let number = format!("{TIMEOUT}{place}#{}", attempt - 1);
-        let is_known = cx.run.memo.function(&cx.frame.path, &number).is_some();
+        let is_known = cx.run.replay_cache.function(&cx.frame.path, &number).is_some();
         match within(cx, settings.timeout_ms, &tool.block.name, number, running).await {
             Err(error) if again.is_some_and(|again| again(&error)) => {
                 // Where the log has that it took too long, what it has of the path is that of the next try.
                 if !is_known {
-                    cx.run.memo.forget(&path.as_str().into());
+                    cx.run.replay_cache.forget(&path.as_str().into());
                 }
             }
             ended => return ended,
@@ -383,8 +389,8 @@ async fn within(
     timeout_ms: Option<u64>,
     name: &str,
     number: String,
-    run: LocalBoxFuture<'static, Result<Flowing, FlowError>>,
-) -> Result<Flowing, FlowError> {
+    run: LocalBoxFuture<'static, Result<StepValue, FlowError>>,
+) -> Result<StepValue, FlowError> {
     let Some(ms) = timeout_ms else { return run.await };
     let timeout = || FlowError {
         code: Some("timeout_error".to_owned()),
@@ -393,7 +399,7 @@ async fn within(
         ..FlowError::new("TimeoutError", format!("tool:{name} timed out after {ms}ms"))
     };
     // What took too long took too long: a resume goes on with what came of that.
-    if cx.run.recall_function(cx, &number, None, &[]).is_some() {
+    if cx.run.recorded_callback(cx, &number, None, &[]).is_some() {
         return Err(timeout());
     }
     let time = match &cx.run.tape {
@@ -436,13 +442,13 @@ async fn hook(
     match hook {
         None => Ok(()),
         Some(Hook::Call(call)) => {
-            crate::execution::unit::call(cx, &format!("{event} {place}"), call, vec![Arg::Data(happened().into())])
+            crate::execution::callback::call(cx, &format!("{event} {place}"), call, vec![Arg::Data(happened().into())])
                 .await
                 .map(drop)
         }
         Some(Hook::Block(block)) => {
             let path = join(&cx.frame.path, &format!("{event}:{place}"));
-            let input = Flowing::new(happened().into());
+            let input = StepValue::new(happened().into());
             let parent = Some(cx.frame.clone());
             run_block_as(cx.run.clone(), block.clone(), parent, path, input, Caller::Tool).await.map(drop)
         }

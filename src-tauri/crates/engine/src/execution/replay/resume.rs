@@ -4,10 +4,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::execution::context::Context;
-use crate::execution::flowing::Flowing;
 use crate::execution::frame::Frame;
-use crate::execution::replay::memo::{Finished, Found, Shared};
+use crate::execution::replay::cache::{Finished, Found, Shared};
 use crate::execution::request::Run;
+use crate::execution::step_value::StepValue;
 use crate::model::callable::{Fun, Returned};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
@@ -15,18 +15,18 @@ use crate::model::event::{Answer, DriftKind, EventKind, Outcome, Recorded, Reque
 use crate::model::flow::Block;
 use crate::model::log::AppendError;
 use crate::model::operation::Operation;
-use crate::model::path::{ROOT, strand};
+use crate::model::path::{ROOT, background_task};
 use crate::model::suspension::Resolved;
 use serde_json::Value;
 
 /// What the log has for a block.
-pub(crate) enum Recalled {
+pub(crate) enum RecordedEnd {
     /// Nothing: it runs.
     Nothing,
     /// How it ended.
-    Ended(Rc<Frame>, Result<Flowing, FlowError>),
+    Ended(Rc<Frame>, Result<StepValue, FlowError>),
     /// It ended with this, but is gone through again for what runs beside it.
-    Unsettled(EventKind, Flowing),
+    HasBackgroundWork(EventKind, StepValue),
 }
 
 impl Run {
@@ -53,7 +53,7 @@ impl Run {
         if let Some(last) = last {
             self.recorder.commit(None, 0, last).await?;
         }
-        Ok(self.memo.input)
+        Ok(self.replay_cache.input)
     }
 
     fn state_made_anew(&self) -> Option<EventKind> {
@@ -68,21 +68,21 @@ impl Run {
         self.had_state.then_some(anew)
     }
 
-    /// Takes a block that ended from the memo: its output flows on, or its failure is raised again, its
+    /// Takes a block that ended from the replay cache: its output flows on, or its failure is raised again, its
     /// changes of shared state are in force again, and the log says that it was not run.
     pub(crate) fn recall(
         self: &Rc<Self>,
         block: &Rc<Block>,
         path: &Arc<str>,
         parent: Option<&Rc<Frame>>,
-        input: &Flowing,
-    ) -> Result<Recalled, FlowError> {
-        let done = match self.memo.find(path, block)? {
-            Found::Nothing => return Ok(Recalled::Nothing),
-            Found::Unsettled(done) => {
+        input: &StepValue,
+    ) -> Result<RecordedEnd, FlowError> {
+        let done = match self.replay_cache.find(path, block)? {
+            Found::Nothing => return Ok(RecordedEnd::Nothing),
+            Found::HasBackgroundWork(done) => {
                 let data = done.result.clone().unwrap_or_default();
-                let given = Flowing { data, origin: self.origin(done), thrown: None };
-                return Ok(Recalled::Unsettled(self.ended(done), given));
+                let given = StepValue { data, origin: self.origin(done), thrown: None };
+                return Ok(RecordedEnd::HasBackgroundWork(self.ended(done), given));
             }
             Found::Finished(done) => done,
         };
@@ -103,27 +103,27 @@ impl Run {
             let text = format!("drift: {path} got another input than when it ran; what it came to is used as recorded");
             self.record(&frame, EventKind::Drift { drift: DriftKind::Input, text });
         }
-        self.bring_up(Some(&frame), Some(path), done.ended);
+        self.replay_shared_state(Some(&frame), Some(path), done.ended);
         self.record(&frame, self.ended(done));
         frame.finish();
         let result = match &done.result {
-            Ok(data) => Ok(Flowing { data: data.clone(), origin: self.origin(done), thrown: None }),
+            Ok(data) => Ok(StepValue { data: data.clone(), origin: self.origin(done), thrown: None }),
             Err(error) => Err(error.clone()),
         };
         frame.end(&result);
-        Ok(Recalled::Ended(frame, result))
+        Ok(RecordedEnd::Ended(frame, result))
     }
 
-    /// Takes what a function of a block returned from the memo; its changes are in force again. A block
+    /// Takes what a function of a block returned from the replay cache; its changes are in force again. A block
     /// that it chose is found among `blocks`; where it is not, the function must be called.
-    pub(crate) fn recall_function(
+    pub(crate) fn recorded_callback(
         &self,
         cx: &Context,
         name: &str,
         function: Option<&Fun>,
         blocks: &[Rc<Block>],
     ) -> Option<Returned> {
-        let done = self.memo.function(&cx.frame.path, name)?;
+        let done = self.replay_cache.function(&cx.frame.path, name)?;
         let returned = match &done.returned {
             None => Returned::Data(Data::UNDEFINED),
             Some(Answer::Value(value)) => Returned::Data(value.clone().into()),
@@ -135,7 +135,7 @@ impl Run {
             let what = crate::model::path::join(&cx.frame.path, what);
             self.compare_sources(&cx.frame, &what, done.fingerprint.as_ref(), fingerprint.as_ref());
         }
-        let events = self.bring_up(Some(&cx.frame), Some(&cx.frame.path), done.ended);
+        let events = self.replay_shared_state(Some(&cx.frame), Some(&cx.frame.path), done.ended);
         let recalled = EventKind::CallbackReturned {
             callback: name.to_owned(),
             fingerprint,
@@ -156,22 +156,22 @@ impl Run {
             return;
         }
         let text = format!("drift: the code of {what} was changed after it ran; what it came to is used as recorded");
-        if !self.memo.has_said(&text) && self.note_once(text.clone()) {
+        if !self.replay_cache.has_said(&text) && self.note_once(text.clone()) {
             self.record(frame, EventKind::Drift { drift: DriftKind::Source, text });
         }
     }
 
     /// Brings everything into force again that blocks around a frame wrote to what they share: from here on,
     /// something runs that has not run before.
-    pub(crate) fn bring_up_all(&self, frame: Option<&Rc<Frame>>) {
-        self.bring_up_until(frame, Seq::MAX);
+    pub(crate) fn replay_all_shared_state(&self, frame: Option<&Rc<Frame>>) {
+        self.replay_shared_state_until(frame, Seq::MAX);
     }
 
-    fn bring_up_until(&self, frame: Option<&Rc<Frame>>, until: Seq) {
-        if self.memo.is_of_edits {
+    fn replay_shared_state_until(&self, frame: Option<&Rc<Frame>>, until: Seq) {
+        if self.replay_cache.is_of_edits {
             return;
         }
-        let events = self.bring_up(frame, None, until);
+        let events = self.replay_shared_state(frame, None, until);
         if let Some(frame) = frame.filter(|_| !events.is_empty()) {
             let (callback, superseded, commits) = (String::new(), Vec::new(), Vec::new());
             let again = EventKind::CallbackReturned {
@@ -188,9 +188,9 @@ impl Run {
     }
 
     /// Brings into force again what work beside a chain wrote that was waited for.
-    pub(crate) fn bring_up_work(&self, chain: &Rc<Frame>) {
-        if let Some(ended) = self.memo.end_of_work(&chain.path) {
-            self.bring_up_until(Some(chain), ended);
+    pub(crate) fn replay_background_state(&self, chain: &Rc<Frame>) {
+        if let Some(ended) = self.replay_cache.end_of_work(&chain.path) {
+            self.replay_shared_state_until(Some(chain), ended);
         }
     }
 
@@ -198,14 +198,14 @@ impl Run {
     /// conditions see what they saw, and what ran side by side has written in turn. Where a block or a
     /// function was taken from the log, it brings up what belongs to its own strand: work beside a chain
     /// wrote to what is around it when its moment came, which may be later in the chain. Answers their events.
-    fn bring_up(&self, frame: Option<&Rc<Frame>>, taken: Option<&str>, until: Seq) -> Vec<Seq> {
-        let belongs = |path: &str| taken.is_none_or(|taken| strand(taken) == strand(path));
+    fn replay_shared_state(&self, frame: Option<&Rc<Frame>>, taken: Option<&str>, until: Seq) -> Vec<Seq> {
+        let belongs = |path: &str| taken.is_none_or(|taken| background_task(taken) == background_task(path));
         let own = |frame: Rc<Frame>| Some((Shared::Of(frame.path.to_string()), frame.own.clone()?));
         let around = frame.into_iter().flat_map(|frame| frame.chain()).filter(|frame| belongs(&frame.path));
         let request = belongs(ROOT).then(|| (Shared::Request, self.state.clone()));
         let mut events = Vec::new();
         for (shared, container) in request.into_iter().chain(around.filter_map(own)) {
-            while let Some(operation) = self.memo.next_change(&shared, until) {
+            while let Some(operation) = self.replay_cache.next_change(&shared, until) {
                 let mut next = (*container.read().1).clone();
                 if !operation.apply(&mut next) {
                     continue;

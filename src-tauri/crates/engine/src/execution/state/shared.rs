@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::execution::callback::CallbackCall;
 use crate::execution::fifo::Fifo;
 use crate::execution::frame::Frame;
-use crate::execution::unit::Doing;
 use crate::model::callable::SchemaRef;
 use crate::model::operation::Operation;
 use crate::model::scope::ScopeKey;
@@ -49,7 +49,7 @@ pub(crate) struct Writer {
     /// The attempt: `path:attempt`.
     instance: Arc<str>,
     /// The call of one of its callbacks, where those are counted one by one.
-    call: Option<Rc<Doing>>,
+    call: Option<Rc<CallbackCall>>,
 }
 
 impl Container {
@@ -163,11 +163,11 @@ impl Container {
 }
 
 impl Writer {
-    pub(crate) fn new(frame: &Frame, call: Option<&Rc<Doing>>) -> Self {
+    pub(crate) fn new(frame: &Frame, call: Option<&Rc<CallbackCall>>) -> Self {
         Writer { instance: frame.instance.clone(), call: call.cloned() }
     }
 
-    fn is_call(&self, call: &Rc<Doing>) -> bool {
+    fn is_call(&self, call: &Rc<CallbackCall>) -> bool {
         self.call.as_ref().is_some_and(|own| Rc::ptr_eq(own, call))
     }
 }
@@ -189,14 +189,14 @@ impl Frame {
     }
 
     /// A callback of it has returned: what that wrote to shared memory stays.
-    pub(crate) fn settle_call(&self, call: &Rc<Doing>) {
+    pub(crate) fn settle_call(&self, call: &Rc<CallbackCall>) {
         for container in self.written.borrow().iter() {
             container.settle(|by| by.is_call(call));
         }
     }
 
     /// A call of a callback comes to nothing, because the callback is called again.
-    pub(crate) fn roll_back_call(&self, call: &Rc<Doing>, stamp: impl Fn() -> u64) {
+    pub(crate) fn roll_back_call(&self, call: &Rc<CallbackCall>, stamp: impl Fn() -> u64) {
         for container in self.written.borrow().iter() {
             container.roll_back(|by| by.is_call(call), stamp());
         }

@@ -10,9 +10,9 @@ use crate::execution::request::Run;
 
 impl Run {
     /// Lets others go on: the blocks beside this one always, the rest of the thread once a millisecond.
-    pub(crate) async fn let_others_go(&self) {
+    pub(crate) async fn yield_now(&self) {
         let now = self.recorder.newest_at();
-        if self.paused.replace(now) != now || self.has_company.get() {
+        if self.paused.replace(now) != now || self.has_concurrent_blocks.get() {
             pause().await;
         }
     }

@@ -61,7 +61,7 @@ type Known = Vec<(Code, String)>;
 
 /// Where the records of a request stand today.
 #[derive(Default)]
-pub(crate) struct Places {
+pub(crate) struct Alignment {
     /// The events from which on another version of the code made them.
     lives: Vec<(Seq, Code)>,
     /// The version that runs now, if it left events.
@@ -77,11 +77,11 @@ pub(crate) struct Places {
     unseen: HashMap<String, Known>,
 }
 
-impl Places {
+impl Alignment {
     /// Compares the log of a request with the flow of today.
-    pub(crate) fn read(events: &[Event], flow: &Flow, action: Option<&Action>) -> Places {
+    pub(crate) fn read(events: &[Event], flow: &Flow, action: Option<&Action>) -> Alignment {
         let mut codes: Vec<Option<&str>> = Vec::new();
-        let mut places = Places::default();
+        let mut places = Alignment::default();
         for event in events {
             let code = match &event.kind {
                 // What a fork has in common with another request was made by that one's code.
@@ -100,7 +100,7 @@ impl Places {
         }
         places.today = codes.iter().position(|code| *code == Some(flow.code_hash.as_str()));
         if codes.iter().enumerate().all(|(code, _)| places.today == Some(code)) {
-            return Places::default();
+            return Alignment::default();
         }
         places.evidence.resize_with(codes.len(), Evidence::default);
         places.chains.resize_with(codes.len(), HashMap::new);

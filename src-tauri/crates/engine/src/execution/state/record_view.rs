@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use crate::execution::frame::Frame;
-use crate::execution::replay::tape::of_callback;
+use crate::execution::replay::effect_log::of_callback;
 use crate::execution::request::Run;
 use crate::execution::state::transaction::Transaction;
 use crate::model::error::FlowError;

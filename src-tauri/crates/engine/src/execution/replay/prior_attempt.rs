@@ -35,13 +35,13 @@ type Number = (EffectKind, u32);
 
 /// The effects of one try, and of those before it.
 #[derive(Default)]
-pub(crate) struct TryEffects {
+pub(crate) struct AttemptEffects {
     /// What was asked by effects that have not ended.
     requests: RefCell<HashMap<Number, Value>>,
     finished: RefCell<HashMap<Number, FinishedEffect>>,
     /// The try that a conflict made this one necessary for. What that one had asked for and ends only now
     /// is found there as well.
-    earlier: RefCell<Option<Rc<TryEffects>>>,
+    earlier: RefCell<Option<Rc<AttemptEffects>>>,
     /// Answers on their way to this try, by the events that first held them.
     on_their_way: RefCell<BTreeSet<Seq>>,
     /// Later tries that wait for an answer to this one.
@@ -49,10 +49,10 @@ pub(crate) struct TryEffects {
     is_over: Cell<bool>,
 }
 
-impl TryEffects {
+impl AttemptEffects {
     /// The effects of a try that a conflict makes necessary.
-    pub(crate) fn after(earlier: Rc<TryEffects>) -> Rc<TryEffects> {
-        Rc::new(TryEffects { earlier: RefCell::new(Some(earlier)), ..TryEffects::default() })
+    pub(crate) fn after(earlier: Rc<AttemptEffects>) -> Rc<AttemptEffects> {
+        Rc::new(AttemptEffects { earlier: RefCell::new(Some(earlier)), ..AttemptEffects::default() })
     }
 
     /// Forgets everything: no further try follows.
@@ -111,7 +111,7 @@ impl TryEffects {
     }
 
     /// The tries before this one, newest first.
-    fn earlier_tries(&self) -> Vec<Rc<TryEffects>> {
+    fn earlier_tries(&self) -> Vec<Rc<AttemptEffects>> {
         let earlier = self.earlier.borrow().clone();
         std::iter::successors(earlier, |earlier| earlier.earlier.borrow().clone()).collect()
     }
@@ -167,16 +167,16 @@ impl TryEffects {
 impl Context {
     /// What the function that runs has got so far, where a conflict can make it run again: a handler, or a
     /// function whose calls are counted one by one.
-    fn try_effects(&self) -> Option<Rc<TryEffects>> {
-        match &self.doing {
-            Some(doing) => Some(doing.effects.clone()),
+    fn attempt_effects(&self) -> Option<Rc<AttemptEffects>> {
+        match &self.call {
+            Some(call) => Some(call.effects.clone()),
             None => self.frame.block.is_one_function().then(|| self.frame.effects.borrow().clone()),
         }
     }
 
     /// Notes that an effect of this try began.
     pub(crate) fn note_effect_started(&self, kind: EffectKind, ordinal: u32, request: Option<&Value>) {
-        if let Some(effects) = self.try_effects() {
+        if let Some(effects) = self.attempt_effects() {
             effects.begin(kind, ordinal, request);
         }
     }
@@ -189,14 +189,14 @@ impl Context {
         finished: Seq,
         answer: Result<Value, FlowError>,
     ) {
-        if let Some(effects) = self.try_effects() {
+        if let Some(effects) = self.attempt_effects() {
             effects.finish(effect, started, finished, answer);
         }
     }
 
     /// Whether what it gets may be asked for by a later try.
     pub(crate) fn notes_effects(&self) -> bool {
-        self.try_effects().is_some()
+        self.attempt_effects().is_some()
     }
 
     /// Takes what an earlier try of this function got for the same request, if it is there.
@@ -207,7 +207,7 @@ impl Context {
         ordinal: u32,
         request: Option<&Value>,
     ) -> Option<FinishedEffect> {
-        self.try_effects().filter(|effects| effects.has_earlier())?.take(kind, ordinal, request)
+        self.attempt_effects().filter(|effects| effects.has_earlier())?.take(kind, ordinal, request)
     }
 
     /// As [`take_earlier`](Self::take_earlier), of what leaves the process and takes time: where an earlier try has
@@ -218,7 +218,7 @@ impl Context {
         ordinal: u32,
         request: &Value,
     ) -> Option<FinishedEffect> {
-        let effects = self.try_effects().filter(|effects| effects.has_earlier())?;
+        let effects = self.attempt_effects().filter(|effects| effects.has_earlier())?;
         effects.take_or_wait(kind, ordinal, request).await
     }
 
@@ -229,7 +229,7 @@ impl Context {
         ordinal: u32,
         done: FinishedEffect,
     ) -> Result<Value, FlowError> {
-        if let Some(effects) = self.try_effects() {
+        if let Some(effects) = self.attempt_effects() {
             effects.wait_for_order(done.finished).await;
         }
         self.hand_over_at_once(kind, ordinal, done)
@@ -302,18 +302,18 @@ mod tests {
     use futures_util::FutureExt;
     use serde_json::json;
 
-    fn done(effects: &TryEffects, number: Number, request: Option<Value>, finished: Seq) {
+    fn done(effects: &AttemptEffects, number: Number, request: Option<Value>, finished: Seq) {
         effects.begin(number.0, number.1, request.as_ref());
         effects.finish(number, None, finished, Ok(json!(finished)));
     }
 
     #[test]
     fn an_answer_is_taken_once_and_only_for_the_same_request() {
-        let first = Rc::new(TryEffects::default());
+        let first = Rc::new(AttemptEffects::default());
         done(&first, (EffectKind::Fetch, 0), Some(json!("a")), 1);
         done(&first, (EffectKind::Fetch, 1), Some(json!("b")), 2);
         done(&first, (EffectKind::Clock, 0), None, 3);
-        let second = TryEffects::after(first);
+        let second = AttemptEffects::after(first);
         let take = |kind, ordinal, request: Option<&str>| {
             second.take(kind, ordinal, request.map(Value::from).as_ref()).map(|done| done.finished)
         };
@@ -327,9 +327,9 @@ mod tests {
 
     #[test]
     fn what_is_under_way_is_waited_for() {
-        let first = Rc::new(TryEffects::default());
+        let first = Rc::new(AttemptEffects::default());
         first.begin(EffectKind::Fetch, 0, Some(&json!("a")));
-        let second = TryEffects::after(first.clone());
+        let second = AttemptEffects::after(first.clone());
         let wait = |request: &'static str| {
             let second = second.clone();
             async move { second.take_or_wait(EffectKind::Fetch, 0, &json!(request)).await.map(|done| done.finished) }

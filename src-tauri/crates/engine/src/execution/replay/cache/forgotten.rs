@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use super::{Finished, Memo, Shared};
+use super::{Finished, ReplayCache, Shared};
 use crate::model::path::{is_at_or_inside, is_inside, with_ancestors};
 
-impl Memo {
+impl ReplayCache {
     /// From now on an attempt at this path has come to nothing, and what was in it is tried again: what the log
     /// has of the blocks inside, and of what this one did, counts no more. The next reading of the log finds it so.
     ///

@@ -7,14 +7,14 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::{Finished, Memo};
+use super::{Finished, ReplayCache};
 use crate::model::error::FlowError;
 use crate::model::event::CaughtBy;
 use crate::model::identity::InstanceId;
 use crate::model::path::is_at_or_inside;
 use crate::model::path::operation;
 
-impl Memo {
+impl ReplayCache {
     /// Takes the end of a request that failed: what must be tried again is forgotten.
     pub(super) fn forget_failures(&mut self, terminal: &FlowError) {
         self.questions.forget_unanswered();

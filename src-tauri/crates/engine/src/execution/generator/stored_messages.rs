@@ -2,7 +2,7 @@
 //!
 //! Models are told the whole conversation with every call. Each call's event holds what is new, and refers to
 //! the newest call that holds the rest: so the log of a loop grows with what was said, not with its square.
-//! [`crate::views::asked`] makes requests whole again.
+//! [`crate::views::model_requests`] makes requests whole again.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, Seq};
-use crate::views::asked::Reference;
+use crate::views::model_requests::Reference;
 
 /// A message's text, told apart from every other.
 type Mark = [u8; 32];
@@ -25,17 +25,17 @@ struct Call {
 
 /// What the model calls of a request hold.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct StoredMessages {
     calls: HashMap<Seq, Call>,
     /// The newest call that holds a message, and where.
     places: HashMap<Mark, (Seq, usize)>,
     newest: Option<Seq>,
 }
 
-impl Held {
+impl StoredMessages {
     /// What the calls of a log hold.
     pub(crate) fn of(events: &[Event]) -> Self {
-        let mut held = Held::default();
+        let mut held = StoredMessages::default();
         for event in events {
             if let EventKind::EffectStarted { effect: EffectKind::Model, request: Some(request), .. } = &event.kind {
                 let marks = held.marks(request);
@@ -132,7 +132,7 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::views::asked::Requests;
+    use crate::views::model_requests::Requests;
 
     fn event(seq: Seq, request: Value) -> Event {
         let kind = EventKind::EffectStarted { effect: EffectKind::Model, ordinal: 0, request: Some(request) };
@@ -162,7 +162,7 @@ mod tests {
         let mut events = Vec::new();
         for (at, messages) in calls.iter().enumerate() {
             // As when the request is taken up again in between.
-            let mut held = Held::of(&events);
+            let mut held = StoredMessages::of(&events);
             let stored = held.store(at as Seq + 1, request(messages));
             events.push(event(at as Seq + 1, stored));
         }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_loop_grows_with_what_is_said() {
-        let mut held = Held::default();
+        let mut held = StoredMessages::default();
         let (mut messages, mut bytes) = (vec![said("begin")], Vec::new());
         for step in 0..200 {
             let stored = held.store(step + 1, request(&messages));

@@ -3,7 +3,7 @@
 //! A replay asks for an effect by the block's path, its attempt, the kind and the number. What takes
 //! time is handed out in recorded order, and only when the request cannot move by itself any more: then
 //! blocks that run beside each other meet as they met. Time itself is that of the recording. It must
-//! never ask the real outside: what is not on the tape is the divergence.
+//! never ask the real outside: what is not on the effect log is the divergence.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -23,14 +23,14 @@ use crate::model::event::{Event, EventKind, Seq};
 use crate::model::log::Record;
 use crate::model::operation::equal;
 use crate::model::scope::ScopeKey;
-use crate::views::asked::{AskedWith, Requests};
 use crate::views::diff::diff;
 use crate::views::edited_input;
+use crate::views::model_requests::{AskedWith, Requests};
 use crate::views::replay_order::ReplayOrder;
 
 /// One effect.
 #[derive(Clone, Debug)]
-pub(crate) struct Taped {
+pub(crate) struct RecordedEffect {
     pub(crate) seq: Seq,
     at: i64,
     pub(crate) request: Option<AskedWith>,
@@ -39,7 +39,7 @@ pub(crate) struct Taped {
 }
 
 /// What one attempt got from outside, by kind and number.
-type Effects = HashMap<EffectKind, BTreeMap<u32, Taped>>;
+type Effects = HashMap<EffectKind, BTreeMap<u32, RecordedEffect>>;
 
 /// What a callback of a block saw stands under the block's path and this.
 pub fn of_callback(path: &str, callback: &str) -> Arc<str> {
@@ -84,7 +84,7 @@ pub struct Missing {
 }
 
 impl Tape {
-    /// The tape of a request. `seen` are records as blocks saw them when somebody else had written them.
+    /// The effect log of a request. `seen` are records as blocks saw them when somebody else had written them.
     pub fn new(events: &[Event], seen: Seen) -> Rc<Tape> {
         let (counting, requests) = (ReplayOrder::read(events), Requests::of(events));
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
@@ -143,7 +143,7 @@ impl Tape {
                 true => std::mem::replace(before, *before + 1),
                 false => *before + ordinal,
             };
-            let taped = Taped {
+            let taped = RecordedEffect {
                 seq: event.seq,
                 at: event.at,
                 request: request.cloned(),
@@ -205,7 +205,13 @@ impl Tape {
     }
 
     /// The effect of a kind that a block's attempt got with this number.
-    pub(crate) fn effect(&self, path: &Arc<str>, attempt: u32, effect: EffectKind, ordinal: u32) -> Option<Taped> {
+    pub(crate) fn effect(
+        &self,
+        path: &Arc<str>,
+        attempt: u32,
+        effect: EffectKind,
+        ordinal: u32,
+    ) -> Option<RecordedEffect> {
         let of_attempt = self.attempts.get(path).and_then(|attempts| attempts.get(attempt as usize));
         of_attempt.and_then(|effects| effects.get(&effect)).and_then(|all| all.get(&ordinal)).cloned()
     }
@@ -228,9 +234,9 @@ impl Tape {
         &self,
         path: &Arc<str>,
         effect: EffectKind,
-        taped: Taped,
+        taped: RecordedEffect,
         request: &Value,
-    ) -> Result<Taped, FlowError> {
+    ) -> Result<RecordedEffect, FlowError> {
         match taped.request.as_ref().map(AskedWith::whole) {
             Some(recorded) if !equal(&recorded, request) => {
                 let (was, is) = differing(&recorded, request);
@@ -244,7 +250,7 @@ impl Tape {
     }
 
     /// Completes when a block may begin: at once, but for one that began late because it had been cut off.
-    pub(crate) async fn until_due(&self, path: &Arc<str>, attempt: u32) {
+    pub(crate) async fn wait_for_commit_order(&self, path: &Arc<str>, attempt: u32) {
         if let Some(moment) = self.late.get(&(path.clone(), attempt)) {
             self.wait(*moment).await;
         }
@@ -267,7 +273,7 @@ impl Tape {
     }
 
     /// Completes when the effect has its turn.
-    pub(crate) fn turn(&self, taped: &Taped) -> LocalBoxFuture<'static, ()> {
+    pub(crate) fn turn(&self, taped: &RecordedEffect) -> LocalBoxFuture<'static, ()> {
         self.wait((taped.at, taped.seq))
     }
 
@@ -298,9 +304,9 @@ impl Tape {
 
 impl Run {
     /// Waits, in a replay, until a block may begin, and forgets what the recording had forgotten by then.
-    pub(crate) async fn until_due(&self, frame: &Rc<Frame>) {
+    pub(crate) async fn wait_for_commit_order(&self, frame: &Rc<Frame>) {
         let Some(tape) = &self.tape else { return };
-        tape.until_due(&frame.path, frame.attempt).await;
+        tape.wait_for_commit_order(&frame.path, frame.attempt).await;
         // A chain that is gone through again begins in a later life than the steps that had ended.
         if frame.block.only_runs_others() {
             return;

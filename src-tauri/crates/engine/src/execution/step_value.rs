@@ -11,7 +11,7 @@ use crate::model::event::{Recorded, Seq};
 
 /// A value on its way between blocks, and the event that already holds it.
 #[derive(Clone, Debug, Default)]
-pub struct Flowing {
+pub struct StepValue {
     /// The value.
     pub data: Data,
     /// The event whose recorded output (or input, for the first event) is this very value.
@@ -20,16 +20,16 @@ pub struct Flowing {
     pub thrown: Option<Rc<FlowError>>,
 }
 
-impl Flowing {
+impl StepValue {
     /// A value no event holds yet.
     pub fn new(data: Data) -> Self {
-        Flowing { data, origin: None, thrown: None }
+        StepValue { data, origin: None, thrown: None }
     }
 
     /// An error on its way to a rescue block: the object itself for a function, its words for the log.
     pub(crate) fn thrown(error: &FlowError) -> Self {
         let words = serde_json::json!({ "name": error.name, "message": error.message, "code": error.code });
-        Flowing { data: words.into(), origin: None, thrown: Some(Rc::new(error.clone())) }
+        StepValue { data: words.into(), origin: None, thrown: Some(Rc::new(error.clone())) }
     }
 
     /// The value as an author's function gets it.

@@ -11,7 +11,7 @@ use crate::model::identity::InstanceId;
 
 /// The executions of a log that are left behind. Events are taken in in their order.
 #[derive(Debug, Default)]
-pub(crate) struct Left {
+pub(crate) struct Detached {
     /// The execution around each, as `path:attempt`.
     around: HashMap<Arc<str>, Option<Arc<str>>>,
     /// The newest execution of every path that is not left behind, where it has not ended.
@@ -19,7 +19,7 @@ pub(crate) struct Left {
     left: HashSet<Arc<str>>,
 }
 
-impl Left {
+impl Detached {
     /// Takes in an event. Answers whether with it a path begins anew, and leaves an execution behind.
     pub(crate) fn read(&mut self, event: &Event) -> bool {
         let Some(path) = &event.path else {

@@ -28,16 +28,16 @@ struct Said {
 }
 
 /// A generator's voice.
-pub(super) struct Speech {
+pub(super) struct StreamItems {
     cx: Context,
     /// Absent for a generator without an identity.
     identity: Option<EmitOptions>,
     said: RefCell<Said>,
 }
 
-impl Speech {
-    pub(super) fn new(cx: &Context, generator: &Generator) -> Rc<Speech> {
-        Rc::new(Speech { cx: cx.clone(), identity: identity(cx, generator), said: RefCell::default() })
+impl StreamItems {
+    pub(super) fn new(cx: &Context, generator: &Generator) -> Rc<StreamItems> {
+        Rc::new(StreamItems { cx: cx.clone(), identity: identity(cx, generator), said: RefCell::default() })
     }
 
     /// Hears a model. What comes is an item at once.

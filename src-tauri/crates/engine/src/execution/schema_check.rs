@@ -3,7 +3,7 @@
 //! Parsed data goes on, with its defaults and transforms. Must not decide when a value is checked.
 
 use crate::execution::context::Context;
-use crate::execution::flowing::Flowing;
+use crate::execution::step_value::StepValue;
 use crate::model::callable::{Issue, SchemaRef};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
@@ -12,7 +12,7 @@ use crate::model::error::FlowError;
 const INITIAL: &str = "__initial__";
 
 /// The value parsed by the schema; it keeps its origin when parsing changed nothing.
-pub(crate) fn parse(schema: &SchemaRef, value: Flowing, block: &str, side: &str) -> Result<Flowing, FlowError> {
+pub(crate) fn parse(schema: &SchemaRef, value: StepValue, block: &str, side: &str) -> Result<StepValue, FlowError> {
     match schema.parse(&value.data) {
         Ok(parsed) => Ok(keep(value, parsed)),
         Err(issues) => {
@@ -25,7 +25,7 @@ pub(crate) fn parse(schema: &SchemaRef, value: Flowing, block: &str, side: &str)
 }
 
 /// A sequencer's declared output schema, checked once, whichever way the chain ended.
-pub(crate) async fn leave(cx: &Context, schema: &SchemaRef, value: Flowing) -> Result<Flowing, FlowError> {
+pub(crate) async fn leave(cx: &Context, schema: &SchemaRef, value: StepValue) -> Result<StepValue, FlowError> {
     match schema.parse_async(&value.data, cx.invocation()).await {
         Ok(parsed) => Ok(keep(value, parsed)),
         Err(issues) => {
@@ -47,8 +47,8 @@ pub(crate) async fn leave(cx: &Context, schema: &SchemaRef, value: Flowing) -> R
     }
 }
 
-fn keep(value: Flowing, parsed: Data) -> Flowing {
-    if parsed == value.data { value } else { Flowing::new(parsed) }
+fn keep(value: StepValue, parsed: Data) -> StepValue {
+    if parsed == value.data { value } else { StepValue::new(parsed) }
 }
 
 /// ` at "place": what is wrong`, of the first issue.

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
-use crate::model::path::{is_at_or_inside, strand};
+use crate::model::path::{background_task, is_at_or_inside};
 
 /// An effect that began and has no end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,7 +54,7 @@ pub fn may_have_happened(events: &[Event]) -> Vec<OpenEffect> {
             EventKind::BlockFinished { outcome: Outcome::Suspended, .. } => {}
             EventKind::BlockFinished { outcome: Outcome::Completed, .. } => {
                 // Work beside a chain has its own end.
-                open.retain(|_, one| !is_at_or_inside(&one.path, path) || is_beside(&one.path, path));
+                open.retain(|_, one| !is_at_or_inside(&one.path, path) || is_background(&one.path, path));
             }
             EventKind::BlockFinished { error, .. } => {
                 let is_cut = error.as_ref().is_some_and(|error| error.is_abort() || error.name == "StorageError");
@@ -67,6 +67,6 @@ pub fn may_have_happened(events: &[Event]) -> Vec<OpenEffect> {
 }
 
 /// Whether a path inside a block belongs to work beside it.
-fn is_beside(path: &str, outer: &str) -> bool {
-    strand(path).is_some_and(|strand| strand.len() > outer.len())
+fn is_background(path: &str, outer: &str) -> bool {
+    background_task(path).is_some_and(|background_task| background_task.len() > outer.len())
 }

@@ -27,8 +27,8 @@ use crate::model::operation::Operation;
 use crate::model::path::{beside, is_inside, with_ancestors};
 use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
-use crate::views::asked::{AskedWith, Requests};
-use crate::views::left::Left;
+use crate::views::detached::Detached;
+use crate::views::model_requests::{AskedWith, Requests};
 use crate::views::{Events, edited, edited_input};
 use numbers::Numbered;
 use pauses::Pauses;
@@ -88,7 +88,7 @@ pub(crate) enum Found<'m> {
     Finished(&'m Finished),
     /// It ended, but work beside its chain may not have: its chain is gone through again, and every
     /// block of it that ended gives what it gave.
-    Unsettled(&'m Finished),
+    HasBackgroundWork(&'m Finished),
 }
 
 /// One execution of a path.
@@ -96,7 +96,7 @@ type Attempt = (Arc<str>, u32);
 
 /// All that earlier parts of a request did.
 #[derive(Default)]
-pub(crate) struct Memo {
+pub(crate) struct ReplayCache {
     finished: HashMap<Arc<str>, Finished>,
     functions: HashMap<Arc<str>, HashMap<String, Function>>,
     routes: HashMap<Arc<str>, String>,
@@ -170,43 +170,43 @@ type Settled = (Attempt, Seq, Shared, Operation);
 /// Reads a log from its first event to its last.
 struct Reader<'e> {
     view: Events<'e>,
-    memo: Memo,
+    replay_cache: ReplayCache,
     requests: Requests,
     open: HashMap<Attempt, Open>,
-    left: Left,
+    detached: Detached,
     settled: Vec<Settled>,
     /// What stays whatever becomes of the attempt: what functions did that had returned, what ended inside an
     /// attempt that was tried again, and what a fork has besides.
     kept: Vec<Settled>,
 }
 
-impl Memo {
+impl ReplayCache {
     /// `answers` were given since the last event.
-    pub(crate) fn read(events: &[Event], answers: &[Resolved]) -> Memo {
-        Memo::read_at(events, answers, |_| true)
+    pub(crate) fn read(events: &[Event], answers: &[Resolved]) -> ReplayCache {
+        ReplayCache::read_at(events, answers, |_| true)
     }
 
     /// As [`read`](Self::read), with what was changed of shared state at some paths alone.
-    fn read_at(events: &[Event], answers: &[Resolved], is_wanted: impl Fn(&str) -> bool) -> Memo {
+    fn read_at(events: &[Event], answers: &[Resolved], is_wanted: impl Fn(&str) -> bool) -> ReplayCache {
         let view = Events::new(events);
         let mut reader = Reader {
             view,
-            memo: Memo::default(),
+            replay_cache: ReplayCache::default(),
             requests: Requests::default(),
             open: HashMap::new(),
-            left: Left::default(),
+            detached: Detached::default(),
             settled: Vec::new(),
             kept: Vec::new(),
         };
         events.iter().for_each(|event| reader.read(event));
-        let Reader { mut memo, settled, mut kept, .. } = reader;
-        answers.iter().for_each(|answer| memo.questions.answer(&answer.id, Some(answer)));
-        kept.extend(settled.into_iter().filter(|(by, ..)| memo.has_ended_in(by)));
+        let Reader { mut replay_cache, settled, mut kept, .. } = reader;
+        answers.iter().for_each(|answer| replay_cache.questions.answer(&answer.id, Some(answer)));
+        kept.extend(settled.into_iter().filter(|(by, ..)| replay_cache.has_ended_in(by)));
         kept.sort_by_key(|(_, seq, ..)| *seq);
         for ((path, _), seq, shared, change) in kept.into_iter().filter(|((path, _), ..)| is_wanted(path)) {
-            memo.pending.get_mut().entry(shared).or_default().push_back((seq, path, change));
+            replay_cache.pending.get_mut().entry(shared).or_default().push_back((seq, path, change));
         }
-        memo
+        replay_cache
     }
 
     /// Whether an attempt is the one in which its block ended.
@@ -228,32 +228,34 @@ impl Memo {
     }
 
     /// Only what was answered from outside, and what a fork has instead: a replay does everything else again.
-    pub(crate) fn of_answers(events: &[Event]) -> Memo {
-        let mut memo = Memo::default();
+    pub(crate) fn of_answers(events: &[Event]) -> ReplayCache {
+        let mut replay_cache = ReplayCache::default();
         let edited = edited(events);
         if let Some(seq) = edited_input(events) {
             let common = events.partition_point(|event| event.seq < seq);
-            memo = Memo {
+            replay_cache = ReplayCache {
                 attempts: HashMap::new(),
                 calls: HashMap::new(),
                 pauses: Pauses::default(),
-                ..Memo::read(&events[..common], &[])
+                ..ReplayCache::read(&events[..common], &[])
             };
         } else if !edited.is_empty() {
             let is_edited = |path: &str| with_ancestors(path).any(|around| edited.contains(around));
-            let all = Memo::read_at(events, &[], is_edited);
-            (memo.finished, memo.pending, memo.is_of_edits) = (all.finished, all.pending, true);
-            memo.finished.retain(|path, _| edited.contains(path));
+            let all = ReplayCache::read_at(events, &[], is_edited);
+            (replay_cache.finished, replay_cache.pending, replay_cache.is_of_edits) = (all.finished, all.pending, true);
+            replay_cache.finished.retain(|path, _| edited.contains(path));
         }
         for event in events {
             match (&event.kind, &event.path) {
-                (EventKind::Suspended(asking), Some(path)) => memo.questions.ask(path, event.seq, asking),
-                (EventKind::SuspensionResolved(resolved), _) => memo.questions.answer(&resolved.id, Some(resolved)),
-                (EventKind::SuspensionReopened { id }, _) => memo.questions.answer(id, None),
+                (EventKind::Suspended(asking), Some(path)) => replay_cache.questions.ask(path, event.seq, asking),
+                (EventKind::SuspensionResolved(resolved), _) => {
+                    replay_cache.questions.answer(&resolved.id, Some(resolved))
+                }
+                (EventKind::SuspensionReopened { id }, _) => replay_cache.questions.answer(id, None),
                 _ => {}
             }
         }
-        memo
+        replay_cache
     }
 
     /// What the log has at a path, if the block that stands there today is the same one.
@@ -265,7 +267,7 @@ impl Memo {
             return Err(drift(path, &format!("finished {recorded}"), &found, (&recorded, &found)));
         }
         if block.only_runs_others() && done.result.is_ok() && self.unsettled.contains(path) {
-            Ok(Found::Unsettled(done))
+            Ok(Found::HasBackgroundWork(done))
         } else {
             Ok(Found::Finished(done))
         }
@@ -317,7 +319,7 @@ impl Memo {
     }
 
     /// Whether the failure of a block was told already.
-    pub(crate) fn has_told(&self, path: &str) -> bool {
+    pub(crate) fn has_reported(&self, path: &str) -> bool {
         self.told.contains(path) && !self.is_forgotten(path, true)
     }
 
@@ -339,36 +341,36 @@ impl Reader<'_> {
     /// they committed to records does.
     fn forget_below(&mut self, path: &str) {
         let ended = self.settled.extract_if(.., |((by, _), ..)| is_inside(by, path));
-        self.kept.extend(ended.filter(|(by, ..)| self.memo.has_ended_in(by)));
+        self.kept.extend(ended.filter(|(by, ..)| self.replay_cache.has_ended_in(by)));
         self.kept.retain(|(_, _, shared, _)| !shared.is_inside(path));
-        self.memo.forget_below(path);
+        self.replay_cache.forget_below(path);
     }
 
     /// What an execution that is left behind does: only that it ran counts.
     fn read_left(&mut self, (path, attempt): Attempt, event: &Event) {
         if matches!(event.kind, EventKind::BlockStarted { .. }) {
-            let next = self.memo.attempts.entry(path).or_insert(0);
+            let next = self.replay_cache.attempts.entry(path).or_insert(0);
             *next = (*next).max(attempt + 1);
         }
     }
 
     fn read(&mut self, event: &Event) {
         self.requests.read(event);
-        if let (true, Some(path)) = (self.left.read(event), &event.path) {
+        if let (true, Some(path)) = (self.detached.read(event), &event.path) {
             self.forget_below(path);
         }
-        let is_left = event.path.as_deref().is_some_and(|path| self.left.has(path, event.attempt));
-        let memo = &mut self.memo;
+        let is_left = event.path.as_deref().is_some_and(|path| self.detached.has(path, event.attempt));
+        let replay_cache = &mut self.replay_cache;
         let Some(path) = &event.path else {
             match &event.kind {
-                EventKind::RequestStarted { .. } | EventKind::InputEdited { .. } => memo.input = event.seq,
+                EventKind::RequestStarted { .. } | EventKind::InputEdited { .. } => replay_cache.input = event.seq,
                 EventKind::RequestResumed { .. } => self.open.clear(),
                 EventKind::ItemAdded { item } if item.item_type == "step_error" => {
-                    memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
+                    replay_cache.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
                 }
-                EventKind::RequestFinished { error: Some(error), .. } => memo.forget_failures(error),
-                EventKind::SuspensionResolved(resolved) => memo.questions.answer(&resolved.id, Some(resolved)),
-                EventKind::SuspensionReopened { id } => memo.questions.answer(id, None),
+                EventKind::RequestFinished { error: Some(error), .. } => replay_cache.forget_failures(error),
+                EventKind::SuspensionResolved(resolved) => replay_cache.questions.answer(&resolved.id, Some(resolved)),
+                EventKind::SuspensionReopened { id } => replay_cache.questions.answer(id, None),
                 _ => {}
             }
             return;
@@ -378,18 +380,18 @@ impl Reader<'_> {
             self.read_left(key, event);
             return;
         }
-        memo.pauses.read(path, event);
+        replay_cache.pauses.read(path, event);
         match &event.kind {
             EventKind::BlockStarted { name, block, input, fingerprint, parent, .. } => {
-                memo.follow_parent(path, parent.as_ref());
+                replay_cache.follow_parent(path, parent.as_ref());
                 let input = Data::from(self.view.value(input).cloned());
                 let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
                 let (changes, instants, asking) = (Vec::new(), Vec::new(), HashSet::new());
                 self.open.insert(key, Open { name, kind, fingerprint, input, changes, instants, asking });
-                memo.waited.remove(path);
-                let next = memo.attempts.entry(path.clone()).or_insert(0);
+                replay_cache.waited.remove(path);
+                let next = replay_cache.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
-                memo.unsettled.extend(beside(path).into_iter().flat_map(with_ancestors).map(Arc::from));
+                replay_cache.unsettled.extend(beside(path).into_iter().flat_map(with_ancestors).map(Arc::from));
             }
             EventKind::StateChanged { scope, operation, .. } if !scope.kind.is_durable() => {
                 let shared = match scope.kind {
@@ -415,13 +417,13 @@ impl Reader<'_> {
                     return;
                 }
                 self.kept.extend(done.map(|(seq, shared, change)| (key.clone(), seq, shared, change)));
-                memo.calls.get_mut(path).into_iter().for_each(|calls| calls.take_out(|seq| own.contains(&seq)));
+                replay_cache.calls.get_mut(path).into_iter().for_each(|calls| calls.take_out(|seq| own.contains(&seq)));
                 let (fingerprint, returned) = (fingerprint.clone(), returned.clone());
                 let done = Function { fingerprint, returned, ended: event.seq };
-                memo.functions.entry(path.clone()).or_default().insert(callback.clone(), done);
+                replay_cache.functions.entry(path.clone()).or_default().insert(callback.clone(), done);
             }
             EventKind::OutputEdited { output } => {
-                if let Some(done) = memo.finished.get_mut(path) {
+                if let Some(done) = replay_cache.finished.get_mut(path) {
                     done.result = Ok(Data::from(self.view.value(output).cloned()));
                     done.seq = event.seq;
                 }
@@ -429,10 +431,10 @@ impl Reader<'_> {
             EventKind::StateEdited { of, operation } => {
                 let shared = of.clone().map_or(Shared::Request, Shared::Of);
                 // As if the step had also written this.
-                let at = memo.finished.get(path).map_or(event.seq, |done| done.ended);
+                let at = replay_cache.finished.get(path).map_or(event.seq, |done| done.ended);
                 self.kept.push((key, at, shared, operation.clone()));
             }
-            EventKind::RouteDecided { route } => drop(memo.routes.insert(path.clone(), route.clone())),
+            EventKind::RouteDecided { route } => drop(replay_cache.routes.insert(path.clone(), route.clone())),
             EventKind::EffectFinished { effect: EffectKind::Model, ordinal, result, error, .. } => {
                 let answer = match error {
                     Some(error) => Err(error.clone()),
@@ -440,7 +442,7 @@ impl Reader<'_> {
                 };
                 let (held_by, asked) = self.requests.asked(event).unzip();
                 let call = Call { asked: asked.cloned(), held_by, answer };
-                memo.calls.entry(path.clone()).or_default().insert(&key, *ordinal, event.seq, call);
+                replay_cache.calls.entry(path.clone()).or_default().insert(&key, *ordinal, event.seq, call);
             }
             EventKind::EffectFinished {
                 effect: effect @ (EffectKind::Clock | EffectKind::Random | EffectKind::Uuid),
@@ -452,27 +454,27 @@ impl Reader<'_> {
                 }
             }
             EventKind::Suspended(asking) => {
-                memo.questions.ask(path, event.seq, asking);
+                replay_cache.questions.ask(path, event.seq, asking);
                 if let Some(open) = self.open.get_mut(&key) {
                     open.asking.insert(asking.callback.clone());
                 }
             }
-            EventKind::Drift { text, .. } => drop(memo.said.insert(text.clone())),
+            EventKind::Drift { text, .. } => drop(replay_cache.said.insert(text.clone())),
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
                 "step_error" => {
-                    memo.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
+                    replay_cache.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
                 }
-                "message" if memo.attempts.is_empty() => memo.has_greeting = true,
+                "message" if replay_cache.attempts.is_empty() => replay_cache.has_greeting = true,
                 _ => {}
             },
             EventKind::BlockFinished { outcome, output, error, caught, memoized, .. } => {
                 let Some(open) = self.open.remove(&key) else { return };
                 if *outcome == Outcome::Failed && open.kind != BlockKind::Sequencer {
-                    memo.failed.insert(InstanceId { path, attempt: event.attempt }.to_string().into());
+                    replay_cache.failed.insert(InstanceId { path, attempt: event.attempt }.to_string().into());
                 }
                 if *outcome == Outcome::Suspended {
-                    memo.waited.insert(path.clone());
-                    memo.instants.extend(open.instants().map(|instants| (path.clone(), instants)));
+                    replay_cache.waited.insert(path.clone());
+                    replay_cache.instants.extend(open.instants().map(|instants| (path.clone(), instants)));
                     return;
                 }
                 // What was taken from the log is known from where it happened.
@@ -495,7 +497,7 @@ impl Reader<'_> {
                 let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);
                 let caught = *caught;
                 let done = Finished { name, kind, fingerprint, input, result, caught, seq, ended, attempt };
-                memo.finished.insert(path.clone(), done);
+                replay_cache.finished.insert(path.clone(), done);
             }
             _ => {}
         }

@@ -13,9 +13,9 @@ use std::rc::Rc;
 
 use crate::execution::boundary::{CommitPermit, Stale, catch_up};
 use crate::execution::context::Context;
-use crate::execution::flowing::Flowing;
-use crate::execution::replay::prior_try::{Numbers, TryEffects};
+use crate::execution::replay::prior_attempt::{AttemptEffects, Numbers};
 use crate::execution::state::transaction::Transaction;
+use crate::execution::step_value::StepValue;
 use crate::model::callable::{Arg, Fun, Returned};
 use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
@@ -25,7 +25,7 @@ use crate::model::log::AppendError;
 use crate::model::scope::ScopeKey;
 
 /// What one call of a function does so far.
-pub(crate) struct Doing {
+pub(crate) struct CallbackCall {
     /// Which function, and which call of it.
     pub(crate) function: String,
     /// Its events.
@@ -33,7 +33,7 @@ pub(crate) struct Doing {
     /// Its writes to durable records: functions of one block may run at the same time.
     pub(crate) transaction: Transaction,
     /// What it got from outside.
-    pub(crate) effects: Rc<TryEffects>,
+    pub(crate) effects: Rc<AttemptEffects>,
     /// The numbers of what it asks for.
     pub(crate) numbers: Numbers,
     /// Whether it looked at what others may change.
@@ -42,9 +42,9 @@ pub(crate) struct Doing {
     instants: RefCell<HashMap<EffectKind, u32>>,
 }
 
-impl Doing {
+impl CallbackCall {
     fn new(function: &str) -> Self {
-        Doing {
+        CallbackCall {
             function: function.to_owned(),
             events: RefCell::default(),
             transaction: Transaction::default(),
@@ -58,10 +58,10 @@ impl Doing {
 
     /// The call that a conflict makes necessary after this one.
     fn again(&self) -> Self {
-        Doing {
-            effects: TryEffects::after(self.effects.clone()),
+        CallbackCall {
+            effects: AttemptEffects::after(self.effects.clone()),
             numbers: Numbers::after(&self.numbers),
-            ..Doing::new(&self.function)
+            ..CallbackCall::new(&self.function)
         }
     }
 
@@ -102,69 +102,69 @@ pub(crate) async fn choose(
         return cx.frame.until_suspended(function.call(args, cx.invocation())).await;
     }
     let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
-    if let Some(returned) = cx.run.recall_function(cx, &name, Some(function), blocks) {
+    if let Some(returned) = cx.run.recorded_callback(cx, &name, Some(function), blocks) {
         return Ok(returned);
     }
     let mut superseded = Vec::new();
     let mut permit = None;
     let mut conflicts = 0;
-    let mut doing = Rc::new(Doing::new(&name));
+    let mut call = Rc::new(CallbackCall::new(&name));
     // What a function before this one wrote and failed: it is committed with what this one writes.
     let inherited = Transaction::default();
     inherited.take_over(&cx.frame.transaction, cx.run.next_stamp());
     loop {
         cx.run.play_callback(&cx.frame, &name);
-        let news = cx.run.see_records(&cx.frame, &doing.transaction)?;
+        let news = cx.run.see_records(&cx.frame, &call.transaction)?;
         // The function sees these writes on top of the newest records; where they cannot be moved there, its own
         // commit is refused for them.
         catch_up(&cx.run, &inherited)?;
-        doing.transaction.take_over(&inherited.copy(), cx.run.next_stamp());
+        call.transaction.take_over(&inherited.copy(), cx.run.next_stamp());
         let returned =
-            cx.frame.until_suspended(function.call(args.clone(), cx.within(doing.clone()).invocation())).await;
+            cx.frame.until_suspended(function.call(args.clone(), cx.within(call.clone()).invocation())).await;
         if let Ok(Returned::Block(block)) = &returned {
             // Nothing of a choice that does not fit may come into force.
-            cx.run.memo.check_route(&cx.frame.path, &block.name)?;
+            cx.run.replay_cache.check_route(&cx.frame.path, &block.name)?;
         }
-        tell_of_news(cx, &doing, news);
-        let events = doing.events.take();
+        tell_of_news(cx, &call, news);
+        let events = call.events.take();
         let stale = match returned {
             Ok(returned) => {
                 let (superseded, events) = (superseded.clone(), events.clone());
                 let end = End { name: &name, function, returned: &returned, events, superseded };
-                if doing.transaction.is_empty() {
-                    let has_looked = doing.looked.get() && end.is_known_by_name();
+                if call.transaction.is_empty() {
+                    let has_looked = call.looked.get() && end.is_known_by_name();
                     if has_looked || !end.events.is_empty() || !end.superseded.is_empty() {
                         cx.record(end.event(Vec::new()));
                     }
-                    end.settle(cx, &doing);
-                    doing.end(cx);
+                    end.settle(cx, &call);
+                    call.end(cx);
                     return Ok(returned);
                 }
                 if permit.is_none() {
                     permit = Some(CommitPermit::take(&cx.run).await);
                 }
-                match commit(cx, &doing.transaction, &end, permit.as_mut()).await? {
+                match commit(cx, &call.transaction, &end, permit.as_mut()).await? {
                     Some(stale) => stale,
                     None => {
-                        end.settle(cx, &doing);
-                        doing.end(cx);
+                        end.settle(cx, &call);
+                        call.end(cx);
                         return Ok(returned);
                     }
                 }
             }
             // What it had written came to nothing: the request stops here, or goes on with it later.
-            Err(error) if error.is_beyond_the_flow() => return Err(error),
-            Err(error) => match catch_up(&cx.run, &doing.transaction)? {
+            Err(error) if error.is_uncatchable() => return Err(error),
+            Err(error) => match catch_up(&cx.run, &call.transaction)? {
                 Some(stale) => stale,
                 None => {
                     // Its block decides what becomes of that: a failure that is final keeps its writes.
-                    cx.frame.transaction.take_over(&doing.transaction, cx.run.next_stamp());
-                    doing.end(cx);
+                    cx.frame.transaction.take_over(&call.transaction, cx.run.next_stamp());
+                    call.end(cx);
                     return Err(error);
                 }
             },
         };
-        cx.frame.roll_back_call(&doing, || cx.run.next_stamp());
+        cx.frame.roll_back_call(&call, || cx.run.next_stamp());
         superseded.extend(events);
         conflicts += 1;
         if conflicts > cx.run.flow.settings.cas(stale.scope).max_retries {
@@ -176,24 +176,24 @@ pub(crate) async fn choose(
             none => none.insert(CommitPermit::take(&cx.run).await),
         };
         permit.queue_behind_others(&stale).await?;
-        doing = Rc::new(doing.again());
+        call = Rc::new(call.again());
     }
 }
 
 /// Records the versions of records that a function found written by another request, and looked at; where it
 /// did not look, the next block that begins tells of them.
-fn tell_of_news(cx: &Context, doing: &Rc<Doing>, mut news: Vec<(ScopeKey, u64)>) {
-    if !doing.looked.get() {
+fn tell_of_news(cx: &Context, call: &Rc<CallbackCall>, mut news: Vec<(ScopeKey, u64)>) {
+    if !call.looked.get() {
         cx.run.forget_versions(&news);
         return;
     }
     news.retain(|(scope, version)| !cx.run.is_own_version(scope, *version));
     if !news.is_empty() {
-        cx.within(doing.clone()).record(EventKind::RecordsSeen { versions: news });
+        cx.within(call.clone()).record(EventKind::RecordsSeen { versions: news });
     }
 }
 
-impl Doing {
+impl CallbackCall {
     /// The call has come to its end, and no other follows.
     fn end(&self, cx: &Context) {
         self.effects.end();
@@ -206,14 +206,14 @@ impl Doing {
 pub(crate) fn pass(cx: &Context, role: &str) {
     let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
     // One that left nothing is not in the log.
-    cx.run.recall_function(cx, &name, None, &[]);
+    cx.run.recorded_callback(cx, &name, None, &[]);
 }
 
 /// Keeps the list that several blocks are run for: a resume goes by the one that was recorded, and says
 /// so where the flow of today has another (SEMANTICS §3.3).
-pub(crate) fn keep_list(cx: &Context, role: &str, list: Flowing) -> Flowing {
+pub(crate) fn keep_list(cx: &Context, role: &str, list: StepValue) -> StepValue {
     let function = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
-    if let Some(Returned::Data(known)) = cx.run.recall_function(cx, &function, None, &[]) {
+    if let Some(Returned::Data(known)) = cx.run.recorded_callback(cx, &function, None, &[]) {
         if known != list.data {
             let text = format!(
                 "drift: {role} of {} has another list than when it began; it goes by the old one",
@@ -221,7 +221,7 @@ pub(crate) fn keep_list(cx: &Context, role: &str, list: Flowing) -> Flowing {
             );
             cx.record(EventKind::Drift { drift: DriftKind::List, text });
         }
-        return Flowing::new(known);
+        return StepValue::new(known);
     }
     // What a block gave is in the log already, and is given again as it was.
     if list.origin.is_none()
@@ -252,7 +252,7 @@ struct End<'a> {
 
 impl End<'_> {
     /// What it wrote to shared memory stays where the log says that it returned.
-    fn settle(&self, cx: &Context, call: &Rc<Doing>) {
+    fn settle(&self, cx: &Context, call: &Rc<CallbackCall>) {
         if self.is_known_by_name() {
             cx.frame.settle_call(call);
         }
@@ -289,7 +289,7 @@ async fn commit(
     end: &End<'_>,
     mut permit: Option<&mut CommitPermit<'_>>,
 ) -> Result<Option<Stale>, FlowError> {
-    cx.run.let_others_go().await;
+    cx.run.yield_now().await;
     if let Some(stale) = catch_up(&cx.run, transaction)? {
         return Ok(Some(stale));
     }
