@@ -25,6 +25,9 @@ const RESERVED: [(&[&str], &[&str]); 5] = [
     (&["genai", "reqwest", "rustls", "hyper", "ureq"], &["src-tauri/crates/runner", "tests"]),
 ];
 
+/// The folders of each crate, from the bottom to the top: what is in one may name only its own and those before it.
+const FLOORS: [(&str, &[&str]); 1] = [("src-tauri/crates/engine/src", &["model", "views", "execution"])];
+
 /// Longest files, in lines.
 const RUST: usize = 400;
 const TESTS: usize = 600;
@@ -118,6 +121,52 @@ fn every_crate_has_a_rule() {
     for entry in crates {
         let folder = format!("src-tauri/crates/{}", entry.file_name().to_string_lossy());
         assert!(DIRECTIONS.iter().any(|(known, _)| *known == folder), "{folder} has no rule in this test");
+    }
+}
+
+/// The module of the crate that each `crate::` of a Rust file names, tests and comments included.
+fn named_modules(text: &str) -> impl Iterator<Item = &str> {
+    text.split("crate::").skip(1).filter_map(|rest| rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next())
+}
+
+#[test]
+fn imports_inside_a_crate_run_down_only() {
+    let mut wrong = Vec::new();
+    for (source, floors) in FLOORS {
+        let floor_of = |module: &str| floors.iter().position(|floor| *floor == module);
+        for file in files(source, &["rs"]) {
+            let inside = file.strip_prefix(source).expect("it is below");
+            let module = inside.iter().next().expect("it has a name").to_string_lossy();
+            let module = module.trim_end_matches(".rs");
+            if module == "lib" {
+                continue;
+            }
+            let Some(floor) = floor_of(module) else {
+                wrong.push(format!("{} stands on none of the floors {floors:?}", file.display()));
+                continue;
+            };
+            let text = std::fs::read_to_string(repository().join(&file)).expect("a listed file");
+            for named in named_modules(&text) {
+                if floor_of(named).is_some_and(|named| named > floor) {
+                    wrong.push(format!("{} is in {module} and names {named}, which is above it", file.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Frames, state, commits, the replay cache and suspension work alike for every kind of block: what differs is a
+/// property of the block, or a driver.
+#[test]
+fn only_drivers_know_the_kinds_of_blocks() {
+    let drivers = ["driver.rs", "chain/", "generator/", "generator.rs", "written.rs"];
+    for file in files("src-tauri/crates/engine/src/execution", &["rs"]) {
+        let shown = file.display().to_string();
+        let inside = shown.rsplit_once("execution/").map_or(shown.as_str(), |(_, inside)| inside);
+        let text = std::fs::read_to_string(repository().join(&file)).expect("a listed file");
+        let is_driver = drivers.iter().any(|driver| inside.starts_with(driver));
+        assert!(is_driver || !text.contains("Body::"), "{shown} asks for a kind of block, and is no driver");
     }
 }
 

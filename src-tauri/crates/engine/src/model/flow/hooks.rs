@@ -1,6 +1,6 @@
 //! The blocks that run around the root block of a request (SEMANTICS §1.4).
 //!
-//! Only what they are; when they run is [`hooks`](crate::execution::hooks)' business.
+//! Only what they are; when they run is decided in `execution`.
 
 use std::rc::Rc;
 
