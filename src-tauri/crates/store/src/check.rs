@@ -14,9 +14,13 @@ use engine::event::Seq;
 use engine::scope::ScopeKey;
 use rusqlite::Connection;
 
-use crate::error::Error;
-use crate::references::References;
-use crate::{Store, body, code, payload, totals};
+use crate::Store;
+use crate::row::body;
+use crate::row::error::Error;
+use crate::row::payload;
+use crate::row::references::References;
+use crate::row::totals;
+use crate::write::code;
 
 /// More problems than anybody reads.
 const MOST: usize = 1_000;

@@ -5,74 +5,35 @@
 //! process loses nothing that was answered; with [`Durability::Power`] a lost power supply does not
 //! either.
 //!
-//! | a file of this crate | holds |
+//! | a folder of this crate | holds |
 //! |---|---|
-//! | `schema.sql` `open` `migrate` | whose file it is, its tables, its format |
-//! | `unit` `body` `payload` `measure` | an append, written out on the thread that makes it |
-//! | `writer` and its folder, `batch` `live` `identity` `rows` | who writes, the transactions, what is remembered between them, the log folded into the file |
-//! | `scopes` `attempts` | steps of state and keyframes; which writes stop counting |
-//! | `parcel` `arrival` | requests on their way to another database, and their arrival |
-//! | `grams` `digest` `search` | where a text cannot be, and where it is |
-//! | `totals` | what all events come to, without counting them |
-//! | `read_only` | a database that cannot be written |
-//! | `pieces` | long work in short transactions |
-//! | `delete` `removal` `compact` `references` | taking out what nobody needs any more |
-//! | `in_force` | what old logs do not tell of their writes |
-//! | `check` and its folder | whether all of that is what the events say |
-//! | `read_only` | a database in a place that cannot be written to |
-//! | `waiting` | another process that writes is waited for |
-//! | `queue` | whose turn it is to write a record that several write |
-//! | `turns` | who holds a key of a concurrency policy, and who waits for it |
-//! | `code` | the code of every bundle that ran |
-//! | `states` `records` | any instant of any scope; the newest of durable ones |
-//! | `requests` `sessions` `events` `writes` `stats` `query` | what readers ask |
+//! | `row` | what a row holds and how: lines of events, large values, filters of texts, totals, errors |
+//! | `read` | what readers ask: requests, sessions, events, state at any instant, search |
+//! | `file` | whose file it is, its tables and format, opening it, also where it cannot be written |
+//! | `write` | who writes and when, the transactions, and the rows that follow from events |
+//! | `transfer` | long work in short transactions: export, import, delete, compact |
+//! | `check` | whether all of that is what the events say |
+//!
+//! Imports run down this table's order only: `row` names none of the others, `check` may name all.
 //!
 //! Only this crate names rusqlite. It must not decide what an event means beyond the rows it keeps
 //! for speed, and it reads no clock: times are those of the events.
 
-mod arrival;
-mod attempts;
-mod batch;
-mod body;
 mod check;
-mod code;
-mod compact;
-mod delete;
-mod digest;
-mod error;
-mod events;
+mod file;
 #[cfg(test)]
 mod first_event;
-mod grams;
-mod identity;
-mod in_force;
-mod live;
-mod measure;
-mod migrate;
-mod open;
-mod parcel;
-mod payload;
-mod pieces;
-mod query;
-mod queue;
-mod read_only;
-mod records;
-mod references;
-mod removal;
-mod requests;
-mod rows;
-mod scopes;
-mod search;
-mod sessions;
-mod states;
-mod stats;
-mod totals;
-mod turns;
-mod unit;
-mod waiting;
-mod writer;
-mod writes;
+mod read;
+mod row;
+mod transfer;
+mod write;
 
+use crate::file::open;
+use crate::file::read_only;
+use crate::read::events;
+use crate::row::attempts;
+use crate::write::turns;
+use crate::write::writer_queue;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -84,27 +45,27 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 pub use check::{Checked, Problem};
-pub use code::CodeOffer;
-pub use compact::Compacted;
-pub use delete::{Cleared, Deleted};
-pub use error::{Error, OpenError};
-pub use events::{EventQuery, Step};
-pub use open::{Access, Durability, Liveness, OnDamaged, Options, Owners};
-pub use parcel::{ImportError, Piece};
-pub use requests::{RequestQuery, RequestRow};
-pub use search::{Hit, SearchQuery};
-pub use sessions::{Note, SessionQuery, SessionRow};
-pub use stats::Stats;
-pub use waiting::OnBusy;
-pub use writes::{LastWrite, Write};
+pub use file::open::{Access, Durability, Liveness, OnDamaged, Options, Owners};
+pub use read::events::{EventQuery, Step};
+pub use read::requests::{RequestQuery, RequestRow};
+pub use read::search::{Hit, SearchQuery};
+pub use read::sessions::{Note, SessionQuery, SessionRow};
+pub use read::stats::Stats;
+pub use read::writes::{LastWrite, Write};
+pub use row::error::{Error, OpenError};
+pub use row::waiting::OnBusy;
+pub use transfer::bundle::{ImportError, Piece};
+pub use transfer::compact::Compacted;
+pub use transfer::delete::{Cleared, Deleted};
+pub use write::code::CodeOffer;
 
-use code::Offers;
-use pieces::Pieces;
-use read_only::Readable;
-use records::Records;
-use removal::Remover;
-use unit::Unit;
-use writer::{Stamp, Writer};
+use file::read_only::Readable;
+use transfer::pieces::Pieces;
+use transfer::removal::Remover;
+use write::append_batch::Unit;
+use write::code::Offers;
+use write::records::Records;
+use write::writer::{Stamp, Writer};
 
 /// Idle connections beyond this many are closed.
 const READERS: usize = 8;
@@ -319,7 +280,7 @@ impl Log for Store {
         let (answer, receiver) = oneshot::channel();
         let (request, scopes) = (request.to_owned(), scopes.to_vec());
         self.writer.run_later(move |connection| {
-            let taken = queue::take(connection, &request, &scopes, at);
+            let taken = writer_queue::take(connection, &request, &scopes, at);
             // A request that was given up hears nothing.
             let _ = answer.send(taken.map_err(AppendError::from));
         });
@@ -327,13 +288,13 @@ impl Log for Store {
     }
 
     fn is_first(&self, request: &str, at: i64) -> Result<bool, AppendError> {
-        Ok(self.read(|connection| queue::is_first(connection, request, at, &self.owners))?)
+        Ok(self.read(|connection| writer_queue::is_first(connection, request, at, &self.owners))?)
     }
 
     fn leave_ticket(&self, request: &str) {
         let request = request.to_owned();
         // One that could not be given up counts until it is too old.
-        self.writer.run_later(move |connection| drop(queue::leave_by_id(connection, &request)));
+        self.writer.run_later(move |connection| drop(writer_queue::leave_by_id(connection, &request)));
     }
 
     fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {

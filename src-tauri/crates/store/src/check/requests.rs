@@ -11,10 +11,13 @@ use serde_json::Value;
 
 use super::scopes::{self, Applied, Commit, Shared};
 use super::{Checked, Sums};
-use crate::attempts;
-use crate::error::Error;
-use crate::grams::may_hold;
-use crate::{body, digest, rows, totals};
+use crate::row::attempts;
+use crate::row::body;
+use crate::row::error::Error;
+use crate::row::filter_block;
+use crate::row::totals;
+use crate::row::trigrams::may_hold;
+use crate::write::rows;
 
 /// A request's row, in the words of the table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,7 +89,7 @@ fn one(
         items: HashSet::new(),
         values: HashSet::new(),
         shared: Shared::default(),
-        filters: digest::filters(connection, n)?,
+        filters: filter_block::filters(connection, n)?,
     };
     sums.sessions.entry(session).or_default().requests += 1;
     let mut statement = connection.prepare_cached(
@@ -196,7 +199,7 @@ impl Walk<'_> {
     fn filters(&self, found: &mut Checked, seq: Seq, kind: &EventKind) {
         let filter = self.filters.iter().find(|(first, last, _)| (*first..=*last).contains(&seq));
         if let Some((.., filter)) = filter
-            && !may_hold(filter, &digest::of_event(kind))
+            && !may_hold(filter, &filter_block::of_event(kind))
         {
             self.add(found, seq, "search would not find its texts: the filter over it is damaged");
         }
@@ -218,10 +221,10 @@ impl Walk<'_> {
             }
             session.last_request = Some(self.n);
         }
-        if rows::is_of_request(kind) || rows::items(kind) > 0 {
+        if rows::is_of_request(kind) || totals::items(kind) > 0 {
             session.updated_at = session.updated_at.max(at);
         }
-        session.items += rows::items(kind);
+        session.items += totals::items(kind);
         if matches!(kind, EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. }) {
             session.notes.insert(event);
         }

@@ -13,9 +13,10 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use super::Checked;
-use crate::attempts::{Attempt, Attempts, Settled};
-use crate::error::Error;
-use crate::{body, states};
+use crate::read::states;
+use crate::row::attempts::{Attempt, Attempts, Settled};
+use crate::row::body;
+use crate::row::error::Error;
 
 /// An operation on a durable record, until a commit names it.
 pub(super) struct Applied {

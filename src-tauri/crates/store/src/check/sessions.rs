@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::Checked;
-use crate::error::Error;
+use crate::row::error::Error;
 
 /// What a session's row must say.
 #[derive(Clone, Debug, Default, PartialEq)]

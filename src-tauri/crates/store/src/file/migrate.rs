@@ -1,0 +1,399 @@
+//! Formats: making a new database, and bringing an old one up to date.
+//!
+//! Each step takes a database from one format to the next. All steps an old file needs run in one
+//! transaction, after a copy of the file was put beside it. A newer format is refused.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use engine::event::upgrade::Upgrade;
+use engine::scope::{ScopeKey, ScopeKind};
+
+use crate::file::open::APPLICATION_ID;
+use crate::read::in_force;
+use crate::read::states;
+use crate::row::attempts;
+use crate::row::body;
+use crate::row::error::{Error, OpenError};
+use crate::row::filter_block;
+use crate::row::totals;
+use crate::row::waiting::Waiting;
+
+/// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
+const STEPS: &[&str] = &[
+    "ALTER TABLE request ADD COLUMN claim TEXT;
+     CREATE INDEX request_by_claim ON request (claim, n)
+         WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');",
+    "CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';
+     ALTER TABLE request ADD COLUMN forked_from TEXT;
+     ALTER TABLE request ADD COLUMN forked_at INTEGER;",
+    // Events of before have no digest: they are all tail, until the format in which totals leave tails out.
+    "ALTER TABLE request ADD COLUMN tail INTEGER DEFAULT 1;
+     CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
+     CREATE TABLE digest (
+         n       INTEGER PRIMARY KEY,
+         request INTEGER NOT NULL,
+         first   INTEGER NOT NULL,
+         last    INTEGER NOT NULL,
+         grams   BLOB    NOT NULL
+     ) STRICT;
+     CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
+     ALTER TABLE keyframe ADD COLUMN stands_in INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE total ADD COLUMN floor INTEGER NOT NULL DEFAULT 0;",
+    // From here on totals leave tails out. A process of an older version that has the file open must not go on
+    // counting by its rule: by the new name its commits fail.
+    "ALTER TABLE total RENAME COLUMN events TO covered",
+    // Every stored word is its field's term; requests have epochs, databases an id and the code of what ran. The
+    // bodies of events follow in `upgrade_events`.
+    "CREATE TABLE database (id TEXT NOT NULL) STRICT;
+     INSERT INTO database VALUES (lower(hex(randomblob(8))));
+     CREATE TABLE code (hash TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+     CREATE TABLE ticket (
+         kind    TEXT    NOT NULL,
+         id      TEXT    NOT NULL,
+         n       INTEGER NOT NULL,
+         request INTEGER NOT NULL,
+         at      INTEGER NOT NULL,
+         PRIMARY KEY (kind, id, n)
+     ) STRICT, WITHOUT ROWID;
+     ALTER TABLE request RENAME COLUMN tail TO unindexed_from;
+     DROP INDEX request_by_tail;
+     CREATE INDEX request_unindexed ON request (n) WHERE unindexed_from IS NOT NULL;
+     ALTER TABLE request ADD COLUMN epoch INTEGER NOT NULL DEFAULT 1;
+     ALTER TABLE digest RENAME TO filter_block;
+     ALTER TABLE filter_block RENAME COLUMN grams TO trigrams;
+     DROP INDEX digest_by_request;
+     CREATE UNIQUE INDEX filter_block_by_request ON filter_block (request, first);
+     ALTER TABLE withdrawal RENAME TO attempt_rollback;
+     ALTER TABLE keyframe RENAME COLUMN stands_in TO tombstone;
+     ALTER TABLE total RENAME COLUMN covered TO indexed_events;
+     ALTER TABLE total RENAME COLUMN floor TO id_floor;
+     UPDATE event SET kind = 'records_imported' WHERE request = 0;
+     ALTER TABLE event ADD COLUMN sum INTEGER;
+     CREATE TABLE removal (
+         kind   TEXT    NOT NULL,
+         n      INTEGER NOT NULL,
+         import TEXT    NOT NULL DEFAULT '',
+         name   TEXT,
+         last   INTEGER,
+         PRIMARY KEY (kind, n, import)
+     ) STRICT, WITHOUT ROWID;",
+];
+/// The first format with the words of today.
+const TODAYS_WORDS: u32 = 6;
+/// The first format in which totals leave tails out.
+const TAILLESS: u32 = 5;
+/// The format this version writes.
+const FORMAT: u32 = STEPS.len() as u32 + 1;
+
+/// Refuses a format this version does not know.
+pub(crate) fn check_format(path: &Path, found: u32) -> Result<(), OpenError> {
+    match found {
+        found if found > FORMAT => Err(OpenError::Newer { path: path.to_owned(), found, supported: FORMAT }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a format is the one this version writes.
+pub(crate) fn is_current(found: u32) -> bool {
+    found == FORMAT
+}
+
+/// Makes the tables of an empty database, or migrates an old one.
+pub(crate) fn prepare(connection: &mut Connection, path: &Path, waiting: &Waiting) -> Result<(), OpenError> {
+    let found = format_of(connection).map_err(|error| OpenError::from_sqlite(path, &error))?;
+    check_format(path, found)?;
+    if found == 0 {
+        return create(connection, waiting).map_err(|error| OpenError::from_sqlite(path, &error));
+    }
+    migrate(connection, path, found, STEPS, waiting)
+}
+
+fn format_of(connection: &Connection) -> rusqlite::Result<u32> {
+    connection.query_row("PRAGMA user_version", (), |row| row.get(0))
+}
+
+/// Another process may have made the tables while this one waited for the lock.
+fn create(connection: &Connection, waiting: &Waiting) -> rusqlite::Result<()> {
+    // Free pages are given back a few at a time; this can be said only before there are tables, and before the
+    // transaction holds the file. It begins the file, so it must be in the transaction that makes it ours.
+    let begin = || -> rusqlite::Result<Transaction<'_>> {
+        let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+        transaction.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+        Ok(transaction)
+    };
+    let transaction = waiting.until_free(begin)?;
+    if format_of(&transaction)? == 0 {
+        make(&transaction)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", FORMAT)?;
+    }
+    transaction.commit()
+}
+
+/// Makes the tables.
+pub(crate) fn make(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(include_str!("../schema.sql"))
+}
+
+fn migrate(
+    connection: &mut Connection,
+    path: &Path,
+    found: u32,
+    steps: &[&str],
+    waiting: &Waiting,
+) -> Result<(), OpenError> {
+    let target = steps.len() as u32 + 1;
+    if found >= target {
+        return Ok(());
+    }
+    keep_copy(connection, path, found)?;
+    let run = |connection: &Connection| -> Result<(), Error> {
+        let begin = || Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+        let transaction = waiting.until_free(begin)?;
+        // Whoever waited here for another process finds its work done.
+        let found = format_of(&transaction)?;
+        for step in steps.iter().skip(found as usize - 1) {
+            transaction.execute_batch(step)?;
+        }
+        // After all steps, because they read and write as this version does.
+        if found < TODAYS_WORDS && target >= TODAYS_WORDS {
+            upgrade_events(&transaction)?;
+            drop_copies_left_behind(&transaction)?;
+            in_force::complete(&transaction, 0)?;
+            attempts::rebuild(&transaction)?;
+        }
+        if found < TAILLESS && target >= TAILLESS {
+            filter_block::cover_all(&transaction)?;
+        }
+        if found < TODAYS_WORDS && target >= TODAYS_WORDS {
+            // Lines have other lengths now.
+            totals::count_again(&transaction)?;
+            sum_events(&transaction)?;
+        }
+        transaction.pragma_update(None, "user_version", target.max(found))?;
+        transaction.commit()?;
+        if found < TODAYS_WORDS && target >= TODAYS_WORDS {
+            // Somebody else may be at the file; `compact` does it then.
+            let _ = rewrite(connection);
+        }
+        // The header on disk must tell the new format; see `open::examine`.
+        Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?)
+    };
+    run(connection).map_err(|error| match error {
+        Error::Sqlite(error) => OpenError::from_sqlite(path, &error),
+        other => OpenError::io(path, other),
+    })
+}
+
+/// Writes the events of older formats anew in the words of today, and what follows from them.
+fn upgrade_events(connection: &Connection) -> Result<(), Error> {
+    let database: String = connection.query_row("SELECT id FROM database", (), |row| row.get(0))?;
+    let mut requests = connection.prepare("SELECT n, forked_at FROM request ORDER BY n")?;
+    let requests: Vec<(i64, Option<i64>)> =
+        requests.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let mut update = connection.prepare("UPDATE event SET kind = ?2, body = ?3 WHERE id = ?1")?;
+    let mut events = connection.prepare(
+        "SELECT e.id, e.seq, e.kind, p.text, e.body FROM event e LEFT JOIN path p ON p.n = e.path
+         WHERE e.request = ?1 AND e.kind IN ('request_started', 'request_resumed', 'function_returned',
+             'effect_recorded', 'noted', 'suspended', 'block_started', 'block_finished') ORDER BY e.seq",
+    )?;
+    for (request, forked_at) in requests {
+        let mut upgrade = Upgrade::new(Some(&database));
+        let mut rows = events.query((request,))?;
+        while let Some(row) = rows.next()? {
+            upgrade.survey(row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str_or_null()?, row.get_ref(4)?.as_str()?);
+        }
+        drop(rows);
+        let mut rows = events.query((request,))?;
+        let (mut owner, mut epoch) = (None, 1_i64);
+        while let Some(row) = rows.next()? {
+            let (id, seq): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let kind = row.get_ref(2)?.as_str()?;
+            // What a fork has in common with another request was not owned by the fork.
+            if kind == "request_resumed" && forked_at.is_none_or(|at| seq > at) {
+                epoch += 1;
+            }
+            let Some((kind, mut body)) =
+                upgrade.event(kind, row.get_ref(3)?.as_str_or_null()?, row.get_ref(4)?.as_str()?)
+            else {
+                continue;
+            };
+            if kind == "request_resumed" && forked_at.is_some() {
+                body = with_epoch(&body, epoch)?;
+            }
+            if matches!(kind.as_str(), "request_started" | "request_resumed") {
+                owner = body::fields::<Owned>(connection, &body)?.owner.into();
+            }
+            update.execute((id, kind, body))?;
+        }
+        connection
+            .prepare_cached("UPDATE request SET owner = coalesce(?2, owner), epoch = ?3 WHERE n = ?1")?
+            .execute((request, owner, epoch))?;
+    }
+    Ok(())
+}
+
+/// Older versions kept no checksums.
+fn sum_events(connection: &Connection) -> Result<(), Error> {
+    let mut events = connection.prepare("SELECT id, body FROM event WHERE sum IS NULL AND request <> 0")?;
+    let mut update = connection.prepare("UPDATE event SET sum = ?2 WHERE id = ?1")?;
+    let mut rows = events.query(())?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push((row.get::<_, i64>(0)?, body::sum(row.get_ref(1)?.as_str()?)));
+    }
+    found.into_iter().try_for_each(|row| update.execute(row).map(drop))?;
+    Ok(())
+}
+
+/// Older versions left the copies that a fork had of users and projects when its session was deleted.
+fn drop_copies_left_behind(connection: &Connection) -> Result<(), Error> {
+    let mut statement = connection.prepare(
+        "SELECT n, kind, id FROM scope WHERE kind IN ('user', 'project') AND instr(id, '~fork_') > 0
+         AND NOT EXISTS (SELECT 1 FROM session s WHERE s.id = substr(scope.id, instr(scope.id, '~fork_') + 1))",
+    )?;
+    let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let copies: Vec<(i64, String, String)> = rows.collect::<Result<_, _>>()?;
+    for (n, kind, id) in copies {
+        let mut scopes = vec![n];
+        if let Some(kind) = ScopeKind::parse(&kind) {
+            scopes.extend(states::resources_of(connection, &ScopeKey::new(kind, id))?);
+        }
+        for scope in scopes {
+            for sql in [
+                "DELETE FROM change WHERE scope = ?1",
+                "DELETE FROM keyframe WHERE scope = ?1",
+                "DELETE FROM attempt_rollback WHERE scope = ?1",
+                "DELETE FROM scope WHERE n = ?1",
+            ] {
+                connection.prepare_cached(sql)?.execute((scope,))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[derive(serde::Deserialize)]
+struct Owned {
+    owner: String,
+}
+
+/// A line with another epoch.
+fn with_epoch(body: &str, epoch: i64) -> Result<String, Error> {
+    let mut fields = engine::json::parse(body)?;
+    fields["epoch"] = epoch.into();
+    Ok(serde_json::to_string(&fields)?)
+}
+
+/// Copies the database as it is to `<file>.format-<n>`, where that copy is not there yet.
+fn keep_copy(connection: &Connection, path: &Path, format: u32) -> Result<(), OpenError> {
+    let beside = |suffix: &str| -> PathBuf {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        name.into()
+    };
+    let kept = beside(&format!(".format-{format}"));
+    // Nobody else ever has this name: what a process that died left behind is in nobody's way.
+    let random: String = connection
+        .query_row("SELECT lower(hex(randomblob(8)))", (), |row| row.get(0))
+        .map_err(|error| OpenError::from_sqlite(path, &error))?;
+    let unfinished = beside(&format!(".format-{format}.{random}"));
+    let copied = (|| {
+        let into = "VACUUM INTO ?1";
+        let copy = || -> rusqlite::Result<u32> {
+            connection.execute(into, (unfinished.to_string_lossy(),))?;
+            format_of(&Connection::open(&unfinished)?)
+        };
+        let found = copy().map_err(|error| OpenError::from_sqlite(&unfinished, &error))?;
+        // Another process may have brought the file up to date meanwhile; then the copy is its business.
+        if found != format {
+            return Ok(());
+        }
+        match std::fs::hard_link(&unfinished, &kept) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            // A file system without links.
+            Err(_) if !kept.exists() => std::fs::copy(&unfinished, &kept).map(drop),
+            linked => linked,
+        }
+        .map_err(|error| OpenError::io(&kept, error))
+    })();
+    // It is ours alone.
+    let _ = std::fs::remove_file(&unfinished);
+    copied
+}
+
+/// Writes the whole file anew, as one that gives its free pages back when asked.
+pub(crate) fn rewrite(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    connection.execute_batch("VACUUM")
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn old_database(folder: &Path) -> (PathBuf, Connection) {
+        let path = folder.join("old.db");
+        let connection = Connection::open(&path).unwrap();
+        create(&connection, &Waiting::default()).unwrap();
+        connection.pragma_update(None, "user_version", 1).unwrap();
+        connection.execute("INSERT INTO path (text) VALUES ('root')", ()).unwrap();
+        (path, connection)
+    }
+
+    #[test]
+    fn an_old_format_is_migrated_after_a_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut connection) = old_database(folder.path());
+        let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE path SET note = 'migrated'"];
+        migrate(&mut connection, &path, 1, &steps, &Waiting::default()).unwrap();
+        assert_eq!(format_of(&connection).unwrap(), 3);
+        let note: String = connection.query_row("SELECT note FROM path", (), |row| row.get(0)).unwrap();
+        assert_eq!(note, "migrated");
+        let copy = Connection::open(folder.path().join("old.db.format-1")).unwrap();
+        assert_eq!(format_of(&copy).unwrap(), 1);
+        assert_eq!(copy.query_row("SELECT text FROM path", (), |row| row.get::<_, String>(0)).unwrap(), "root");
+    }
+
+    #[test]
+    fn the_first_format_becomes_todays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut connection) = old_database(folder.path());
+        // What the first format did not have.
+        let later = "DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim;
+            DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
+            ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
+            ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch;
+            DROP TABLE filter_block;
+            ALTER TABLE event DROP COLUMN sum;
+            DROP TABLE database; DROP TABLE code; DROP TABLE ticket; DROP TABLE removal;
+            ALTER TABLE attempt_rollback RENAME TO withdrawal;
+            ALTER TABLE keyframe DROP COLUMN tombstone; ALTER TABLE total DROP COLUMN id_floor;
+            ALTER TABLE total RENAME COLUMN indexed_events TO events";
+        connection.execute_batch(later).unwrap();
+        prepare(&mut connection, &path, &Waiting::default()).unwrap();
+        assert_eq!(format_of(&connection).unwrap(), FORMAT);
+        let schema = |connection: &Connection| -> Vec<String> {
+            let sql = "SELECT name FROM sqlite_schema UNION SELECT name FROM pragma_table_info('request')
+                UNION SELECT name FROM pragma_table_info('keyframe') UNION SELECT name FROM pragma_table_info('total')
+                ORDER BY 1";
+            connection.prepare(sql).unwrap().query_map((), |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+        };
+        let fresh = Connection::open_in_memory().unwrap();
+        create(&fresh, &Waiting::default()).unwrap();
+        assert_eq!(schema(&connection), schema(&fresh));
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_the_old_format() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut connection) = old_database(folder.path());
+        let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE nowhere SET note = 1"];
+        assert!(migrate(&mut connection, &path, 1, &steps, &Waiting::default()).is_err());
+        assert_eq!(format_of(&connection).unwrap(), 1);
+        assert!(connection.prepare("SELECT note FROM path").is_err());
+    }
+}

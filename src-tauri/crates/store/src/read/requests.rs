@@ -1,0 +1,285 @@
+//! What is read about requests: their rows, and the scopes they can see.
+
+use engine::data::from_json;
+use engine::error::FlowError;
+use engine::event::{Event, ForkedFrom, RequestStatus, Seq};
+use engine::resource::record::{self, Address, Place};
+use engine::scope::{ScopeKey, ScopeKind};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+
+use crate::Store;
+use crate::read::events::EventQuery;
+use crate::read::sessions::LINEAGE;
+use crate::row::error::Error;
+use crate::row::query::Filter;
+
+/// Which requests; newest first.
+#[derive(Clone, Debug, Default)]
+pub struct RequestQuery {
+    /// Only of this session.
+    pub session: Option<String>,
+    /// Only in this status, as recorded: who still runs is not known here, and `interrupted`, which is
+    /// never recorded, is every request that has not ended.
+    pub status: Option<RequestStatus>,
+    /// At most this many.
+    pub limit: Option<u64>,
+    /// After this many.
+    pub offset: Option<u64>,
+}
+
+/// A request's row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestRow {
+    /// Its id.
+    pub id: String,
+    /// Its session's id.
+    pub session: String,
+    /// Its flow's kind.
+    pub flow: String,
+    /// Its action.
+    pub action: String,
+    /// Who asked.
+    pub user: String,
+    /// For which project.
+    pub project: Option<String>,
+    /// As recorded: `in_progress` also when its process died.
+    pub status: RequestStatus,
+    /// The job that runs it, or ran it last: the id of its database, a dot, and the name of its lock.
+    pub owner: String,
+    /// Which of its owners that is.
+    pub epoch: u64,
+    /// Where its mock script came from, if models are mocked.
+    pub mock: Option<String>,
+    /// The request it tries again.
+    pub retry_of: Option<String>,
+    /// When it began.
+    pub started_at: i64,
+    /// When it ended.
+    pub finished_at: Option<i64>,
+    /// Its newest event.
+    pub last_seq: Seq,
+    /// What failed it.
+    pub error: Option<FlowError>,
+    /// What it is a fork of.
+    pub forked_from: Option<ForkedFrom>,
+}
+
+const COLUMNS: &str = "SELECT r.id, s.id, r.flow, r.action, r.user, r.project, r.status, r.owner, r.mock, r.retry_of,
+    r.started_at, r.finished_at, (SELECT max(e.seq) FROM event e WHERE e.request = r.n), r.error, r.forked_from,
+    r.forked_at, r.epoch";
+const FROM: &str = "FROM request r JOIN session s ON s.n = r.session";
+
+impl Store {
+    /// One request.
+    pub fn request(&self, id: &str) -> Result<Option<RequestRow>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!("{COLUMNS} {FROM} WHERE r.id = ?1"))?;
+            let mut rows = statement.query((id,))?;
+            rows.next()?.map(request).transpose()
+        })
+    }
+
+    /// One request and all its events, as they stood at one moment.
+    pub fn log_of(&self, id: &str) -> Result<Option<(RequestRow, Vec<Event>)>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!("{COLUMNS} {FROM} WHERE r.id = ?1"))?;
+            let mut rows = statement.query((id,))?;
+            let Some(row) = rows.next()?.map(request).transpose()? else { return Ok(None) };
+            let events = crate::read::events::of_request(connection, id, &EventQuery::default())?;
+            self.on_damaged.look_at(id, &events);
+            Ok(Some((row, events)))
+        })
+    }
+
+    /// The newest event of the whole database, as [`news`](Self::news) counts; 0 where there is none.
+    pub fn newest_event(&self) -> Result<i64, Error> {
+        self.read(|connection| Ok(newest_event(connection)?))
+    }
+
+    /// The requests that got events after that one, by whoever wrote them, and the newest of these.
+    pub fn news(&self, after: i64) -> Result<(i64, Vec<RequestRow>), Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "{COLUMNS} {FROM} WHERE r.n IN (SELECT DISTINCT request FROM event WHERE id > ?1) ORDER BY r.n"
+            ))?;
+            let mut rows = statement.query((after,))?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(request(row)?);
+            }
+            Ok((newest_event(connection)?, found))
+        })
+    }
+
+    /// Requests, newest first.
+    pub fn requests(&self, query: &RequestQuery) -> Result<Vec<RequestRow>, Error> {
+        let mut filter = Filter::default();
+        filter.and("s.id = ?", query.session.clone());
+        filter.and_status(query.status);
+        let sql = filter.select(&format!("{COLUMNS} {FROM}"), "r.n DESC", query.limit, query.offset);
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let mut rows = statement.query(params_from_iter(&filter.values))?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(request(row)?);
+            }
+            Ok(found)
+        })
+    }
+
+    /// The requests that a session has: its own, and of a fork also those that came before it in the session
+    /// it comes from. Oldest first.
+    pub fn requests_of(&self, session: &str) -> Result<Vec<RequestRow>, Error> {
+        let sql = format!(
+            "{LINEAGE} {COLUMNS} FROM line JOIN request r ON r.session = line.session AND r.n < line.before
+             JOIN session s ON s.n = r.session ORDER BY r.n"
+        );
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let rows = statement.query_map((session,), |row| Ok(request(row)))?;
+            rows.map(|row| row?).collect()
+        })
+    }
+
+    /// The requests that ever asked somebody something (of one session), newest first.
+    pub fn requests_that_asked(&self, session: Option<&str>) -> Result<Vec<RequestRow>, Error> {
+        let sql = format!(
+            "{COLUMNS} {FROM} WHERE (?1 IS NULL OR s.id = ?1)
+             AND EXISTS (SELECT 1 FROM event e WHERE e.request = r.n AND e.kind = 'suspended') ORDER BY r.n DESC"
+        );
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let rows = statement.query_map((session,), |row| Ok(request(row)))?;
+            rows.map(|row| row?).collect()
+        })
+    }
+
+    /// The scopes a request can see: its own that have state, its session, user and project, and
+    /// their resources that ever had state. In the order request, session, user, project, then
+    /// sequencers and blocks as they appeared, then resources by name.
+    pub fn scopes_of(&self, id: &str) -> Result<Vec<ScopeKey>, Error> {
+        self.read(|connection| {
+            let row: Option<(i64, String, String, Option<String>, bool)> = connection
+                .prepare_cached(
+                    "SELECT r.n, s.id, r.user, r.project, s.forked_from IS NOT NULL FROM request r
+                     JOIN session s ON s.n = r.session WHERE r.id = ?1",
+                )?
+                .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
+                .optional()?;
+            let Some((n, session, user, project, is_fork)) = row else { return Ok(Vec::new()) };
+            let of = |kind, id: String| match is_fork {
+                true => ScopeKey::overlay(kind, &id, &session),
+                false => ScopeKey::new(kind, id),
+            };
+            let mut around = vec![of(ScopeKind::User, user)];
+            around.extend(project.map(|project| of(ScopeKind::Project, project)));
+            around.push(ScopeKey::new(ScopeKind::Session, session));
+            let mut scopes = own_scopes(connection, n)?;
+            for scope in around {
+                scopes.extend(resources(connection, &scope)?);
+                scopes.push(scope);
+            }
+            // Stable: blocks stay as they appeared.
+            scopes.sort_by_key(|scope| scope.kind);
+            Ok(scopes)
+        })
+    }
+
+    /// The resources of a session, a user or a project that ever had state, by name; without the
+    /// indexes of collections.
+    pub fn resources_of(&self, scope: &ScopeKey) -> Result<Vec<ScopeKey>, Error> {
+        self.read(|connection| resources(connection, scope))
+    }
+
+    /// As [`resources_of`](Self::resources_of), with the indexes of collections.
+    pub fn resource_records_of(&self, scope: &ScopeKey) -> Result<Vec<ScopeKey>, Error> {
+        self.read(|connection| resource_records(connection, scope))
+    }
+
+    /// Users that ran something, or left something behind, by name; their copies in forks are none.
+    pub fn users(&self) -> Result<Vec<String>, Error> {
+        self.names(
+            "SELECT user FROM request
+             UNION SELECT id FROM scope WHERE kind = 'user' AND instr(id, '~fork_') = 0 ORDER BY 1",
+        )
+    }
+
+    /// Projects that something ran in, or left something in, by name.
+    pub fn projects(&self) -> Result<Vec<String>, Error> {
+        self.names(
+            "SELECT project FROM request WHERE project IS NOT NULL
+             UNION SELECT id FROM scope WHERE kind = 'project' AND instr(id, '~fork_') = 0 ORDER BY 1",
+        )
+    }
+
+    fn names(&self, sql: &str) -> Result<Vec<String>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            let rows = statement.query_map((), |row| row.get(0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+fn newest_event(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("SELECT coalesce(max(id), 0) FROM event")?.query_row((), |row| row.get(0))
+}
+
+pub(crate) fn status(text: &str) -> Result<RequestStatus, Error> {
+    RequestStatus::parse(text).ok_or_else(|| Error::Damaged(format!("\"{text}\" is not a status")))
+}
+
+fn own_scopes(connection: &Connection, request: i64) -> Result<Vec<ScopeKey>, Error> {
+    let mut statement = connection.prepare_cached("SELECT kind, id FROM scope WHERE request = ?1 ORDER BY n")?;
+    let mut rows = statement.query((request,))?;
+    let mut scopes = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (kind, id): (String, String) = (row.get(0)?, row.get(1)?);
+        let kind = ScopeKind::parse(&kind).ok_or_else(|| Error::Damaged(format!("\"{kind}\" is not a scope")))?;
+        scopes.push(ScopeKey::new(kind, id));
+    }
+    Ok(scopes)
+}
+
+fn resource_records(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>, Error> {
+    let prefix = record::prefix(scope);
+    // After an owner comes `/` and a path, or `:` and a flow; each range ends at the next character.
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM scope WHERE kind = 'resource'
+         AND (id >= ?1 || '/' AND id < ?1 || '0' OR id >= ?1 || ':' AND id < ?1 || ';') ORDER BY id",
+    )?;
+    let rows = statement.query_map((prefix,), |row| row.get::<_, String>(0))?;
+    rows.map(|id| Ok(ScopeKey::new(ScopeKind::Resource, id?))).collect()
+}
+
+fn resources(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>, Error> {
+    let mut found = resource_records(connection, scope)?;
+    found.retain(|key| Address::parse(&key.id).is_some_and(|address| !matches!(address.place, Place::Index(_))));
+    Ok(found)
+}
+
+fn request(row: &Row<'_>) -> Result<RequestRow, Error> {
+    let error: Option<String> = row.get(13)?;
+    Ok(RequestRow {
+        id: row.get(0)?,
+        session: row.get(1)?,
+        flow: row.get(2)?,
+        action: row.get(3)?,
+        user: row.get(4)?,
+        project: row.get(5)?,
+        status: status(&row.get::<_, String>(6)?)?,
+        owner: row.get(7)?,
+        mock: row.get(8)?,
+        retry_of: row.get(9)?,
+        started_at: row.get(10)?,
+        finished_at: row.get(11)?,
+        last_seq: row.get(12)?,
+        error: error.map(|text| from_json(&text)).transpose()?,
+        epoch: row.get(16)?,
+        forked_from: match (row.get::<_, Option<String>>(14)?, row.get::<_, Option<u64>>(15)?) {
+            (Some(request_id), Some(seq)) => Some(ForkedFrom { request_id, seq }),
+            _ => None,
+        },
+    })
+}

@@ -1,0 +1,204 @@
+//! What is read about sessions: their rows, and their journals.
+
+use std::sync::Arc;
+
+use engine::event::{EventKind, Outcome, RequestStatus, Seq};
+use engine::log::NoteKind;
+use rusqlite::{Connection, Row, params_from_iter};
+use serde_json::Value;
+
+use crate::Store;
+use crate::read::requests::status;
+use crate::row::body;
+use crate::row::error::Error;
+use crate::row::query::Filter;
+
+/// Which sessions; newest first.
+#[derive(Clone, Debug, Default)]
+pub struct SessionQuery {
+    /// Only of this user.
+    pub user: Option<String>,
+    /// Only of this flow.
+    pub flow: Option<String>,
+    /// Only of this project.
+    pub project: Option<String>,
+    /// Only those whose newest request is in this status, as [`RequestQuery`](crate::RequestQuery) has it.
+    pub status: Option<RequestStatus>,
+    /// Part of an id, a title, a user's or a flow's name; the case of ASCII letters does not matter.
+    pub search: Option<String>,
+    /// At most this many.
+    pub limit: Option<u64>,
+    /// After this many.
+    pub offset: Option<u64>,
+}
+
+/// A session's row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionRow {
+    /// Its id.
+    pub id: String,
+    /// The flow of its first request.
+    pub flow: String,
+    /// Whose it is.
+    pub user: String,
+    /// For which project.
+    pub project: Option<String>,
+    /// What its metadata calls it.
+    pub title: Option<String>,
+    /// Whether it was made for one request alone.
+    pub ephemeral: bool,
+    /// How many requests it has.
+    pub requests: u64,
+    /// How many items were added in it, transient ones left out.
+    pub items: u64,
+    /// Its newest request's status, as recorded.
+    pub last_status: RequestStatus,
+    /// The job that runs its newest request, or ran it last, as [`RequestRow`](crate::RequestRow) has it.
+    pub last_owner: String,
+    /// When its first request began.
+    pub created_at: i64,
+    /// When it last changed.
+    pub updated_at: i64,
+    /// The request it is a fork of.
+    pub forked_from: Option<String>,
+}
+
+/// A note in a session's journal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// The request that wrote it.
+    pub request: Arc<str>,
+    /// Its event.
+    pub seq: Seq,
+    /// When.
+    pub at: i64,
+    /// The block that wrote it.
+    pub path: Option<Arc<str>>,
+    /// What it says.
+    pub entry: Value,
+}
+
+/// The sessions that a session has requests of: itself, and those that it is a fork of, each with the
+/// first request that is not of it any more. `?1` is the session's id.
+pub(crate) const LINEAGE: &str = "WITH RECURSIVE line (session, before) AS (
+        SELECT n, 9223372036854775807 FROM session WHERE id = ?1
+        UNION ALL
+        SELECT r.session, r.n FROM line JOIN session s ON s.n = line.session JOIN request r ON r.id = s.forked_from)";
+
+const SESSIONS: &str = "SELECT s.id, s.flow, s.user, s.project, s.title, s.ephemeral, s.requests, s.items,
+    r.status, r.owner, s.created_at, s.updated_at, s.forked_from
+    FROM session s JOIN request r ON r.n = s.last_request";
+
+impl Store {
+    /// One session.
+    pub fn session(&self, id: &str) -> Result<Option<SessionRow>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!("{SESSIONS} WHERE s.id = ?1"))?;
+            let mut rows = statement.query((id,))?;
+            rows.next()?.map(session).transpose()
+        })
+    }
+
+    /// Sessions, the last changed first.
+    pub fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, Error> {
+        let mut filter = Filter::default();
+        filter.and("s.user = ?", query.user.clone());
+        filter.and("s.flow = ?", query.flow.clone());
+        filter.and("s.project = ?", query.project.clone());
+        filter.and_status(query.status);
+        filter.and(
+            "(instr(lower(s.id), ?) OR instr(lower(s.title), ?) OR instr(lower(s.user), ?) OR instr(lower(s.flow), ?))",
+            // As SQLite's own `lower`. A pattern would have an end.
+            query.search.as_deref().map(str::to_ascii_lowercase),
+        );
+        let sql = filter.select(SESSIONS, "s.updated_at DESC, s.n DESC", query.limit, query.offset);
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let mut rows = statement.query(params_from_iter(&filter.values))?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(session(row)?);
+            }
+            Ok(found)
+        })
+    }
+
+    /// What blocks said of a session, oldest first. An attempt that came to nothing said nothing, but for its
+    /// functions that had returned.
+    pub fn notes_of(&self, session: &str, wanted: NoteKind) -> Result<Vec<Note>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "{LINEAGE}
+                 SELECT r.id, e.seq, e.at, p.text, e.body, e.request, e.path, e.attempt FROM line
+                 JOIN journal j ON j.session = line.session JOIN event e ON e.id = j.event
+                 JOIN request r ON r.n = e.request AND r.n < line.before LEFT JOIN path p ON p.n = e.path
+                 WHERE e.kind = ?2 ORDER BY r.n, j.event"
+            ))?;
+            let mut rows = statement.query((session, wanted.event()))?;
+            let mut notes = Vec::new();
+            while let Some(row) = rows.next()? {
+                let seq: Seq = row.get(1)?;
+                if let Some(path) = row.get(6)? {
+                    let block = Block { request: row.get(5)?, path, attempt: row.get(7)? };
+                    if !block.said(connection, seq)? {
+                        continue;
+                    }
+                }
+                // What is damaged is told by a check.
+                let Some(kind) = body::readable(connection, wanted.event(), &body::lossy(row, 4)?)? else { continue };
+                let Some(entry) = wanted.read(&kind).cloned() else { continue };
+                notes.push(Note { request: row.get(0)?, seq, at: row.get(2)?, path: row.get(3)?, entry });
+            }
+            Ok(notes)
+        })
+    }
+}
+
+/// One execution of a block.
+struct Block {
+    request: i64,
+    path: i64,
+    attempt: i64,
+}
+
+impl Block {
+    /// Whether what it said counts: it ended well or failed, or the function that said it had returned. Lines are
+    /// read whole, for a long field of one lies elsewhere.
+    fn said(&self, connection: &Connection, seq: Seq) -> Result<bool, Error> {
+        let mut statement = connection.prepare_cached(
+            "SELECT kind, body FROM event WHERE request = ?1 AND seq > ?2 AND path = ?3 AND attempt = ?4
+             AND kind IN ('block_finished', 'callback_returned')",
+        )?;
+        let mut rows = statement.query((self.request, seq, self.path, self.attempt))?;
+        let (mut has_returned, mut is_abandoned) = (false, false);
+        while let Some(row) = rows.next()? {
+            match body::readable(connection, &body::lossy(row, 0)?, &body::lossy(row, 1)?)? {
+                Some(EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, .. }) => {
+                    return Ok(true);
+                }
+                Some(EventKind::BlockFinished { outcome: Outcome::Abandoned, .. }) => is_abandoned = true,
+                Some(EventKind::CallbackReturned { events, .. }) => has_returned |= events.contains(&seq),
+                _ => {}
+            }
+        }
+        Ok(has_returned && !is_abandoned)
+    }
+}
+
+fn session(row: &Row<'_>) -> Result<SessionRow, Error> {
+    Ok(SessionRow {
+        id: row.get(0)?,
+        flow: row.get(1)?,
+        user: row.get(2)?,
+        project: row.get(3)?,
+        title: row.get(4)?,
+        ephemeral: row.get(5)?,
+        requests: row.get(6)?,
+        items: row.get(7)?,
+        last_status: status(&row.get::<_, String>(8)?)?,
+        last_owner: row.get(9)?,
+        created_at: row.get(10)?,
+        updated_at: row.get(11)?,
+        forked_from: row.get(12)?,
+    })
+}

@@ -1,0 +1,70 @@
+//! Sizes and counts, from running totals: no table is scanned for them, only the newest events of
+//! requests that have not ended.
+
+use rusqlite::Connection;
+use serde::Serialize;
+
+use crate::Store;
+use crate::row::error::Error;
+use crate::row::references::References;
+use crate::row::totals;
+
+/// Sizes and counts of a database.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    /// The size of the database, the log that is not yet folded into its file included.
+    pub bytes: u64,
+    /// Events of all requests.
+    pub events: u64,
+    /// Items added, transient ones left out.
+    pub items: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Requests.
+    pub requests: u64,
+    /// JSON bytes of the values that flows put into the log.
+    pub payload_bytes: u64,
+    /// The same without the repeats that are stored once.
+    pub unique_payload_bytes: u64,
+}
+
+/// The size of a database, the log beside its file included.
+pub(crate) fn bytes(connection: &Connection) -> Result<u64, Error> {
+    let pragma = |name: &str| -> Result<u64, Error> {
+        Ok(connection.query_row(&format!("PRAGMA {name}"), (), |row| row.get(0))?)
+    };
+    Ok(pragma("page_count")? * pragma("page_size")?)
+}
+
+impl Store {
+    /// Sizes and counts.
+    pub fn stats(&self) -> Result<Stats, Error> {
+        self.read(|connection| {
+            let bytes = bytes(connection)?;
+            let totals = totals::read(connection)?;
+            let count = |table| connection.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0));
+            let sum = |sum: i64| u64::try_from(sum).unwrap_or_default();
+            Ok(Stats {
+                bytes,
+                events: sum(totals.events),
+                items: sum(totals.items),
+                sessions: count("session")?,
+                requests: count("request")?,
+                payload_bytes: sum(totals.payload_bytes),
+                unique_payload_bytes: sum(totals.unique_bytes - code_bytes(connection)?),
+            })
+        })
+    }
+}
+
+/// How many bytes of JSON the code of bundles keeps as large values.
+fn code_bytes(connection: &Connection) -> Result<i64, Error> {
+    let mut named = References::default();
+    let mut statement = connection.prepare("SELECT body FROM code")?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        named.add(connection, &row.get::<_, String>(0)?)?;
+    }
+    named.bytes(connection)
+}

@@ -1,0 +1,15 @@
+//! What a row holds, and how: lines of events, large values, filters of texts, running totals, errors.
+//!
+//! Must not know who reads or writes them.
+
+pub(crate) mod attempts;
+pub(crate) mod body;
+pub(crate) mod error;
+pub(crate) mod filter_block;
+pub(crate) mod measure;
+pub(crate) mod payload;
+pub(crate) mod query;
+pub(crate) mod references;
+pub(crate) mod totals;
+pub(crate) mod trigrams;
+pub(crate) mod waiting;

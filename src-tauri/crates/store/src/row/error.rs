@@ -1,0 +1,174 @@
+//! Why a database does not open, and why a read fails.
+//!
+//! Messages are for people: they name the file and what to do. Nothing here may hide a cause.
+
+use std::path::{Path, PathBuf};
+
+use engine::log::AppendError;
+use rusqlite::ErrorCode;
+
+/// A database that cannot be opened; the file is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Nothing is there, and nothing was asked to be made.
+    #[error("{} does not exist", .path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Some other kind of file, or a damaged one.
+    #[error("{} is not a SQLite database", .path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A SQLite database of some other program.
+    #[error("{} is a SQLite database, but not one of Flowglass", .path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Written by a newer Flowglass.
+    #[error(
+        "{} has format {found}, newer than format {supported} of this Flowglass: update Flowglass to open it",
+        .path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The newest format this version knows.
+        supported: u32,
+    },
+    /// Ours, but a part of it is missing or overwritten.
+    #[error(
+        "{} is a damaged Flowglass database ({message}): put a copy of it in its place, or move it away to begin a \
+         new one",
+        .path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// No write access.
+    #[error(
+        "{} is read-only, and Flowglass needs to write to it: make it writable, or name another database with --data",
+        .path.display()
+    )]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No write access to where it should be.
+    #[error(
+        "{} cannot be written ({message}): make its folder writable, or name another database with --data",
+        .path.display()
+    )]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        message: String,
+    },
+    /// Another process holds it and does not let go.
+    #[error("{} is locked by another process", .path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system or the disk.
+    #[error("{} cannot be opened: {message}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        message: String,
+    },
+}
+
+impl OpenError {
+    pub(crate) fn io(path: &Path, error: impl ToString) -> Self {
+        OpenError::Io { path: path.to_owned(), message: error.to_string() }
+    }
+
+    /// What SQLite's answer means for the file.
+    pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => OpenError::NotADatabase { path },
+            Some(ErrorCode::DatabaseCorrupt) => OpenError::Damaged { path, message: "its pages do not fit".to_owned() },
+            Some(ErrorCode::CannotOpen) => OpenError::Unwritable { path, message: error.to_string() },
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => OpenError::ReadOnly { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Locked { path },
+            _ => OpenError::Io { path, message: error.to_string() },
+        }
+    }
+}
+
+/// A read or a write that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// From SQLite.
+    #[error("database: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A stored value that cannot be read.
+    #[error("the database holds a damaged value: {0}")]
+    Damaged(String),
+    /// A connection could not be opened.
+    #[error("{0}")]
+    Open(#[from] OpenError),
+    /// The file is not where it was.
+    #[error(
+        "{} was removed or replaced while it was in use; nothing of this step was kept. Put the file back, or start \
+         again with a new one",
+        .0.display()
+    )]
+    Gone(PathBuf),
+    /// The writing thread is gone.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl Error {
+    /// Whether another process held the database for too long.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self, Error::Sqlite(error) if crate::row::waiting::is_busy(error))
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Error::Damaged(error.to_string())
+    }
+}
+
+impl From<rusqlite::types::FromSqlError> for Error {
+    fn from(error: rusqlite::types::FromSqlError) -> Self {
+        Error::Damaged(error.to_string())
+    }
+}
+
+impl From<Error> for AppendError {
+    /// Says what happened to the disk in words that help.
+    fn from(error: Error) -> Self {
+        let Error::Sqlite(sqlite) = &error else {
+            return AppendError::Storage(error.to_string());
+        };
+        AppendError::Storage(match sqlite.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => "the disk is full; nothing of this step was kept".to_owned(),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                "another process keeps the database locked; nothing of this step was kept".to_owned()
+            }
+            Some(ErrorCode::ReadOnly) => "the database became read-only; nothing of this step was kept".to_owned(),
+            Some(ErrorCode::SystemIoFailure) => {
+                format!("the disk failed ({sqlite}); nothing of this step was kept")
+            }
+            _ => {
+                format!("the database refused the write ({sqlite}); nothing of this step was kept")
+            }
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! The writing thread when the disk fails.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::mpsc::channel;
+
+use engine::event::{EventKind, RequestStatus};
+use engine::log::{AppendError, Lease, Log};
+
+use super::Message;
+use crate::first_event::request_started;
+use crate::{EventQuery, Options, Store};
+use engine::event::Event;
+use engine::log::Durability;
+
+fn store() -> (tempfile::TempDir, Store) {
+    store_with(crate::Durability::Process)
+}
+
+fn store_with(durability: crate::Durability) -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { create: true, durability, ..Options::default() };
+    let store = Store::open(&folder.path().join("log.db"), options).unwrap();
+    (folder, store)
+}
+
+fn event(seq: u64, kind: EventKind) -> Event {
+    Event { seq, at: seq as i64, path: None, attempt: 0, kind }
+}
+
+fn note(seq: u64, text: &str) -> Event {
+    event(seq, EventKind::Noted { text: text.to_owned() })
+}
+
+fn started() -> Event {
+    event(1, request_started())
+}
+
+fn append(store: &Store, request: &str, events: Vec<Event>, durability: Durability) -> Result<(), AppendError> {
+    wait(store.append(request, &Lease::first("o"), events, durability))
+}
+
+fn wait(answer: futures_channel::oneshot::Receiver<Result<(), AppendError>>) -> Result<(), AppendError> {
+    futures_executor::block_on(answer).unwrap()
+}
+
+/// Text that neither compresses nor repeats.
+fn noise(bytes: usize, mut seed: u64) -> String {
+    let mut text = String::with_capacity(bytes);
+    while text.len() < bytes {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        text.push_str(&format!("{:016x}", seed ^ seed >> 29));
+    }
+    text
+}
+
+/// Lets the database grow by so many pages, and no more.
+fn limit_pages(store: &Store, more: Option<u32>) {
+    let pages = (store.stats().unwrap().bytes / 4096) as u32;
+    store.limit_pages(more.map(|more| pages + more));
+}
+
+fn seqs(store: &Store, request: &str) -> Vec<u64> {
+    store.events(request, &EventQuery::default()).unwrap().iter().map(|event| event.seq).collect()
+}
+
+#[test]
+fn a_full_disk_refuses_the_step_and_the_next_one_works_when_there_is_room() {
+    let (_folder, store) = store();
+    append(&store, "r", vec![started()], Durability::Committed).unwrap();
+    limit_pages(&store, Some(4));
+    let refused = append(&store, "r", vec![note(2, &noise(200_000, 1))], Durability::Committed);
+    let Err(AppendError::Storage(message)) = refused else { panic!("{refused:?}") };
+    assert!(message.contains("the disk is full"), "{message}");
+    assert_eq!(seqs(&store, "r"), [1]);
+    // A step that fits is kept although the disk is nearly full.
+    append(&store, "r", vec![note(2, "small")], Durability::Committed).unwrap();
+    limit_pages(&store, None);
+    append(&store, "r", vec![note(3, &noise(200_000, 2))], Durability::Committed).unwrap();
+    assert_eq!(seqs(&store, "r"), [1, 2, 3]);
+    assert_eq!(store.stats().unwrap().events, 3);
+}
+
+#[test]
+fn a_unit_that_does_not_fit_takes_no_other_with_it() {
+    // Where the disk is waited for, the store's own thread writes.
+    let (_folder, store) = store_with(crate::Durability::Power);
+    for request in ["big", "small"] {
+        append(&store, request, vec![started()], Durability::Committed).unwrap();
+    }
+    limit_pages(&store, Some(8));
+    // Both are queued while the thread is held, so they share a transaction.
+    let (hold, held) = channel::<()>();
+    store.writer.post(Message::Run(Box::new(move |_| held.recv().unwrap())));
+    let big = store.append("big", &Lease::first("o"), vec![note(2, &noise(200_000, 3))], Durability::Committed);
+    let small = store.append("small", &Lease::first("o"), vec![note(2, "fits")], Durability::Committed);
+    hold.send(()).unwrap();
+    assert!(matches!(wait(big), Err(AppendError::Storage(_))));
+    wait(small).unwrap();
+    assert_eq!(seqs(&store, "big"), [1]);
+    assert_eq!(seqs(&store, "small"), [1, 2]);
+}
+
+#[test]
+fn evidence_that_was_lost_is_told_to_the_next_step_boundary() {
+    let (_folder, store) = store();
+    append(&store, "r", vec![started()], Durability::Committed).unwrap();
+    limit_pages(&store, Some(2));
+    let lost = store.append("r", &Lease::first("o"), vec![note(2, &noise(200_000, 4))], Durability::Soon);
+    let boundary = append(&store, "r", vec![note(3, "boundary")], Durability::Committed);
+    let Err(AppendError::Storage(message)) = boundary else { panic!("{boundary:?}") };
+    assert!(message.contains("the disk is full"), "{message}");
+    assert!(wait(lost).is_err());
+    assert_eq!(seqs(&store, "r"), [1]);
+    limit_pages(&store, None);
+    append(&store, "r", vec![note(2, "again")], Durability::Committed).unwrap();
+}
+
+#[test]
+fn units_that_queue_up_share_a_transaction() {
+    // Where the disk is waited for, the store's own thread writes.
+    let (_folder, store) = store_with(crate::Durability::Power);
+    let (hold, held) = channel::<()>();
+    store.writer.post(Message::Run(Box::new(move |_| held.recv().unwrap())));
+    let answers: Vec<_> = (0..50)
+        .map(|n| {
+            let status = event(2, EventKind::RequestStatus { status: RequestStatus::InProgress });
+            store.append(&format!("r{n}"), &Lease::first("o"), vec![started(), status], Durability::Committed)
+        })
+        .collect();
+    let (sender, versions) = channel();
+    let reader = crate::file::open::reader(store.path(), crate::Access::ReadWrite).unwrap();
+    let version = |connection: &rusqlite::Connection| -> i64 {
+        connection.query_row("PRAGMA data_version", (), |row| row.get(0)).unwrap()
+    };
+    let before = version(&reader);
+    hold.send(()).unwrap();
+    for answer in answers {
+        wait(answer).unwrap();
+    }
+    // One change of the database, as any other connection sees it.
+    sender.send(version(&reader)).unwrap();
+    assert_eq!(versions.recv().unwrap(), before + 1);
+    assert_eq!(store.stats().unwrap().requests, 50);
+}
+
+#[test]
+fn a_listener_that_panics_does_not_stop_the_log() {
+    let (_folder, store) = store();
+    store.listen(|_| panic!("a listener of the test"));
+    append(&store, "r", vec![started()], Durability::Committed).unwrap();
+    append(&store, "r", vec![note(2, "on")], Durability::Committed).unwrap();
+}
+
+#[test]
+fn a_step_is_written_when_append_returns_where_that_takes_little_time() {
+    let (_folder, store) = store();
+    let mut answer = store.append("r", &Lease::first("o"), vec![started()], Durability::Committed);
+    assert!(matches!(answer.try_recv(), Ok(Some(Ok(())))), "nobody was waited for");
+    // Evidence before it is taken along, and not written twice.
+    let evidence = store.append("r", &Lease::first("o"), vec![note(2, "evidence")], Durability::Soon);
+    append(&store, "r", vec![note(3, "step")], Durability::Committed).unwrap();
+    wait(evidence).unwrap();
+    assert_eq!(seqs(&store, "r"), [1, 2, 3]);
+}
+
+#[test]
+fn threads_that_write_at_once_lose_nothing() {
+    let (_folder, store) = store();
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let store = &store;
+            scope.spawn(move || {
+                let request = format!("r{n}");
+                append(store, &request, vec![started()], Durability::Committed).unwrap();
+                for seq in 1..100 {
+                    drop(store.append(&request, &Lease::first("o"), vec![note(seq * 2, "evidence")], Durability::Soon));
+                    append(store, &request, vec![note(seq * 2 + 1, "step")], Durability::Committed).unwrap();
+                }
+            });
+        }
+    });
+    for n in 0..8 {
+        assert_eq!(seqs(&store, &format!("r{n}")), (1..200).collect::<Vec<u64>>());
+    }
+}

@@ -1,0 +1,119 @@
+//! The queue of those who write records that others write at the same time (promise 9 of the log).
+//!
+//! A row for each record that a request waits for. It is no part of the log: no event tells of it, and nothing is
+//! read from it but who comes first. Asked inside the one transaction that commits, the answer holds.
+
+use engine::log::TICKET_MS;
+use engine::scope::{ScopeKey, ScopeKind};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::file::open::Owners;
+use crate::row::error::Error;
+
+/// A request that waits for a record, or has its turn to write it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ticket {
+    n: i64,
+    scope: ScopeKey,
+    request: i64,
+    at: i64,
+    owner: String,
+}
+
+impl Ticket {
+    fn counts(&self, at: i64) -> bool {
+        at.saturating_sub(self.at) < TICKET_MS
+    }
+}
+
+/// The tickets of all requests that are in progress, in order.
+pub(crate) fn read(connection: &Connection) -> Result<Vec<Ticket>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT t.n, t.kind, t.id, t.request, t.at, r.owner FROM ticket t JOIN request r ON r.n = t.request
+         WHERE r.status = 'in_progress' ORDER BY t.n",
+    )?;
+    let mut rows = statement.query(())?;
+    let mut tickets = Vec::new();
+    while let Some(row) = rows.next()? {
+        let kind: String = row.get(1)?;
+        let kind = ScopeKind::parse(&kind).ok_or_else(|| Error::Damaged(format!("\"{kind}\" is not a scope")))?;
+        let scope = ScopeKey::new(kind, row.get::<_, String>(2)?);
+        tickets.push(Ticket { n: row.get(0)?, scope, request: row.get(3)?, at: row.get(4)?, owner: row.get(5)? });
+    }
+    Ok(tickets)
+}
+
+/// Whether another request comes first at a record: one with an older ticket, or with any where this request
+/// has none.
+pub(crate) fn is_in_the_way(tickets: &[Ticket], request: i64, scope: &ScopeKey, at: i64, owners: &Owners) -> bool {
+    let counts = |ticket: &&Ticket| ticket.counts(at);
+    let own = tickets.iter().filter(counts).find(|ticket| ticket.request == request).map(|ticket| ticket.n);
+    let mut others = tickets.iter().filter(counts).filter(|ticket| ticket.request != request && ticket.scope == *scope);
+    others.any(|ticket| own.is_none_or(|own| ticket.n < own) && owners.is_alive(&ticket.owner))
+}
+
+/// Whether a request has a ticket.
+pub(crate) fn waits(tickets: &[Ticket], request: i64) -> bool {
+    tickets.iter().any(|ticket| ticket.request == request)
+}
+
+/// Whether nobody comes before a request at the records that it has a ticket for. It has none any more where its
+/// time ran out: then it must take one anew.
+pub(crate) fn is_first(connection: &Connection, request: &str, at: i64, owners: &Owners) -> Result<bool, Error> {
+    let Some(request) = number(connection, request)? else { return Ok(true) };
+    let tickets = read(connection)?;
+    let mut own = tickets.iter().filter(|ticket| ticket.request == request && ticket.counts(at)).peekable();
+    Ok(own.peek().is_some() && own.all(|ticket| !is_in_the_way(&tickets, request, &ticket.scope, at, owners)))
+}
+
+/// Puts a request into the queue of each of these records, or keeps its place there for a further time, and clears
+/// away what no longer counts.
+pub(crate) fn take(connection: &Connection, request: &str, scopes: &[ScopeKey], at: i64) -> Result<(), Error> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let taken = insert(connection, request, scopes, at).and_then(|()| Ok(connection.execute_batch("COMMIT")?));
+    if taken.is_err() {
+        // The first failure tells more than one of this.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    taken
+}
+
+fn insert(connection: &Connection, request: &str, scopes: &[ScopeKey], at: i64) -> Result<(), Error> {
+    let Some(request) = number(connection, request)? else { return Ok(()) };
+    connection
+        .prepare_cached(
+            "DELETE FROM ticket
+             WHERE at <= ?1 OR request NOT IN (SELECT n FROM request WHERE status = 'in_progress')",
+        )?
+        .execute((at - TICKET_MS,))?;
+    let n: i64 = connection
+        .prepare_cached(
+            "SELECT coalesce((SELECT min(n) FROM ticket WHERE request = ?1), coalesce(max(n), 0) + 1) FROM ticket",
+        )?
+        .query_row((request,), |row| row.get(0))?;
+    connection.prepare_cached("UPDATE ticket SET at = ?2 WHERE request = ?1")?.execute((request, at))?;
+    let mut insert = connection
+        .prepare_cached("INSERT OR IGNORE INTO ticket (kind, id, n, request, at) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for scope in scopes {
+        insert.execute((scope.kind.as_str(), &*scope.id, n, request, at))?;
+    }
+    Ok(())
+}
+
+/// Takes a request out of the queue.
+pub(crate) fn leave(connection: &Connection, request: i64) -> Result<(), Error> {
+    connection.prepare_cached("DELETE FROM ticket WHERE request = ?1")?.execute((request,))?;
+    Ok(())
+}
+
+/// As [`leave`], of a request by its id.
+pub(crate) fn leave_by_id(connection: &Connection, request: &str) -> Result<(), Error> {
+    number(connection, request)?.map_or(Ok(()), |request| leave(connection, request))
+}
+
+fn number(connection: &Connection, request: &str) -> Result<Option<i64>, Error> {
+    Ok(connection
+        .prepare_cached("SELECT n FROM request WHERE id = ?1")?
+        .query_row((request,), |row| row.get(0))
+        .optional()?)
+}
