@@ -26,7 +26,10 @@ const RESERVED: [(&[&str], &[&str]); 5] = [
 ];
 
 /// The folders of each crate, from the bottom to the top: what is in one may name only its own and those before it.
-const FLOORS: [(&str, &[&str]); 1] = [("src-tauri/crates/engine/src", &["model", "views", "execution"])];
+const FLOORS: [(&str, &[&str]); 2] = [
+    ("src-tauri/crates/engine/src", &["model", "views", "execution"]),
+    ("src-tauri/crates/store/src", &["row", "read", "file", "write", "check", "transfer"]),
+];
 
 /// Longest files, in lines.
 const RUST: usize = 400;
@@ -36,21 +39,20 @@ const TESTS: usize = 600;
 const COLUMNS: usize = 120;
 
 /// Files that are longer, how long they may be, and why. This list only shrinks.
-const LONG: [(&str, usize, &str); 10] = [
+const LONG: [(&str, usize, &str); 9] = [
     (
-        "src-tauri/crates/engine/src/execution/replay/memo.rs",
+        "src-tauri/crates/engine/src/execution/replay/cache.rs",
         530,
         "one reader of a log and what it finds; it gets a folder's floors next",
     ),
     ("src-tauri/crates/engine/src/execution/generator/tools.rs", 446, "a call of a tool from its offer to its result"),
-    ("src-tauri/crates/engine/src/execution/chain/places.rs", 420, "which record belongs to which operation of today"),
     (
-        "src-tauri/crates/store/src/arrival.rs",
-        850,
-        "an import from its pieces to its last transaction; to be cut in two",
+        "src-tauri/crates/engine/src/execution/chain/alignment.rs",
+        420,
+        "which record belongs to which operation of today",
     ),
     ("src-tauri/crates/store/src/check/scopes.rs", 485, "every row of a scope against its events"),
-    ("src-tauri/crates/store/src/removal.rs", 470, "the queue of removals and what works on it"),
+    ("src-tauri/crates/store/src/transfer/removal.rs", 435, "the queue of removals and what works on it"),
     ("src-tauri/src/cli/args.rs", 410, "every flag with its help"),
     ("src-tauri/crates/store/src/check/requests.rs", 445, "every row of a request against its events"),
     ("src-tauri/crates/runner/src/views.rs", 545, "the wire types, which are mostly documentation"),
@@ -138,7 +140,7 @@ fn imports_inside_a_crate_run_down_only() {
             let inside = file.strip_prefix(source).expect("it is below");
             let module = inside.iter().next().expect("it has a name").to_string_lossy();
             let module = module.trim_end_matches(".rs");
-            if module == "lib" {
+            if ["lib", "first_event"].contains(&&*module) {
                 continue;
             }
             let Some(floor) = floor_of(module) else {

@@ -15,15 +15,13 @@ use engine::scope::ScopeKey;
 use rusqlite::Connection;
 
 use crate::Store;
-use crate::row::body;
 use crate::row::error::Error;
-use crate::row::payload;
 use crate::row::references::References;
-use crate::row::totals;
+use crate::row::{body, payload, totals};
 use crate::write::code;
 
 /// More problems than anybody reads.
-const MOST: usize = 1_000;
+const MAX_PROBLEMS: usize = 1_000;
 
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +50,7 @@ pub struct Checked {
 
 impl Checked {
     fn add(&mut self, request: Option<&str>, seq: Option<Seq>, what: impl Into<String>) {
-        if self.problems.len() < MOST {
+        if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(Problem { request: request.map(str::to_owned), seq, what: what.into() });
         }
     }

@@ -11,10 +11,10 @@
 //! | `read` | what readers ask: requests, sessions, events, state at any instant, search |
 //! | `file` | whose file it is, its tables and format, opening it, also where it cannot be written |
 //! | `write` | who writes and when, the transactions, and the rows that follow from events |
-//! | `transfer` | long work in short transactions: export, import, delete, compact |
 //! | `check` | whether all of that is what the events say |
+//! | `transfer` | long work in short transactions: export, import, delete, compact |
 //!
-//! Imports run down this table's order only: `row` names none of the others, `check` may name all.
+//! Imports run down this table's order only: `row` names none of the others, `transfer` may name all.
 //!
 //! Only this crate names rusqlite. It must not decide what an event means beyond the rows it keeps
 //! for speed, and it reads no clock: times are those of the events.
@@ -28,12 +28,10 @@ mod row;
 mod transfer;
 mod write;
 
-use crate::file::open;
-use crate::file::read_only;
+use crate::file::{open, read_only};
 use crate::read::events;
 use crate::row::attempts;
-use crate::write::turns;
-use crate::write::writer_queue;
+use crate::write::{turns, writer_queue};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -54,7 +52,7 @@ pub use read::stats::Stats;
 pub use read::writes::{LastWrite, Write};
 pub use row::error::{Error, OpenError};
 pub use row::waiting::OnBusy;
-pub use transfer::bundle::{ImportError, Piece};
+pub use transfer::bundle::{BundleRecord, ImportError};
 pub use transfer::compact::Compacted;
 pub use transfer::delete::{Cleared, Deleted};
 pub use write::code::CodeOffer;
@@ -62,10 +60,10 @@ pub use write::code::CodeOffer;
 use file::read_only::Readable;
 use transfer::pieces::Pieces;
 use transfer::removal::Remover;
-use write::append_batch::Unit;
+use write::append_batch::AppendBatch;
 use write::code::Offers;
 use write::records::Records;
-use write::writer::{Stamp, Writer};
+use write::writer::{ReadVersion, Writer};
 
 /// Idle connections beyond this many are closed.
 const READERS: usize = 8;
@@ -219,7 +217,7 @@ impl Store {
     }
 
     /// The newest of a record; `stamp` is of this moment, where it is known.
-    fn newest(&self, scope: &ScopeKey, stamp: Option<Stamp>) -> Result<Record, AppendError> {
+    fn newest(&self, scope: &ScopeKey, stamp: Option<ReadVersion>) -> Result<Record, AppendError> {
         if let Some(record) = stamp.and_then(|stamp| self.records.known(scope, stamp)) {
             return Ok(record);
         }
@@ -259,8 +257,8 @@ impl Log for Store {
         durability: engine::log::Durability,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
         let (answer, receiver) = oneshot::channel();
-        match Unit::new(request, Some(lease.clone()), events, durability) {
-            Ok(unit) => self.writer.append(Unit { answer: Some(answer), ..unit }),
+        match AppendBatch::new(request, Some(lease.clone()), events, durability) {
+            Ok(batch) => self.writer.append(AppendBatch { answer: Some(answer), ..batch }),
             // The caller may have dropped its end already.
             Err(error) => drop(answer.send(Err(error.into()))),
         }
@@ -268,11 +266,11 @@ impl Log for Store {
     }
 
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
-        self.newest(scope, self.writer.stamp())
+        self.newest(scope, self.writer.read_version())
     }
 
     fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
-        let stamp = self.writer.stamp();
+        let stamp = self.writer.read_version();
         scopes.iter().map(|scope| self.newest(scope, stamp)).collect()
     }
 
@@ -313,7 +311,7 @@ impl Log for Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // The last connection to close folds the write-ahead log into the file, and a reader cannot.
+        // The last connection to close checkpoints the write-ahead log, and a reader cannot.
         lock(&self.readers).clear();
     }
 }

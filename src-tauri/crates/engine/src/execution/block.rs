@@ -11,17 +11,14 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use serde_json::Value;
 
 use crate::execution::boundary::{Attempt, CommitPermit, abandon, end_attempt};
-use crate::execution::callback;
 use crate::execution::caught::{Caller, caught_by};
-use crate::execution::container;
 use crate::execution::context::{Context, EmitOptions};
-use crate::execution::driver;
 use crate::execution::frame::Frame;
 use crate::execution::hooks::step_errored;
 use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::execution::replay::resume::RecordedEnd;
 use crate::execution::request::Run;
-use crate::execution::schema_check;
+use crate::execution::{callback, container, driver, schema_check};
 use crate::model::callable::Arg;
 use crate::model::data::Data;
 use crate::model::error::FlowError;

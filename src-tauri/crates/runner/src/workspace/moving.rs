@@ -11,7 +11,7 @@ use std::sync::Arc;
 use engine::event::{Event, EventKind};
 use engine::scope::ScopeKey;
 use serde_json::json;
-use store::{EventQuery, ImportError, Piece, RequestQuery};
+use store::{BundleRecord, EventQuery, ImportError, RequestQuery};
 
 use super::Workspace;
 use crate::archive::{self, Line};
@@ -89,11 +89,11 @@ impl Workspace {
 
     fn everything(&self, requests: &[RequestRow]) -> Result<Vec<Line>, Fault> {
         let ids: Vec<String> = requests.iter().map(|row| row.id.clone()).collect();
-        let pieces = self.store.parcel(&ids).map_err(Fault::internal)?;
+        let pieces = self.store.bundle(&ids).map_err(Fault::internal)?;
         let lines = pieces.into_iter().map(|piece| match piece {
-            Piece::Record { scope, version, state } => Line::Record { scope, version, state },
-            Piece::Code { hash, code } => Line::Code { hash, code },
-            Piece::Event { request, event } => {
+            BundleRecord::Record { scope, version, state } => Line::Record { scope, version, state },
+            BundleRecord::Code { hash, code } => Line::Code { hash, code },
+            BundleRecord::Event { request, event } => {
                 let Event { seq, at, path, attempt, kind } = *event;
                 Line::Event { request, seq, at, path, attempt, event: Box::new(kind) }
             }
@@ -134,7 +134,7 @@ impl Workspace {
                 label.view
             )));
         }
-        let mut pieces: Vec<Piece> = lines.into_iter().filter_map(piece).collect();
+        let mut pieces: Vec<BundleRecord> = lines.into_iter().filter_map(piece).collect();
         let brought = Brought::of(&pieces);
         if let Some(wrong) = brought.wrong_id() {
             return Err(Fault::refused(format!("{} cannot be imported: {wrong}", file.display())));
@@ -151,9 +151,9 @@ impl Workspace {
             if !here.is_empty() {
                 let needed = scopes_of(&pieces, &here);
                 pieces.retain(|piece| match piece {
-                    Piece::Event { request, .. } => !here.contains(request),
-                    Piece::Record { scope, .. } => needed.contains(scope),
-                    Piece::Code { .. } => true,
+                    BundleRecord::Event { request, .. } => !here.contains(request),
+                    BundleRecord::Record { scope, .. } => needed.contains(scope),
+                    BundleRecord::Code { .. } => true,
                 });
             }
             self.store.import(pieces).map_err(|error| match error {
@@ -205,10 +205,10 @@ fn is_same(one: &Event, other: &Event) -> bool {
 }
 
 /// The records that requests other than these saw or wrote.
-fn scopes_of(pieces: &[Piece], without: &HashSet<Arc<str>>) -> HashSet<ScopeKey> {
+fn scopes_of(pieces: &[BundleRecord], without: &HashSet<Arc<str>>) -> HashSet<ScopeKey> {
     let mut scopes = HashSet::new();
     for piece in pieces {
-        let Piece::Event { request, event } = piece else { continue };
+        let BundleRecord::Event { request, event } = piece else { continue };
         if without.contains(request) {
             continue;
         }
@@ -228,10 +228,10 @@ struct Brought {
 }
 
 impl Brought {
-    fn of(pieces: &[Piece]) -> Brought {
+    fn of(pieces: &[BundleRecord]) -> Brought {
         let mut brought = Brought::default();
         for piece in pieces {
-            let Piece::Event { request, event } = piece else { continue };
+            let BundleRecord::Event { request, event } = piece else { continue };
             if let EventKind::RequestStarted { session, .. } = &event.kind
                 && !brought.sessions.iter().any(|known| **known == **session)
             {
@@ -257,12 +257,12 @@ impl Brought {
     }
 }
 
-fn piece(line: Line) -> Option<Piece> {
+fn piece(line: Line) -> Option<BundleRecord> {
     match line {
-        Line::Record { scope, version, state } => Some(Piece::Record { scope, version, state }),
-        Line::Code { hash, code } => Some(Piece::Code { hash, code }),
+        Line::Record { scope, version, state } => Some(BundleRecord::Record { scope, version, state }),
+        Line::Code { hash, code } => Some(BundleRecord::Code { hash, code }),
         Line::Event { request, seq, at, path, attempt, event } => {
-            Some(Piece::Event { request, event: Box::new(Event { seq, at, path, attempt, kind: *event }) })
+            Some(BundleRecord::Event { request, event: Box::new(Event { seq, at, path, attempt, kind: *event }) })
         }
         Line::Request { .. } | Line::Item { .. } => None,
     }

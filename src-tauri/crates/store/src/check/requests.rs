@@ -11,12 +11,9 @@ use serde_json::Value;
 
 use super::scopes::{self, Applied, Commit, Shared};
 use super::{Checked, Sums};
-use crate::row::attempts;
-use crate::row::body;
 use crate::row::error::Error;
-use crate::row::filter_block;
-use crate::row::totals;
 use crate::row::trigrams::may_hold;
+use crate::row::{attempts, body, filter_block, totals};
 use crate::write::rows;
 
 /// A request's row, in the words of the table.

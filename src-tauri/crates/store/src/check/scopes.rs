@@ -45,7 +45,7 @@ pub(super) struct Commit {
 pub(super) struct Shared {
     scopes: Vec<(ScopeKey, Vec<Step>)>,
     attempts: Attempts,
-    withdrawn: Vec<(i64, Withdrawn)>,
+    withdrawn: Vec<(i64, RolledBackAttempt)>,
 }
 
 struct Step {
@@ -59,7 +59,7 @@ struct Step {
 }
 
 /// A row of `attempt_rollback`: event, path, attempt, first write.
-type Withdrawn = (i64, Arc<str>, u32, i64);
+type RolledBackAttempt = (i64, Arc<str>, u32, i64);
 /// A row of `change`: event, version, operations.
 type Change = (i64, u64, Option<String>);
 
@@ -124,7 +124,7 @@ pub(super) fn check_shared(
         known.insert((key.kind.as_str().to_owned(), key.id.to_string()));
         let made: Vec<Change> =
             steps.iter().map(|step| (step.event, step.version, step.settled.map(str::to_owned))).collect();
-        let withdrawn: BTreeSet<Withdrawn> =
+        let withdrawn: BTreeSet<RolledBackAttempt> =
             shared.withdrawn.iter().filter(|(scope, _)| *scope == at as i64).map(|(_, row)| row.clone()).collect();
         let seqs: BTreeMap<i64, (Arc<str>, Seq)> =
             steps.iter().map(|step| (step.event, (Arc::from(id), step.seq))).collect();
@@ -134,7 +134,7 @@ pub(super) fn check_shared(
             found.add(Some(id), None, format!("{key}: the rows of rolled-back attempts are not what its events say"));
         }
         // The state just after an event: what was withdrawn by then left out.
-        let fold = |until: i64| {
+        let state_until = |until: i64| {
             let gone: BTreeSet<(&Arc<str>, u32)> =
                 withdrawn.iter().filter(|row| row.0 <= until).map(|row| (&row.1, row.2)).collect();
             let mut state = State::default();
@@ -153,11 +153,11 @@ pub(super) fn check_shared(
             (version, state)
         };
         for keyframe in &rows.keyframes {
-            let (version, state) = fold(keyframe.event);
+            let (version, state) = state_until(keyframe.event);
             let at = seqs.get(&keyframe.event);
             keyframe.compare(connection, found, key, at, version, &state);
         }
-        let (version, state) = fold(i64::MAX);
+        let (version, state) = state_until(i64::MAX);
         rows.compare_newest(connection, found, key, version, &state);
     }
     let mut statement = connection.prepare_cached("SELECT kind, id FROM scope WHERE request = ?1")?;
@@ -471,7 +471,7 @@ impl Keyframe {
     }
 }
 
-fn withdrawals(connection: &Connection, scope: i64) -> Result<BTreeSet<Withdrawn>, Error> {
+fn withdrawals(connection: &Connection, scope: i64) -> Result<BTreeSet<RolledBackAttempt>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT w.event, p.text, w.attempt, w.first
          FROM attempt_rollback w JOIN path p ON p.n = w.path WHERE w.scope = ?1",

@@ -11,17 +11,13 @@ use engine::event::upgrade::Upgrade;
 use engine::scope::{ScopeKey, ScopeKind};
 
 use crate::file::open::APPLICATION_ID;
-use crate::read::in_force;
-use crate::read::states;
-use crate::row::attempts;
-use crate::row::body;
+use crate::read::{in_force, states};
 use crate::row::error::{Error, OpenError};
-use crate::row::filter_block;
-use crate::row::totals;
 use crate::row::waiting::Waiting;
+use crate::row::{attempts, body, filter_block, totals};
 
 /// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
-const STEPS: &[&str] = &[
+const MIGRATIONS: &[&str] = &[
     "ALTER TABLE request ADD COLUMN claim TEXT;
      CREATE INDEX request_by_claim ON request (claim, n)
          WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');",
@@ -36,7 +32,7 @@ const STEPS: &[&str] = &[
          request INTEGER NOT NULL,
          first   INTEGER NOT NULL,
          last    INTEGER NOT NULL,
-         grams   BLOB    NOT NULL
+         trigrams   BLOB    NOT NULL
      ) STRICT;
      CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
      ALTER TABLE keyframe ADD COLUMN stands_in INTEGER NOT NULL DEFAULT 0;
@@ -62,7 +58,7 @@ const STEPS: &[&str] = &[
      CREATE INDEX request_unindexed ON request (n) WHERE unindexed_from IS NOT NULL;
      ALTER TABLE request ADD COLUMN epoch INTEGER NOT NULL DEFAULT 1;
      ALTER TABLE digest RENAME TO filter_block;
-     ALTER TABLE filter_block RENAME COLUMN grams TO trigrams;
+     ALTER TABLE filter_block RENAME COLUMN trigrams TO trigrams;
      DROP INDEX digest_by_request;
      CREATE UNIQUE INDEX filter_block_by_request ON filter_block (request, first);
      ALTER TABLE withdrawal RENAME TO attempt_rollback;
@@ -85,7 +81,7 @@ const TODAYS_WORDS: u32 = 6;
 /// The first format in which totals leave tails out.
 const TAILLESS: u32 = 5;
 /// The format this version writes.
-const FORMAT: u32 = STEPS.len() as u32 + 1;
+const FORMAT: u32 = MIGRATIONS.len() as u32 + 1;
 
 /// Refuses a format this version does not know.
 pub(crate) fn check_format(path: &Path, found: u32) -> Result<(), OpenError> {
@@ -107,7 +103,7 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path, waiting: &Waitin
     if found == 0 {
         return create(connection, waiting).map_err(|error| OpenError::from_sqlite(path, &error));
     }
-    migrate(connection, path, found, STEPS, waiting)
+    migrate(connection, path, found, MIGRATIONS, waiting)
 }
 
 fn format_of(connection: &Connection) -> rusqlite::Result<u32> {

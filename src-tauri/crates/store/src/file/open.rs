@@ -13,15 +13,14 @@ use engine::event::Event;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::file::migrate;
-use crate::file::read_only;
+use crate::file::{migrate, read_only};
 use crate::row::error::OpenError;
-use crate::row::waiting::{OnBusy, TURN, Waiting};
+use crate::row::waiting::{BUSY_TIMEOUT, OnBusy, Waiting};
 
 /// "FGLS": marks our databases among all SQLite files.
 pub(crate) const APPLICATION_ID: u32 = 0x4647_4C53;
 /// How long is waited until the database can be read: another process may make or recover it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const READABLE_TIMEOUT: Duration = Duration::from_secs(5);
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// SQLite's fixed header; numbers in it are big-endian.
 const HEADER: usize = 100;
@@ -163,9 +162,9 @@ pub(crate) fn open(path: &Path, options: &Options, waiting: &Waiting) -> Result<
     // Without SQLITE_OPEN_URI: a path is a path, whatever it begins with.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(|error| explain(&error))?;
-    connection.busy_timeout(PATIENCE).map_err(|error| explain(&error))?;
+    connection.busy_timeout(READABLE_TIMEOUT).map_err(|error| explain(&error))?;
     migrate::prepare(&mut connection, path, waiting)?;
-    connection.busy_timeout(TURN).map_err(|error| explain(&error))?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(|error| explain(&error))?;
     configure(&connection, options, waiting).map_err(|error| explain(&error))?;
     Ok(connection)
 }
@@ -181,7 +180,7 @@ pub(crate) fn reader(path: &Path, access: Access) -> Result<Connection, OpenErro
         _ => Connection::open_with_flags(path, flags),
     }
     .map_err(explain)?;
-    connection.busy_timeout(PATIENCE).map_err(explain)?;
+    connection.busy_timeout(READABLE_TIMEOUT).map_err(explain)?;
     settle(&connection).map_err(explain)?;
     Ok(connection)
 }

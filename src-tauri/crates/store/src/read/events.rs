@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::read::sessions::LINEAGE;
 use crate::read::states;
-use crate::row::attempts::{Attempts, Unfinished, Withdrawn};
+use crate::row::attempts::{Attempts, RolledBackAttempt, Unfinished};
 use crate::row::body;
 use crate::row::error::Error;
 use crate::row::query::{Filter, number};
@@ -140,7 +140,7 @@ impl Store {
         connection: &Connection,
         request: &str,
         instant: i64,
-    ) -> Result<Arc<Vec<Withdrawn>>, Error> {
+    ) -> Result<Arc<Vec<RolledBackAttempt>>, Error> {
         let known = lock(&self.unfinished).clone();
         if let Some(known) = known.filter(|known| &*known.request == request && known.instant == instant) {
             return Ok(known.attempts);
@@ -167,7 +167,7 @@ impl Store {
     }
 
     /// Every operation that made a scope what it is, in the order they came into force; of one
-    /// request alone if asked. Withdrawn attempts are included: their writes were seen.
+    /// request alone if asked. RolledBackAttempt attempts are included: their writes were seen.
     pub fn state_history(&self, scope: &ScopeKey, request: Option<&str>) -> Result<Vec<Step>, Error> {
         self.read(|connection| {
             let Some(scope) = states::find(connection, scope)? else {

@@ -13,11 +13,9 @@ use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::read::states;
-use crate::row::body;
 use crate::row::error::Error;
-use crate::row::payload;
-use crate::row::totals;
 use crate::row::totals::Sums;
+use crate::row::{body, payload, totals};
 
 /// Adds what is missing to the commits after an event.
 pub(crate) fn complete(connection: &Connection, after: i64) -> Result<(), Error> {

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::Store;
 use crate::row::body;
 use crate::row::error::Error;
-use crate::row::trigrams::{grams, may_hold};
+use crate::row::trigrams::{may_hold, trigrams};
 
 /// What to look for.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +74,7 @@ struct Run {
 }
 
 fn runs(connection: &Connection, needle: &Needle, session: Option<&str>) -> Result<Vec<Run>, Error> {
-    let wanted = grams(needle.as_str());
+    let wanted = trigrams(needle.as_str());
     let session: Option<i64> = match session {
         None => None,
         Some(id) => {

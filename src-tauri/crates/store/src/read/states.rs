@@ -1,6 +1,6 @@
 //! Any instant of any scope: the nearest keyframe, and the steps since, applied by the engine's rule.
 //!
-//! An instant is the global id of an event: everything committed up to it counts. One fold serves
+//! An instant is the global id of an event: everything committed up to it counts. One function serves
 //! every reader and the writer's keyframes, so no two views of a state can disagree.
 
 use engine::resource::record;
@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::row::attempts::Withdrawn;
+use crate::row::attempts::RolledBackAttempt;
 use crate::row::body;
 use crate::row::error::Error;
 
@@ -51,7 +51,7 @@ pub(crate) fn at_rest(
     connection: &Connection,
     scope: i64,
     instant: i64,
-    unfinished: &[Withdrawn],
+    unfinished: &[RolledBackAttempt],
 ) -> Result<Record, Error> {
     let mut withdrawals = withdrawals(connection, scope, instant)?;
     withdrawals.extend(those_of(connection, scope, instant, unfinished)?);
@@ -62,13 +62,13 @@ fn at_without(
     connection: &Connection,
     scope: i64,
     instant: i64,
-    withdrawals: Vec<Withdrawal>,
+    withdrawals: Vec<AttemptRollback>,
 ) -> Result<Record, Error> {
     let (since, record) = match base(connection, scope, instant, &withdrawals)? {
         None => (0, Record::default()),
         Some(event) => (event, read_keyframe(connection, scope, event)?),
     };
-    fold(connection, scope, since, instant, &withdrawals, (record, Damage::Told))
+    apply_steps(connection, scope, since, instant, &withdrawals, (record, Damage::Told))
 }
 
 /// As [`at`], where steps that cannot be read are left out: for who takes their session out, and what they did with it.
@@ -78,7 +78,7 @@ pub(crate) fn at_without_damage(connection: &Connection, scope: i64, instant: i6
         None => (0, Record::default()),
         Some(event) => (event, read_keyframe(connection, scope, event)?),
     };
-    fold(connection, scope, since, instant, &withdrawals, (record, Damage::LeftOut))
+    apply_steps(connection, scope, since, instant, &withdrawals, (record, Damage::LeftOut))
 }
 
 /// What becomes of a step that cannot be read.
@@ -139,7 +139,7 @@ pub(crate) fn forward(
     if has_keyframe(connection, scope, since, instant)? {
         return at(connection, scope, instant);
     }
-    fold(connection, scope, since, instant, &[], (record, Damage::Told))
+    apply_steps(connection, scope, since, instant, &[], (record, Damage::Told))
 }
 
 /// The same, as [`at_without_damage`].
@@ -153,7 +153,7 @@ pub(crate) fn forward_without_damage(
     if has_keyframe(connection, scope, since, instant)? {
         return at_without_damage(connection, scope, instant);
     }
-    fold(connection, scope, since, instant, &[], (record, Damage::LeftOut))
+    apply_steps(connection, scope, since, instant, &[], (record, Damage::LeftOut))
 }
 
 /// Whether there is a keyframe after an event: it may be what an import brought, which no step leads to.
@@ -179,7 +179,7 @@ pub(crate) fn without_effect(
     connection: &Connection,
     scope: i64,
     instant: i64,
-    unfinished: &[Withdrawn],
+    unfinished: &[RolledBackAttempt],
 ) -> Result<HashSet<(i64, u32)>, Error> {
     let mut gone = withdrawals(connection, scope, instant)?;
     gone.extend(those_of(connection, scope, instant, unfinished)?);
@@ -191,16 +191,16 @@ fn those_of(
     connection: &Connection,
     scope: i64,
     instant: i64,
-    attempts: &[Withdrawn],
-) -> Result<Vec<Withdrawal>, Error> {
+    attempts: &[RolledBackAttempt],
+) -> Result<Vec<AttemptRollback>, Error> {
     let mut found = Vec::new();
-    for Withdrawn { attempt: (path, attempt), writes } in attempts {
+    for RolledBackAttempt { attempt: (path, attempt), writes } in attempts {
         let Some(first) = writes.iter().find(|(written, _)| *written == scope).map(|(_, first)| *first) else {
             continue;
         };
         let path =
             connection.prepare_cached("SELECT n FROM path WHERE text = ?1")?.query_row((&**path,), |row| row.get(0))?;
-        found.push(Withdrawal { event: instant.saturating_add(1), first, path, attempt: *attempt });
+        found.push(AttemptRollback { event: instant.saturating_add(1), first, path, attempt: *attempt });
     }
     Ok(found)
 }
@@ -228,30 +228,35 @@ pub(crate) fn jumps(connection: &Connection, scope: i64, from: i64, to: i64) -> 
 }
 
 /// An attempt whose writes stopped counting at `event`; `first` was the first of them.
-struct Withdrawal {
+struct AttemptRollback {
     event: i64,
     first: i64,
     path: i64,
     attempt: u32,
 }
 
-fn withdrawals(connection: &Connection, scope: i64, instant: i64) -> Result<Vec<Withdrawal>, Error> {
+fn withdrawals(connection: &Connection, scope: i64, instant: i64) -> Result<Vec<AttemptRollback>, Error> {
     let mut statement = connection
         .prepare_cached("SELECT event, first, path, attempt FROM attempt_rollback WHERE scope = ?1 AND event <= ?2")?;
     let rows = statement.query_map((scope, instant), |row| {
-        Ok(Withdrawal { event: row.get(0)?, first: row.get(1)?, path: row.get(2)?, attempt: row.get(3)? })
+        Ok(AttemptRollback { event: row.get(0)?, first: row.get(1)?, path: row.get(2)?, attempt: row.get(3)? })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn base(connection: &Connection, scope: i64, instant: i64, withdrawals: &[Withdrawal]) -> Result<Option<i64>, Error> {
+fn base(
+    connection: &Connection,
+    scope: i64,
+    instant: i64,
+    withdrawals: &[AttemptRollback],
+) -> Result<Option<i64>, Error> {
     let mut newest = connection.prepare_cached("SELECT max(event) FROM keyframe WHERE scope = ?1 AND event <= ?2")?;
     let mut before = instant;
     loop {
         let Some(event) = newest.query_row((scope, before), |row| row.get::<_, Option<i64>>(0))? else {
             return Ok(None);
         };
-        let holds = |withdrawal: &&Withdrawal| withdrawal.first <= event && event < withdrawal.event;
+        let holds = |withdrawal: &&AttemptRollback| withdrawal.first <= event && event < withdrawal.event;
         match withdrawals.iter().filter(holds).map(|withdrawal| withdrawal.first).min() {
             None => return Ok(Some(event)),
             Some(first) => before = first - 1,
@@ -269,12 +274,12 @@ fn read_keyframe(connection: &Connection, scope: i64, event: i64) -> Result<Reco
     }
 }
 
-fn fold(
+fn apply_steps(
     connection: &Connection,
     scope: i64,
     since: i64,
     instant: i64,
-    withdrawals: &[Withdrawal],
+    withdrawals: &[AttemptRollback],
     (mut record, damage): (Record, Damage),
 ) -> Result<Record, Error> {
     let unless_left_out = |result| match result {

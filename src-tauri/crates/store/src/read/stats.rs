@@ -13,7 +13,7 @@ use crate::row::totals;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
-    /// The size of the database, the log that is not yet folded into its file included.
+    /// The size of the database, the write-ahead log included.
     pub bytes: u64,
     /// Events of all requests.
     pub events: u64,

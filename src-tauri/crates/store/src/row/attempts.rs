@@ -25,7 +25,7 @@ pub(crate) type FirstWrite = (i64, i64);
 
 /// An attempt that is without effect, and what it wrote.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Withdrawn {
+pub(crate) struct RolledBackAttempt {
     pub(crate) attempt: Attempt,
     pub(crate) writes: Vec<FirstWrite>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Withdrawn {
 pub(crate) struct Unfinished {
     pub(crate) request: Arc<str>,
     pub(crate) instant: i64,
-    pub(crate) attempts: Arc<Vec<Withdrawn>>,
+    pub(crate) attempts: Arc<Vec<RolledBackAttempt>>,
 }
 
 /// The attempts of one request that may still come to nothing.
@@ -45,7 +45,12 @@ pub(crate) struct Attempts(HashMap<Attempt, Vec<FirstWrite>>);
 impl Attempts {
     /// Takes what the next event means for the attempts of its request. Answers those that it leaves without
     /// effect, and what they wrote.
-    pub(crate) fn follow(&mut self, path: Option<&Arc<str>>, attempt: u32, verdict: Option<Verdict>) -> Vec<Withdrawn> {
+    pub(crate) fn follow(
+        &mut self,
+        path: Option<&Arc<str>>,
+        attempt: u32,
+        verdict: Option<Verdict>,
+    ) -> Vec<RolledBackAttempt> {
         let key = path.map(|path| (path.clone(), attempt));
         match (verdict, key) {
             (Some(Verdict::AllRolledBack), _) => self.open(),
@@ -55,7 +60,7 @@ impl Attempts {
             }
             (Some(Verdict::RolledBack), Some(key)) => {
                 let writes = self.0.remove(&key).unwrap_or_default();
-                vec![Withdrawn { attempt: key, writes }]
+                vec![RolledBackAttempt { attempt: key, writes }]
             }
             (Some(Verdict::Counts), Some(key)) => {
                 self.0.remove(&key);
@@ -66,8 +71,8 @@ impl Attempts {
     }
 
     /// Takes the attempts that have not ended, and what they wrote.
-    pub(crate) fn open(&mut self) -> Vec<Withdrawn> {
-        self.0.drain().map(|(attempt, writes)| Withdrawn { attempt, writes }).collect()
+    pub(crate) fn open(&mut self) -> Vec<RolledBackAttempt> {
+        self.0.drain().map(|(attempt, writes)| RolledBackAttempt { attempt, writes }).collect()
     }
 
     /// Whether an attempt that has not ended wrote anything.
@@ -267,7 +272,7 @@ mod tests {
             attempts.wrote(block.as_ref(), 0, (7, event));
         }
         let withdrawn = attempts.follow(block.as_ref(), 0, Some(Verdict::RolledBack));
-        assert_eq!(withdrawn, [Withdrawn { attempt: ("root".into(), 0), writes: vec![(7, 3)] }]);
+        assert_eq!(withdrawn, [RolledBackAttempt { attempt: ("root".into(), 0), writes: vec![(7, 3)] }]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Bodies: the text of events and keyframes, without the values that are too large for a line.
 //!
-//! A value above [`INLINE`] bytes of JSON leaves the line and a mark stands for it:
+//! A value above [`MAX_INLINE_BYTES`] bytes of JSON leaves the line and a mark stands for it:
 //!
 //! - `{"$payload": hash}`: the value whose JSON has this hash.
 //! - `{"$parts": [hash, …]}`: a long list or object, cut into runs of entries. Where to cut depends
@@ -22,9 +22,9 @@ use crate::row::measure::json_bytes;
 use crate::row::payload::{self, Payload};
 
 /// Larger values leave the line: what stays fits a page of 4 KiB beside its neighbours.
-pub(crate) const INLINE: usize = 2 << 10;
+pub(crate) const MAX_INLINE_BYTES: usize = 2 << 10;
 /// About how long one part of a list is.
-const PART: usize = 8 << 10;
+const LIST_PART_BYTES: usize = 8 << 10;
 const WHOLE: &str = "$payload";
 const PARTS: &str = "$parts";
 const ESCAPED: &str = "$value";
@@ -159,7 +159,7 @@ fn find_names(value: &Value, found: &mut Vec<String>) {
 }
 
 fn is_plain(text: &str) -> bool {
-    text.len() <= INLINE && has_no_mark(text)
+    text.len() <= MAX_INLINE_BYTES && has_no_mark(text)
 }
 
 /// Whether a line may say less than the whole.
@@ -206,7 +206,7 @@ fn shrink(value: &mut Value, payloads: &mut Vec<Payload>) -> Result<usize, Error
         }
         _ => json_bytes(value),
     };
-    if bytes <= INLINE {
+    if bytes <= MAX_INLINE_BYTES {
         return Ok(bytes);
     }
     *value = take_out(value, payloads)?;
@@ -230,7 +230,7 @@ fn take_out(value: &Value, payloads: &mut Vec<Payload>) -> Result<Value, Error> 
     });
     let names = Value::Array(names.collect());
     // The list of a very long list's parts is itself a long list.
-    Ok(mark(PARTS, if json_bytes(&names) > PART { take_out(&names, payloads)? } else { names }))
+    Ok(mark(PARTS, if json_bytes(&names) > LIST_PART_BYTES { take_out(&names, payloads)? } else { names }))
 }
 
 /// The JSON of a value, long lists and objects in runs of entries.
@@ -240,7 +240,7 @@ fn cut(value: &Value) -> Result<Vec<String>, Error> {
     let mut add = |open: char, entry: &str, close: char| {
         run.push(if run.is_empty() { open } else { ',' });
         run.push_str(entry);
-        if ends_run(entry) || run.len() >= 4 * PART {
+        if ends_run(entry) || run.len() >= 4 * LIST_PART_BYTES {
             run.push(close);
             runs.push(std::mem::take(&mut run));
         }
@@ -268,11 +268,11 @@ fn cut(value: &Value) -> Result<Vec<String>, Error> {
     Ok(runs)
 }
 
-/// Whether a run ends after this entry: by chance of its content, once in about [`PART`] bytes.
+/// Whether a run ends after this entry: by chance of its content, once in about [`LIST_PART_BYTES`] bytes.
 fn ends_run(entry: &str) -> bool {
     let fnv = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = entry.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, fnv);
-    let entries_a_run = (PART / entry.len().max(1)).max(1) as u64;
+    let entries_a_run = (LIST_PART_BYTES / entry.len().max(1)).max(1) as u64;
     (hash >> 32).is_multiple_of(entries_a_run)
 }
 

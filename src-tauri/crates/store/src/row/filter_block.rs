@@ -12,21 +12,21 @@ use rusqlite::Connection;
 use crate::row::body;
 use crate::row::error::Error;
 use crate::row::totals::{self, Sums};
-use crate::row::trigrams::{Grams, each_gram};
+use crate::row::trigrams::{TrigramFilter, each_trigram};
 
 /// Events that one filter covers, at the most: what a wrong guess costs.
 const RUN: i64 = 64;
 /// How much of an item's text is remembered, in letters, so that words which a model spoke in pieces are
 /// found whole.
-const SPOKEN: usize = 256;
+const MAX_OVERLAP_LETTERS: usize = 256;
 
 /// The numbers of an event's texts, each once.
 pub(crate) fn of_event(kind: &EventKind) -> Vec<u16> {
     let mut found = Vec::new();
-    texts(kind, &mut |_, text| each_gram(text, |gram| found.push(gram)));
+    texts(kind, &mut |_, text| each_trigram(text, |gram| found.push(gram)));
     // Large values repeat themselves.
     if found.len() > 4_096 {
-        let mut set = Grams::default();
+        let mut set = TrigramFilter::default();
         found.drain(..).for_each(|gram| set.add(gram));
         found.extend(set.iter());
     }
@@ -35,9 +35,9 @@ pub(crate) fn of_event(kind: &EventKind) -> Vec<u16> {
 
 /// The tail of a request.
 #[derive(Debug)]
-pub(crate) struct Tail {
+pub(crate) struct UnindexedTail {
     first: Seq,
-    grams: Grams,
+    trigrams: TrigramFilter,
     /// What its events come to.
     sums: Sums,
     /// The end of what was said of every item in progress.
@@ -46,23 +46,29 @@ pub(crate) struct Tail {
     is_told: bool,
 }
 
-impl Tail {
+impl UnindexedTail {
     /// Of a request that begins.
-    pub(crate) fn new() -> Tail {
-        Tail::from(1, true)
+    pub(crate) fn new() -> UnindexedTail {
+        UnindexedTail::from(1, true)
     }
 
-    fn from(first: Seq, is_told: bool) -> Tail {
-        Tail { first, grams: Grams::default(), sums: Sums::default(), spoken: HashMap::new(), is_told }
+    fn from(first: Seq, is_told: bool) -> UnindexedTail {
+        UnindexedTail {
+            first,
+            trigrams: TrigramFilter::default(),
+            sums: Sums::default(),
+            spoken: HashMap::new(),
+            is_told,
+        }
     }
 
     /// Of a request whose last event is `last`, read again.
-    pub(crate) fn load(connection: &Connection, request: i64, last: Seq) -> Result<Tail, Error> {
+    pub(crate) fn load(connection: &Connection, request: i64, last: Seq) -> Result<UnindexedTail, Error> {
         let first: Option<Seq> = connection
             .prepare_cached("SELECT unindexed_from FROM request WHERE n = ?1")?
             .query_row((request,), |row| row.get(0))?;
-        let Some(first) = first else { return Ok(Tail::from(last + 1, false)) };
-        let mut tail = Tail::from(first, true);
+        let Some(first) = first else { return Ok(UnindexedTail::from(last + 1, false)) };
+        let mut tail = UnindexedTail::from(first, true);
         let mut statement = connection
             .prepare_cached("SELECT seq, kind, body FROM event WHERE request = ?1 AND seq >= ?2 ORDER BY seq")?;
         let mut rows = statement.query((request, first))?;
@@ -70,8 +76,8 @@ impl Tail {
             let line = body::lossy(row, 2)?;
             let kind = body::readable(connection, &body::lossy(row, 1)?, &line)?;
             let sums = Sums::read(kind.as_ref(), line.len());
-            let grams = kind.as_ref().map(of_event).unwrap_or_default();
-            tail.follow(connection, request, row.get(0)?, kind.as_ref(), &grams, sums)?;
+            let trigrams = kind.as_ref().map(of_event).unwrap_or_default();
+            tail.follow(connection, request, row.get(0)?, kind.as_ref(), &trigrams, sums)?;
         }
         Ok(tail)
     }
@@ -83,7 +89,7 @@ impl Tail {
         request: i64,
         seq: Seq,
         kind: Option<&EventKind>,
-        grams: &[u16],
+        trigrams: &[u16],
         sums: Sums,
     ) -> Result<(), Error> {
         if !self.is_told {
@@ -91,9 +97,9 @@ impl Tail {
             self.is_told = true;
         }
         self.sums += sums;
-        grams.iter().for_each(|gram| self.grams.add(*gram));
+        trigrams.iter().for_each(|gram| self.trigrams.add(*gram));
         kind.into_iter().for_each(|kind| self.hear(kind));
-        if self.sums.events >= RUN || self.grams.is_full() {
+        if self.sums.events >= RUN || self.trigrams.is_full() {
             self.cover(connection, request, seq)?;
             tell(connection, request, Some(self.first))?;
         }
@@ -112,10 +118,10 @@ impl Tail {
     fn cover(&mut self, connection: &Connection, request: i64, last: Seq) -> Result<(), Error> {
         connection
             .prepare_cached("INSERT INTO filter_block (request, first, last, trigrams) VALUES (?1, ?2, ?3, ?4)")?
-            .execute((request, self.first, last, self.grams.filter()))?;
+            .execute((request, self.first, last, self.trigrams.filter()))?;
         totals::cover(connection, self.sums)?;
         let spoken = std::mem::take(&mut self.spoken);
-        *self = Tail { spoken, ..Tail::from(last + 1, true) };
+        *self = UnindexedTail { spoken, ..UnindexedTail::from(last + 1, true) };
         Ok(())
     }
 
@@ -125,8 +131,8 @@ impl Tail {
             EventKind::ItemDelta { of, text } => {
                 let spoken = self.spoken.entry(*of).or_default();
                 spoken.push_str(text);
-                each_gram(spoken, |gram| self.grams.add(gram));
-                if let Some((cut, _)) = spoken.char_indices().rev().nth(SPOKEN - 1) {
+                each_trigram(spoken, |gram| self.trigrams.add(gram));
+                if let Some((cut, _)) = spoken.char_indices().rev().nth(MAX_OVERLAP_LETTERS - 1) {
                     spoken.drain(..cut);
                 }
             }
@@ -145,7 +151,7 @@ pub(crate) fn cover_all(connection: &Connection) -> Result<(), Error> {
     )?;
     let tails = requests.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<Vec<_>, _>>()?;
     for (request, last) in tails {
-        Tail::load(connection, request, last)?.end(connection, request, last)?;
+        UnindexedTail::load(connection, request, last)?.end(connection, request, last)?;
     }
     totals::set(connection, totals)
 }

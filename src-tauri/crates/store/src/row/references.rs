@@ -5,9 +5,8 @@ use std::collections::HashSet;
 use blake3::Hash;
 use rusqlite::Connection;
 
-use crate::row::body;
 use crate::row::error::Error;
-use crate::row::payload;
+use crate::row::{body, payload};
 
 /// Payloads that lines name, and the payloads that those name.
 #[derive(Debug, Default)]

@@ -9,9 +9,8 @@ use std::ops::AddAssign;
 use engine::event::EventKind;
 use rusqlite::Connection;
 
-use crate::row::body;
 use crate::row::error::Error;
-use crate::row::measure;
+use crate::row::{body, measure};
 
 /// What some events come to, or all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

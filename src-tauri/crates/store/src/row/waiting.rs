@@ -13,11 +13,11 @@ use crate::lock;
 use crate::row::error::Error;
 
 /// How long SQLite waits by itself before it is asked again.
-pub(crate) const TURN: Duration = Duration::from_millis(50);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_millis(50);
 /// After how long somebody is told.
-const LONG: Duration = Duration::from_secs(2);
+const BUSY_NOTICE_AFTER: Duration = Duration::from_secs(2);
 /// How long what SQLite does not wait for by itself rests between two tries.
-const PAUSE: Duration = Duration::from_millis(5);
+const BUSY_RETRY_PAUSE: Duration = Duration::from_millis(5);
 
 /// What is called when the database has been busy for a while.
 #[derive(Clone)]
@@ -68,11 +68,11 @@ impl Waiting {
         loop {
             match attempt() {
                 Err(error) if is_busy(&error) && !self.is_closed.load(Ordering::SeqCst) => {
-                    if !is_told && began.elapsed() >= LONG {
+                    if !is_told && began.elapsed() >= BUSY_NOTICE_AFTER {
                         is_told = true;
                         self.tell();
                     }
-                    std::thread::sleep(PAUSE);
+                    std::thread::sleep(BUSY_RETRY_PAUSE);
                 }
                 result => return result,
             }
@@ -86,7 +86,7 @@ impl Waiting {
 
     fn tell(&self) {
         let mut told = lock(&self.told);
-        if told.is_none_or(|told| told.elapsed() >= LONG) {
+        if told.is_none_or(|told| told.elapsed() >= BUSY_NOTICE_AFTER) {
             *told = Some(Instant::now());
             drop(told);
             (self.on_busy.0)();

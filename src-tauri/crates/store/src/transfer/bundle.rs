@@ -1,9 +1,9 @@
 //! Requests on their way to another database, with the records they stand on.
 //!
-//! A parcel is a list of pieces in the order of commits: events, and records as they stood there where
+//! A bundle is a list of pieces in the order of commits: events, and records as they stood there where
 //! somebody else had written them. On arrival its events become rows like any others. The records it
 //! brings are keyframes at marks: events of no request, which stand only there. A mark before the
-//! parcel's events puts its records in force, one after them puts back what the database had of its
+//! bundle's events puts its records in force, one after them puts back what the database had of its
 //! own; so every instant of either past reads as it was, and one user may live in both.
 
 use std::collections::{BTreeSet, HashSet};
@@ -16,15 +16,13 @@ use rusqlite::Connection;
 use serde_json::{Map, Value};
 
 use crate::Store;
-use crate::read::events;
-use crate::read::states;
+use crate::read::{events, states};
 use crate::row::error::Error;
-use crate::transfer::import;
-use crate::transfer::stored_code;
+use crate::transfer::{import, stored_code};
 
-/// One piece of a parcel.
+/// One piece of a bundle.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Piece {
+pub enum BundleRecord {
     /// A durable record as it stands here.
     Record {
         /// Which.
@@ -50,7 +48,7 @@ pub enum Piece {
     },
 }
 
-/// Why a parcel was not taken; nothing of it was kept.
+/// Why a bundle was not taken; nothing of it was kept.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// A session or a request of it is there already.
@@ -77,7 +75,7 @@ impl From<rusqlite::Error> for ImportError {
 
 impl Store {
     /// These requests and the records they stand on, from one snapshot.
-    pub fn parcel(&self, requests: &[String]) -> Result<Vec<Piece>, Error> {
+    pub fn bundle(&self, requests: &[String]) -> Result<Vec<BundleRecord>, Error> {
         let names = serde_json::to_string(requests)?;
         self.read(|connection| {
             let found = events::of_requests(connection, &names)?;
@@ -97,12 +95,12 @@ impl Store {
                     if before == 0 || others.iter().any(|other| before < *other && *other < id) {
                         let record = states::at(connection, *n, id - 1)?;
                         let state = record.state.to_json().as_object().cloned().unwrap_or_default();
-                        pieces.push(Piece::Record { scope: key.clone(), version: record.version, state });
+                        pieces.push(BundleRecord::Record { scope: key.clone(), version: record.version, state });
                     }
                 }
                 before = id;
                 self.on_damaged.look_at(&request, std::slice::from_ref(&event));
-                pieces.push(Piece::Event { request, event: Box::new(event) });
+                pieces.push(BundleRecord::Event { request, event: Box::new(event) });
             }
             let mut all = stored_code::pieces(connection, &pieces)?;
             all.extend(pieces);
@@ -110,17 +108,17 @@ impl Store {
         })
     }
 
-    /// Takes a parcel in: all of it, or nothing.
-    pub fn import(&self, pieces: Vec<Piece>) -> Result<(), ImportError> {
+    /// Takes a bundle in: all of it, or nothing.
+    pub fn import(&self, pieces: Vec<BundleRecord>) -> Result<(), ImportError> {
         import::import(self, pieces)
     }
 }
 
-/// The requests of a parcel and their sessions.
-pub(crate) fn names(pieces: &[Piece]) -> Result<Vec<(&'static str, Arc<str>)>, ImportError> {
+/// The requests of a bundle and their sessions.
+pub(crate) fn names(pieces: &[BundleRecord]) -> Result<Vec<(&'static str, Arc<str>)>, ImportError> {
     let (mut seen, mut sessions, mut names) = (HashSet::new(), HashSet::new(), Vec::new());
     for piece in pieces {
-        let Piece::Event { request, event } = piece else { continue };
+        let BundleRecord::Event { request, event } = piece else { continue };
         if !seen.insert(request) {
             continue;
         }
@@ -135,7 +133,7 @@ pub(crate) fn names(pieces: &[Piece]) -> Result<Vec<(&'static str, Arc<str>)>, I
     Ok(names)
 }
 
-/// Refuses a parcel whose sessions or requests are there already.
+/// Refuses a bundle whose sessions or requests are there already.
 pub(crate) fn refuse_known(connection: &Connection, names: &[(&'static str, Arc<str>)]) -> Result<(), ImportError> {
     for (what, id) in names {
         let sql = format!("SELECT count(*) FROM {what} WHERE id = ?1");
@@ -146,7 +144,7 @@ pub(crate) fn refuse_known(connection: &Connection, names: &[(&'static str, Arc<
     Ok(())
 }
 
-/// What the database has of its own of the records around a parcel: those that it brings, and the
+/// What the database has of its own of the records around a bundle: those that it brings, and the
 /// resources of the same owners.
 pub(crate) fn own_records(connection: &Connection, brought: &BTreeSet<ScopeKey>) -> Result<Vec<ScopeKey>, Error> {
     let mut own = Vec::new();

@@ -11,17 +11,15 @@ use crate::read::stats;
 use crate::row::error::Error;
 use crate::transfer::delete::{Cleared, busy};
 use crate::transfer::pieces::Pieces;
-use crate::transfer::removal;
-use crate::transfer::stored_code;
-use crate::transfer::unnamed_payloads;
+use crate::transfer::{removal, stored_code, unnamed_payloads};
 
 /// Pages that are given back between two looks at the clock.
-const PAGES: u32 = 8;
+const PAGES_AT_ONCE: u32 = 8;
 /// How long a moment is looked for in which the log can be emptied.
-const PATIENCE: Duration = Duration::from_secs(1);
+const EMPTY_WAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long writers may be kept waiting for readers each time.
-const GRACE: Duration = Duration::from_millis(20);
-const PAUSE: Duration = Duration::from_millis(20);
+const READER_WAIT: Duration = Duration::from_millis(20);
+const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
 /// The size of a database before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,26 +62,26 @@ impl Store {
         Ok(Cleared::Done(Compacted { before, after }))
     }
 
-    /// Folds the log beside the file, and empties it once nobody else is at it.
+    /// Checkpoints the write-ahead log, and truncates it once nobody else reads or writes.
     fn empty_log(&self) -> Result<(), Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         // It would keep writers waiting while it waits itself.
-        connection.busy_timeout(GRACE)?;
+        connection.busy_timeout(READER_WAIT)?;
         let asked = Instant::now();
         let mut seen = pragma(&connection, "data_version")?;
         loop {
             // This keeps nobody waiting, and makes the file as short as it can be.
             connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?;
             let now = pragma(&connection, "data_version")?;
-            // With nothing more to fold it takes no time.
+            // With nothing left to checkpoint it takes no time.
             let is_empty = now == seen
                 && connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, i64>(0))? == 0;
-            if is_empty || asked.elapsed() > PATIENCE {
+            if is_empty || asked.elapsed() > EMPTY_WAL_TIMEOUT {
                 return Ok(());
             }
             seen = now;
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(RETRY_PAUSE);
         }
     }
 }
@@ -96,7 +94,7 @@ fn pragma(connection: &Connection, name: &str) -> Result<i64, Error> {
 }
 
 fn give_back(connection: &Connection) -> Result<(), Error> {
-    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_AT_ONCE})"))?;
     // Each row is a page.
     let mut rows = statement.query(())?;
     while rows.next()?.is_some() {}

@@ -10,10 +10,9 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::Store;
 use crate::file::open::Owners;
 use crate::read::states;
-use crate::row::body;
 use crate::row::error::Error;
-use crate::row::totals;
 use crate::row::totals::Sums;
+use crate::row::{body, totals};
 use crate::transfer::removal;
 use crate::write::removal_queue;
 

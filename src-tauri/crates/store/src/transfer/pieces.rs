@@ -17,11 +17,11 @@ use crate::row::error::{Error, OpenError};
 use crate::write::writer::Handle;
 
 /// How long one transaction goes on taking up work.
-const SLICE: Duration = Duration::from_millis(12);
+const MAX_TRANSACTION: Duration = Duration::from_millis(12);
 /// How long the write lock is free before the next one, at the most; after a short one it is free a third longer
 /// than that took. SQLite asks for a lock again after 1, 2, 5, 10, 15, 20, 25 ms, so somebody who waits gets it
 /// within some 50 ms.
-const PAUSE: Duration = Duration::from_millis(16);
+const PAUSE_BETWEEN: Duration = Duration::from_millis(16);
 
 /// The time that one transaction may take.
 pub(crate) struct Slice(Instant);
@@ -29,7 +29,7 @@ pub(crate) struct Slice(Instant);
 impl Slice {
     /// Whether no more work should be taken up.
     pub(crate) fn is_over(&self) -> bool {
-        self.0.elapsed() >= SLICE
+        self.0.elapsed() >= MAX_TRANSACTION
     }
 }
 
@@ -92,8 +92,8 @@ impl Pieces {
             }
             Ok((result, begun.elapsed()))
         });
-        let work = result.as_ref().map_or(PAUSE, |(_, work)| *work);
-        self.last.set(Some((Instant::now(), (work * 4 / 3).min(PAUSE))));
+        let work = result.as_ref().map_or(PAUSE_BETWEEN, |(_, work)| *work);
+        self.last.set(Some((Instant::now(), (work * 4 / 3).min(PAUSE_BETWEEN))));
         result?.0
     }
 

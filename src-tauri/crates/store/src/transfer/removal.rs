@@ -29,20 +29,17 @@ use rusqlite::{Connection, InterruptHandle, OptionalExtension};
 use crate::read::states;
 use crate::row::body::{self, Body};
 use crate::row::error::Error;
-use crate::row::measure;
-use crate::row::payload;
-use crate::row::totals;
-use crate::transfer::import;
+use crate::row::{measure, payload, totals};
 use crate::transfer::pieces::{Pieces, Slice, check_progress};
-use crate::transfer::unnamed_payloads;
+use crate::transfer::{import, unnamed_payloads};
 use crate::write::removal_queue::queue_names;
 use crate::write::writer::Handle;
 
 /// Rows that are taken at once, between two looks at the clock.
-const FEW: usize = 64;
+const ROWS_AT_ONCE: usize = 64;
 /// Steps of a scope that are planned at once, and about how many bytes of tombstones.
-const STEPS: usize = 400;
-const MUCH: usize = 4 << 20;
+const PLANNED_STEPS: usize = 400;
+const PLANNED_BYTES: usize = 4 << 20;
 
 /// Requests that are deleted; those of an import under way are not among them.
 const GONE: &str = "(SELECT n FROM removal WHERE kind = 'request' AND import = '')";
@@ -61,7 +58,7 @@ impl Remover {
         let reading = pieces.interrupt_handle();
         let thread = std::thread::Builder::new()
             .name("store remover".to_owned())
-            .stack_size(crate::write::writer::STACK)
+            .stack_size(crate::write::writer::THREAD_STACK_BYTES)
             // What fails here is tried again by the next who finds it.
             .spawn(move || drop(work(&pieces)))
             .map_err(|error| Error::Open(crate::OpenError::io(path, error)))?;
@@ -159,7 +156,7 @@ fn one(connection: &Connection, slice: &Slice, kind: Kind, n: i64) -> Result<boo
 /// whether none is left.
 fn clear(connection: &Connection, slice: &Slice, sql: &str, n: i64) -> Result<bool, Error> {
     let mut statement = connection.prepare_cached(sql)?;
-    while statement.execute((n, FEW))? > 0 {
+    while statement.execute((n, ROWS_AT_ONCE))? > 0 {
         if slice.is_over() {
             return Ok(false);
         }
@@ -196,7 +193,7 @@ fn clear_keyframes(
         "SELECT event, body FROM keyframe WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 ORDER BY event DESC LIMIT ?4",
     )?;
     loop {
-        let rows = statement.query_map((scope, first, last, FEW), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let rows = statement.query_map((scope, first, last, ROWS_AT_ONCE), |row| Ok((row.get(0)?, row.get(1)?)))?;
         let found: Vec<(i64, String)> = rows.collect::<Result<_, _>>()?;
         let Some((begin, _)) = found.last() else { return Ok(true) };
         for (_, body) in &found {
@@ -232,7 +229,7 @@ fn clear_events(connection: &Connection, slice: &Slice, request: i64) -> Result<
     )?;
     loop {
         let mut last: Option<i64> = None;
-        let mut rows = statement.query((request, FEW))?;
+        let mut rows = statement.query((request, ROWS_AT_ONCE))?;
         while let Some(row) = rows.next()? {
             last = Some(row.get(0)?);
             if let Some(body) = row.get_ref(1)?.as_str_or_null()? {
@@ -256,7 +253,7 @@ fn clear_events(connection: &Connection, slice: &Slice, request: i64) -> Result<
 }
 
 /// A step that goes, and what takes its place.
-struct Gone {
+struct RemovedStep {
     event: i64,
     tombstone: Option<Tombstone>,
 }
@@ -283,7 +280,7 @@ fn shared(pieces: &Pieces, scope: i64) -> Result<(), Error> {
         }
         let mut left = plan;
         while !left.is_empty() {
-            left = pieces.write(move |connection, slice| bury(connection, slice, scope, left))?;
+            left = pieces.write(move |connection, slice| write_tombstones(connection, slice, scope, left))?;
         }
     }
 }
@@ -294,21 +291,21 @@ fn told(connection: &Connection, scope: i64) -> Result<Option<i64>, Error> {
     Ok(connection.prepare_cached(sql)?.query_row((scope,), |row| row.get(0)).optional()?)
 }
 
-fn plan(connection: &Connection, scope: i64) -> Result<Vec<Gone>, Error> {
+fn plan(connection: &Connection, scope: i64) -> Result<Vec<RemovedStep>, Error> {
     let mut steps = connection.prepare_cached(&format!(
         "SELECT c.event FROM change c CROSS JOIN event e ON e.id = c.event
          WHERE c.scope = ?1 AND e.request IN {GONE} ORDER BY c.event LIMIT ?2"
     ))?;
-    let going: Vec<i64> = steps.query_map((scope, STEPS + 1), |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let going: Vec<i64> = steps.query_map((scope, PLANNED_STEPS + 1), |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut others = connection
         .prepare_cached(&format!("SELECT 1 FROM event WHERE id > ?1 AND id < ?2 AND request NOT IN {GONE} LIMIT 1"))?;
-    let mut plan: Vec<Gone> = Vec::new();
+    let mut plan: Vec<RemovedStep> = Vec::new();
     let mut much = 0;
     let mut known = None;
-    for (at, &event) in going.iter().take(STEPS).enumerate() {
+    for (at, &event) in going.iter().take(PLANNED_STEPS).enumerate() {
         let next = going.get(at + 1).copied();
         // The next piece of work begins after a tombstone, too.
-        let is_last = at + 1 == STEPS || much > MUCH;
+        let is_last = at + 1 == PLANNED_STEPS || much > PLANNED_BYTES;
         let tombstone = match next {
             Some(next) if !is_last && !others.exists((event, next))? => None,
             _ => {
@@ -324,7 +321,7 @@ fn plan(connection: &Connection, scope: i64) -> Result<Vec<Gone>, Error> {
                 Some(Tombstone { version: record.version, bytes, body })
             }
         };
-        plan.push(Gone { event, tombstone });
+        plan.push(RemovedStep { event, tombstone });
         if is_last {
             break;
         }
@@ -333,13 +330,18 @@ fn plan(connection: &Connection, scope: i64) -> Result<Vec<Gone>, Error> {
 }
 
 /// Carries out as much of a plan as there is time for, up to a tombstone, and answers the rest.
-fn bury(connection: &Connection, slice: &Slice, scope: i64, plan: Vec<Gone>) -> Result<Vec<Gone>, Error> {
+fn write_tombstones(
+    connection: &Connection,
+    slice: &Slice,
+    scope: i64,
+    plan: Vec<RemovedStep>,
+) -> Result<Vec<RemovedStep>, Error> {
     if told(connection, scope)?.is_none() {
         return Ok(Vec::new());
     }
     let mut kept = 0;
     let mut plan = plan.into_iter();
-    for Gone { event, tombstone } in plan.by_ref() {
+    for RemovedStep { event, tombstone } in plan.by_ref() {
         let old: Option<String> = connection
             .prepare_cached("DELETE FROM keyframe WHERE scope = ?1 AND event = ?2 RETURNING body")?
             .query_row((scope, event), |row| row.get(0))
@@ -391,7 +393,7 @@ fn take_back(connection: &Connection, slice: &Slice, import: &str, (first, last)
         if !clear_keyframes(connection, slice, scope, (first, last - 1))? {
             return Ok(true);
         }
-        while steps.execute((scope, first, last, FEW))? > 0 {
+        while steps.execute((scope, first, last, ROWS_AT_ONCE))? > 0 {
             if slice.is_over() {
                 return Ok(true);
             }
@@ -416,7 +418,7 @@ fn take_back(connection: &Connection, slice: &Slice, import: &str, (first, last)
         "DELETE FROM event WHERE id IN
              (SELECT id FROM event WHERE request = 0 AND id BETWEEN ?1 AND ?2 LIMIT ?3)",
     )?;
-    while marks.execute((first, last, FEW))? > 0 {
+    while marks.execute((first, last, ROWS_AT_ONCE))? > 0 {
         if slice.is_over() {
             return Ok(true);
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::row::body;
 use crate::row::error::Error;
-use crate::transfer::bundle::Piece;
+use crate::transfer::bundle::BundleRecord;
 use crate::transfer::pieces::Pieces;
 use crate::write::code::{CodeOffer, is_known, keep, load, named};
 use crate::{Store, lock};
@@ -39,18 +39,18 @@ impl Store {
 }
 
 /// The code that these pieces' events name, as pieces of the same bundle.
-pub(crate) fn pieces(connection: &Connection, of: &[Piece]) -> Result<Vec<Piece>, Error> {
+pub(crate) fn pieces(connection: &Connection, of: &[BundleRecord]) -> Result<Vec<BundleRecord>, Error> {
     let named: BTreeSet<&str> = of
         .iter()
         .filter_map(|piece| match piece {
-            Piece::Event { event, .. } => named(&event.kind),
+            BundleRecord::Event { event, .. } => named(&event.kind),
             _ => None,
         })
         .collect();
     let mut pieces = Vec::new();
     for hash in named {
         if let Some(code) = load(connection, hash)? {
-            pieces.push(Piece::Code { hash: hash.to_owned(), code });
+            pieces.push(BundleRecord::Code { hash: hash.to_owned(), code });
         }
     }
     Ok(pieces)

@@ -5,10 +5,9 @@ use std::collections::HashSet;
 use blake3::Hash;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::row::body;
 use crate::row::error::Error;
-use crate::row::payload;
 use crate::row::references::References;
+use crate::row::{body, payload};
 use crate::transfer::pieces::Pieces;
 use crate::write::removal_queue;
 

@@ -12,15 +12,14 @@ use futures_channel::oneshot;
 
 use crate::row::body::{self, Body};
 use crate::row::error::Error;
-use crate::row::filter_block;
-use crate::row::measure;
+use crate::row::{filter_block, measure};
 
 /// What the caller of an append waits for.
 pub(crate) type Answer = oneshot::Sender<Result<(), AppendError>>;
 
 /// The events of one append: kept together or not at all.
 #[derive(Debug)]
-pub(crate) struct Unit {
+pub(crate) struct AppendBatch {
     pub(crate) request: Arc<str>,
     /// Under which it is appended; none of an import, which brings what others did.
     pub(crate) lease: Option<Lease>,
@@ -39,18 +38,18 @@ pub(crate) struct Draft {
     /// What the flow's own values in it weigh.
     pub(crate) value_bytes: usize,
     /// What search may find it by.
-    pub(crate) grams: Vec<u16>,
+    pub(crate) trigrams: Vec<u16>,
 }
 
-impl Unit {
+impl AppendBatch {
     pub(crate) fn new(
         request: &str,
         lease: Option<Lease>,
         events: Vec<Event>,
         durability: Durability,
-    ) -> Result<Unit, Error> {
+    ) -> Result<AppendBatch, Error> {
         let drafts = events.into_iter().map(Draft::new).collect::<Result<_, _>>()?;
-        Ok(Unit { request: request.into(), lease, drafts, durability, conflict: None, answer: None })
+        Ok(AppendBatch { request: request.into(), lease, drafts, durability, conflict: None, answer: None })
     }
 
     /// Puts `commit_refused` where a commit would have stood (promise 3 of the log).
@@ -59,7 +58,7 @@ impl Unit {
             draft.event.kind = EventKind::CommitRefused { scopes: scopes.clone() };
             draft.body = body::of_event(&draft.event.kind)?;
             draft.value_bytes = 0;
-            draft.grams.clear();
+            draft.trigrams.clear();
         }
         self.conflict = Some(scopes);
         Ok(())
@@ -103,7 +102,7 @@ impl Draft {
     fn new(event: Event) -> Result<Draft, Error> {
         let body = body::of_event(&event.kind)?;
         let value_bytes = measure::value_bytes(&event.kind);
-        let grams = filter_block::of_event(&event.kind);
-        Ok(Draft { event, body, value_bytes, grams })
+        let trigrams = filter_block::of_event(&event.kind);
+        Ok(Draft { event, body, value_bytes, trigrams })
     }
 }

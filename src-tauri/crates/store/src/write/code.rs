@@ -12,10 +12,8 @@ use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::lock;
-use crate::row::body;
 use crate::row::error::Error;
-use crate::row::payload;
-use crate::row::totals;
+use crate::row::{body, payload, totals};
 use crate::write::append_batch::Draft;
 
 pub(crate) type Make = Arc<dyn Fn() -> Value + Send + Sync>;

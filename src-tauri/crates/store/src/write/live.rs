@@ -13,12 +13,12 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::row::attempts::Attempts;
 use crate::row::error::Error;
-use crate::row::filter_block::Tail;
+use crate::row::filter_block::UnindexedTail;
 use crate::write::scopes::Scope;
 use crate::write::writer_queue::{self, Ticket};
 
 /// More than any workspace runs at once; beyond it, memory is given back.
-const MANY: usize = 20_000;
+const MAX_CACHED_REQUESTS: usize = 20_000;
 
 /// Requests that run, scopes they touch, paths they walk.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ pub(crate) struct Request {
     /// Its own scopes, to be forgotten with it.
     pub(crate) scopes: Vec<ScopeKey>,
     /// Its newest events, which search has no filter for yet.
-    pub(crate) tail: Tail,
+    pub(crate) tail: UnindexedTail,
 }
 
 impl Request {
@@ -60,7 +60,7 @@ impl Request {
             attempts: Attempts::default(),
             operations: HashMap::new(),
             scopes: Vec::new(),
-            tail: Tail::new(),
+            tail: UnindexedTail::new(),
         }
     }
 }
@@ -88,7 +88,7 @@ impl Memory {
 
     /// Gives memory back when there is too much of it.
     pub(crate) fn trim(&mut self) {
-        if self.requests.len() + self.scopes.len() + self.paths.len() > MANY {
+        if self.requests.len() + self.scopes.len() + self.paths.len() > MAX_CACHED_REQUESTS {
             self.clear();
         }
     }
@@ -199,7 +199,7 @@ fn load(connection: &Connection, id: &str) -> Result<Option<Request>, Error> {
     request.last = connection
         .prepare_cached("SELECT coalesce(max(seq), 0) FROM event WHERE request = ?1")?
         .query_row((n,), |row| row.get(0))?;
-    request.tail = Tail::load(connection, n, request.last)?;
+    request.tail = UnindexedTail::load(connection, n, request.last)?;
     request.attempts = Attempts::load(connection, n, i64::MAX)?;
     Ok(Some(request))
 }

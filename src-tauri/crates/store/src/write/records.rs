@@ -14,10 +14,10 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::lock;
 use crate::read::states;
 use crate::row::error::Error;
-use crate::write::writer::Stamp;
+use crate::write::writer::ReadVersion;
 
 /// Beyond this many records, all are forgotten.
-const MANY: usize = 4_096;
+const MAX_CACHED_RECORDS: usize = 4_096;
 
 /// Records that were asked for.
 #[derive(Default)]
@@ -29,12 +29,12 @@ struct Known {
     last: i64,
     record: Record,
     /// When that was the newest.
-    stamp: Option<Stamp>,
+    stamp: Option<ReadVersion>,
 }
 
 impl Records {
     /// What is known of a durable record, if nobody wrote any since.
-    pub(crate) fn known(&self, key: &ScopeKey, stamp: Stamp) -> Option<Record> {
+    pub(crate) fn known(&self, key: &ScopeKey, stamp: ReadVersion) -> Option<Record> {
         let entry = lock(&self.0).get(key)?.clone();
         let known = lock(&entry);
         (known.stamp == Some(stamp)).then(|| known.record.clone())
@@ -45,7 +45,7 @@ impl Records {
         &self,
         connection: &Connection,
         key: &ScopeKey,
-        stamp: Option<Stamp>,
+        stamp: Option<ReadVersion>,
     ) -> Result<Record, Error> {
         let row: Option<(i64, i64)> = connection
             .prepare_cached(
@@ -86,7 +86,7 @@ impl Records {
 
     fn entry(&self, key: &ScopeKey) -> Arc<Mutex<Known>> {
         let mut records = lock(&self.0);
-        if records.len() >= MANY {
+        if records.len() >= MAX_CACHED_RECORDS {
             records.clear();
         }
         match records.get(key) {

@@ -2,14 +2,13 @@
 //!
 //! Counters that move with every event are not kept here but once a transaction, by `batch`.
 
-use crate::row::totals;
+use crate::row::{body, totals};
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus};
 use engine::log::{AppendError, Lease};
 use rusqlite::{Connection, params};
 
 use crate::read::events;
 use crate::read::sessions::LINEAGE;
-use crate::row::body;
 use crate::row::error::Error;
 use crate::write::live::Request;
 use crate::write::removal_queue;

@@ -9,15 +9,13 @@ use engine::scope::ScopeKey;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::read::states;
-use crate::row::body;
 use crate::row::error::Error;
-use crate::row::measure;
-use crate::row::payload;
+use crate::row::{body, measure, payload};
 
 /// What finding and applying one step costs, in bytes of a keyframe read in the same time.
 const STEP_COST: u64 = 512;
 /// No keyframe pays off before this much; some sixty small steps.
-const LEAST: u64 = 32 << 10;
+const MIN_KEYFRAME_BYTES: u64 = 32 << 10;
 
 /// A scope's way from one version to the next.
 #[derive(Debug)]
@@ -88,7 +86,7 @@ impl Scope {
         self.version = step.version;
         self.dirty = (!self.is_shared).then_some(step.event);
         self.weight += step.bytes as u64 + STEP_COST;
-        if self.weight >= self.keyframe_bytes.max(LEAST) {
+        if self.weight >= self.keyframe_bytes.max(MIN_KEYFRAME_BYTES) {
             return self.take_keyframe(connection, step.event);
         }
         Ok(0)

@@ -9,20 +9,20 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::file::open::Owners;
 use crate::row::error::Error;
-use crate::write::append_batch::Unit;
+use crate::write::append_batch::AppendBatch;
 
-/// The request that keeps a unit from being written, because the unit would put its own in progress.
+/// The request that keeps a batch from being written, because the batch would put its own in progress.
 pub(crate) fn in_the_way_of(
     connection: &Connection,
-    unit: &Unit,
+    batch: &AppendBatch,
     known: Option<i64>,
     owners: &Owners,
 ) -> Result<Option<String>, Error> {
-    let events = unit.drafts.iter().map(|draft| &draft.event);
+    let events = batch.drafts.iter().map(|draft| &draft.event);
     if status_after(events) != Some(RequestStatus::InProgress) {
         return Ok(None);
     }
-    match (unit.drafts.first().map(|draft| &draft.event.kind), known) {
+    match (batch.drafts.first().map(|draft| &draft.event.kind), known) {
         (Some(EventKind::RequestStarted { claim, .. }), _) => match claim {
             Some(claim) => before(connection, &claim.key, i64::MAX, owners),
             None => Ok(None),

@@ -1,11 +1,14 @@
-//! Who writes, and when: whoever appends a step writes it down, with all that waits; evidence waits for it.
+//! Who writes, and when: appends go into one queue, and one writing connection commits what is in it.
 //!
-//! There is one desk, and whoever sits at it commits everything that lies in the inbox. A step's own thread
-//! does that at once where it takes little time: handing it to another thread and being woken by it would
-//! cost more. Where several requests are at it, or the disk is waited for, a thread of the store's does it:
-//! what is written stays in one processor's cache, a request's other blocks go on, and steps that come
-//! meanwhile share the next transaction. That thread also writes evidence that nobody took along for 16 ms,
-//! or beyond 256 KiB.
+//! Whoever holds the connection's mutex commits the whole queue. Two kinds of threads do:
+//!
+//! - The thread that appends a step, right away, where the last commit was short and no other request appends
+//!   ([`Contention`]). Handing it to another thread and being woken by that would cost about 80 µs more.
+//! - The store's own thread, otherwise: what is written stays in one processor's cache, a request's other blocks
+//!   go on, and steps that come meanwhile share the next transaction (group commit).
+//!
+//! Events that are no step boundary (evidence) wait for the next boundary; the store's thread writes them after
+//! [`MAX_EVIDENCE_DELAY`], or when more than [`MAX_BATCH_BYTES`] of them wait.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,36 +24,36 @@ use rusqlite::Connection;
 use crate::file::open::{Access, Options};
 use crate::row::error::{Error, OpenError};
 use crate::row::waiting::Waiting;
-use crate::write::append_batch::Unit;
+use crate::write::append_batch::AppendBatch;
 use crate::write::code::Offers;
 use crate::write::removal_queue;
 use crate::{Listeners, lock};
 
-use connection::{Desk, Moment, Patience};
-use wal_checkpoint::Folder;
+use connection::{BusyPolicy, CommitVersion, WritingConnection};
+use wal_checkpoint::WalCheckpointer;
 
 /// How long evidence may wait.
-const PATIENCE: Duration = Duration::from_millis(16);
-/// A transaction that takes no longer is not worth to be handed over: being woken takes a third of that.
-const QUICK: Duration = Duration::from_micros(250);
-/// Requests that append within this time of each other are at it together.
-const TOGETHER: Duration = Duration::from_millis(2);
+const MAX_EVIDENCE_DELAY: Duration = Duration::from_millis(16);
+/// A commit that takes less is done by the thread that appends: waking another takes a third of that.
+const MAX_INLINE_COMMIT: Duration = Duration::from_micros(250);
+/// Two requests that append within this time of each other contend.
+const CONTENTION_WINDOW: Duration = Duration::from_millis(2);
 /// How many bytes of evidence may wait, and about how many one transaction takes.
-const MUCH: usize = 256 << 10;
+const MAX_BATCH_BYTES: usize = 256 << 10;
 /// Values may be nested deeper than a usual thread's stack.
-pub(crate) const STACK: usize = 64 << 20;
+pub(crate) const THREAD_STACK_BYTES: usize = 64 << 20;
 
 enum Message {
-    Append(Unit),
+    Append(AppendBatch),
     /// How far the file may grow.
     LimitPages(Option<u32>),
     /// Something that is neither an append nor a look.
     Run(Box<dyn FnOnce(&Connection) + Send>),
 }
 
-/// A moment in the life of records that outlive requests: two that are equal have none written between them.
+/// Which commits to durable records a reader has seen: between two equal versions no such record was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct ReadVersion {
     /// What this process did.
     own: u64,
     /// SQLite's number for what others did.
@@ -68,25 +71,25 @@ struct Inbox {
     /// When the oldest evidence has waited long enough.
     due: Option<Instant>,
     is_closed: bool,
-    company: Company,
+    contention: Contention,
 }
 
 /// Whether several requests write at the same time.
 #[derive(Default)]
-struct Company {
+struct Contention {
     /// Who appended last, and when.
     last: Option<(Arc<str>, Instant)>,
     /// When one request last followed closely on another.
     met: Option<Instant>,
 }
 
-impl Company {
+impl Contention {
     fn note(&mut self, request: &Arc<str>) {
         let now = Instant::now();
         match &mut self.last {
             Some((last, at)) => {
                 if last != request {
-                    if now.duration_since(*at) < TOGETHER {
+                    if now.duration_since(*at) < CONTENTION_WINDOW {
                         self.met = Some(now);
                     }
                     *last = request.clone();
@@ -97,8 +100,8 @@ impl Company {
         }
     }
 
-    fn is_there(&self) -> bool {
-        self.met.is_some_and(|met| met.elapsed() < TOGETHER)
+    fn is_high(&self) -> bool {
+        self.met.is_some_and(|met| met.elapsed() < CONTENTION_WINDOW)
     }
 }
 
@@ -107,58 +110,61 @@ enum Next {
     /// Whoever put it there can write it down.
     Write,
     /// The store's thread has to look.
-    Ring,
+    WakeThread,
     /// It waits, as others before it do.
     Wait,
 }
 
 impl Inbox {
     fn is_ready(&self) -> bool {
-        self.is_closed || self.is_urgent || self.bytes >= MUCH || self.due.is_some_and(|due| due <= Instant::now())
+        self.is_closed
+            || self.is_urgent
+            || self.bytes >= MAX_BATCH_BYTES
+            || self.due.is_some_and(|due| due <= Instant::now())
     }
 }
 
 /// What writers share.
-struct Office {
+struct CommitQueue {
     inbox: Mutex<Inbox>,
-    bell: Condvar,
-    desk: Mutex<Desk>,
-    moment: Arc<Moment>,
+    wake: Condvar,
+    connection: Mutex<WritingConnection>,
+    version: Arc<CommitVersion>,
     /// Whether the last transaction took less time than to hand one over.
-    is_quick: AtomicBool,
+    commits_inline: AtomicBool,
 }
 
-impl Office {
+impl CommitQueue {
     /// Adds to the inbox.
     fn put(&self, message: Message) -> Next {
         let mut inbox = lock(&self.inbox);
         let mut is_step = false;
         match &message {
-            Message::Append(unit) => {
-                inbox.bytes += unit.bytes();
-                inbox.company.note(&unit.request);
-                is_step = unit.durability == engine::log::Durability::Committed;
+            Message::Append(batch) => {
+                inbox.bytes += batch.bytes();
+                inbox.contention.note(&batch.request);
+                is_step = batch.durability == engine::log::Durability::Committed;
             }
             _ => inbox.is_urgent = true,
         }
         inbox.is_urgent |= is_step;
         let is_first = inbox.due.is_none();
-        inbox.due.get_or_insert_with(|| Instant::now() + PATIENCE);
+        inbox.due.get_or_insert_with(|| Instant::now() + MAX_EVIDENCE_DELAY);
         inbox.messages.push_back(message);
-        match is_step && self.is_quick.load(Ordering::Relaxed) && !inbox.company.is_there() {
+        match is_step && self.commits_inline.load(Ordering::Relaxed) && !inbox.contention.is_high() {
             true => Next::Write,
-            false if is_first || inbox.is_ready() => Next::Ring,
+            false if is_first || inbox.is_ready() => Next::WakeThread,
             false => Next::Wait,
         }
     }
 
     /// Puts appends back where they were, in front.
-    fn put_back(&self, units: Vec<Unit>) {
+    fn put_back(&self, batches: Vec<AppendBatch>) {
         let mut inbox = lock(&self.inbox);
-        for unit in units.into_iter().rev() {
-            inbox.bytes += unit.bytes();
-            inbox.is_urgent |= unit.durability == engine::log::Durability::Committed;
-            inbox.messages.push_front(Message::Append(unit));
+        for batch in batches.into_iter().rev() {
+            inbox.bytes += batch.bytes();
+            inbox.is_urgent |= batch.durability == engine::log::Durability::Committed;
+            inbox.messages.push_front(Message::Append(batch));
         }
         inbox.due.get_or_insert_with(Instant::now);
     }
@@ -173,28 +179,28 @@ impl Office {
         message
     }
 
-    /// The thread: sits down whenever something has waited long enough.
+    /// The loop of the store's thread: commits whenever something has waited long enough.
     fn attend(&self) {
         loop {
             let mut inbox = lock(&self.inbox);
             while !inbox.is_ready() {
                 inbox = match inbox.due {
-                    None => self.bell.wait(inbox).unwrap_or_else(|poisoned| poisoned.into_inner()),
+                    None => self.wake.wait(inbox).unwrap_or_else(|poisoned| poisoned.into_inner()),
                     Some(due) => {
                         let left = due.saturating_duration_since(Instant::now());
-                        let waited = self.bell.wait_timeout(inbox, left);
+                        let waited = self.wake.wait_timeout(inbox, left);
                         waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0
                     }
                 };
             }
             let is_closed = inbox.is_closed;
             drop(inbox);
-            let mut desk = lock(&self.desk);
+            let mut connection = lock(&self.connection);
             // Who waits for what a panic swallowed hears that nobody answers; the log goes on.
-            if catch_unwind(AssertUnwindSafe(|| while desk.serve(self) {})).is_err() {
-                desk.recover();
+            if catch_unwind(AssertUnwindSafe(|| while connection.serve(self) {})).is_err() {
+                connection.recover();
             }
-            drop(desk);
+            drop(connection);
             if is_closed {
                 return;
             }
@@ -204,9 +210,9 @@ impl Office {
 
 /// The handle of the writers; dropping it writes what waits.
 pub(crate) struct Writer {
-    office: Arc<Office>,
+    queue: Arc<CommitQueue>,
     thread: Option<JoinHandle<()>>,
-    folder: Option<Folder>,
+    checkpointer: Option<WalCheckpointer>,
     waiting: Waiting,
     /// The database's own.
     id: String,
@@ -223,44 +229,45 @@ impl Writer {
         offers: Offers,
     ) -> Result<Writer, OpenError> {
         // What the disk takes to be waited for is known after the first time.
-        let is_quick = AtomicBool::new(options.durability == crate::Durability::Process);
+        let commits_inline = AtomicBool::new(options.durability == crate::Durability::Process);
         let waiting = Waiting::new(options.on_busy.clone());
         let is_writable = options.access == Access::ReadWrite;
-        let desk = Desk::open(path.clone(), options, waiting.clone(), (listeners, offers))?;
-        let (id, told) = (desk.id.clone(), AtomicI64::new(desk.moment.newest()));
-        let (moment, length) = (desk.moment.clone(), desk.length.clone());
+        let connection = WritingConnection::open(path.clone(), options, waiting.clone(), (listeners, offers))?;
+        let (id, told) = (connection.id.clone(), AtomicI64::new(connection.version.newest()));
+        let (version, wal_size) = (connection.version.clone(), connection.wal_size.clone());
         // What cannot be read is told by who wants it.
-        let has_removals = removal_queue::is_any(&desk.connection).unwrap_or(false);
-        let (inbox, bell, desk) = (Mutex::default(), Condvar::new(), Mutex::new(desk));
-        let office = Arc::new(Office { inbox, bell, desk, moment, is_quick });
+        let has_removals = removal_queue::is_any(&connection.connection).unwrap_or(false);
+        let (inbox, wake, connection) = (Mutex::default(), Condvar::new(), Mutex::new(connection));
+        let queue = Arc::new(CommitQueue { inbox, wake, connection, version, commits_inline });
         // Nothing is ever written to a log that is only read.
-        let folder = is_writable.then(|| Folder::start(&path, length, office.clone())).transpose()?;
-        let there = office.clone();
+        let checkpointer = is_writable.then(|| WalCheckpointer::start(&path, wal_size, queue.clone())).transpose()?;
+        let there = queue.clone();
         let thread = std::thread::Builder::new()
             .name("store writer".to_owned())
-            .stack_size(STACK)
+            .stack_size(THREAD_STACK_BYTES)
             .spawn(move || there.attend())
             .map_err(|error| OpenError::io(&path, error))?;
-        Ok(Writer { office, thread: Some(thread), folder, waiting, id, has_removals, told })
+        Ok(Writer { queue, thread: Some(thread), checkpointer, waiting, id, has_removals, told })
     }
 
-    /// Writes a unit down, or lets it wait for one that will be.
-    pub(crate) fn append(&self, unit: Unit) {
-        match self.office.put(Message::Append(unit)) {
+    /// Commits a batch on this thread, or leaves it to the store's thread.
+    pub(crate) fn append(&self, batch: AppendBatch) {
+        match self.queue.put(Message::Append(batch)) {
             Next::Write => {
-                if let Some(mut desk) = free(&self.office.desk) {
+                if let Some(mut connection) = free(&self.queue.connection) {
                     // Who waits for what a panic swallowed hears that nobody answers; the log goes on.
-                    let written = catch_unwind(AssertUnwindSafe(|| desk.write_down(&self.office, Patience::None)));
+                    let written =
+                        catch_unwind(AssertUnwindSafe(|| connection.write_down(&self.queue, BusyPolicy::GiveUp)));
                     if written.is_err() {
-                        desk.recover();
+                        connection.recover();
                     }
                 }
                 // What came meanwhile, or was not reached, is not for this thread to do.
-                if !lock(&self.office.inbox).messages.is_empty() {
-                    self.office.bell.notify_one();
+                if !lock(&self.queue.inbox).messages.is_empty() {
+                    self.queue.wake.notify_one();
                 }
             }
-            Next::Ring => self.office.bell.notify_one(),
+            Next::WakeThread => self.queue.wake.notify_one(),
             Next::Wait => {}
         }
     }
@@ -275,17 +282,17 @@ impl Writer {
         self.has_removals
     }
 
-    /// The moment, where it can be told without waiting.
-    pub(crate) fn stamp(&self) -> Option<Stamp> {
-        match free(&self.office.desk) {
-            Some(desk) => desk.stamp(),
-            None => self.office.moment.during(),
+    /// The version now, where it is known without waiting.
+    pub(crate) fn read_version(&self) -> Option<ReadVersion> {
+        match free(&self.queue.connection) {
+            Some(connection) => connection.read_version(),
+            None => self.queue.version.during(),
         }
     }
 
     fn post(&self, message: Message) {
-        self.office.put(message);
-        self.office.bell.notify_one();
+        self.queue.put(message);
+        self.queue.wake.notify_one();
     }
 
     pub(crate) fn limit_pages(&self, pages: Option<u32>) {
@@ -295,9 +302,9 @@ impl Writer {
     /// Whether another process has committed since this was asked last. Waits for nobody: what cannot be seen
     /// now is seen the next time.
     pub(crate) fn changed_elsewhere(&self) -> Result<bool, Error> {
-        let now = match free(&self.office.desk) {
-            Some(desk) => desk.data_version()?,
-            None => self.office.moment.newest(),
+        let now = match free(&self.queue.connection) {
+            Some(connection) => connection.data_version()?,
+            None => self.queue.version.newest(),
         };
         Ok(self.told.swap(now, Ordering::SeqCst) != now)
     }
@@ -309,13 +316,13 @@ impl Writer {
 
     /// Somebody else's way to the writing connection.
     pub(crate) fn handle(&self) -> Handle {
-        Handle(self.office.clone())
+        Handle(self.queue.clone())
     }
 }
 
 /// A way to the writing connection, for those who work longer than a call.
 #[derive(Clone)]
-pub(crate) struct Handle(Arc<Office>);
+pub(crate) struct Handle(Arc<CommitQueue>);
 
 impl Handle {
     /// Runs something on the writing connection, between two transactions, and waits for its answer.
@@ -330,15 +337,15 @@ impl Handle {
         let (answer, receiver) = channel();
         // Whoever asked waits for it.
         self.0.put(Message::Run(Box::new(move |connection| drop(answer.send(run(connection))))));
-        self.0.bell.notify_one();
+        self.0.wake.notify_one();
         receiver.recv().map_err(|_| Error::Closed)?
     }
 }
 
-/// The desk, if nobody sits at it.
-fn free(desk: &Mutex<Desk>) -> Option<MutexGuard<'_, Desk>> {
-    match desk.try_lock() {
-        Ok(desk) => Some(desk),
+/// The writing connection, if no thread holds it.
+fn free(connection: &Mutex<WritingConnection>) -> Option<MutexGuard<'_, WritingConnection>> {
+    match connection.try_lock() {
+        Ok(connection) => Some(connection),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => None,
     }
@@ -347,9 +354,9 @@ fn free(desk: &Mutex<Desk>) -> Option<MutexGuard<'_, Desk>> {
 impl Drop for Writer {
     fn drop(&mut self) {
         self.waiting.close();
-        self.folder = None;
-        lock(&self.office.inbox).is_closed = true;
-        self.office.bell.notify_one();
+        self.checkpointer = None;
+        lock(&self.queue.inbox).is_closed = true;
+        self.queue.wake.notify_one();
         if let Some(thread) = self.thread.take() {
             // If it panicked, that was reported when it happened.
             let _ = thread.join();

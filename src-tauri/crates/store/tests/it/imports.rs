@@ -7,7 +7,7 @@ use engine::event::{EventKind, ForkedFrom};
 use engine::log::{AppendError, Durability, Log};
 use rusqlite::Connection;
 use serde_json::json;
-use store::{Cleared, EventQuery, ImportError, Piece, Store};
+use store::{BundleRecord, Cleared, EventQuery, ImportError, Store};
 
 use crate::support::*;
 
@@ -24,15 +24,15 @@ fn fill(request: &mut Request<'_>) {
     request.finish();
 }
 
-fn parcel(store: &Store, requests: &[&str]) -> Vec<Piece> {
-    store.parcel(&requests.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>()).unwrap()
+fn bundle(store: &Store, requests: &[&str]) -> Vec<BundleRecord> {
+    store.bundle(&requests.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>()).unwrap()
 }
 
 /// Does something while an import is under way that has its numbers, and answers what became of both. `is_within` says
 /// whether the import must last longer than that.
 fn during<T>(
     store: &Store,
-    parcel: Vec<Piece>,
+    bundle: Vec<BundleRecord>,
     is_within: bool,
     work: impl FnOnce() -> T,
 ) -> (Result<(), ImportError>, T) {
@@ -43,7 +43,7 @@ fn during<T>(
         looking.query_row(sql, (), |row| row.get::<_, bool>(0)).unwrap()
     };
     std::thread::scope(|scope| {
-        let importing = scope.spawn(|| store.import(parcel));
+        let importing = scope.spawn(|| store.import(bundle));
         let began = Instant::now();
         while !is_under_way() {
             assert!(!importing.is_finished(), "it was over before it was seen");
@@ -60,7 +60,7 @@ fn during<T>(
 fn a_request_does_not_begin_under_a_name_that_an_import_brings() {
     let (here, there) = (bed(), bed());
     fill(&mut Request::begin_in(&here, "r", "theirs"));
-    let brought = parcel(&here, &["r"]);
+    let brought = bundle(&here, &["r"]);
     let (imported, begun) = during(&there.store, brought.clone(), true, || {
         // In a session of its own, and in the one that the import brings.
         ["mine", "theirs"].map(|session| {
@@ -70,7 +70,7 @@ fn a_request_does_not_begin_under_a_name_that_an_import_brings() {
     });
     assert!(begun.iter().all(|begun| matches!(begun, Err(AppendError::Exists))), "{begun:?}");
     imported.unwrap();
-    assert_eq!(parcel(&there, &["r"]), brought);
+    assert_eq!(bundle(&there, &["r"]), brought);
     assert!(there.session("mine").unwrap().is_none(), "nothing is left of what was refused");
     assert_eq!(there.check().unwrap().problems, Vec::new());
 }
@@ -86,8 +86,8 @@ fn a_fork_does_not_come_in_whose_origin_is_deleted_meanwhile() {
     let mut fork = Request { store: &here, id: "fork".to_owned(), last: 0, lease: first() };
     fork.commit(kind).unwrap();
     fill(&mut fork);
-    there.import(parcel(&here, &["origin"])).unwrap();
-    let brought = parcel(&here, &["fork"]);
+    there.import(bundle(&here, &["origin"])).unwrap();
+    let brought = bundle(&here, &["fork"]);
     let (imported, deleted) = during(&there.store, brought.clone(), true, || there.delete_session("before").unwrap());
     assert!(matches!(deleted, Cleared::Done(_)), "{deleted:?}");
     let Err(ImportError::Unfit(why)) = imported else { panic!("{imported:?}") };
@@ -95,12 +95,12 @@ fn a_fork_does_not_come_in_whose_origin_is_deleted_meanwhile() {
     assert!(there.request("fork").unwrap().is_none() && there.session("after").unwrap().is_none());
     assert_eq!(there.check().unwrap().problems, Vec::new());
     // With its origin it comes in as before.
-    there.import(parcel(&here, &["origin"])).unwrap();
+    there.import(bundle(&here, &["origin"])).unwrap();
     there.import(brought.clone()).unwrap();
-    assert_eq!(parcel(&there, &["fork"]), brought);
+    assert_eq!(bundle(&there, &["fork"]), brought);
 }
 
-/// The code of a parcel is here before the events that name it: nobody may think that nothing does.
+/// The code of a bundle is here before the events that name it: nobody may think that nothing does.
 #[test]
 fn a_compact_leaves_the_code_that_an_import_is_about_to_name() {
     let (here, there) = (later_bed(), bed());
@@ -111,7 +111,7 @@ fn a_compact_leaves_the_code_that_an_import_is_about_to_name() {
     fill(&mut request);
     request.commit(resumed("process-2", "late")).unwrap();
     request.finish();
-    let (imported, compacted) = during(&there.store, parcel(&here, &["r"]), false, || {
+    let (imported, compacted) = during(&there.store, bundle(&here, &["r"]), false, || {
         there.keep_code("unnamed", code.clone()).unwrap();
         // What nothing names is dropped first of all.
         there.compact().unwrap()
@@ -169,9 +169,9 @@ fn taken_over() -> Bed {
 
 /// Tries to import a request with other events than it had.
 fn import(bed: &Bed, edit: impl Fn(&mut engine::event::Event)) -> Result<(), String> {
-    let mut changed = parcel(bed, &["r"]);
+    let mut changed = bundle(bed, &["r"]);
     for piece in &mut changed {
-        if let Piece::Event { event, .. } = piece {
+        if let BundleRecord::Event { event, .. } = piece {
             edit(event);
         }
     }
@@ -180,7 +180,7 @@ fn import(bed: &Bed, edit: impl Fn(&mut engine::event::Event)) -> Result<(), Str
     assert_eq!(there.check().unwrap().problems, Vec::new());
     match imported {
         Ok(()) => {
-            assert_eq!(parcel(&there, &["r"]), changed);
+            assert_eq!(bundle(&there, &["r"]), changed);
             Ok(())
         }
         Err(ImportError::Unfit(why)) => {

@@ -107,12 +107,12 @@ fn nobody_waits_long_for_a_delete_an_import_and_a_compact() {
     }
     request(&there.store, "t", "theirs", 400);
     let (before, seen) = (counts(&there), there.record(&user()).unwrap());
-    let parcel = here.parcel(&["a1".to_owned(), "a2".to_owned()]).unwrap();
+    let bundle = here.bundle(&["a1".to_owned(), "a2".to_owned()]).unwrap();
     let path = there.store.path().to_owned();
-    beside(&path, "an import", || there.import(parcel.clone()).unwrap());
+    beside(&path, "an import", || there.import(bundle.clone()).unwrap());
     assert_eq!(there.check().unwrap().problems, Vec::new());
     assert_eq!(there.record(&user()).unwrap(), seen, "what was here is in force");
-    assert_eq!(there.parcel(&["a1".to_owned(), "a2".to_owned()]).unwrap(), parcel, "it is what it was");
+    assert_eq!(there.bundle(&["a1".to_owned(), "a2".to_owned()]).unwrap(), bundle, "it is what it was");
     let Cleared::Done(deleted) = beside(&path, "a delete", || there.delete_session("a").unwrap()) else {
         panic!("it is deleted")
     };
@@ -126,8 +126,8 @@ fn nobody_waits_long_for_a_delete_an_import_and_a_compact() {
     assert_eq!(counts(&there), before);
     assert_eq!(there.check().unwrap().problems, Vec::new());
     // The same requests, a second time, under numbers that were used.
-    there.import(parcel.clone()).unwrap();
-    assert_eq!(there.parcel(&["a1".to_owned(), "a2".to_owned()]).unwrap(), parcel);
+    there.import(bundle.clone()).unwrap();
+    assert_eq!(there.bundle(&["a1".to_owned(), "a2".to_owned()]).unwrap(), bundle);
     assert_eq!(there.check().unwrap().problems, Vec::new());
 }
 
@@ -136,11 +136,11 @@ fn what_runs_goes_on_during_a_delete_and_an_import() {
     let (here, there) = (bed(), bed());
     request(&here.store, "a1", "a", 2_000);
     request(&there.store, "gone", "gone", 2_000);
-    let parcel = here.parcel(&["a1".to_owned()]).unwrap();
+    let bundle = here.bundle(&["a1".to_owned()]).unwrap();
     let stop = AtomicBool::new(false);
     let written = std::thread::scope(|scope| {
         let running = scope.spawn(|| {
-            // A user who begins only now is also in the parcel; a project has been there before.
+            // A user who begins only now is also in the bundle; a project has been there before.
             let store = open_in(&there.folder);
             let mut request = Request::begin_in(&store, "running", "running");
             let mut written = 0;
@@ -155,7 +155,7 @@ fn what_runs_goes_on_during_a_delete_and_an_import() {
             written
         });
         std::thread::sleep(Duration::from_millis(20));
-        there.import(parcel.clone()).unwrap();
+        there.import(bundle.clone()).unwrap();
         assert!(matches!(open(there.store.path()).delete_session("gone").unwrap(), Cleared::Done(_)));
         stop.store(true, Ordering::Relaxed);
         running.join().unwrap()
@@ -164,7 +164,7 @@ fn what_runs_goes_on_during_a_delete_and_an_import() {
     let now = there.record(&user()).unwrap().state.to_json();
     assert_eq!(now["mine"], json!((0..written).collect::<Vec<i32>>()));
     assert_eq!(now["seen"].as_array().map(Vec::len), Some(100));
-    assert_eq!(there.parcel(&["a1".to_owned()]).unwrap(), parcel);
+    assert_eq!(there.bundle(&["a1".to_owned()]).unwrap(), bundle);
     assert_eq!(there.check().unwrap().problems, Vec::new());
 }
 
@@ -173,9 +173,9 @@ fn a_user_who_begins_during_an_import_begins_with_nothing() {
     for _ in 0..5 {
         let (here, there) = (bed(), bed());
         request(&here.store, "a1", "a", 1_500);
-        let parcel = here.parcel(&["a1".to_owned()]).unwrap();
+        let bundle = here.bundle(&["a1".to_owned()]).unwrap();
         std::thread::scope(|scope| {
-            scope.spawn(|| there.import(parcel.clone()).unwrap());
+            scope.spawn(|| there.import(bundle.clone()).unwrap());
             std::thread::sleep(Duration::from_millis(60));
             let mut request = Request::begin_in(&there, "running", "running");
             for n in 0..3 {
@@ -184,7 +184,7 @@ fn a_user_who_begins_during_an_import_begins_with_nothing() {
                 let _ = request.write(&user(), version, &[push("mine", json!(n))]);
             }
         });
-        assert_eq!(there.parcel(&["a1".to_owned()]).unwrap(), parcel);
+        assert_eq!(there.bundle(&["a1".to_owned()]).unwrap(), bundle);
         assert_eq!(there.check().unwrap().problems, Vec::new());
     }
 }
@@ -201,7 +201,7 @@ fn child() {
         Some(("delete", session)) => drop(store.delete_session(session).unwrap()),
         Some(("import", from)) => {
             let from = open(Path::new(from));
-            store.import(from.parcel(&["a1".to_owned(), "a2".to_owned()]).unwrap()).unwrap();
+            store.import(from.bundle(&["a1".to_owned(), "a2".to_owned()]).unwrap()).unwrap();
         }
         _ => drop(store.compact().unwrap()),
     }
@@ -239,7 +239,7 @@ fn a_kill_anywhere_leaves_all_or_nothing() {
     for (id, session) in [("a1", "a"), ("b1", "b"), ("a2", "a")] {
         request(&here, id, session, 1_500);
     }
-    let whole = here.parcel(&["a1".to_owned(), "a2".to_owned()]).unwrap();
+    let whole = here.bundle(&["a1".to_owned(), "a2".to_owned()]).unwrap();
     let first = open(&file("first.db"));
     request(&first, "t", "theirs", 400);
     let (counted, seen) = (counts(&first), first.record(&user()).unwrap());
@@ -267,7 +267,7 @@ fn a_kill_anywhere_leaves_all_or_nothing() {
         assert_eq!(store.request("a1").unwrap().is_some(), is_there);
         assert_eq!(store.request("a2").unwrap().is_some(), is_there);
         match is_there {
-            true => assert_eq!(store.parcel(&["a1".to_owned(), "a2".to_owned()]).unwrap(), whole),
+            true => assert_eq!(store.bundle(&["a1".to_owned(), "a2".to_owned()]).unwrap(), whole),
             false => assert_eq!(counts(&store), counted, "try {n}: {work}"),
         }
         // The next to compact finds all of the rest.
@@ -401,7 +401,7 @@ fn an_export_tells_what_a_deleted_session_wrote_in_between() {
     own.write(&user(), 2, &[push("seen", json!("last"))]).unwrap();
     own.finish();
     assert!(matches!(bed.delete_session("other").unwrap(), Cleared::Done(_)));
-    there.import(bed.parcel(&["own".to_owned()]).unwrap()).unwrap();
+    there.import(bed.bundle(&["own".to_owned()]).unwrap()).unwrap();
     assert_eq!(there.record(&user()).unwrap().state.to_json(), json!({ "seen": ["first", "other", "last"] }));
     assert_eq!(there.check().unwrap().problems, Vec::new());
 }
@@ -449,7 +449,7 @@ fn held(path: &Path, work: impl FnOnce()) -> Duration {
     })
 }
 
-/// What makes a parcel or a session seen, or unseen, does not grow with how many requests it has.
+/// What makes a bundle or a session seen, or unseen, does not grow with how many requests it has.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "measures what is optimised: `cargo test --release -p store ten_thousand`")]
 fn ten_thousand_requests_come_and_go_without_holding_the_lock_for_long() {
@@ -461,11 +461,11 @@ fn ten_thousand_requests_come_and_go_without_holding_the_lock_for_long() {
     }
     request(&there.store, "t", "theirs", 400);
     let (path, before) = (there.store.path().to_owned(), counts(&there));
-    let parcel = here.parcel(&ids).unwrap();
+    let bundle = here.bundle(&ids).unwrap();
     // What other work of the machine adds is not there every time.
     let mut found = Vec::new();
     for _ in 0..3 {
-        let import = held(&path, || there.import(parcel.clone()).unwrap());
+        let import = held(&path, || there.import(bundle.clone()).unwrap());
         assert_eq!(there.check().unwrap().problems, Vec::new());
         assert_eq!(there.stats().unwrap().requests, 10_001);
         let delete = held(&path, || assert!(matches!(there.delete_session("ses").unwrap(), Cleared::Done(_))));

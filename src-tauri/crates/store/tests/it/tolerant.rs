@@ -48,7 +48,7 @@ fn an_event_of_an_unknown_kind_is_read_everywhere() {
     assert!(checked.problems.iter().all(totals), "{:?}", checked.problems);
     // It travels as it is.
     let there = self::bed();
-    there.import(bed.parcel(&["r".to_owned()]).unwrap()).unwrap();
+    there.import(bed.bundle(&["r".to_owned()]).unwrap()).unwrap();
     assert_eq!(there.events("r", &EventQuery::default()).unwrap()[2], events[2]);
     let checked = there.check().unwrap();
     assert_eq!((checked.problems, checked.unknown.len()), (Vec::new(), 1));
@@ -61,7 +61,7 @@ fn a_large_event_of_an_unknown_kind_travels_too() {
     let fields = object(json!({ "large": "x".repeat(9_000), "small": 1, "$payload": "no mark" }));
     request.commit(EventKind::Unknown { name: "foreseen".to_owned(), fields }).unwrap();
     request.finish();
-    there.import(bed.parcel(&["r".to_owned()]).unwrap()).unwrap();
+    there.import(bed.bundle(&["r".to_owned()]).unwrap()).unwrap();
     let events = bed.events("r", &EventQuery::default()).unwrap();
     assert_eq!(there.events("r", &EventQuery::default()).unwrap(), events);
     let EventKind::Unknown { fields, .. } = &events[1].kind else { panic!("{:?}", events[1].kind) };
@@ -191,7 +191,7 @@ fn an_import_completes_what_an_old_log_does_not_tell() {
     second.append(stale, Durability::Committed).unwrap();
     second.finish();
     assert_eq!(bed.check().unwrap().problems.len(), 1);
-    there.import(bed.parcel(&["first".to_owned(), "second".to_owned()]).unwrap()).unwrap();
+    there.import(bed.bundle(&["first".to_owned(), "second".to_owned()]).unwrap()).unwrap();
     assert_eq!(there.check().unwrap().problems, Vec::new());
     let committed = there.event_at("second", 3).unwrap().unwrap();
     assert_eq!(committed.kind.commits()[0].rebased, [json!({ "n": 11 })]);

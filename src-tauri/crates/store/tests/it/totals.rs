@@ -137,7 +137,7 @@ fn a_copy_in_another_database_counts_the_same() {
         request.finish();
     }
     let there = bed();
-    there.import(here.parcel(&["short".to_owned(), "long".to_owned()]).unwrap()).unwrap();
+    there.import(here.bundle(&["short".to_owned(), "long".to_owned()]).unwrap()).unwrap();
     assert_eq!(totals(&there), totals(&here));
 }
 

@@ -1,4 +1,4 @@
-//! A parcel in a database of its own: its events written by the same rules as those of a running request.
+//! A bundle in a database of its own: its events written by the same rules as those of a running request.
 //!
 //! What does not fit is refused here, before anything is written where others look. Must not touch the database
 //! that it is for.
@@ -18,22 +18,22 @@ use crate::file::open::{Liveness, Owners, settle};
 use crate::read::in_force;
 use crate::row::error::Error;
 use crate::row::totals::{self, Sums};
-use crate::transfer::bundle::{ImportError, Piece};
-use crate::write::append_batch::Unit;
-use crate::write::batch::Batch;
+use crate::transfer::bundle::{BundleRecord, ImportError};
+use crate::write::append_batch::AppendBatch;
 use crate::write::live::Memory;
+use crate::write::transaction::Transaction;
 
-/// How many events one unit takes.
-const MANY: usize = 1_000;
+/// How many events one batch takes.
+const EVENTS_PER_BATCH: usize = 1_000;
 /// The latest date that JavaScript knows, and the earliest before 1970, in milliseconds.
 const LATEST_MS: u64 = 8_640_000_000_000_000;
 /// More often than any path ever ran.
 const MOST_ATTEMPTS: u32 = 1 << 31;
 
-/// A parcel in a database of its own.
+/// A bundle in a database of its own.
 pub(super) struct Built {
     pub(super) connection: Connection,
-    /// The last of what it holds besides the parcel, for forks to come from.
+    /// The last of what it holds besides the bundle, for forks to come from.
     pub(super) seed: Seed,
     pub(super) totals: Sums,
     /// The last event.
@@ -49,7 +49,7 @@ pub(super) struct Seed {
 }
 
 impl Built {
-    pub(super) fn new(seeds: Vec<Piece>, parcel: Vec<Piece>) -> Result<Built, ImportError> {
+    pub(super) fn new(seeds: Vec<BundleRecord>, bundle: Vec<BundleRecord>) -> Result<Built, ImportError> {
         // A file that SQLite makes for this connection alone, and that is gone with it.
         let connection = Connection::open("")?;
         connection.pragma_update(None, "journal_mode", "OFF")?;
@@ -66,7 +66,7 @@ impl Built {
             session: number("SELECT coalesce(max(n), 0) FROM session")?,
         };
         let before = lines(&connection)?;
-        let news = write(&connection, &mut memory, parcel)?;
+        let news = write(&connection, &mut memory, bundle)?;
         in_force::complete(&connection, seed.event)?;
         let (after, last) = (lines(&connection)?, number("SELECT coalesce(max(id), 0) FROM event")?);
         // Each event was taken as it came; only all of them tell whether one names another that is not what it says.
@@ -93,50 +93,54 @@ fn lines(connection: &Connection) -> Result<Sums, Error> {
     Ok(totals)
 }
 
-fn write(connection: &Connection, memory: &mut Memory, pieces: Vec<Piece>) -> Result<Vec<Committed>, ImportError> {
+fn write(
+    connection: &Connection,
+    memory: &mut Memory,
+    pieces: Vec<BundleRecord>,
+) -> Result<Vec<Committed>, ImportError> {
     let mut news = Vec::new();
     // Nobody's request is in the way of one that has run elsewhere.
     let owners = Owners::new(|_| Liveness::Dead);
-    let mut batch = Batch::new(connection, memory, &owners)?;
+    let mut transaction = Transaction::new(connection, memory, &owners)?;
     for stretch in stretches(pieces)? {
-        let mut unit = match stretch {
+        let mut batch = match stretch {
             Stretch::Records(records) => {
-                batch.carry(&records)?;
+                transaction.carry(&records)?;
                 continue;
             }
-            Stretch::Events(unit) => unit,
+            Stretch::Events(batch) => batch,
         };
-        batch.add(&mut unit)?.map_err(|refusal| ImportError::Unfit(refusal.to_string()))?;
-        if let Some(scopes) = unit.conflict {
+        transaction.add(&mut batch)?.map_err(|refusal| ImportError::Unfit(refusal.to_string()))?;
+        if let Some(scopes) = batch.conflict {
             let names: Vec<String> = scopes.iter().map(ToString::to_string).collect();
             return Err(ImportError::Unfit(format!("{} are at other versions", names.join(", "))));
         }
-        let events: Arc<[Event]> = unit.drafts.into_iter().map(|draft| draft.event).collect();
-        news.push(Committed { request: unit.request, events });
+        let events: Arc<[Event]> = batch.drafts.into_iter().map(|draft| draft.event).collect();
+        news.push(Committed { request: batch.request, events });
     }
-    batch.close()?;
+    transaction.close()?;
     Ok(news)
 }
 
 /// What is written together.
 enum Stretch {
     Records(Vec<(ScopeKey, Record)>),
-    Events(Unit),
+    Events(AppendBatch),
 }
 
 /// Pieces that are written together: records that follow each other, and events of one request.
-fn stretches(pieces: Vec<Piece>) -> Result<Vec<Stretch>, ImportError> {
+fn stretches(pieces: Vec<BundleRecord>) -> Result<Vec<Stretch>, ImportError> {
     let mut stretches = Vec::new();
     let mut records = Vec::new();
     let mut events: Vec<Event> = Vec::new();
     let mut whose: Arc<str> = "".into();
     for piece in pieces {
         let ends = match &piece {
-            Piece::Record { .. } | Piece::Code { .. } => true,
-            Piece::Event { request, .. } => *request != whose || events.len() >= MANY,
+            BundleRecord::Record { .. } | BundleRecord::Code { .. } => true,
+            BundleRecord::Event { request, .. } => *request != whose || events.len() >= EVENTS_PER_BATCH,
         };
         if ends && !events.is_empty() {
-            stretches.push(Stretch::Events(Unit::new(
+            stretches.push(Stretch::Events(AppendBatch::new(
                 &whose,
                 None,
                 std::mem::take(&mut events),
@@ -144,12 +148,12 @@ fn stretches(pieces: Vec<Piece>) -> Result<Vec<Stretch>, ImportError> {
             )?));
         }
         match piece {
-            Piece::Record { scope, version, state } => {
+            BundleRecord::Record { scope, version, state } => {
                 records.push((scope, Record { version, state: Arc::new(State::from(state)) }));
             }
             // Kept by itself, before anything that names it.
-            Piece::Code { .. } => {}
-            Piece::Event { request, event } => {
+            BundleRecord::Code { .. } => {}
+            BundleRecord::Event { request, event } => {
                 if event.at.unsigned_abs() > LATEST_MS {
                     let what = format!("event {} of \"{request}\" is at {} ms, which is no date", event.seq, event.at);
                     return Err(ImportError::Unfit(what));
@@ -167,7 +171,7 @@ fn stretches(pieces: Vec<Piece>) -> Result<Vec<Stretch>, ImportError> {
         }
     }
     if !events.is_empty() {
-        stretches.push(Stretch::Events(Unit::new(&whose, None, events, Durability::Committed)?));
+        stretches.push(Stretch::Events(AppendBatch::new(&whose, None, events, Durability::Committed)?));
     }
     Ok(stretches)
 }

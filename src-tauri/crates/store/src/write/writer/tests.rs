@@ -17,10 +17,10 @@ fn store() -> (tempfile::TempDir, Store) {
 }
 
 fn store_with(durability: crate::Durability) -> (tempfile::TempDir, Store) {
-    let folder = tempfile::tempdir().unwrap();
+    let checkpointer = tempfile::tempdir().unwrap();
     let options = Options { create: true, durability, ..Options::default() };
-    let store = Store::open(&folder.path().join("log.db"), options).unwrap();
-    (folder, store)
+    let store = Store::open(&checkpointer.path().join("log.db"), options).unwrap();
+    (checkpointer, store)
 }
 
 fn event(seq: u64, kind: EventKind) -> Event {

@@ -1,8 +1,8 @@
-//! The write-ahead log is folded into the file beside whoever writes.
+//! WAL checkpoints, on a thread and a connection of their own.
 //!
-//! SQLite would let the commit that makes the log long wait until all of it is on the disk. A thread of its
-//! own does that with a connection of its own, while commits go on behind it; only for the rest, which
-//! came meanwhile, it sits down at the desk: once everything is in the file, the log begins anew.
+//! SQLite's automatic checkpoint would make the commit that reaches the limit wait until the whole log is in the
+//! file. Here commits go on beside a passive checkpoint. Only for the rest, which came meanwhile, the writing
+//! connection is held: with all of it in the file, the next commit begins the log anew.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,131 +13,143 @@ use std::time::{Duration, Instant};
 use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags};
 
-use super::Office;
+use super::CommitQueue;
 use crate::lock;
 use crate::row::error::OpenError;
 
-/// At about this many pages of 4 KiB the log is folded.
-const LONG: u32 = 2_000;
-/// At so many everybody who writes has to wait until it is.
-const TOO_LONG: u32 = 4 * LONG;
-/// How long they wait for those who still read what is old.
-const GRACE: Duration = Duration::from_millis(25);
-/// How long they are left alone when that was not enough.
-const REST: Duration = Duration::from_millis(250);
-/// So many take no time worth mentioning.
-const FEW: u32 = 200;
+/// At about this many pages of 4 KiB a checkpoint begins.
+const CHECKPOINT_PAGES: u32 = 2_000;
+/// At so many pages writers wait for it.
+const MAX_WAL_PAGES: u32 = 4 * CHECKPOINT_PAGES;
+/// How long they wait for readers of old pages.
+const READER_WAIT: Duration = Duration::from_millis(25);
+/// How long writers go on before the next such wait.
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
+/// With so few pages left, the writing connection is held for the rest.
+const MAX_LEFT_PAGES: u32 = 200;
 /// Each round leaves what came during the one before it, which is less and less.
-const ROUNDS: usize = 4;
+const MAX_PASSIVE_ROUNDS: usize = 4;
 
-/// How long the log is, and whether it has to be folded.
+/// How long the log is, and whether it has to be checkpointed.
 #[derive(Debug)]
-pub(super) struct Length {
+pub(super) struct WalSize {
     /// In pages, as the last commit left it.
     now: AtomicU32,
     /// From where on it is too long.
     most: AtomicU32,
-    /// When a fold last left some of it.
+    /// When a checkpoint last left some of it.
     left: Mutex<Option<Instant>>,
-    wish: Mutex<Wish>,
-    bell: Condvar,
+    request: Mutex<WalCheckpointRequest>,
+    wake: Condvar,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Wish {
+enum WalCheckpointRequest {
     None,
-    Fold,
+    Run,
     End,
 }
 
-impl Length {
-    pub(super) fn new() -> Length {
-        let (now, most) = (AtomicU32::new(0), AtomicU32::new(LONG));
-        Length { now, most, left: Mutex::default(), wish: Mutex::new(Wish::None), bell: Condvar::new() }
+impl WalSize {
+    pub(super) fn new() -> WalSize {
+        let (now, most) = (AtomicU32::new(0), AtomicU32::new(CHECKPOINT_PAGES));
+        WalSize {
+            now,
+            most,
+            left: Mutex::default(),
+            request: Mutex::new(WalCheckpointRequest::None),
+            wake: Condvar::new(),
+        }
     }
 
-    /// Has it told by a connection, which from then on folds nothing by itself.
-    pub(super) fn follow(self: &Arc<Length>, connection: &mut Connection) -> rusqlite::Result<()> {
-        let length = self.clone();
+    /// Has a connection report it, which from then on does no automatic checkpoint.
+    pub(super) fn follow(self: &Arc<WalSize>, connection: &mut Connection) -> rusqlite::Result<()> {
+        let wal_size = self.clone();
         connection.wal_hook(Some(move |_: &mut Wal, pages: i32| {
-            length.now.store(pages.try_into().unwrap_or(0), Ordering::Relaxed);
+            wal_size.now.store(pages.try_into().unwrap_or(0), Ordering::Relaxed);
             Ok(())
         }))
     }
 
-    /// Asks for a fold where the log is too long.
+    /// Asks for a checkpoint where the log is too long.
     pub(super) fn look(&self) {
-        let is_again = || lock(&self.left).is_some_and(|left| left.elapsed() > REST);
-        if self.now.load(Ordering::Relaxed) >= self.most.load(Ordering::Relaxed) || self.is_too_long() && is_again() {
-            self.ask(Wish::Fold);
+        let is_again = || lock(&self.left).is_some_and(|left| left.elapsed() > RETRY_PAUSE);
+        if self.now.load(Ordering::Relaxed) >= self.most.load(Ordering::Relaxed) || self.is_over_limit() && is_again() {
+            self.ask(WalCheckpointRequest::Run);
         }
     }
 
-    fn ask(&self, wish: Wish) {
-        let mut asked = lock(&self.wish);
-        if *asked == Wish::None || wish == Wish::End {
-            *asked = wish;
-            self.bell.notify_one();
+    fn ask(&self, request: WalCheckpointRequest) {
+        let mut pending = lock(&self.request);
+        if *pending == WalCheckpointRequest::None || request == WalCheckpointRequest::End {
+            *pending = request;
+            self.wake.notify_one();
         }
     }
 
-    /// Whether to fold now; returns when there is something to do.
+    /// Whether to checkpoint now; returns when there is something to do.
     fn is_wanted(&self) -> bool {
-        let mut asked = lock(&self.wish);
+        let mut pending = lock(&self.request);
         loop {
-            match *asked {
-                Wish::None => asked = self.bell.wait(asked).unwrap_or_else(|poisoned| poisoned.into_inner()),
-                Wish::Fold => {
-                    *asked = Wish::None;
+            match *pending {
+                WalCheckpointRequest::None => {
+                    pending = self.wake.wait(pending).unwrap_or_else(|poisoned| poisoned.into_inner())
+                }
+                WalCheckpointRequest::Run => {
+                    *pending = WalCheckpointRequest::None;
                     return true;
                 }
-                Wish::End => return false,
+                WalCheckpointRequest::End => return false,
             }
         }
     }
 
-    fn is_too_long(&self) -> bool {
-        self.now.load(Ordering::Relaxed) >= TOO_LONG
+    fn is_over_limit(&self) -> bool {
+        self.now.load(Ordering::Relaxed) >= MAX_WAL_PAGES
     }
 
-    /// What a fold left. Where somebody reads what is old, it is not tried again with every commit: only when
+    /// What a checkpoint left. Where somebody reads what is old, it is not tried again with every commit: only when
     /// the log is longer by as much again, or, once everybody waits for it, after a while.
-    fn folded(&self, is_whole: bool) {
+    fn checkpointed(&self, is_whole: bool) {
         let now = if is_whole { 0 } else { self.now.load(Ordering::Relaxed) };
-        let most = if now >= TOO_LONG { u32::MAX } else { now + LONG };
+        let most = if now >= MAX_WAL_PAGES { u32::MAX } else { now + CHECKPOINT_PAGES };
         *lock(&self.left) = (!is_whole).then(Instant::now);
         self.now.store(now, Ordering::Relaxed);
         self.most.store(most, Ordering::Relaxed);
     }
 }
 
-/// The handle of the thread; dropping it waits for the fold that is under way.
-pub(super) struct Folder {
-    length: Arc<Length>,
+/// The handle of the thread; dropping it waits for the checkpoint that is under way.
+pub(super) struct WalCheckpointer {
+    wal_size: Arc<WalSize>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Folder {
-    pub(super) fn start(path: &Path, length: Arc<Length>, office: Arc<Office>) -> Result<Folder, OpenError> {
+impl WalCheckpointer {
+    pub(super) fn start(
+        path: &Path,
+        wal_size: Arc<WalSize>,
+        queue: Arc<CommitQueue>,
+    ) -> Result<WalCheckpointer, OpenError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection =
             Connection::open_with_flags(path, flags).map_err(|error| OpenError::from_sqlite(path, &error))?;
-        let asked = length.clone();
+        let size = wal_size.clone();
         let thread = std::thread::Builder::new()
-            .name("store folder".to_owned())
+            .name("store checkpointer".to_owned())
             .spawn(move || {
-                while asked.is_wanted() {
-                    asked.folded(fold(&connection, &office, &asked).unwrap_or(false));
+                while size.is_wanted() {
+                    size.checkpointed(checkpoint(&connection, &queue, &size).unwrap_or(false));
                 }
             })
             .map_err(|error| OpenError::io(path, error))?;
-        Ok(Folder { length, thread: Some(thread) })
+        Ok(WalCheckpointer { wal_size, thread: Some(thread) })
     }
 }
 
-impl Drop for Folder {
+impl Drop for WalCheckpointer {
     fn drop(&mut self) {
-        self.length.ask(Wish::End);
+        self.wal_size.ask(WalCheckpointRequest::End);
         if let Some(thread) = self.thread.take() {
             // If it panicked, that was reported when it happened.
             let _ = thread.join();
@@ -145,33 +157,35 @@ impl Drop for Folder {
     }
 }
 
-/// Folds what is in the log, and has it begin anew. Answers whether all of it is in the file; what is not is
-/// safe where it is, and tried again later.
-fn fold(connection: &Connection, office: &Office, length: &Length) -> rusqlite::Result<bool> {
-    for _ in 0..ROUNDS {
-        if passively(connection)? <= FEW {
+/// Checkpoints the log and has it begin anew. Answers whether all of it is in the file; what is not is safe in
+/// the log, and tried again later.
+fn checkpoint(connection: &Connection, queue: &CommitQueue, wal_size: &WalSize) -> rusqlite::Result<bool> {
+    for _ in 0..MAX_PASSIVE_ROUNDS {
+        if checkpoint_passively(connection)? <= MAX_LEFT_PAGES {
             break;
         }
     }
-    let desk = lock(&office.desk);
-    // The log of several processes that write without a pause is never whole by itself.
-    match length.is_too_long() {
-        true => restart(connection),
-        false => passively(&desk.connection).map(|rest| rest == 0),
+    // Nobody of this process writes while this is held.
+    let writing = lock(&queue.connection);
+    // Several processes that write without a pause never leave a moment in which the log is empty.
+    if wal_size.is_over_limit() {
+        checkpoint_and_restart(connection)
+    } else {
+        checkpoint_passively(&writing.connection).map(|rest| rest == 0)
     }
 }
 
-/// Folds the whole log while nobody writes, and lets the next who does begin it anew.
-fn restart(connection: &Connection) -> rusqlite::Result<bool> {
-    connection.busy_timeout(GRACE)?;
+/// Checkpoints the whole log while nobody writes; the next commit begins it anew.
+fn checkpoint_and_restart(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.busy_timeout(READER_WAIT)?;
     connection.query_row("PRAGMA wal_checkpoint(RESTART)", (), |row| Ok(row.get::<_, i64>(0)? == 0))
 }
 
-/// Folds what nobody is in the way of, and answers how many pages that leaves.
-fn passively(connection: &Connection) -> rusqlite::Result<u32> {
+/// Checkpoints what no reader keeps, and answers how many pages that leaves.
+fn checkpoint_passively(connection: &Connection) -> rusqlite::Result<u32> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| {
-        let (busy, length, folded): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let (busy, wal_size, checkpointed): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         // Whoever else is at it will do it.
-        Ok(if busy != 0 { LONG } else { u32::try_from(length - folded).unwrap_or(0) })
+        Ok(if busy != 0 { CHECKPOINT_PAGES } else { u32::try_from(wal_size - checkpointed).unwrap_or(0) })
     })
 }

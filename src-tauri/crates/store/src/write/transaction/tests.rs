@@ -10,9 +10,8 @@ use engine::operation::Operation;
 use engine::scope::ScopeKind;
 
 use super::*;
-use crate::file::migrate;
-use crate::file::open;
 use crate::file::open::{Liveness, settle};
+use crate::file::{migrate, open};
 use crate::first_event::request_started;
 
 /// How many steps of its program SQLite counts at once.
@@ -49,10 +48,10 @@ impl Tries {
     fn add(&mut self, path: Option<&str>, attempt: u32, kind: EventKind) {
         self.last += 1;
         let event = Event { seq: self.last, at: self.last as i64, path: path.map(Into::into), attempt, kind };
-        let mut unit = Unit::new("r", Some(Lease::first("o")), vec![event], Durability::Committed).unwrap();
-        let mut batch = Batch::new(&self.connection, &mut self.memory, &self.owners).unwrap();
-        batch.add(&mut unit).unwrap().unwrap();
-        batch.close().unwrap();
+        let mut batch = AppendBatch::new("r", Some(Lease::first("o")), vec![event], Durability::Committed).unwrap();
+        let mut transaction = Transaction::new(&self.connection, &mut self.memory, &self.owners).unwrap();
+        transaction.add(&mut batch).unwrap().unwrap();
+        transaction.close().unwrap();
     }
 
     fn begin(&mut self, attempt: u32) {

@@ -1,6 +1,6 @@
-//! One transaction: which units may be kept, and the rows they become.
+//! One transaction: which batches may be kept, and the rows they become.
 //!
-//! A unit is checked before its first row is written, so a refused one leaves nothing behind and
+//! A batch is checked before its first row is written, so a refused one leaves nothing behind and
 //! needs no savepoint. An `Err` means the transaction is spoilt and must be rolled back.
 
 use std::collections::{HashMap, HashSet};
@@ -13,27 +13,22 @@ use engine::views::attempts::verdict;
 use rusqlite::{CachedStatement, Connection};
 
 use crate::file::open::Owners;
-use crate::read::events;
-use crate::read::states;
-use crate::row::attempts::{self, Withdrawn};
-use crate::row::body;
+use crate::read::{events, states};
+use crate::row::attempts::{self, RolledBackAttempt};
 use crate::row::error::Error;
-use crate::row::filter_block::Tail;
-use crate::row::payload;
+use crate::row::filter_block::UnindexedTail;
 use crate::row::totals::{self, Sums};
-use crate::write::append_batch::{Draft, Unit};
-use crate::write::import_marks;
+use crate::row::{body, payload};
+use crate::write::append_batch::{AppendBatch, Draft};
 use crate::write::live::{Memory, Request};
-use crate::write::rows;
 use crate::write::scopes::Step;
-use crate::write::turns;
-use crate::write::writer_queue;
+use crate::write::{import_marks, rows, turns, writer_queue};
 
 /// What an operation that was written before a restart is taken to weigh.
 const FORGOTTEN_BYTES: usize = 512;
 
 /// A transaction in progress.
-pub(crate) struct Batch<'a> {
+pub(crate) struct Transaction<'a> {
     connection: &'a Connection,
     /// Writes an event: looked up once for all of a transaction.
     insert: CachedStatement<'a>,
@@ -61,13 +56,13 @@ impl Default for Touched {
     }
 }
 
-impl<'a> Batch<'a> {
+impl<'a> Transaction<'a> {
     pub(crate) fn new(connection: &'a Connection, memory: &'a mut Memory, owners: &'a Owners) -> Result<Self, Error> {
         let insert = connection.prepare_cached(
             "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, sum)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?;
-        Ok(Batch {
+        Ok(Transaction {
             connection,
             insert,
             memory,
@@ -79,64 +74,64 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// Writes one unit, or answers why it may not be kept. A unit that lost the race for a record is
+    /// Writes one batch, or answers why it may not be kept. A batch that lost the race for a record is
     /// kept without its commits, and remembers that.
-    pub(crate) fn add(&mut self, unit: &mut Unit) -> Result<Result<(), AppendError>, Error> {
-        let Some(first) = unit.drafts.first() else {
+    pub(crate) fn add(&mut self, batch: &mut AppendBatch) -> Result<Result<(), AppendError>, Error> {
+        let Some(first) = batch.drafts.first() else {
             return Ok(Ok(()));
         };
-        let mut request = match (self.memory.take(self.connection, &unit.request)?, unit.starts()) {
+        let mut request = match (self.memory.take(self.connection, &batch.request)?, batch.starts()) {
             (Some(known), starts) => {
                 let refusal = if starts {
                     Some(AppendError::Exists)
-                } else if self.is_fenced(&known, unit)? {
-                    Some(AppendError::Fenced { request: unit.request.to_string() })
+                } else if self.is_fenced(&known, batch)? {
+                    Some(AppendError::Fenced { request: batch.request.to_string() })
                 } else {
-                    gap(known.last, &unit.drafts)
+                    gap(known.last, &batch.drafts)
                 };
                 if let Some(refusal) = refusal {
-                    self.memory.put(unit.request.clone(), known);
+                    self.memory.put(batch.request.clone(), known);
                     return Ok(Err(refusal));
                 }
-                if let Some(holder) = turns::in_the_way_of(self.connection, unit, Some(known.n), self.owners)? {
-                    self.memory.put(unit.request.clone(), known);
+                if let Some(holder) = turns::in_the_way_of(self.connection, batch, Some(known.n), self.owners)? {
+                    self.memory.put(batch.request.clone(), known);
                     return Ok(Err(AppendError::Busy { holder }));
                 }
                 known
             }
             (None, true) => {
                 if let Some(refusal) =
-                    unit.forked_from().map_or_else(|| gap(0, &unit.drafts), |from| fork_gap(from, &unit.drafts))
+                    batch.forked_from().map_or_else(|| gap(0, &batch.drafts), |from| fork_gap(from, &batch.drafts))
                 {
                     return Ok(Err(refusal));
                 }
-                if let Some(holder) = turns::in_the_way_of(self.connection, unit, None, self.owners)? {
+                if let Some(holder) = turns::in_the_way_of(self.connection, batch, None, self.owners)? {
                     return Ok(Err(AppendError::Busy { holder }));
                 }
-                match rows::begin(self.connection, &unit.request, &first.event, unit.lease.is_none())? {
+                match rows::begin(self.connection, &batch.request, &first.event, batch.lease.is_none())? {
                     Ok(begun) => begun,
                     Err(refusal) => return Ok(Err(refusal)),
                 }
             }
             (None, false) => {
-                let message = format!("request \"{}\" was never started", unit.request);
+                let message = format!("request \"{}\" was never started", batch.request);
                 return Ok(Err(AppendError::Storage(message)));
             }
         };
-        if let Some(refusal) = skipped_epoch(&request.lease, unit) {
-            self.memory.put(unit.request.clone(), request);
+        if let Some(refusal) = skipped_epoch(&request.lease, batch) {
+            self.memory.put(batch.request.clone(), request);
             return Ok(Err(refusal));
         }
-        let conflicts = self.conflicts(&unit.drafts, request.n)?;
+        let conflicts = self.conflicts(&batch.drafts, request.n)?;
         if !conflicts.is_empty() {
-            unit.refuse_commits(conflicts)?;
-        } else if unit.drafts.iter().any(|draft| !draft.event.kind.commits().is_empty())
+            batch.refuse_commits(conflicts)?;
+        } else if batch.drafts.iter().any(|draft| !draft.event.kind.commits().is_empty())
             && writer_queue::waits(self.memory.tickets(self.connection)?, request.n)
         {
             writer_queue::leave(self.connection, request.n)?;
             self.memory.forget_tickets();
         }
-        for draft in &unit.drafts {
+        for draft in &batch.drafts {
             self.write(&mut request, draft)?;
             if let Some(lease) = Lease::named(&draft.event.kind) {
                 request.lease = lease;
@@ -145,22 +140,22 @@ impl<'a> Batch<'a> {
                 self.copy(&mut request, session, from)?;
             }
         }
-        let ends = unit.drafts.iter().any(|draft| is_end(&draft.event.kind));
+        let ends = batch.drafts.iter().any(|draft| is_end(&draft.event.kind));
         if ends {
             request.tail.end(self.connection, request.n, request.last)?;
         }
-        if ends || unit.forked_from().is_some() {
-            self.left.push(unit.request.clone());
+        if ends || batch.forked_from().is_some() {
+            self.left.push(batch.request.clone());
         }
-        self.memory.put(unit.request.clone(), request);
+        self.memory.put(batch.request.clone(), request);
         Ok(Ok(()))
     }
 
     /// Whether somebody else owns the request: the append is neither its owner's nor that of somebody who may
     /// take it over.
-    fn is_fenced(&self, known: &Request, unit: &Unit) -> Result<bool, Error> {
-        let Some(lease) = unit.lease.as_ref().filter(|lease| **lease != known.lease) else { return Ok(false) };
-        if lease.epoch != known.lease.epoch + 1 || unit.taker().as_ref() != Some(lease) {
+    fn is_fenced(&self, known: &Request, batch: &AppendBatch) -> Result<bool, Error> {
+        let Some(lease) = batch.lease.as_ref().filter(|lease| **lease != known.lease) else { return Ok(false) };
+        if lease.epoch != known.lease.epoch + 1 || batch.taker().as_ref() != Some(lease) {
             return Ok(true);
         }
         let status: String = self
@@ -255,7 +250,7 @@ impl<'a> Batch<'a> {
         ))?;
         request.last = event.seq;
         let sums = Sums::of(&event.kind, draft.value_bytes, draft.body.text.len());
-        request.tail.follow(self.connection, request.n, event.seq, Some(&event.kind), &draft.grams, sums)?;
+        request.tail.follow(self.connection, request.n, event.seq, Some(&event.kind), &draft.trigrams, sums)?;
         self.derive_rows(request, event, row)?;
         self.derive_state(request, draft, row)
     }
@@ -267,7 +262,7 @@ impl<'a> Batch<'a> {
             return Err(Error::Damaged(format!("request \"{}\" has no event {}", from.request_id, from.seq)));
         }
         request.last = from.seq;
-        request.tail = Tail::load(self.connection, request.n, from.seq)?;
+        request.tail = UnindexedTail::load(self.connection, request.n, from.seq)?;
         for kind in events::of_kind(self.connection, request.n, "metadata_set")? {
             rows::follow_title(self.connection, request, &kind)?;
         }
@@ -331,7 +326,7 @@ impl<'a> Batch<'a> {
         Ok(known.n)
     }
 
-    fn withdraw(&mut self, withdrawn: &Withdrawn, row: i64) -> Result<(), Error> {
+    fn withdraw(&mut self, withdrawn: &RolledBackAttempt, row: i64) -> Result<(), Error> {
         let (path, attempt) = &withdrawn.attempt;
         let path = self.memory.path(self.connection, path)?;
         for (scope, first) in &withdrawn.writes {
@@ -366,16 +361,16 @@ fn fork_gap(from: &ForkedFrom, drafts: &[Draft]) -> Option<AppendError> {
 }
 
 /// What is wrong with the epochs of events that come without a lease: each owner's is the one after the last.
-fn skipped_epoch(lease: &Lease, unit: &Unit) -> Option<AppendError> {
-    if unit.lease.is_some() {
+fn skipped_epoch(lease: &Lease, batch: &AppendBatch) -> Option<AppendError> {
+    if batch.lease.is_some() {
         return None;
     }
     let mut last = lease.epoch;
-    for draft in &unit.drafts {
+    for draft in &batch.drafts {
         let takes = matches!(draft.event.kind, EventKind::RequestResumed { .. } | EventKind::RequestAdopted { .. });
         let Some(lease) = Lease::named(&draft.event.kind).filter(|_| takes) else { continue };
         if lease.epoch != last + 1 {
-            let (request, found) = (&unit.request, lease.epoch);
+            let (request, found) = (&batch.request, lease.epoch);
             let message = format!("request \"{request}\" is taken over with epoch {found} after epoch {last}");
             return Some(AppendError::Storage(message));
         }

@@ -1,0 +1,172 @@
+//! The numbers that an import keeps for its rows before it copies them: nobody else gets them meanwhile.
+
+use super::Copy;
+use super::NewScope;
+use super::ROWS_AT_ONCE;
+use super::rows::need;
+use crate::read::states;
+use crate::row::error::Error;
+use crate::transfer::bundle;
+use crate::transfer::bundle::ImportError;
+use crate::write::{import_marks, removal_queue};
+use rusqlite::Connection;
+use std::collections::HashMap;
+
+impl Copy<'_> {
+    /// Takes the numbers that nobody else gets from now on.
+    pub(super) fn reserve(&mut self) -> Result<(), ImportError> {
+        let rows = |sql: &str, after: i64| -> Result<Vec<(i64, String)>, Error> {
+            let mut statement = self.built.connection.prepare(sql)?;
+            let rows = statement.query_map((after,), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        };
+        let requests = rows("SELECT n, id FROM request WHERE n > ?1 ORDER BY n", self.built.seed.request)?;
+        let sessions = rows("SELECT n, id FROM session WHERE n > ?1 ORDER BY n", self.built.seed.session)?;
+        let (import, count) = (self.import.clone(), self.built.last - self.built.seed.event);
+        self.range = self.pieces.write(move |connection, _| {
+            let sql = "SELECT max(id_floor, coalesce((SELECT max(id) FROM event), 0)) + 1 FROM total";
+            let first: i64 = connection.query_row(sql, (), |row| row.get(0))?;
+            let last = first + count + 1;
+            connection.execute("UPDATE total SET id_floor = ?1", (last,))?;
+            connection.execute(
+                "INSERT INTO removal (kind, n, import, last) VALUES ('range', ?1, ?2, ?3)",
+                (first, &*import, last),
+            )?;
+            import_marks::marks(connection, first, last)?;
+            Ok::<_, Error>((first, last))
+        })?;
+        self.maps.requests = self.keep_numbers("request", requests)?;
+        self.maps.sessions = self.keep_numbers("session", sessions)?;
+        Ok(())
+    }
+
+    /// Keeps a number for each row of a table, a few in every transaction. Answers them by the rows' own.
+    pub(super) fn keep_numbers(
+        &self,
+        table: &'static str,
+        rows: Vec<(i64, String)>,
+    ) -> Result<HashMap<i64, i64>, ImportError> {
+        let (mut left, mut kept) = (rows.into_iter(), HashMap::new());
+        while left.len() > 0 {
+            let import = self.import.clone();
+            let slice = self.pieces.write(move |connection, slice| {
+                need(connection, &import)?;
+                let mut kept = Vec::new();
+                for (n, id) in left.by_ref() {
+                    if table == "request" {
+                        let sql = "SELECT count(*) FROM removal WHERE kind = 'request' AND name = ?1 AND import <> ''";
+                        if connection.query_row(sql, (&id,), |row| row.get::<_, i64>(0))? > 0 {
+                            return Err(ImportError::Exists { what: "request", id });
+                        }
+                        // From here on nobody begins one of that name.
+                        bundle::refuse_known(connection, &[("request", id.as_str().into())])?;
+                        removal_queue::make_room(connection, &id)?;
+                    }
+                    kept.push((n, keep_number(connection, table, &import, Some(&id))?));
+                    if slice.is_over() {
+                        break;
+                    }
+                }
+                Ok((left, kept))
+            })?;
+            left = slice.0;
+            kept.extend(slice.1);
+        }
+        Ok(kept)
+    }
+
+    /// Finds the records that are here, and keeps numbers for those that are not.
+    pub(super) fn keep_scopes(&mut self) -> Result<(), Error> {
+        let durable = self.durable()?;
+        let import = self.import.clone();
+        let found = self.pieces.write(move |connection, _| {
+            need(connection, &import)?;
+            let mut is_brought = connection
+                .prepare_cached("SELECT 1 FROM removal WHERE kind = 'imported_scope' AND n = ?1 AND import = ?2")?;
+            let mut found = Vec::new();
+            for (old, key, version, last) in durable {
+                let known = match states::find(connection, &key)? {
+                    Some(n) if is_brought.exists((n, &*import))? => Some(n),
+                    // Somebody made it meanwhile: the two become one when the bundle comes into force.
+                    _ => None,
+                };
+                let n = match known {
+                    Some(n) => n,
+                    None => keep_number(connection, "scope", &import, None)?,
+                };
+                found.push((old, n, known.is_none().then_some((key, version, last))));
+            }
+            Ok::<_, Error>(found)
+        })?;
+        for (old, n, new) in found {
+            self.maps.scopes.insert(old, n);
+            if let Some((key, version, last)) = new {
+                self.maps.new.push(NewScope { n, key, version, last: self.event(last) });
+            }
+        }
+        Ok(())
+    }
+
+    /// The scopes that live in one request.
+    pub(super) fn own_scopes(&mut self) -> Result<(), Error> {
+        let mut statement = self.built.connection.prepare(
+            "SELECT n, kind, id, request, version, last FROM scope WHERE request > ?1 AND n > ?2 ORDER BY n LIMIT ?3",
+        )?;
+        let mut after = 0;
+        loop {
+            let mut rows = statement.query((self.built.seed.request, after, ROWS_AT_ONCE))?;
+            let mut scopes = Vec::new();
+            while let Some(row) = rows.next()? {
+                after = row.get(0)?;
+                let (kind, id): (String, String) = (row.get(1)?, row.get(2)?);
+                let last: i64 = row.get(5)?;
+                let last = if last == 0 { 0 } else { self.event(last) };
+                scopes.push((after, kind, id, self.request(row.get(3)?)?, row.get::<_, i64>(4)?, last));
+            }
+            drop(rows);
+            if scopes.is_empty() {
+                return Ok(());
+            }
+            let mut left = scopes;
+            while !left.is_empty() {
+                let import = self.import.clone();
+                let (made, rest) = self.pieces.write(move |connection, slice| {
+                    need(connection, &import)?;
+                    let mut made = Vec::new();
+                    let mut scopes = left.into_iter();
+                    for (old, kind, id, request, version, last) in scopes.by_ref() {
+                        connection
+                            .prepare_cached(
+                                "INSERT INTO scope (n, kind, id, request, version, last)
+                                 VALUES (max(coalesce((SELECT max(n) FROM scope), 0),
+                                     coalesce((SELECT max(n) FROM removal WHERE kind = 'scope'), 0)) + 1,
+                                     ?1, ?2, ?3, ?4, ?5)",
+                            )?
+                            .execute((kind, id, request, version, last))?;
+                        made.push((old, connection.last_insert_rowid()));
+                        if slice.is_over() {
+                            break;
+                        }
+                    }
+                    Ok::<_, Error>((made, scopes.collect::<Vec<_>>()))
+                })?;
+                self.maps.scopes.extend(made);
+                left = rest;
+            }
+        }
+    }
+}
+
+/// Keeps the next number of a table for an import.
+pub(super) fn keep_number(
+    connection: &Connection,
+    table: &str,
+    import: &str,
+    name: Option<&str>,
+) -> Result<i64, Error> {
+    let sql = format!(
+        "INSERT INTO removal (kind, n, import, name) VALUES (?1, max(coalesce((SELECT max(n) FROM {table}), 0),
+             coalesce((SELECT max(n) FROM removal WHERE kind = ?1), 0)) + 1, ?2, ?3) RETURNING n"
+    );
+    Ok(connection.prepare_cached(&sql)?.query_row((table, import, name), |row| row.get(0))?)
+}
