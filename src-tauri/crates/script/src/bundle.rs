@@ -4,6 +4,18 @@
 //! the current block through every `await` (ARCHITECTURE §8.2). What may be read is decided in `inside`. Only this
 //! file names rolldown.
 
+pub(crate) mod bundler;
+pub(crate) mod callsite;
+pub(crate) mod code;
+pub(crate) mod embedded;
+pub(crate) mod error;
+pub(crate) mod fingerprint;
+pub(crate) mod inside;
+pub(crate) mod nesting;
+pub(crate) mod project_files;
+pub(crate) mod trace;
+pub(crate) mod worker;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,10 +31,9 @@ use rolldown_plugin::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::embedded;
-use crate::error::{LoadError, LoadErrorKind};
-use crate::inside::{Inside, Refusal, without_query};
-use crate::project_files::{TsSettings, outside_message, place_of, read};
+use crate::bundle::error::{LoadError, LoadErrorKind};
+use crate::bundle::inside::{Inside, Refusal, without_query};
+use crate::bundle::project_files::{TsSettings, outside_message, place_of, read};
 
 const ENTRY: &str = "flowglass:entry";
 /// Stands in for an import that was refused, so that bundling goes on and finds every mistake.
@@ -114,9 +125,9 @@ pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bu
     let Some(chunk) = chunk else {
         return Err(LoadError::in_file(LoadErrorKind::Import, &shown, "the file could not be bundled"));
     };
-    let code: Arc<str> = crate::fingerprint::mark(&chunk.code).into();
+    let code: Arc<str> = crate::bundle::fingerprint::mark(&chunk.code).into();
     let map = chunk.map.as_ref().map(|map| map.to_json_string()).unwrap_or_default();
-    let map = crate::code::without_embedded(&map);
+    let map = crate::bundle::code::without_embedded(&map);
     let hash = blake3::hash(code.as_bytes()).to_hex().to_string();
     Ok(Bundle { file: shown, code, map, hash, inputs })
 }
@@ -145,7 +156,7 @@ pub fn check_nesting(workspace: &Path, file: &Path) -> Result<(), LoadError> {
 }
 
 fn too_deep(shown: &str, text: &str) -> Result<(), LoadError> {
-    crate::nesting::check(text).map_err(|found| LoadError {
+    crate::bundle::nesting::check(text).map_err(|found| LoadError {
         kind: LoadErrorKind::Syntax,
         message: found.message,
         file: Some(shown.to_owned()),

@@ -4,6 +4,11 @@
 //! yield, or takes too much memory, ends with an error that names its block, and the runtime with
 //! it. It must not know what a call means: that is `bridge`.
 
+pub(crate) mod calls;
+pub(crate) mod fields;
+pub(crate) mod load_time;
+pub(crate) mod rejections;
+
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -16,10 +21,10 @@ use rquickjs::context::EvalOptions;
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Module, Object, Runtime};
 
 use crate::bundle::Bundle;
-use crate::embedded::Modules;
-use crate::error::{LoadError, LoadErrorKind};
-use crate::load_time::LoadTime;
-use crate::trace::{BUNDLE, Trace};
+use crate::bundle::embedded::Modules;
+use crate::bundle::error::{LoadError, LoadErrorKind};
+use crate::bundle::trace::{BUNDLE, Trace};
+use crate::vm::load_time::LoadTime;
 
 /// What a flow may take (`limits` in `flowglass.json`).
 #[derive(Clone, Copy, Debug)]
@@ -138,7 +143,7 @@ impl Vm {
             trace: Trace::new(bundle, workspace),
             load_time,
         });
-        crate::rejections::track(&runtime, &shared);
+        crate::vm::rejections::track(&runtime, &shared);
         let vm = Rc::new(Vm {
             context,
             runtime,
@@ -169,7 +174,7 @@ impl Vm {
             let (message, stack) = thrown.split_once('\n').unwrap_or((&thrown, ""));
             let (class, said) = message.split_once(": ").unwrap_or(("Error", message));
             let classes = [class.to_owned(), "Error".to_owned()];
-            let place = crate::callsite::of_thrown(&self.shared.trace, &bundle.code, stack, said, &classes);
+            let place = crate::bundle::callsite::of_thrown(&self.shared.trace, &bundle.code, stack, said, &classes);
             (self.explain(message), place)
         });
         self.deadline.set(None);
@@ -210,7 +215,7 @@ impl Vm {
         };
         let result = result.map_err(|thrown| self.die(&thrown));
         self.deadline.set(None);
-        crate::rejections::report(self);
+        crate::vm::rejections::report(self);
         result
     }
 
@@ -354,7 +359,7 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
             let _ = waiting.answer.send(answer);
         })?,
     )?;
-    crate::fields::install(ctx, &native, shared)?;
+    crate::vm::fields::install(ctx, &native, shared)?;
     native.set("isProxy", Function::new(ctx.clone(), |value: rquickjs::Value<'_>| value.is_proxy())?)?;
     let mut options = EvalOptions::default();
     options.filename = Some("waiting.js".to_owned());

@@ -7,7 +7,7 @@
 
 use engine::error::Location;
 
-use crate::trace::{Trace, frame};
+use crate::bundle::trace::{Trace, frame};
 
 /// How far a call may reach, in characters.
 const FARTHEST: usize = 200_000;

@@ -9,8 +9,8 @@ use rquickjs::Function;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bridge::thrown;
 use crate::vm::Vm;
+use crate::vm::calls::thrown;
 
 /// An action's policy as the SDK describes it.
 #[derive(Deserialize)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sourcemap::{SourceMap, SourceMapBuilder};
 
 use crate::bundle::Bundle;
-use crate::trace::{is_embedded, shown_source};
+use crate::bundle::trace::{is_embedded, shown_source};
 
 /// An author's file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::Bundle;
-use crate::bundler::Bundler;
-use crate::error::LoadError;
+use crate::bundle::bundler::Bundler;
+use crate::bundle::error::LoadError;
 
 /// A file to bundle.
 #[derive(Debug, Serialize, Deserialize)]

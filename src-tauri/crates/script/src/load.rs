@@ -13,14 +13,14 @@ use rquickjs::Function;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::bridge::drive;
 use crate::bundle::Bundle;
-use crate::error::{LoadError, LoadErrorKind};
-use crate::glance::sync;
-use crate::load_time::LoadTime;
-use crate::registry::{Registry, Unbuilt};
+use crate::bundle::error::{LoadError, LoadErrorKind};
+use crate::describe::registry::{Registry, Unbuilt};
+use crate::describe::wire::WireFlow;
+use crate::host::async_calls::drive;
+use crate::host::sync_calls::sync;
+use crate::vm::load_time::LoadTime;
 use crate::vm::{Limits, Vm};
-use crate::wire::WireFlow;
 
 /// A loaded flow file: at most one flow, ready to run once.
 pub struct Loaded {
@@ -45,7 +45,7 @@ fn missed(vm: &Vm, bundle: &Bundle, workspace: &Path) -> Option<LoadError> {
     let json = vm.enter(|_, host| host.get::<_, Function>("missed")?.call::<_, String>(())).ok()?;
     let Missed { made, plain } = from_json(&json).ok()?;
     let of_this_file = made.iter().find_map(|(kind, stack)| {
-        let place = crate::callsite::of_stack(&vm.shared.trace, &bundle.code, stack)?;
+        let place = crate::bundle::callsite::of_stack(&vm.shared.trace, &bundle.code, stack)?;
         (place.file == bundle.file).then_some((kind, place))
     });
     if let Some((kind, place)) = of_this_file {
@@ -68,7 +68,7 @@ fn missed(vm: &Vm, bundle: &Bundle, workspace: &Path) -> Option<LoadError> {
 /// Where the author called for something, by its number: a block (`site`), a resource (`definedAt`).
 fn place(vm: &Vm, bundle: &Bundle, of: &str, number: u32) -> Option<Location> {
     let stack = vm.enter(|_, host| host.get::<_, Function>(of)?.call::<_, String>((number,))).ok()?;
-    crate::callsite::of_stack(&vm.shared.trace, &bundle.code, &stack)
+    crate::bundle::callsite::of_stack(&vm.shared.trace, &bundle.code, &stack)
 }
 
 /// What a catalogue keeps of a flow.
@@ -163,7 +163,7 @@ impl Loaded {
     /// What a client sees of these states: an object with `request`, `session`, `user`, `project`,
     /// and `resources` by `<scope>/<path>`.
     pub fn client_data(&self, states: &Value) -> Result<Value, FlowError> {
-        crate::bridge::client_data(&self.vm, &self.registry, states)
+        crate::host::async_calls::client_data(&self.vm, &self.registry, states)
     }
 
     /// What looked odd to the builders, each once.
@@ -172,7 +172,7 @@ impl Loaded {
         let told: Vec<(String, String)> = told.ok().and_then(|json| from_json(&json).ok()).unwrap_or_default();
         let mut found: Vec<LoadError> = Vec::new();
         for (message, stack) in told {
-            let place = crate::callsite::of_stack(&self.vm.shared.trace, &bundle.code, &stack);
+            let place = crate::bundle::callsite::of_stack(&self.vm.shared.trace, &bundle.code, &stack);
             let warning = LoadError::at(LoadErrorKind::Warning, &bundle.file, place, message);
             if !found.contains(&warning) {
                 found.push(warning);

@@ -15,8 +15,8 @@ use rquickjs::Function;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bridge::{answer, thrown};
-use crate::plain::Plain;
+use crate::describe::plain::Plain;
+use crate::vm::calls::{answer, thrown};
 use crate::vm::{Answer, Vm};
 
 /// A schema of the bundle.

@@ -2,8 +2,6 @@
 //!
 //! Nothing here waits; what takes time is `bridge`'s. Rules live in the engine.
 
-use std::rc::Rc;
-
 use engine::context::{Context as Cx, EmitOptions, Target};
 use engine::data::{from_json, parse};
 use engine::effects::{Instant, ModelDelta};
@@ -13,16 +11,17 @@ use engine::views::items::Audience;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::vm::calls::relative;
 use crate::vm::{LOAD, Shared};
 
 /// Answers what flows ask for on the spot.
 pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
     if op == "url" {
         let asked = parse(payload).map_err(|error| error.to_string())?;
-        return Ok(crate::address::parts(&asked).map(|parts| parts.to_string()));
+        return Ok(crate::host::url::parts(&asked).map(|parts| parts.to_string()));
     }
     if op == "stop" {
-        return crate::fetch::stop(shared, payload);
+        return crate::host::fetch::stop(shared, payload);
     }
     if op == "pattern" {
         return Pattern::parse(payload).map(|_| None);
@@ -132,7 +131,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "blockResult" => Some(cx.block_result(parsed()?.as_str().unwrap_or_default()).to_string()),
         "blockOutput" => cx.block_output(parsed()?.as_str().unwrap_or_default()).as_value().map(Value::to_string),
         "wasRescued" => Some(cx.was_rescued(parsed()?.as_str().unwrap_or_default()).to_string()),
-        op if op.starts_with("resource") => crate::resources::sync(&cx, op, payload)?,
+        op if op.starts_with("resource") => crate::host::resource_calls::sync(&cx, op, payload)?,
         other => match instant(other, payload) {
             Some(instant) => Some(drawn(&cx.draw(instant))),
             None => return Err(format!("unknown operation \"{other}\"")),
@@ -217,24 +216,6 @@ fn info(cx: &Cx) -> Value {
         info["project"] = (&**project).into();
     }
     info
-}
-
-/// The block that `ctx.sequencer`, `ctx.self` or `ctx.parent` stands for.
-fn relative(cx: &Cx, name: &str) -> Option<Rc<engine::frame::Frame>> {
-    match name {
-        "sequencer" => cx.sequencer(),
-        "self" => cx.frame.own.is_some().then(|| cx.frame.clone()),
-        _ => cx.frame.parent.clone(),
-    }
-}
-
-/// Which of these three there are, in two bits each from the lowest on: whether there is one, and whether it
-/// has a state. Told with every call: to ask for it would cost more.
-pub(crate) fn relatives(cx: &Cx) -> u32 {
-    let sequencer = if cx.sequencer().is_some() { 0b11 } else { 0 };
-    let own = if cx.frame.own.is_some() { 0b11 } else { 0 };
-    let parent = cx.frame.parent.as_ref().map_or(0, |parent| if parent.own.is_some() { 0b11 } else { 0b01 });
-    sequencer | own << 2 | parent << 4
 }
 
 /// What is known of such a block; its input is asked for by itself, because it may be large.

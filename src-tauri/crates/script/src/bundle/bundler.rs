@@ -5,8 +5,8 @@ use std::path::Path;
 
 use tokio::runtime::{Builder, Runtime};
 
+use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::bundle::{Bundle, OnRead, bundle, shown};
-use crate::error::{LoadError, LoadErrorKind};
 
 /// Bytes of stack of a thread that parses what an author wrote; only touched pages take memory.
 pub const PARSER_STACK: usize = 512 << 20;

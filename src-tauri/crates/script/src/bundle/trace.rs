@@ -6,8 +6,8 @@ use engine::error::Location;
 use sourcemap::SourceMap;
 
 use crate::bundle::Bundle;
-use crate::callsite::{Hint, refine};
-use crate::embedded::SCHEME;
+use crate::bundle::callsite::{Hint, refine};
+use crate::bundle::embedded::SCHEME;
 
 /// What a stack calls the bundle.
 pub(crate) const BUNDLE: &str = "flow.js";

@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::error::LoadError;
-use crate::project_files::{TsSettings, check_package, normal, outside_message};
+use crate::bundle::error::LoadError;
+use crate::bundle::project_files::{TsSettings, check_package, normal, outside_message};
 
 /// Ends of files that are code; all others are data, which a flow could show as it is.
 const CODE: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
@@ -141,7 +141,7 @@ impl Inside {
         let is_above = |folder: PathBuf| std::fs::canonicalize(folder).is_ok_and(|real| package.starts_with(real));
         package.starts_with(&self.workspace)
             || above.any(is_above)
-            || crate::project_files::package_name(package).is_some_and(|name| name == package_name(specifier))
+            || crate::bundle::project_files::package_name(package).is_some_and(|name| name == package_name(specifier))
     }
 
     /// Refuses a broken `package.json` in a folder.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::bundle::shown;
-use crate::error::{LoadError, LoadErrorKind};
 
 /// The largest source or settings file.
 const MAX_BYTES: u64 = 16 << 20;

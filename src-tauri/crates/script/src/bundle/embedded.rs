@@ -110,7 +110,7 @@ impl Loader for Modules {
             // SAFETY: what is loaded was written below, by the same engine in this process.
             return unsafe { Js::load(ctx.clone(), &compiled) };
         }
-        let declared = Js::declare(ctx.clone(), name, crate::fingerprint::mark(module.code))?;
+        let declared = Js::declare(ctx.clone(), name, crate::bundle::fingerprint::mark(module.code))?;
         // Without it the next runtime compiles again.
         if let Ok(compiled) = declared.write(WriteOptions::default()) {
             all.lock().unwrap_or_else(PoisonError::into_inner).insert(module.name, compiled.into());

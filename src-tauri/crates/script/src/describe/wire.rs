@@ -14,10 +14,10 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::plain::Plain;
-use crate::policies::WireConcurrency;
-use crate::resources::WireResource;
-use crate::schema::ScriptSchema;
+use crate::describe::plain::Plain;
+use crate::describe::policies::WireConcurrency;
+use crate::describe::resources::WireResource;
+use crate::describe::schema::ScriptSchema;
 use crate::vm::Vm;
 
 #[derive(Deserialize)]

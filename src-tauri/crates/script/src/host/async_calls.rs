@@ -1,168 +1,25 @@
-//! Between the engine and a loaded bundle: functions one way, `ctx` the other.
+//! What a running flow asks of the engine and waits for: one operation for each such member of `ctx`.
 //!
-//! Every member of `ctx` is one operation here. Answers cross as JSON text. It must not decide
-//! anything: rules live in the engine.
+//! Questions and answers cross as JSON text. It must not decide anything: rules live in the engine.
 
-use std::rc::{Rc, Weak};
-use std::sync::Arc;
+use std::rc::Rc;
 
-use engine::callable::{Arg, Callable, Invocation, Returned};
 use engine::context::{Begun, Change, Context as Cx, Target};
-use engine::data::{Data, from_json, parse};
+use engine::data::from_json;
 use engine::effects::{Message, ModelCall, ToolCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
 use futures_channel::oneshot;
-use futures_util::future::LocalBoxFuture;
+use futures_util::select;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use futures_util::{FutureExt, select};
-use rquickjs::{Function, Object};
+use rquickjs::Function;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::glance;
-use crate::registry::Registry;
-use crate::vm::{Answer, Call, LOAD, Question, Shared, Vm};
-
-/// A function of the bundle.
-pub(crate) struct ScriptFunction {
-    pub(crate) vm: Rc<Vm>,
-    /// Which keeps this function, so that neither may keep the other alive.
-    pub(crate) registry: Weak<Registry>,
-    pub(crate) id: u32,
-}
-
-impl Callable for ScriptFunction {
-    fn fingerprint(&self) -> Option<Arc<str>> {
-        self.registry.upgrade()?.fingerprint(&self.vm, self.id)
-    }
-
-    fn call(&self, args: Vec<Arg>, invocation: Invocation) -> LocalBoxFuture<'static, Result<Returned, FlowError>> {
-        let cx = Cx::of(&invocation);
-        let (vm, registry, id) = (self.vm.clone(), self.registry.clone(), self.id);
-        async move {
-            let registry = registry.upgrade().ok_or_else(|| FlowError::plain("the script ended"))?;
-            let (args, relatives) = (encode(&args), glance::relatives(&cx));
-            let answer = answer(&vm, cx, |host, call, token| {
-                host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args, relatives))
-            });
-            decode(&vm, &registry, answer.await?)
-        }
-        .boxed_local()
-    }
-}
-
-/// Starts something in the bundle with a context of its own, and waits for its answer.
-pub(crate) async fn answer(
-    vm: &Rc<Vm>,
-    cx: Cx,
-    start: impl FnOnce(&Object<'_>, u32, u32) -> rquickjs::Result<()>,
-) -> Result<Answer, FlowError> {
-    let call = vm.next_number();
-    let token = vm.next_number();
-    let (sender, receiver) = oneshot::channel();
-    vm.shared.calls.borrow_mut().insert(call, Call { token, answer: sender });
-    vm.shared.contexts.borrow_mut().insert(token, cx);
-    let _context = Registered { vm: vm.clone(), token };
-    vm.enter(|_, host| start(host, call, token))?;
-    let answer = match receiver.await {
-        Ok(answer) => answer,
-        Err(_) => return Err(vm.cause_of_death().unwrap_or_else(|| FlowError::plain("the script ended"))),
-    };
-    // State operations that were not awaited still belong to this call.
-    let open = vm.shared.open.borrow().get(&token).copied().unwrap_or(0);
-    if open > 0 {
-        let (sender, receiver) = oneshot::channel();
-        vm.shared.settled.borrow_mut().push((token, sender));
-        let _ = receiver.await;
-    }
-    Ok(answer)
-}
-
-/// Takes a context out of the runtime's table when its call is over, however it ends.
-struct Registered {
-    vm: Rc<Vm>,
-    token: u32,
-}
-
-impl Drop for Registered {
-    fn drop(&mut self) {
-        self.vm.shared.contexts.borrow_mut().remove(&self.token);
-        self.vm.shared.open.borrow_mut().remove(&self.token);
-    }
-}
-
-fn encode(args: &[Arg]) -> String {
-    let mut text = String::from("[");
-    for (at, arg) in args.iter().enumerate() {
-        if at > 0 {
-            text.push(',');
-        }
-        match arg {
-            Arg::Data(data) => match data.as_value() {
-                None => text.push_str("[0]"),
-                Some(value) => {
-                    text.push_str("[1,");
-                    text.push_str(&value.to_string());
-                    text.push(']');
-                }
-            },
-            Arg::Error(error) => text.push_str(&format!("[2,{}]", wire(error))),
-        }
-    }
-    text.push(']');
-    text
-}
-
-/// An error on its way back: the bundle finds the very object that was thrown by its handle.
-fn wire(error: &FlowError) -> Value {
-    let mut wire = serde_json::to_value(error).unwrap_or_default();
-    wire["handle"] = error.handle.into();
-    wire
-}
-
-fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Returned, FlowError> {
-    match answer {
-        Answer::Undefined => Ok(Returned::Data(Data::UNDEFINED)),
-        Answer::Value(json) => {
-            let value = parse(&json).map_err(|error| FlowError::validation(error.to_string(), None))?;
-            Ok(Returned::Data(value.into()))
-        }
-        Answer::Block(json) => registry.late(vm, &json).map(Returned::Block),
-        Answer::Blocks(json) => registry.late_all(vm, &json).map(Returned::Blocks),
-        Answer::Model(json) => {
-            let wire = from_json(&json).map_err(|error| FlowError::plain(error.to_string()))?;
-            Ok(Returned::Model(registry.instance(vm, wire)))
-        }
-        Answer::Error(json) => Err(thrown(vm, &json)),
-        Answer::Never(error) => Err(error),
-    }
-}
-
-/// An error of the bundle, with its place in the author's file.
-pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
-    #[derive(Deserialize)]
-    struct Wire {
-        handle: Option<u64>,
-        stack: Option<String>,
-        status: Option<u16>,
-    }
-    let mut error: FlowError = from_json(json).unwrap_or_else(|_| FlowError::plain("Unknown block execution error"));
-    if let Ok(wire) = from_json::<Wire>(json) {
-        error.handle = wire.handle;
-        error.status = wire.status;
-        let (location, stack) =
-            vm.shared.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.message, &error.classes);
-        error.location = location;
-        error.stack = (!stack.is_empty()).then_some(stack);
-    }
-    if error.name == "InternalError" && error.message.contains("out of memory") {
-        error.name = "LimitError".to_owned();
-        error.code = Some("limit_exceeded".to_owned());
-        error.message = "used more memory than limits.memoryMb allows".to_owned();
-    }
-    error
-}
+use crate::describe::function::decode;
+use crate::describe::registry::Registry;
+use crate::vm::calls::{thrown, wire_error};
+use crate::vm::{Call, LOAD, Question, Shared, Vm};
 
 /// What a client sees of a flow's state. Its functions are given all there is, so none may wait.
 pub(crate) fn client_data(vm: &Rc<Vm>, registry: &Rc<Registry>, states: &Value) -> Result<Value, FlowError> {
@@ -200,7 +57,7 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
         }
         (Some(cx), "beginOnce") => begin_once(&cx, &question.payload).await,
         (Some(cx), "endOnce") => end_once(&vm, &cx, &question.payload).await,
-        (Some(cx), "fetch") => crate::fetch::fetch(&cx, &question.payload, question.stopped).await,
+        (Some(cx), "fetch") => crate::host::fetch::fetch(&cx, &question.payload, question.stopped).await,
         (Some(cx), "model") => model(&cx, &question.payload).await,
         (Some(cx), "suspend") => suspend(&cx, &question.payload).await,
         (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
@@ -208,7 +65,7 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
     };
     let (ok, payload) = match result {
         Ok(answer) => (true, answer),
-        Err(error) => (false, wire(&error).to_string()),
+        Err(error) => (false, wire_error(&error).to_string()),
     };
     vm.shared.stops.borrow_mut().remove(&(question.id as u64));
     // A runtime that is over has nobody to answer.
@@ -325,7 +182,7 @@ async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> 
     let target =
         Target::parse(&asked.target).ok_or_else(|| FlowError::plain(format!("unknown scope \"{}\"", asked.target)))?;
     if let (Target::Resource(id, None), Some(key)) = (&target, &asked.instance) {
-        return crate::resources::collection(cx, *id, &asked.op, key, payload).await;
+        return crate::host::resource_calls::collection(cx, *id, &asked.op, key, payload).await;
     }
     let change = match (asked.op.as_str(), asked.updater, asked.mutator) {
         ("update", Some(updater), _) => {

@@ -22,10 +22,10 @@ use rquickjs::Function;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bridge::ScriptFunction;
-use crate::schema::ScriptSchema;
+use crate::describe::function::ScriptFunction;
+use crate::describe::schema::ScriptSchema;
+use crate::describe::wire::*;
 use crate::vm::Vm;
-use crate::wire::*;
 
 /// The blocks, functions and schemas of one loaded bundle, each made once.
 #[derive(Default)]
@@ -75,7 +75,7 @@ impl Registry {
             vm.enter(|_, host| host.get::<_, Function>("sources")?.call::<_, String>((first, count))).ok()?;
         let mut fingerprints = self.fingerprints.borrow_mut();
         for (at, source) in sources.split('\0').enumerate() {
-            fingerprints.insert(first + at as u32, crate::fingerprint::of_source(source));
+            fingerprints.insert(first + at as u32, crate::bundle::fingerprint::of_source(source));
         }
         fingerprints.get(&id).cloned().flatten()
     }

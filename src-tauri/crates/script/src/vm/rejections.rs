@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rquickjs::{Ctx, Function, Object, Runtime, Value};
 use serde_json::value::RawValue;
 
-use crate::bridge::thrown;
+use crate::vm::calls::thrown;
 use crate::vm::{Shared, Vm};
 
 /// Hands every rejection to the bundle's own record of them.

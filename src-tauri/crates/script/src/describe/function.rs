@@ -1,0 +1,84 @@
+//! An author's function as the engine calls it: arguments one way, what it returned the other, as JSON text.
+
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+
+use engine::callable::{Arg, Callable, Invocation, Returned};
+use engine::context::Context as Cx;
+use engine::data::{Data, from_json, parse};
+use engine::error::FlowError;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use rquickjs::Function;
+
+use crate::describe::registry::Registry;
+use crate::vm::calls::{answer, relatives, thrown, wire_error};
+use crate::vm::{Answer, Vm};
+
+/// A function of the bundle.
+pub(crate) struct ScriptFunction {
+    pub(crate) vm: Rc<Vm>,
+    /// Which keeps this function, so that neither may keep the other alive.
+    pub(crate) registry: Weak<Registry>,
+    pub(crate) id: u32,
+}
+
+impl Callable for ScriptFunction {
+    fn fingerprint(&self) -> Option<Arc<str>> {
+        self.registry.upgrade()?.fingerprint(&self.vm, self.id)
+    }
+
+    fn call(&self, args: Vec<Arg>, invocation: Invocation) -> LocalBoxFuture<'static, Result<Returned, FlowError>> {
+        let cx = Cx::of(&invocation);
+        let (vm, registry, id) = (self.vm.clone(), self.registry.clone(), self.id);
+        async move {
+            let registry = registry.upgrade().ok_or_else(|| FlowError::plain("the script ended"))?;
+            let (args, relatives) = (encode(&args), relatives(&cx));
+            let answer = answer(&vm, cx, |host, call, token| {
+                host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args, relatives))
+            });
+            decode(&vm, &registry, answer.await?)
+        }
+        .boxed_local()
+    }
+}
+
+fn encode(args: &[Arg]) -> String {
+    let mut text = String::from("[");
+    for (at, arg) in args.iter().enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        match arg {
+            Arg::Data(data) => match data.as_value() {
+                None => text.push_str("[0]"),
+                Some(value) => {
+                    text.push_str("[1,");
+                    text.push_str(&value.to_string());
+                    text.push(']');
+                }
+            },
+            Arg::Error(error) => text.push_str(&format!("[2,{}]", wire_error(error))),
+        }
+    }
+    text.push(']');
+    text
+}
+
+pub(crate) fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Returned, FlowError> {
+    match answer {
+        Answer::Undefined => Ok(Returned::Data(Data::UNDEFINED)),
+        Answer::Value(json) => {
+            let value = parse(&json).map_err(|error| FlowError::validation(error.to_string(), None))?;
+            Ok(Returned::Data(value.into()))
+        }
+        Answer::Block(json) => registry.late(vm, &json).map(Returned::Block),
+        Answer::Blocks(json) => registry.late_all(vm, &json).map(Returned::Blocks),
+        Answer::Model(json) => {
+            let wire = from_json(&json).map_err(|error| FlowError::plain(error.to_string()))?;
+            Ok(Returned::Model(registry.instance(vm, wire)))
+        }
+        Answer::Error(json) => Err(thrown(vm, &json)),
+        Answer::Never(error) => Err(error),
+    }
+}
