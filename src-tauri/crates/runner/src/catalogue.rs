@@ -6,6 +6,10 @@
 
 mod files;
 
+pub(crate) mod bundling;
+pub(crate) mod trust;
+pub(crate) mod watch;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -14,9 +18,9 @@ use std::time::Instant;
 use script::{Bundle, FlowDescription, Limits, LoadError, LoadErrorKind, Loaded};
 use serde::{Deserialize, Serialize};
 
-use crate::bundling::BundleProcess;
-use crate::fault::Fault;
-use crate::ordinary;
+use crate::catalogue::bundling::BundleProcess;
+use crate::core::fault::Fault;
+use crate::core::ordinary_files;
 use crate::views::{ActionRow, Json, LoadErrorRow};
 
 /// Threads that evaluate flows need native stack for deep recursion of JavaScript and of values.
@@ -222,9 +226,9 @@ pub(crate) fn load_all(catalogue: &Mutex<Catalogue>, files: Vec<PathBuf>, loadin
     let work = || {
         let mut process = BundleProcess::new(loading.program);
         loop {
-            let Some(file) = crate::workspace::lock(&files).next() else { return };
+            let Some(file) = crate::core::sync::lock(&files).next() else { return };
             let entry = load(&mut process, &file, loading);
-            crate::workspace::lock(catalogue).insert(file, entry);
+            crate::core::sync::lock(catalogue).insert(file, entry);
         }
     };
     std::thread::scope(|scope| {
@@ -240,7 +244,7 @@ fn is_current(inputs: &[(PathBuf, String)]) -> bool {
 }
 
 fn hash_of(file: &Path) -> Option<String> {
-    ordinary::read(file, ordinary::FILE_BYTES).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
+    ordinary_files::read(file, ordinary_files::FILE_BYTES).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
 }
 
 fn cache_file(cache: &Path, file: &Path) -> PathBuf {
@@ -249,7 +253,7 @@ fn cache_file(cache: &Path, file: &Path) -> PathBuf {
 }
 
 fn cached(cache: &Path, file: &Path) -> Option<Entry> {
-    let text = ordinary::read_text(&cache_file(cache, file), ordinary::FILE_BYTES).ok()?;
+    let text = ordinary_files::read_text(&cache_file(cache, file), ordinary_files::FILE_BYTES).ok()?;
     let cached: Cached = engine::data::from_json(&text).ok()?;
     if cached.version != script::version() || !is_current(&cached.inputs) {
         return None;
@@ -310,7 +314,7 @@ fn load_fresh(
     };
     let inputs = bundle.inputs.clone();
     let evaluate = || {
-        Loaded::load(&bundle, loading.workspace, loading.limits, crate::run::live(&[]))
+        Loaded::load(&bundle, loading.workspace, loading.limits, crate::effects::outside::live(&[]))
             .and_then(|loaded| loaded.describe(&bundle))
     };
     let flow = std::panic::catch_unwind(std::panic::AssertUnwindSafe(evaluate)).unwrap_or_else(|_| {

@@ -10,6 +10,9 @@ mod relay;
 mod target;
 mod words;
 
+pub(crate) mod http;
+pub(crate) mod mock_script;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -21,7 +24,7 @@ use engine::redaction::{Secrets, Stream};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::config;
+use crate::core::config;
 use provider::Provider;
 
 /// The models of one request.

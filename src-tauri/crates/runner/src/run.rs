@@ -2,6 +2,14 @@
 //!
 //! One QuickJS runtime per request, which never leaves its thread; nothing leaks from one request to the next.
 
+pub(crate) mod on_accept;
+pub(crate) mod owner;
+pub(crate) mod replay;
+pub(crate) mod synthetic;
+pub(crate) mod threads;
+pub(crate) mod unstored_ends;
+pub(crate) mod warm_runtimes;
+
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,7 +23,6 @@ use engine::data::Data;
 use engine::error::FlowError;
 use engine::event::{Event, RequestStatus};
 use engine::flow::Flow;
-use engine::loading::load_effects;
 use engine::log::{AppendError, Log};
 use engine::request::{Asked, Earlier, Run};
 use engine::suspension::Resolved;
@@ -26,16 +33,16 @@ use tokio::sync::watch;
 use tracing::Instrument;
 
 use crate::catalogue::Good;
-use crate::config::Config;
-use crate::fault::{Detail, Fault};
-use crate::late::Late;
-use crate::mock::{MockModels, MockScript, recorded_calls};
-use crate::owner::{Lock, Wish};
-use crate::pool::Pool;
-use crate::progress::run_to_end;
-use crate::ready::Ready;
-use crate::workspace::code::OnAccept;
-use crate::world::{self, World};
+use crate::core::config::Config;
+use crate::core::fault::{Detail, Fault};
+use crate::core::progress::run_to_end;
+use crate::effects::outside::{World, live};
+use crate::models::mock_script::{MockModels, MockScript, recorded_calls};
+use crate::run::on_accept::OnAccept;
+use crate::run::owner::{Lock, Wish};
+use crate::run::threads::Pool;
+use crate::run::unstored_ends::Late;
+use crate::run::warm_runtimes::Ready;
 
 /// How long evidence may wait for a step boundary before it is flushed (ARCHITECTURE §2.4).
 const FLUSH: Duration = Duration::from_millis(16);
@@ -273,11 +280,6 @@ pub(crate) fn load(
 ) -> Result<Loaded, Fault> {
     Loaded::load(&good.bundle, workspace, limits, load_time)
         .map_err(|error| Fault::NotLoaded { message: error.to_string() })
-}
-
-/// For a file that is evaluated for a request with these events: what it drew before, then what is new.
-pub(crate) fn live(events: &[Event]) -> LoadTime {
-    LoadTime::after(load_effects(events), world::draw)
 }
 
 /// Checks what is asked of a flow, and parses the input of a new request.

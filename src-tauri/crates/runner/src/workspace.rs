@@ -33,10 +33,13 @@ mod traces;
 mod trusted;
 mod writers;
 
+pub(crate) mod export_format;
+pub(crate) mod otlp;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use engine::data::Data;
 use engine::event::RequestStatus;
@@ -45,20 +48,21 @@ use serde_json::Value;
 use store::{Liveness, OnBusy, Options, Owners, Store};
 use tokio::sync::watch;
 
+use crate::catalogue::trust::Consent;
+use crate::catalogue::watch::{Watch, watch};
 use crate::catalogue::{Catalogue, Good, mock_file};
-use crate::config::{Config, Durability};
-use crate::fault::Fault;
-use crate::id;
-use crate::mock::MockScript;
-use crate::notice::{Notice, Notices};
-use crate::owner::{Lock, Locks};
-use crate::pool::Pool;
-use crate::ready::Ready;
+use crate::core::config::{Config, Durability};
+use crate::core::fault::Fault;
+use crate::core::id;
+use crate::core::notice::{Notice, Notices};
+use crate::core::sync::lock;
+use crate::effects::outside::now_ms;
+use crate::models::mock_script::MockScript;
+use crate::run::owner::{Lock, Locks};
+use crate::run::threads::Pool;
+use crate::run::warm_runtimes::Ready;
 use crate::run::{Before, Gone, Job, Running, not_yours, start};
-use crate::trust::Consent;
 use crate::views::*;
-use crate::watch::{Watch, watch};
-use crate::world::now_ms;
 
 use read_only::{Opened, open_store};
 
@@ -427,7 +431,7 @@ fn on_busy(tell: Option<fn()>, notices: Option<(Notices, Arc<str>)>) -> OnBusy {
 }
 
 fn new_request() -> String {
-    format!("req_{}", crate::world::new_id().simple())
+    format!("req_{}", crate::effects::outside::new_id().simple())
 }
 
 /// `ephemeral_<ms>_<hex>` (SEMANTICS §1.1).
@@ -449,8 +453,4 @@ fn open_fault(error: store::OpenError) -> Fault {
         missing @ store::OpenError::Missing { .. } => Fault::not_found(missing.to_string()),
         other => Fault::internal(other),
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 
 /// Without `flows` in the configuration: the files of the folder itself, and all of its `flows/`.
 ///

@@ -11,7 +11,7 @@ use reqwest::header::HeaderMap;
 use serde_json::{Map, Value, json};
 
 use super::target::Target;
-use crate::http;
+use crate::models::http;
 
 /// How deep a server's own message may be nested around the texts of its model.
 const ENVELOPE_DEPTH: usize = 127;

@@ -24,8 +24,8 @@ use super::failure::Failure;
 use super::relay::Relay;
 use super::target::Target;
 use super::words::{self, Said};
-use crate::config::Limits;
-use crate::http;
+use crate::core::config::Limits;
+use crate::models::http;
 
 /// The provider of a name: `openai`, `open-router`, `google`, …
 pub(crate) fn kind(name: &str) -> Option<Kind> {

@@ -17,8 +17,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::failure::{Failure, broken};
 use super::numbering::Numbering;
-use crate::config::{FILE, Limits};
-use crate::http;
+use crate::core::config::{FILE, Limits};
+use crate::models::http;
 
 /// The longest head of a request of the library.
 const MAX_HEAD_BYTES: usize = 64 << 10;

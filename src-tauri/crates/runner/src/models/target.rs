@@ -12,8 +12,8 @@ use engine::provider::provider_error;
 use reqwest::Url;
 
 use super::provider::{Kind, default_key, kind, kind_of_model};
-use crate::config::{FILE, Model};
-use crate::http;
+use crate::core::config::{FILE, Model};
+use crate::models::http;
 
 /// How long a server may say nothing.
 const TIMEOUT_MS: u64 = 60_000;

@@ -11,7 +11,7 @@ use engine::error::FlowError;
 use serde_json::{Value, json};
 
 use super::Models;
-use crate::config::Limits;
+use crate::core::config::Limits;
 
 // The tests' own server; this crate must not name the crate that tests it.
 #[expect(dead_code, unreachable_pub, reason = "it is a public module of the tests")]

@@ -9,8 +9,8 @@ use engine::log::{AppendError, Durability, Lease, Log};
 
 use super::news::is_unfinished;
 use super::{Workspace, lock};
-use crate::fault::Fault;
-use crate::world::now_ms;
+use crate::core::fault::Fault;
+use crate::effects::outside::now_ms;
 
 /// How long an abort may take before its caller hears that it is under way. A flow that does not
 /// yield is stopped by its limit.

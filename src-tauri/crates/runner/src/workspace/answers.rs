@@ -7,9 +7,9 @@ use engine::views::suspensions::{Suspension, suspensions};
 use serde_json::Value;
 
 use super::Workspace;
-use crate::fault::{Detail, Fault};
+use crate::core::fault::{Detail, Fault};
+use crate::effects::outside::now_ms;
 use crate::views::{Json, RequestRow, SuspensionRow};
-use crate::world::now_ms;
 
 /// What somebody answers.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@ use store::{OpenError, Options};
 
 use super::read_only::open_store;
 use super::{OpenOptions, Workspace, default_data, folder, on_busy, open_fault};
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::views::{DataCheck, ProblemRow};
 
 impl Workspace {

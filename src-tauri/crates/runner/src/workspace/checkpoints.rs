@@ -5,7 +5,7 @@ use engine::views::Events;
 use engine::views::snapshots::{Snapshot, snapshots};
 
 use super::Workspace;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::views::{CheckpointRow, Json};
 
 impl Workspace {

@@ -3,7 +3,7 @@
 use store::Cleared;
 
 use super::Workspace;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::views::{CompactedRow, DeletedRow};
 
 impl Workspace {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{At, Workspace};
 use crate::catalogue::STACK;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::views::{Json, StateView};
 
 impl Workspace {
@@ -62,7 +62,7 @@ impl Workspace {
         states.insert("resources".to_owned(), json!(view.resources));
         let (dir, limits) = (self.dir.clone(), self.config.script_limits());
         let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
-            let loaded = script::Loaded::load(&good.bundle, &dir, limits, crate::run::live(&[]))
+            let loaded = script::Loaded::load(&good.bundle, &dir, limits, crate::effects::outside::live(&[]))
                 .map_err(|error| error.to_string())?;
             loaded.client_data(&Value::Object(states)).map_err(|error| error.to_string())
         });

@@ -7,25 +7,12 @@ use engine::views::Events;
 use engine::views::blocks::blocks;
 use script::Code;
 use serde_json::json;
-use store::CodeOffer;
 
 use super::Workspace;
 use crate::catalogue::Good;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
+use crate::run::on_accept::OnAccept;
 use crate::views::SourceView;
-
-/// Calls back when a request was accepted, before its first event. What it answers is kept until the event is written.
-pub(crate) struct OnAccept(Box<dyn FnOnce() -> CodeOffer + Send>);
-
-impl OnAccept {
-    pub(crate) fn new(tell: impl FnOnce() -> CodeOffer + Send + 'static) -> OnAccept {
-        OnAccept(Box::new(tell))
-    }
-
-    pub(crate) fn now(self) -> CodeOffer {
-        (self.0)()
-    }
-}
 
 impl Workspace {
     /// Keeps the code of a bundle when a request is accepted. Others may have dropped it since it ran here last, and

@@ -6,7 +6,7 @@ use serde_json::Value;
 use store::OnDamaged;
 
 use super::Workspace;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::views::RequestRow;
 
 impl Workspace {

@@ -11,7 +11,7 @@ use store::EventQuery;
 use super::records::{instance_of, shown};
 use super::{At, Workspace};
 use crate::catalogue::STACK;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::views::Change;
 
 /// What is seen of a scope, if it is there.

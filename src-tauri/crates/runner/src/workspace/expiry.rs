@@ -13,9 +13,9 @@ use engine::views::suspensions::Suspension;
 use store::{EventQuery, RequestQuery};
 
 use super::{Given, Mock, Workspace};
-use crate::fault::Fault;
+use crate::core::fault::Fault;
+use crate::effects::outside::now_ms;
 use crate::run::Running;
-use crate::world::now_ms;
 
 /// How often is looked.
 const LOOK: Duration = Duration::from_secs(1);

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Workspace;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 
 /// Files with these endings are code.
 const CODE: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];

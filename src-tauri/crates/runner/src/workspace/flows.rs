@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::catalogue::{Catalogue, FlowRow, Loading, load_all};
-use crate::fault::Fault;
-use crate::notice::Notice;
-use crate::ordinary;
+use crate::core::fault::Fault;
+use crate::core::notice::Notice;
+use crate::core::ordinary_files;
 
 use super::{Workspace, lock};
 
@@ -83,6 +83,7 @@ impl Workspace {
         if !path.starts_with(&self.dir) {
             return Err(Fault::refused(format!("{file} is outside the workspace")));
         }
-        ordinary::read_text(&path, ordinary::FILE_BYTES).map_err(|error| Fault::not_found(format!("{file}: {error}")))
+        ordinary_files::read_text(&path, ordinary_files::FILE_BYTES)
+            .map_err(|error| Fault::not_found(format!("{file}: {error}")))
     }
 }

@@ -13,8 +13,8 @@ use store::EventQuery;
 
 use super::Workspace;
 use super::news::is_unfinished;
-use crate::fault::Fault;
-use crate::notice::Notice;
+use crate::core::fault::Fault;
+use crate::core::notice::Notice;
 use crate::views::EventRow;
 
 /// How long a write waits for the commit that tells its final value and version; later it is handed out as its

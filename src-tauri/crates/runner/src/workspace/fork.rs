@@ -18,9 +18,9 @@ use engine::views::Events;
 use engine::views::blocks::{BlockView, blocks};
 
 use super::{At, Mock, Workspace, new_request};
-use crate::fault::Fault;
+use crate::core::fault::Fault;
+use crate::effects::outside::now_ms;
 use crate::run::{Before, Opening, Running};
-use crate::world::now_ms;
 use edits::{Set, Shared, Whose, check, declared, instance_at};
 
 pub use edits::Edits;
@@ -48,7 +48,7 @@ impl Workspace {
         let (asked, origin) = self.asked_before(&row, &events)?;
         let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         let (script, mock) = self.mock_of(&self.mode(mock, origin.as_deref(), &good.bundle.file), &good.bundle.file)?;
-        let session: std::sync::Arc<str> = format!("fork_{}", crate::world::new_id().simple()).into();
+        let session: std::sync::Arc<str> = format!("fork_{}", crate::effects::outside::new_id().simple()).into();
         let common = Events::new(&events[..events.partition_point(|event| event.seq <= leaves.seq)]);
         let first = common.iter().next().and_then(|event| match &event.kind {
             EventKind::RequestStarted { input, .. } => Some(input.clone()),

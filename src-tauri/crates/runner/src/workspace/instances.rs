@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use engine::scope::{ScopeKey, ScopeKind};
 
 use super::Workspace;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 
 /// Whether a scope is the state of a block's instance.
 pub(super) fn is_of_block(scope: &ScopeKey) -> bool {

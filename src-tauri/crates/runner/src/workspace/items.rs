@@ -11,7 +11,7 @@ use engine::views::retention::Past;
 use store::EventQuery;
 
 use super::Workspace;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::views::ItemRow;
 
 impl Workspace {

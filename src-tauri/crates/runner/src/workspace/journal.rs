@@ -8,7 +8,7 @@ use engine::event::EventKind;
 use engine::log::NoteKind;
 
 use super::Workspace;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::views::Json;
 
 impl Workspace {

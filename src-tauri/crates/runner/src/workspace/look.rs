@@ -17,7 +17,7 @@ use store::{EventQuery, RequestQuery, SessionQuery};
 use super::instances::is_of_block;
 use super::records::put_record;
 use super::{At, Workspace};
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::views::*;
 
 impl Workspace {

@@ -14,10 +14,10 @@ use serde_json::json;
 use store::{BundleRecord, EventQuery, ImportError, RequestQuery};
 
 use super::Workspace;
-use crate::archive::{self, Line};
-use crate::fault::Fault;
-use crate::id;
+use crate::core::fault::Fault;
+use crate::core::id;
 use crate::views::{Exported, Imported, RequestRow};
+use crate::workspace::export_format::{self, Line};
 use engine::views::items::Audience;
 
 impl Workspace {
@@ -56,7 +56,7 @@ impl Workspace {
         let count = |wanted: fn(&Line) -> bool| lines.iter().filter(|line| wanted(line)).count() as u64;
         let (events, items) =
             (count(|line| matches!(line, Line::Event { .. })), count(|line| matches!(line, Line::Item { .. })));
-        let bytes = archive::write((file, replace), name, &lines)?;
+        let bytes = export_format::write((file, replace), name, &lines)?;
         Ok(Exported {
             file: file.display().to_string(),
             view: name.to_owned(),
@@ -125,7 +125,7 @@ impl Workspace {
     /// it changes nothing, and that is no failure: whoever asked has what they asked for.
     pub fn import(&self, file: &Path) -> Result<Imported, Fault> {
         self.check_writable()?;
-        let (label, lines) = archive::read(file, &self.config.limits)?;
+        let (label, lines) = export_format::read(file, &self.config.limits)?;
         if label.view != "all" {
             return Err(Fault::refused(format!(
                 "{} holds what the audience \"{}\" sees, without the events it was made from; only an export with \

@@ -12,8 +12,8 @@ use engine::event::{EventKind, RequestStatus, Seq};
 use store::{Liveness, RequestQuery, RequestRow};
 
 use super::{Workspace, lock};
-use crate::fault::Fault;
-use crate::notice::{Notice, Notices};
+use crate::core::fault::Fault;
+use crate::core::notice::{Notice, Notices};
 
 /// How often is looked what others did.
 const LOOK: Duration = Duration::from_millis(500);

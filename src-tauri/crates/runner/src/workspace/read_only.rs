@@ -5,7 +5,7 @@ use std::path::Path;
 use store::{Access, OpenError, Options, Store};
 
 use super::{OpenOptions, Workspace, open_fault};
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 
 /// A database, and why it is only read where it is.
 pub(super) struct Opened {

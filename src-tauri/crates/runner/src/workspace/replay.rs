@@ -11,8 +11,8 @@ use engine::views::edited_input;
 use engine::views::replay_order::ReplayOrder;
 
 use super::Workspace;
-use crate::fault::Fault;
-use crate::replay::{Rehearsal, replay};
+use crate::core::fault::Fault;
+use crate::run::replay::{Rehearsal, replay};
 use crate::views::Replay;
 
 impl Workspace {

@@ -11,7 +11,7 @@ use engine::views::uncertain_effects::may_have_happened;
 use super::answers::{Given, answers};
 use super::{Mock, Workspace};
 use crate::catalogue::mock_file;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::run::{Before, Running};
 use crate::views::RequestRow;
 

@@ -3,7 +3,7 @@
 use store::SearchQuery;
 
 use super::Workspace;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::views::HitRow;
 
 impl Workspace {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use engine::log::Log;
 
 use super::Workspace;
-use crate::fault::Fault;
-use crate::synthetic::{Synthesized, Synthetic, synthesize};
+use crate::core::fault::Fault;
+use crate::run::synthetic::{Synthesized, Synthetic, synthesize};
 
 impl Workspace {
     /// Writes made-up requests. Stops at the first that cannot be written.

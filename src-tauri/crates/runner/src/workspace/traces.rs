@@ -7,10 +7,10 @@ use reqwest::redirect::Policy;
 use reqwest::{Url, header};
 
 use super::Workspace;
-use crate::fault::Fault;
-use crate::http;
-use crate::otlp::Trace;
+use crate::core::fault::Fault;
+use crate::models::http;
 use crate::views::ExportedTrace;
+use crate::workspace::otlp::Trace;
 
 /// Where a collector takes traces, unless an address says otherwise.
 const PATH: &str = "/v1/traces";

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Workspace;
-use crate::config::Config;
-use crate::fault::Fault;
-use crate::notice::Notice;
-use crate::trust::{self, Consent};
+use crate::catalogue::trust::{self, Consent};
+use crate::core::config::Config;
+use crate::core::fault::Fault;
+use crate::core::notice::Notice;
 
 /// Whether a folder is trusted when it is opened.
 pub(super) fn at_first(consent: Consent, dir: &std::path::Path, config: &Config) -> AtomicBool {

@@ -9,7 +9,7 @@ use engine::views::repeated_writes::recalled;
 use store::EventQuery;
 
 use super::Workspace;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::views::{Json, WriteRow};
 
 /// What a scope may be called.

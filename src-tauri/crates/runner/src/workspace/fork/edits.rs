@@ -11,7 +11,7 @@ use engine::state::State;
 use engine::views::place::Place;
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 
 /// What a fork changes.
 #[derive(Clone, Debug, Default)]

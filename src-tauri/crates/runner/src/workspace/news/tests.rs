@@ -7,7 +7,8 @@ use std::sync::mpsc::{Receiver, channel};
 use engine::scope::{ScopeKey, ScopeKind};
 
 use super::*;
-use crate::{OpenOptions, RunOptions};
+use crate::OpenOptions;
+use crate::RunOptions;
 
 const FLOW: &str = r#"import { defineFlow, handler } from "@flow-state-dev/core";
 import { z } from "zod";

@@ -13,10 +13,10 @@ use engine::error::FlowError;
 use engine::provider::provider_error;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, Url};
-use serde::Deserialize;
 
-use crate::config::FILE;
-use crate::http;
+use crate::core::allowed_hosts::AllowedHost;
+use crate::core::config::FILE;
+use crate::models::http;
 
 /// How long one exchange may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -26,57 +26,6 @@ const REDIRECTS: usize = 20;
 
 /// Headers that are the client's own business.
 const OWN: [&str; 7] = ["connection", "content-length", "expect", "host", "keep-alive", "transfer-encoding", "upgrade"];
-
-/// One entry of `fetch.allow`: a host, with a port or without, or `*.` and a domain.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub(crate) struct Allowed {
-    host: String,
-    port: Option<u16>,
-    /// Whether the hosts below it are meant, and not the host itself.
-    below: bool,
-}
-
-impl TryFrom<String> for Allowed {
-    type Error = String;
-
-    fn try_from(entry: String) -> Result<Self, String> {
-        let wrong =
-            || format!("\"{entry}\" is no host: write \"api.example.com\", \"localhost:8080\" or \"*.example.com\"");
-        let (below, rest) = entry.strip_prefix("*.").map_or((false, entry.as_str()), |rest| (true, rest));
-        let (host, port) = match rest.rsplit_once(':') {
-            Some((host, port)) if !rest.ends_with(']') => (host, Some(port.parse().map_err(|_| wrong())?)),
-            _ => (rest, None),
-        };
-        if host.contains(['/', '*', '@', '?', '#']) {
-            return Err(wrong());
-        }
-        // Parsed like the addresses it is compared with: lower case, punycode, short IPv6.
-        let url = Url::parse(&format!("http://{host}/")).map_err(|_| wrong())?;
-        Ok(Allowed { host: url.host_str().unwrap_or_default().to_owned(), port, below })
-    }
-}
-
-impl std::fmt::Display for Allowed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let below = if self.below { "*." } else { "" };
-        match self.port {
-            Some(port) => write!(f, "{below}{}:{port}", self.host),
-            None => write!(f, "{below}{}", self.host),
-        }
-    }
-}
-
-impl Allowed {
-    fn permits(&self, url: &Url) -> bool {
-        let host = url.host_str().unwrap_or_default();
-        let is_host = match self.below {
-            true => host.strip_suffix(&self.host).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
-            false => host == self.host,
-        };
-        is_host && self.port.is_none_or(|port| url.port_or_known_default() == Some(port))
-    }
-}
 
 /// Why a redirect is not followed.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +38,7 @@ enum Stray {
 
 /// What the flows of one request may fetch.
 pub(crate) struct Pages {
-    allow: Arc<[Allowed]>,
+    allow: Arc<[AllowedHost]>,
     /// The longest body, in bytes.
     reply_bytes: usize,
     client: OnceCell<Client>,
@@ -98,7 +47,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    pub(crate) fn new(allow: &[Allowed], reply_bytes: usize) -> Self {
+    pub(crate) fn new(allow: &[AllowedHost], reply_bytes: usize) -> Self {
         Pages { allow: allow.into(), reply_bytes, client: OnceCell::new(), staying: OnceCell::new() }
     }
 
@@ -148,7 +97,7 @@ impl Pages {
 }
 
 /// Follows redirects as far as these hosts.
-fn only(allow: Arc<[Allowed]>) -> Policy {
+fn only(allow: Arc<[AllowedHost]>) -> Policy {
     Policy::custom(move |attempt| {
         if attempt.previous().len() > REDIRECTS {
             return attempt.error(Stray::TooOften);
@@ -210,7 +159,7 @@ mod tests {
     use super::*;
 
     fn permits(entry: &str, url: &str) -> bool {
-        let allowed = Allowed::try_from(entry.to_owned()).unwrap_or_else(|error| panic!("{error}"));
+        let allowed = AllowedHost::try_from(entry.to_owned()).unwrap_or_else(|error| panic!("{error}"));
         allowed.permits(&Url::parse(url).expect("an address"))
     }
 
@@ -232,7 +181,7 @@ mod tests {
     #[test]
     fn an_entry_that_is_no_host_is_refused() {
         for entry in ["https://example.com", "*", "", "a/b", "*.*.com", "host:port", "user@host"] {
-            assert!(Allowed::try_from(entry.to_owned()).is_err(), "{entry:?}");
+            assert!(AllowedHost::try_from(entry.to_owned()).is_err(), "{entry:?}");
         }
     }
 }

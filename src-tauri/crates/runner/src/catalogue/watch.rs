@@ -6,7 +6,7 @@ use std::time::Duration;
 use notify::{Config, RecommendedWatcher, RecursiveMode};
 use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer_opt};
 
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 
 /// How long a burst of writes may last before it is told once.
 const QUIET: Duration = Duration::from_millis(60);

@@ -7,9 +7,9 @@ use engine::json::MOST_DEPTH;
 use engine::redaction::{Redaction, Secrets};
 use serde::Deserialize;
 
-use crate::fault::Fault;
-use crate::fetch::Allowed;
-use crate::ordinary::{self, short};
+use crate::core::allowed_hosts::AllowedHost;
+use crate::core::fault::Fault;
+use crate::core::ordinary_files::{self, short};
 
 /// The file's name.
 pub(crate) const FILE: &str = "flowglass.json";
@@ -44,7 +44,7 @@ pub(crate) struct Model {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Fetch {
-    pub(crate) allow: Vec<Allowed>,
+    pub(crate) allow: Vec<AllowedHost>,
 }
 
 /// What a flow may take, and what may come in.
@@ -113,7 +113,7 @@ impl Config {
     /// Reads a workspace's settings; none is fine.
     pub(crate) fn read(workspace: &Path) -> Result<Config, Fault> {
         let file = workspace.join(FILE);
-        let text = match ordinary::read_text(&file, ordinary::SETTINGS_BYTES) {
+        let text = match ordinary_files::read_text(&file, ordinary_files::SETTINGS_BYTES) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Config::default()),
             Err(error) => return Err(Fault::invalid(format!("{FILE} cannot be read: {error}"))),

@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use crate::config::{FILE, Limits};
+use crate::core::config::{FILE, Limits};
 
 /// What a line takes at least when it is read, however short it is.
 const LINE_COST: u64 = 256;

@@ -28,9 +28,9 @@ use serde_json::{Value, json};
 use store::Store;
 
 use crate::catalogue::{Good, STACK};
-use crate::config::Config;
-use crate::fault::Fault;
-use crate::progress::{Awaited, run_to_end};
+use crate::core::config::Config;
+use crate::core::fault::Fault;
+use crate::core::progress::{Awaited, run_to_end};
 use crate::run::{Before, load, prepare, with_script};
 use crate::views::{Divergence, Json, Replay};
 

@@ -10,7 +10,7 @@ use engine::event::{Event, EventKind, RequestStatus};
 use engine::log::{AppendError, Durability, Lease, Log};
 use store::Store;
 
-use crate::world::now_ms;
+use crate::effects::outside::now_ms;
 
 /// How long the first try waits; each waits twice as long as the one before it.
 const FIRST: Duration = Duration::from_millis(250);

@@ -3,7 +3,7 @@
 //! Ids stand in tables, in paths of state and in file names of other people's scripts, so they are short and hold
 //! nothing that acts on a terminal.
 
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 
 /// How many bytes of UTF-8 an id may have.
 pub(crate) const LONGEST_ID: usize = 512;

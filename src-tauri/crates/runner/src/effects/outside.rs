@@ -1,5 +1,8 @@
 //! The real outside of a request: the system's clock and chance, models, and the network.
 
+use engine::event::Event;
+use engine::loading::load_effects;
+use script::LoadTime;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -13,11 +16,11 @@ use futures_util::future::LocalBoxFuture;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::config::Config;
-use crate::fetch::Pages;
-use crate::mock::MockModels;
+use crate::core::config::Config;
+use crate::core::progress::Awaited;
+use crate::effects::fetch::Pages;
 use crate::models::Models;
-use crate::progress::Awaited;
+use crate::models::mock_script::MockModels;
 
 /// Milliseconds since the epoch.
 pub(crate) fn now_ms() -> i64 {
@@ -160,4 +163,9 @@ impl Effects for World {
     fn depth(&self) -> usize {
         self.depth
     }
+}
+
+/// For a file that is evaluated for a request with these events: what it drew before, then what is new.
+pub(crate) fn live(events: &[Event]) -> LoadTime {
+    LoadTime::after(load_effects(events), draw)
 }

@@ -52,7 +52,7 @@ impl Locks {
     /// A lock for a job that is about to run.
     pub(crate) fn take(&self) -> io::Result<Lock> {
         loop {
-            let name = crate::world::new_id();
+            let name = crate::effects::outside::new_id();
             let file = self.make(&self.path(name, "lock"))?;
             // Before the lock is held somebody may take the file for that of a dead job, and clear it away.
             file.lock()?;
@@ -67,7 +67,7 @@ impl Locks {
 
     /// An owner that runs nothing, for who only ends a request.
     pub(crate) fn nobody(&self) -> String {
-        self.owner(crate::world::new_id())
+        self.owner(crate::effects::outside::new_id())
     }
 
     /// Whether an owner is one of this database, and not one that an import brought.
@@ -318,7 +318,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let first = locks(folder.path());
         let living = first.take().unwrap();
-        let dead = crate::world::new_id().to_string();
+        let dead = crate::effects::outside::new_id().to_string();
         first.ask_to_abort(&format!("00ff.{dead}")).unwrap();
         for name in [format!("{dead}.lock"), "notes.lock".to_owned(), "notes.txt".to_owned()] {
             File::create(first.folder().join(name)).unwrap();

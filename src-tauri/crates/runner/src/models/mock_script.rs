@@ -16,8 +16,8 @@ use engine::views::Events;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::fault::Fault;
-use crate::ordinary::{self, short};
+use crate::core::fault::Fault;
+use crate::core::ordinary_files::{self, short};
 
 /// A script as its file has it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -87,7 +87,7 @@ impl MockScript {
     /// Reads a script file.
     pub(crate) fn read(file: &Path) -> Result<MockScript, Fault> {
         let shown = file.display();
-        let text = ordinary::read_text(file, ordinary::FILE_BYTES)
+        let text = ordinary_files::read_text(file, ordinary_files::FILE_BYTES)
             .map_err(|error| Fault::invalid(format!("mock script {shown} cannot be read: {error}")))?;
         engine::json::from_input(&text).map_err(|error| Fault::invalid(short(&format!("mock script {shown}: {error}"))))
     }

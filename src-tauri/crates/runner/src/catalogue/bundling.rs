@@ -72,10 +72,10 @@ impl<'p> BundleProcess<'p> {
         let reads: Arc<Mutex<BTreeSet<PathBuf>>> = Arc::default();
         let seen = reads.clone();
         let on_read = move |path: &Path| {
-            crate::workspace::lock(&seen).insert(path.to_owned());
+            crate::core::sync::lock(&seen).insert(path.to_owned());
         };
         let result = bundler.bundle(workspace, file, Arc::new(on_read));
-        let reads = crate::workspace::lock(&reads).iter().cloned().collect();
+        let reads = crate::core::sync::lock(&reads).iter().cloned().collect();
         (result, reads)
     }
 }

@@ -12,7 +12,8 @@ use engine::loading::load_effects;
 use script::{Limits, Loaded};
 
 use crate::catalogue::{Good, STACK};
-use crate::run::{Work, live, run};
+use crate::effects::outside::live;
+use crate::run::{Work, run};
 
 /// How many flows are kept ready: each takes the memory of a runtime.
 const MANY: usize = 4;
@@ -40,7 +41,7 @@ impl Ready {
             let ready = &spare.good.bundle;
             ready.file == bundle.file && ready.hash == bundle.hash && ready.map == bundle.map
         };
-        let mut spares = crate::workspace::lock(&self.0);
+        let mut spares = crate::core::sync::lock(&self.0);
         let Some(at) = spares.iter().position(is_same) else { return Some(work) };
         // A thread that is gone gives it back.
         spares.remove(at).work.send(work).err().map(|unsent| unsent.0)
@@ -51,7 +52,7 @@ impl Ready {
         let (work, wanted) = channel::<Work>();
         let (workspace, version): (PathBuf, _) = (workspace.to_owned(), good.clone());
         // Without what it needs the next request begins as the first one did.
-        let Ok(runtime) = crate::pool::runtime() else { return };
+        let Ok(runtime) = crate::run::threads::runtime() else { return };
         let spawned = std::thread::Builder::new().name("ready".to_owned()).stack_size(STACK).spawn(move || {
             // What does not load is told by the request that wants it.
             let loaded = Loaded::load(&version.bundle, &workspace, limits, live(&[])).ok();
@@ -64,7 +65,7 @@ impl Ready {
         if spawned.is_err() {
             return;
         }
-        let mut spares = crate::workspace::lock(&self.0);
+        let mut spares = crate::core::sync::lock(&self.0);
         spares.retain(|spare| spare.good.bundle.file != good.bundle.file);
         if spares.len() >= MANY {
             spares.remove(0);

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::fault::Fault;
-use crate::ordinary;
+use crate::core::fault::Fault;
+use crate::core::ordinary_files;
 
 /// Who says that the flows of a folder may be loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +67,7 @@ fn file() -> Option<PathBuf> {
 }
 
 fn read(file: &Path) -> io::Result<Answers> {
-    match ordinary::read_text(file, ordinary::SETTINGS_BYTES) {
+    match ordinary_files::read_text(file, ordinary_files::SETTINGS_BYTES) {
         Ok(text) => engine::json::from_input(&text).map_err(|error| {
             let message = format!("it is not what Flowglass wrote ({error}); repair or remove it");
             io::Error::new(ErrorKind::InvalidData, message)

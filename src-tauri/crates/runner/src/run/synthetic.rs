@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::catalogue::STACK;
-use crate::fault::Fault;
-use crate::world::now_ms;
+use crate::core::fault::Fault;
+use crate::effects::outside::now_ms;
 use pace::Pace;
 use plan::Plan;
 

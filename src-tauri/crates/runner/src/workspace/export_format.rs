@@ -25,9 +25,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::config::{FILE, Limits};
-use crate::fault::Fault;
-use crate::ordinary;
+use crate::core::config::{FILE, Limits};
+use crate::core::fault::Fault;
+use crate::core::ordinary_files;
 use body::Unreadable;
 
 /// What every file begins with, before its format.
@@ -149,7 +149,7 @@ pub(crate) fn read(file: &Path, limits: &Limits) -> Result<(Label, Vec<Line>), F
     let shown = file.display();
     let too_large = |what: &str| Fault::refused(format!("{shown} is too large ({what}); nothing was imported"));
     let most = limits.import_bytes;
-    let bytes = match std::fs::File::open(file).and_then(|file| ordinary::read_to(file, most)) {
+    let bytes = match std::fs::File::open(file).and_then(|file| ordinary_files::read_to(file, most)) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
             return Err(too_large(&format!("{error}, which is what limits.importBytes in {FILE} allows")));

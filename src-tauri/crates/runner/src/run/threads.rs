@@ -19,7 +19,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::catalogue::STACK;
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::run::{Work, run};
 
 /// How many threads there are before two requests share one.
@@ -62,7 +62,7 @@ impl Pool {
 
     /// Gives a request to the thread that has least to do.
     pub(crate) fn give(&self, work: Work) -> Result<(), Fault> {
-        let mut threads = crate::workspace::lock(&self.threads);
+        let mut threads = crate::core::sync::lock(&self.threads);
         let mut work = work;
         loop {
             let at = self.choose(&mut threads)?;

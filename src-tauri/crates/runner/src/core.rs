@@ -1,0 +1,13 @@
+//! What every part of the crate needs: settings, faults, ids, notices, and files that are read only where they are
+//! ordinary ones.
+//!
+//! Must not know of a workspace.
+
+pub(crate) mod allowed_hosts;
+pub(crate) mod config;
+pub(crate) mod fault;
+pub(crate) mod id;
+pub(crate) mod notice;
+pub(crate) mod ordinary_files;
+pub(crate) mod progress;
+pub(crate) mod sync;
