@@ -32,7 +32,7 @@ const MIGRATIONS: &[&str] = &[
          request INTEGER NOT NULL,
          first   INTEGER NOT NULL,
          last    INTEGER NOT NULL,
-         trigrams   BLOB    NOT NULL
+         grams   BLOB    NOT NULL
      ) STRICT;
      CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
      ALTER TABLE keyframe ADD COLUMN stands_in INTEGER NOT NULL DEFAULT 0;
@@ -58,7 +58,7 @@ const MIGRATIONS: &[&str] = &[
      CREATE INDEX request_unindexed ON request (n) WHERE unindexed_from IS NOT NULL;
      ALTER TABLE request ADD COLUMN epoch INTEGER NOT NULL DEFAULT 1;
      ALTER TABLE digest RENAME TO filter_block;
-     ALTER TABLE filter_block RENAME COLUMN trigrams TO trigrams;
+     ALTER TABLE filter_block RENAME COLUMN grams TO trigrams;
      DROP INDEX digest_by_request;
      CREATE UNIQUE INDEX filter_block_by_request ON filter_block (request, first);
      ALTER TABLE withdrawal RENAME TO attempt_rollback;
