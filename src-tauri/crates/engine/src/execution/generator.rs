@@ -15,6 +15,7 @@ mod tools;
 use serde_json::{Value, json};
 
 use crate::execution::block::text;
+use crate::execution::callback;
 use crate::execution::context::Context;
 use crate::execution::step_value::StepValue;
 use crate::model::callable::Arg;
@@ -135,8 +136,5 @@ async fn should_stop(
     let calls: Vec<Value> = reply.tool_calls.iter().map(ToolCall::told).collect();
     steps.push(json!({ "stepNumber": step, "text": reply.text, "toolCalls": calls }));
     let seen = json!({ "stepNumber": step, "text": reply.text, "toolCalls": calls, "steps": steps });
-    Ok(crate::execution::callback::call(cx, "stopWhen", stop, vec![Arg::Data(seen.into())])
-        .await?
-        .into_data()?
-        .is_truthy())
+    Ok(callback::call(cx, "stopWhen", stop, vec![Arg::Data(seen.into())]).await?.into_data()?.is_truthy())
 }

@@ -1,10 +1,10 @@
 //! Where that what was recorded stands in the chains of today (ARCHITECTURE §4.2).
 //!
-//! Operations without a name of their own, and those of blocks of one name, are known by their place in
-//! the chain: `map~2`, `step:charge~2`. When the code has changed since, the fingerprints of what ran say
-//! which of today's operations a record belongs to: first the one with the same source, then the one at
-//! the same place. The events of other code are then read as if they had been recorded at today's paths.
-//! Events without fingerprints, and those of today's code, stand where they stand. Must not change a log.
+//! Operations without a name of their own, and those of blocks of one name, are known by their place in the chain:
+//! `map~2`, `step:charge~2`. When the code has changed since, the fingerprints of what ran say which of today's
+//! operations a record belongs to: first the one with the same source, then the one at the same place. The events of
+//! other code are then read as if they had been recorded at today's paths. Events without fingerprints, and those of
+//! today's code, stay as they are. Must not change a log.
 
 mod renumber;
 mod settle;
@@ -91,8 +91,7 @@ impl Alignment {
                 }
                 _ => continue,
             };
-            let known = codes.iter().position(|known| *known == code);
-            let code = known.unwrap_or_else(|| {
+            let code = codes.iter().position(|known| *known == code).unwrap_or_else(|| {
                 codes.push(code);
                 codes.len() - 1
             });

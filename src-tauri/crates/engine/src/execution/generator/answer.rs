@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::ask::{Chosen, ask};
 use super::messages::message;
+use crate::execution::callback;
 use crate::execution::context::Context;
 use crate::model::callable::{Arg, Issue, SchemaRef};
 use crate::model::data::Data;
@@ -42,7 +43,7 @@ pub(super) async fn fit(cx: &Context, generator: &Generator, candidate: Data) ->
                 let error = refused(cx, &mended, &issues, "final");
                 let state = cx.frame.own.as_ref().map_or_else(|| json!({}), |own| own.recordable());
                 let args = vec![Arg::Data(mended.clone()), Arg::Error(error), Arg::Data(state.into())];
-                crate::execution::callback::call(cx, "repair", call, args).await?.into_data()?
+                callback::call(cx, "repair", call, args).await?.into_data()?
             }
             None => mend(&mended, cx.run.effects.depth()),
         };

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::instance;
+use crate::execution::callback;
 use crate::execution::context::{Begun, Context};
 use crate::model::callable::{Arg, Returned};
 use crate::model::data::Data;
@@ -48,7 +49,7 @@ pub(super) async fn choose(cx: &Context, generator: &Generator, input: &Data) ->
         Model::Instance(instance) => Ok(Chosen::Instance(instance.clone())),
         Model::Named(Text::Fixed(value)) => named(cx, value),
         Model::Named(Text::Call(call)) => {
-            match crate::execution::callback::call(cx, "model", call, vec![Arg::Data(input.clone())]).await? {
+            match callback::call(cx, "model", call, vec![Arg::Data(input.clone())]).await? {
                 Returned::Model(instance) => Ok(Chosen::Instance(instance)),
                 other => named(cx, &other.into_data()?.to_json()),
             }

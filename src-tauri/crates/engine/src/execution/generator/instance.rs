@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use crate::execution::callback;
 use crate::execution::context::Context;
 use crate::model::callable::Arg;
 use crate::model::effects::{Listener, ModelCall, ModelReply, ToolCall};
@@ -37,7 +38,7 @@ pub(super) async fn ask(
         fields.retain(|_, value| !value.is_null());
     }
     let _listening = Listening::begin(cx, listener);
-    let answer = crate::execution::callback::call(cx, FUNCTION, function, vec![Arg::Data(options.into())]).await;
+    let answer = callback::call(cx, FUNCTION, function, vec![Arg::Data(options.into())]).await;
     let answer = answer.map_err(classified)?.into_data()?.to_json();
     let text = |name: &str| answer[name].as_str().map(str::to_owned);
     let calls = answer["toolCalls"].as_array().cloned().unwrap_or_default();

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::messages::message;
 use super::stream_items::{fields, identity};
 use crate::execution::block::{Again, run_block_as, try_block};
+use crate::execution::callback;
 use crate::execution::caught::Caller;
 use crate::execution::context::{Context, EmitOptions};
 use crate::execution::step_value::StepValue;
@@ -47,7 +48,7 @@ pub(super) async fn offered(
     }
     let mut blocks = generator.tools.clone();
     if let Some(call) = &generator.tools_call {
-        match crate::execution::callback::call(cx, "tools", call, vec![Arg::Data(input.clone())]).await? {
+        match callback::call(cx, "tools", call, vec![Arg::Data(input.clone())]).await? {
             Returned::Block(block) => blocks.push(block),
             Returned::Blocks(more) => blocks.extend(more),
             Returned::Data(data) if data.as_value().is_none_or(|v| v.as_array().is_some_and(Vec::is_empty)) => {}
@@ -272,10 +273,7 @@ async fn answer(
                 let keep = match &cache.keep_if {
                     Some(keep) => {
                         let args = vec![Arg::Data(output.clone().into())];
-                        crate::execution::callback::call(cx, &format!("keepIf {place}"), keep, args)
-                            .await?
-                            .into_data()?
-                            .is_truthy()
+                        callback::call(cx, &format!("keepIf {place}"), keep, args).await?.into_data()?.is_truthy()
                     }
                     None => true,
                 };
@@ -300,27 +298,17 @@ async fn answer(
 async fn for_model(cx: &Context, tool: &Tool, place: &str, output: &Value) -> Result<Option<Value>, FlowError> {
     let Some(map) = &tool.block.map_model_output else { return Ok(None) };
     let args = vec![Arg::Data(output.clone().into())];
-    Ok(Some(
-        crate::execution::callback::call(cx, &format!("mapModelOutput {place}"), map, args)
-            .await?
-            .into_data()?
-            .to_json(),
-    ))
+    Ok(Some(callback::call(cx, &format!("mapModelOutput {place}"), map, args).await?.into_data()?.to_json()))
 }
 
 /// The key of a tool that may be answered from an earlier call.
 async fn cache_key(cx: &Context, tool: &Tool, place: &str, call: &ToolCall) -> Result<Option<String>, FlowError> {
     let Some(cache) = &tool.block.cache else { return Ok(None) };
     let own = match &cache.key {
-        Some(key) => crate::execution::callback::call(
-            cx,
-            &format!("key {place}"),
-            key,
-            vec![Arg::Data(call.args.clone().into())],
-        )
-        .await?
-        .into_data()?
-        .to_json(),
+        Some(key) => callback::call(cx, &format!("key {place}"), key, vec![Arg::Data(call.args.clone().into())])
+            .await?
+            .into_data()?
+            .to_json(),
         None => sorted(&call.args),
     };
     Ok(Some(format!("{}\u{0}{own}", tool.block.name)))
@@ -442,9 +430,7 @@ async fn hook(
     match hook {
         None => Ok(()),
         Some(Hook::Call(call)) => {
-            crate::execution::callback::call(cx, &format!("{event} {place}"), call, vec![Arg::Data(happened().into())])
-                .await
-                .map(drop)
+            callback::call(cx, &format!("{event} {place}"), call, vec![Arg::Data(happened().into())]).await.map(drop)
         }
         Some(Hook::Block(block)) => {
             let path = join(&cx.frame.path, &format!("{event}:{place}"));
