@@ -26,9 +26,11 @@ const RESERVED: [(&[&str], &[&str]); 5] = [
 ];
 
 /// The folders of each crate, from the bottom to the top: what is in one may name only its own and those before it.
-const FLOORS: [(&str, &[&str]); 2] = [
+const FLOORS: [(&str, &[&str]); 4] = [
     ("src-tauri/crates/engine/src", &["model", "views", "execution"]),
     ("src-tauri/crates/store/src", &["row", "read", "file", "write", "check", "transfer"]),
+    ("src-tauri/crates/script/src", &["bundle", "vm", "describe", "host", "load"]),
+    ("src-tauri/crates/runner/src", &["core", "views", "models", "effects", "catalogue", "run", "workspace"]),
 ];
 
 /// Longest files, in lines.
