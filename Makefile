@@ -34,7 +34,7 @@ FLOW_SOURCES := $(shell find flows -name node_modules -prune -o -name .flowglass
 
 BEHAVIOUR_FLOWS := $(wildcard tests/flows/*.ts) tests/tsconfig.json
 
-SDK_SOURCES := $(wildcard src-tauri/crates/script/sdk/src/*.ts) src-tauri/crates/script/sdk/tsconfig.json
+SDK_SOURCES := $(wildcard src-tauri/crates/script/sdk/src/*.ts src-tauri/crates/script/sdk/src/*/*.ts) src-tauri/crates/script/sdk/tsconfig.json
 
 # What prettier lays out, and what oxlint reads. The flows of the tests are tables with a case in each line, and some
 # tests name those lines, so prettier leaves them alone.

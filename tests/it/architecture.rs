@@ -33,6 +33,9 @@ const FLOORS: [(&str, &[&str]); 4] = [
     ("src-tauri/crates/runner/src", &["core", "views", "models", "effects", "catalogue", "run", "workspace"]),
 ];
 
+/// The folders of the SDK, in the same order.
+const SDK: (&str, &[&str]) = ("src-tauri/crates/script/sdk/src", &["base", "globals", "define", "context", "wire"]);
+
 /// Longest files, in lines.
 const RUST: usize = 400;
 const TESTS: usize = 600;
@@ -154,6 +157,31 @@ fn imports_inside_a_crate_run_down_only() {
                 if floor_of(named).is_some_and(|named| named > floor) {
                     wrong.push(format!("{} is in {module} and names {named}, which is above it", file.display()));
                 }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn imports_inside_the_sdk_run_down_only() {
+    let (source, floors) = SDK;
+    let floor_of = |folder: &str| floors.iter().position(|floor| *floor == folder);
+    let mut wrong = Vec::new();
+    for file in files(source, &["ts", "js"]) {
+        let inside = file.strip_prefix(source).expect("it is below");
+        let folder = inside.iter().next().expect("it has a name").to_string_lossy();
+        if ["start.ts", "index.ts"].contains(&&*folder) {
+            continue;
+        }
+        let Some(floor) = floor_of(&folder) else {
+            wrong.push(format!("{} stands on none of the floors {floors:?}", file.display()));
+            continue;
+        };
+        let text = std::fs::read_to_string(repository().join(&file)).expect("a listed file");
+        for named in text.split("from '../").skip(1).filter_map(|rest| rest.split_once('/')).map(|(named, _)| named) {
+            if floor_of(named).is_none_or(|named| named > floor) {
+                wrong.push(format!("{} is in {folder} and names {named}, which is above it", file.display()));
             }
         }
     }

@@ -42,7 +42,7 @@ impl Default for Limits {
 }
 
 /// What waits by the runtime's own `await`.
-const WAITING: &str = include_str!("../sdk/src/waiting.js");
+const WAITING: &str = include_str!("../sdk/src/base/waiting.js");
 
 /// How deep JavaScript may recurse, in bytes of native stack; threads that run flows have more.
 const STACK_BYTES: usize = 12 << 20;

@@ -1,13 +1,13 @@
 // `@flow-state-dev/core`: the names a flow imports.
 
-export { handler, router, generator } from './blocks';
-export { sequencer } from './sequencer';
-export { defineCapability } from './capabilities';
-export { defineFlow } from './flow';
-export { defineResource, defineResourceCollection, defineResourceNamespace } from './resources';
-export { resolveItemVisibility } from './visibility';
-export { transientSlot } from './schema';
-export { SUSPENSION_SKIPPED } from './suspend';
+export { handler, router, generator } from './define/blocks';
+export { sequencer } from './define/sequencer';
+export { defineCapability } from './define/capabilities';
+export { defineFlow } from './define/flow';
+export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
+export { resolveItemVisibility } from './define/visibility';
+export { transientSlot } from './base/schema';
+export { SUSPENSION_SKIPPED } from './define/suspend';
 export {
   FlowError,
   ValidationError,
@@ -34,4 +34,4 @@ export {
   SuspensionError,
   SuspensionRejectedError,
   SuspensionTimeoutError,
-} from './errors';
+} from './base/errors';

@@ -1,7 +1,7 @@
 // What a bundle's entry imports first: the globals that a flow finds, then what Rust calls.
 
-import './globals';
-import './web';
-import './fetch';
+import './globals/globals';
+import './globals/web';
+import './globals/fetch';
 
-export { boot } from './boot';
+export { boot } from './wire/boot';

@@ -1,0 +1,222 @@
+// The block builders. They record what the author wrote; nothing runs here.
+//
+// Must not: interpret anything. Rust reads the recorded operations and runs them.
+
+import { describeValue, needFunction, type Fn } from '../base/arguments';
+import { checkConfig, checkIdentity, checkLoop, checkName, needBlock, needHandlers, type ToolIdentity } from './checks';
+import { knownTools, withCapabilities } from './capabilities';
+import { repairOf } from './generator';
+import { warnOfUnknown } from './known-keys';
+import { declaredIn, type Declared, type Definitions } from './resources';
+import type { AnySchema } from '../base/schema';
+
+export type Kind = 'handler' | 'sequencer' | 'router' | 'generator';
+export type { Fn };
+export type Config = Record<string, unknown>;
+
+/** One recorded call of the sequencer's chain. */
+export interface Operation {
+  op: string;
+  block?: Block;
+  connector?: Fn;
+  condition?: Fn;
+  call?: Fn;
+  /** The branches of an operation that has several. */
+  arms?: { key?: string; block: Block; connector?: Fn; condition?: Fn }[];
+  /** Makes the block of each item. */
+  each?: Fn;
+  /** A loop's target, or the name of a background task. */
+  target?: string;
+  limit?: number;
+  failOnError?: boolean;
+  timeoutMs?: number;
+}
+
+/** What to do about an error: the first handler whose `when` matches runs with it. */
+export interface Handler {
+  when: string[];
+  block: Block;
+}
+
+/** Where a block declares resources, and the scope each place names. */
+const BLOCK_PLACES: [string, string?][] = [
+  ['resources'],
+  ['sessionResources', 'session'],
+  ['userResources', 'user'],
+  ['projectResources', 'project'],
+  ['orgResources', 'project'],
+];
+
+/** Where each configuration was first used: the stack of the builder's call. Kept for errors that are found later. */
+const sites = new WeakMap<Config, string>();
+
+export class Block {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly config: Config;
+  readonly description?: string;
+  /** The resources it declares itself. */
+  readonly ownResources: readonly Declared[];
+
+  /** `from` is a block of the same configuration, which was checked with it. */
+  constructor(kind: Kind, config: Config, from?: Block) {
+    if (typeof config !== 'object' || config === null || Array.isArray(config)) {
+      throw new Error(
+        `${kind}() needs a configuration object, like ${kind}({ name: "…" }), got ${describeValue(config)}`,
+      );
+    }
+    const name = config.name;
+    if (typeof name !== 'string' || name.trim() === '') {
+      throw new Error(`Cannot build "${kind}" block without a non-empty "name"`);
+    }
+    if (!from) checkName(name, kind);
+    if (!from) checkConfig(config, `${kind} "${name}"`);
+    this.ownResources = from?.ownResources ?? declaredIn(config, BLOCK_PLACES, `${kind} "${name}"`);
+    this.kind = kind;
+    this.name = name;
+    this.config = config;
+    if (!sites.has(config)) sites.set(config, new Error().stack ?? '');
+    if (typeof config.description === 'string') this.description = config.description;
+  }
+
+  get inputSchema(): AnySchema | undefined {
+    const tool = this.tool;
+    // The wrapped block's own connectInput decides what the wrapper takes.
+    const inner = tool && !tool.config.connectInput ? tool.inputSchema : undefined;
+    return (this.config.inputSchema as AnySchema | undefined) ?? inner;
+  }
+
+  /** The block that `asTool` wraps. */
+  get tool(): Block | undefined {
+    return (this.config.asTool as { block: Block } | undefined)?.block;
+  }
+
+  get outputSchema(): AnySchema | undefined {
+    return (this.config.outputSchema as AnySchema | undefined) ?? this.tool?.outputSchema;
+  }
+
+  /** The blocks it may run that are known before it does. */
+  get children(): readonly Block[] {
+    const listed =
+      this.kind === 'router' ? this.config.routes : this.kind === 'generator' ? knownTools(this.config) : [];
+    const blocks = Array.isArray(listed) ? (listed as unknown[]).filter(isBlock) : [];
+    const rescue = Array.isArray(this.config.rescue) ? (this.config.rescue as Handler[]) : [];
+    if (this.tool) blocks.push(this.tool);
+    return [...blocks, ...rescue.map((handler) => handler?.block).filter(isBlock)];
+  }
+
+  /** Its own resources and those of every block below it; the flow refuses those that conflict. */
+  get declaredResources(): Definitions | undefined {
+    const found: Definitions = {};
+    const seen = new Set<Block>();
+    const walk = (block: Block): void => {
+      if (seen.has(block)) return;
+      seen.add(block);
+      for (const { accessor, definition } of block.ownResources) found[accessor] ??= definition;
+      block.children.forEach(walk);
+    };
+    walk(this);
+    return Object.keys(found).length > 0 ? found : undefined;
+  }
+
+  /** A copy whose input is made by `mapper`; a later call replaces it (SEMANTICS §2.2). */
+  connectInput(mapper: Fn): Block {
+    return new Block(this.kind, {
+      ...this.config,
+      connectInput: needFunction(mapper, `connectInput of ${this.kind} "${this.name}"`),
+    });
+  }
+
+  /** A copy whose output is mapped; its output schema and `onCompleted` no longer apply. */
+  connectOutput(mapper: Fn): Block {
+    const { outputSchema: _schema, onCompleted: _hook, mapModelOutput: _seen, ...rest } = this.config;
+    return new Block(this.kind, {
+      ...rest,
+      connectOutput: needFunction(mapper, `connectOutput of ${this.kind} "${this.name}"`),
+    });
+  }
+
+  /** A copy that answers matching errors with a block's output; a later call replaces the handlers. */
+  rescue(handlers: unknown): Block {
+    return new Block(this.kind, { ...this.config, rescue: needHandlers(handlers, `${this.kind} "${this.name}"`) });
+  }
+
+  mapModelOutput(mapper: Fn): Block {
+    return new Block(this.kind, {
+      ...this.config,
+      mapModelOutput: needFunction(mapper, `mapModelOutput of ${this.kind} "${this.name}"`),
+    });
+  }
+
+  /** A handler that runs this block as a call of a tool, and leaves what such a call leaves. */
+  asTool(identity: ToolIdentity = {}): Block {
+    checkIdentity(identity, `asTool of ${this.kind} "${this.name}"`);
+    const { description, config } = this;
+    return new Block('handler', {
+      name: `${this.name}__as_tool`,
+      description,
+      mapModelOutput: config.mapModelOutput,
+      asTool: { block: this, ...identity },
+    });
+  }
+}
+
+/** The stack of the call that made a block. */
+export function siteOf(block: Block): string {
+  return sites.get(block.config) ?? '';
+}
+
+export function isBlock(value: unknown): value is Block {
+  return value instanceof Block;
+}
+
+function built(kind: Kind, config: Config): Block {
+  const block = new Block(kind, withCapabilities(kind, config));
+  warnOfUnknown(kind, config, `${kind} "${block.name}"`);
+  return block;
+}
+
+export function handler(config: Config): Block {
+  const block = built('handler', config);
+  if (typeof config.execute !== 'function') {
+    throw new Error(`Cannot build "${block.name}" (handler) without an execute function`);
+  }
+  return block;
+}
+
+export function router(config: Config): Block {
+  const block = built('router', config);
+  if (typeof config.execute !== 'function') {
+    throw new Error(`Cannot build "${block.name}" (router) without an execute function`);
+  }
+  if (!Array.isArray(config.routes) || config.routes.length === 0) {
+    throw new Error(
+      `Router "${block.name}" needs routes: a non-empty array of blocks, got ${describeValue(config.routes)}`,
+    );
+  }
+  const names = config.routes.map((route, at) => needBlock(route, `Router "${block.name}": routes[${at}]`).name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined)
+    throw new Error(`Router "${block.name}" has two routes named "${twice}"; a route is known by its name`);
+  if (config.validateRoute !== undefined) needFunction(config.validateRoute, `Router "${block.name}": validateRoute`);
+  return block;
+}
+
+export function generator(config: Config): Block {
+  const block = built('generator', config);
+  if (block.config.model === undefined) throw new Error(`Generator "${block.name}" needs a model`);
+  if (config.prompt === undefined) throw new Error(`Generator "${block.name}" needs a prompt`);
+  const { tools } = config;
+  if (tools !== undefined && tools !== null && !Array.isArray(tools) && typeof tools !== 'function') {
+    throw new TypeError(
+      `generator "${block.name}": tools must be an array of blocks, or a function that gives one, got ${describeValue(tools)}`,
+    );
+  }
+  checkIdentity(config, `generator "${block.name}"`);
+  checkLoop(config, `generator "${block.name}"`);
+  knownTools(block.config).forEach((tool, at) => needBlock(tool, `generator "${block.name}": tools[${at}]`));
+  repairOf(block.config);
+  return block;
+}
+
+export { needBlock, needFunction, needHandlers };

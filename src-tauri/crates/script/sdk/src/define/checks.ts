@@ -1,0 +1,207 @@
+// What a block may be configured with, checked where the author wrote it.
+//
+// Must not: change a configuration. Each check answers or throws, with what was given and what is right.
+
+import { describeValue, needFunction } from '../base/arguments';
+import { isBlock, type Block, type Config, type Handler } from './blocks';
+import { containerOf } from './container';
+import { inside, isSchema, typeOf } from '../base/schema';
+
+const SCHEMAS = [
+  'inputSchema',
+  'outputSchema',
+  'stateSchema',
+  'requestStateSchema',
+  'sessionStateSchema',
+  'userStateSchema',
+  'projectStateSchema',
+  'orgStateSchema',
+  'sequencerStateSchema',
+  'parentInputSchema',
+  'parentStateSchema',
+];
+/** Those of a state, which is an object of fields. */
+const STATES = SCHEMAS.filter((key) => /[sS]tateSchema$/.test(key));
+const FUNCTIONS = ['connectInput', 'connectOutput', 'mapModelOutput', 'onCompleted', 'onErrored'];
+
+/** The longest name of a block, in bytes of UTF-8: paths are made of names, and stand in every row. */
+const LONGEST_NAME = 1024;
+
+/** Refuses names that no table and no path can hold. */
+export function checkName(name: string, kind: string): void {
+  const shown = JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}…` : name);
+  // No letter takes more than three bytes of UTF-8 for each of its UTF-16 units.
+  const length = name.length > LONGEST_NAME / 3 ? bytesOfText(name) : name.length;
+  if (length > LONGEST_NAME) {
+    throw new Error(`The name of ${kind} ${shown} is ${length} bytes long; a block's name has at most ${LONGEST_NAME}`);
+  }
+  const control = /[\u0000-\u001f\u007f-\u009f]/.exec(name);
+  if (control) {
+    const code = control[0].charCodeAt(0).toString(16).padStart(4, '0');
+    throw new Error(
+      `The name of ${kind} ${shown} holds a control character (U+${code.toUpperCase()}); use letters that can be shown`,
+    );
+  }
+}
+
+function bytesOfText(text: string): number {
+  let bytes = 0;
+  for (const letter of text) {
+    const code = letter.codePointAt(0) as number;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}
+
+/** Refuses what no kind of block understands. */
+export function checkConfig(config: Config, where: string): void {
+  for (const key of SCHEMAS) {
+    if (config[key] !== undefined && !isSchema(config[key])) {
+      throw new TypeError(`${where}: ${key} must be a zod schema, got ${describeValue(config[key])}`);
+    }
+  }
+  for (const key of STATES) if (config[key] !== undefined) needFields(config[key], `${where}: ${key}`);
+  for (const [name, schema] of Object.entries((config.targetStateSchemas ?? {}) as Config)) {
+    if (!isSchema(schema))
+      throw new TypeError(`${where}: targetStateSchemas.${name} must be a zod schema, got ${describeValue(schema)}`);
+  }
+  for (const key of FUNCTIONS) if (config[key] !== undefined) needFunction(config[key], `${where}: ${key}`);
+  const status = config.activeStatusMessage;
+  if (status !== undefined && typeof status !== 'string' && typeof status !== 'function') {
+    throw new TypeError(`${where}: activeStatusMessage must be a text or a function, got ${describeValue(status)}`);
+  }
+  if (config.retry !== undefined) checkRetry(config.retry, `${where}: retry`);
+  containerOf(config.container, where);
+  // Handlers that `.rescue(…)` has read are by name already.
+  const read =
+    Array.isArray(config.rescue) &&
+    config.rescue.every((one: Handler) => one?.when?.every((name) => typeof name === 'string'));
+  if (config.rescue !== undefined && !read) needHandlers(config.rescue, where);
+}
+
+/** What no state can be, in the words of zod. */
+const FIELDLESS = [
+  'array',
+  'tuple',
+  'set',
+  'map',
+  'string',
+  'number',
+  'int',
+  'bigint',
+  'boolean',
+  'date',
+  'enum',
+  'nativeenum',
+  'literal',
+  'null',
+  'undefined',
+  'function',
+  'promise',
+];
+
+/** Refuses the schema of a state that is no object. */
+export function needFields(schema: unknown, where: string): void {
+  let at = isSchema(schema) ? schema : undefined;
+  for (let depth = 0; at && depth < 20; depth++) {
+    const type = typeOf(at);
+    if (FIELDLESS.includes(type))
+      throw new TypeError(`${where} must describe an object, like z.object({ … }), got a schema of ${type}`);
+    at = inside(at);
+  }
+}
+
+/** How many model calls a generator may make. */
+export function checkLoop({ loop, maxIterations }: Config, where: string): void {
+  if (loop !== undefined && (typeof loop !== 'object' || loop === null || Array.isArray(loop))) {
+    throw new TypeError(`${where}: loop must be an object like { maxIterations: 4 }, got ${describeValue(loop)}`);
+  }
+  const given: [string, unknown][] = [
+    ['loop.maxIterations', (loop as Config | undefined)?.maxIterations],
+    ['maxIterations', maxIterations],
+  ];
+  for (const [name, value] of given) {
+    if (value !== undefined && (!Number.isInteger(value) || (value as number) < 1)) {
+      throw new TypeError(`${where}: ${name} must be an integer of at least 1, got ${describeValue(value)}`);
+    }
+  }
+}
+
+function checkRetry(retry: unknown, where: string): void {
+  if (typeof retry !== 'object' || retry === null || Array.isArray(retry)) {
+    throw new TypeError(
+      `${where} must be an object like { maxAttempts: 3, baseDelayMs: 100 }, got ${describeValue(retry)}`,
+    );
+  }
+  const { maxAttempts, retryableErrors, ...delays } = retry as Config;
+  if (maxAttempts !== undefined && (!Number.isInteger(maxAttempts) || (maxAttempts as number) < 1)) {
+    throw new TypeError(`${where}.maxAttempts must be an integer of at least 1, got ${describeValue(maxAttempts)}`);
+  }
+  for (const key of ['baseDelayMs', 'maxDelayMs']) {
+    const value = delays[key];
+    if (value !== undefined && (typeof value !== 'number' || !(value >= 0))) {
+      throw new TypeError(`${where}.${key} must be a number of milliseconds, got ${describeValue(value)}`);
+    }
+  }
+  if (retryableErrors === undefined) return;
+  if (!Array.isArray(retryableErrors)) {
+    throw new TypeError(
+      `${where}.retryableErrors must be an array of error classes, got ${describeValue(retryableErrors)}`,
+    );
+  }
+  retryableErrors.forEach((one, at) => void needFunction(one, `${where}.retryableErrors[${at}] (an error class)`));
+}
+
+export function needBlock(value: unknown, where: string): Block {
+  if (isBlock(value)) return value;
+  throw new TypeError(`${where} needs a block, got ${describeValue(value)}`);
+}
+
+/** `[{ when?: ErrorClass[], block }]`, with classes by name. */
+export function needHandlers(handlers: unknown, where: string): Handler[] {
+  if (!Array.isArray(handlers))
+    throw new TypeError(`${where}: rescue needs an array of { when?, block }, got ${describeValue(handlers)}`);
+  return handlers.map((handler: { when?: unknown; block?: unknown }, at) => {
+    const given: unknown = handler?.when ?? [];
+    if (!Array.isArray(given)) {
+      throw new TypeError(`${where}: rescue[${at}].when needs an array of error classes, got ${describeValue(given)}`);
+    }
+    const when = (given as unknown[]).map((error) => {
+      if (typeof error !== 'function') {
+        throw new TypeError(`${where}: rescue[${at}].when needs error classes, got ${describeValue(error)}`);
+      }
+      return (error as { name: string }).name;
+    });
+    return { when, block: needBlock(handler?.block, `${where}: rescue[${at}].block`) };
+  });
+}
+
+/** Who the call of a tool speaks as. */
+export interface ToolIdentity {
+  agentType?: unknown;
+  itemVisibility?: unknown;
+  agentName?: unknown;
+}
+
+export function checkIdentity(identity: unknown, where: string): void {
+  if (typeof identity !== 'object' || identity === null) {
+    throw new TypeError(
+      `${where} takes options like { agentName: "…", itemVisibility: { client: true, history: false } }, got ${describeValue(identity)}`,
+    );
+  }
+  const { agentType, itemVisibility, agentName } = identity as ToolIdentity;
+  if (agentType !== undefined && !['primary', 'sub', 'trace'].includes(agentType as string)) {
+    throw new TypeError(`${where}: agentType is "primary", "sub" or "trace", not ${describeValue(agentType)}`);
+  }
+  if (itemVisibility !== undefined) {
+    const { client, history } = (itemVisibility ?? {}) as { client?: unknown; history?: unknown };
+    if (typeof client !== 'boolean' || typeof history !== 'boolean') {
+      throw new TypeError(
+        `${where}: itemVisibility is { client: boolean, history: boolean }, not ${describeValue(itemVisibility)}`,
+      );
+    }
+  }
+  if (agentName !== undefined && typeof agentName !== 'string') {
+    throw new TypeError(`${where}: agentName must be a text, not ${describeValue(agentName)}`);
+  }
+}

@@ -1,0 +1,169 @@
+// defineFlow: checks what can be checked when a file loads, and keeps the definition.
+
+import { describeValue, needFunction } from '../base/arguments';
+import { isBlock, type Block, type Config } from './blocks';
+import { budget } from './budgets';
+import { needFields } from './checks';
+import { checkHooks } from './hooks';
+import { warn, warnOfUnknown } from './known-keys';
+import { checkPolicies } from './policies';
+import { checkProjection } from './projections';
+import { checkEntries, checkIdentity, mint } from './instances';
+import { keepOrigin } from '../base/origins';
+import { declaredIn, type Declared } from './resources';
+import { isSchema } from '../base/schema';
+
+export class Flow {
+  constructor(readonly definition: Config) {}
+
+  get kind(): string {
+    return this.definition.kind as string;
+  }
+
+  get id(): string {
+    return (this.definition.id as string | undefined) ?? this.kind;
+  }
+
+  get actions(): Record<string, Config> {
+    return (this.definition.actions ?? {}) as Record<string, Config>;
+  }
+
+  /** The resources that the flow itself declares. */
+  get ownResources(): readonly Declared[] {
+    return resourcesOf(this.definition);
+  }
+}
+
+function resourcesOf(definition: Config): readonly Declared[] {
+  const where = `Flow "${definition.kind as string}"`;
+  const places = ['session', 'user', 'project', 'org'].flatMap((scope) =>
+    declaredIn(
+      definition[scope] as Config | undefined,
+      [['resources', scope === 'org' ? 'project' : scope]],
+      `${where}: ${scope}`,
+    ),
+  );
+  const own = [...declaredIn(definition, [['resources']], where), ...places];
+  const lazy = own.find(({ definition: one }) => one.kind === 'resource' && one.config.prefetchMode === 'lazy');
+  if (lazy) {
+    throw new Error(`${where}: resource "${lazy.accessor}" is lazy, but no block would load it; declare it on a block`);
+  }
+  return own;
+}
+
+/** Every flow that was defined while the file loaded, with the stack of its definition. */
+const made: [kind: string, stack: string][] = [];
+
+/**
+ * What a file without a flow may have meant for one: flows that were defined and not exported, and
+ * a default export that was never given to `defineFlow`.
+ */
+export function missed(exported: unknown): { made: typeof made; plain?: string } {
+  const { kind, actions } = (isFlow(exported) ? {} : (exported ?? {})) as Config;
+  const plain = typeof kind === 'string' && typeof actions === 'object' && actions !== null;
+  return plain ? { made, plain: kind } : { made };
+}
+
+type FlowType = Flow & ((options?: Config) => FlowType);
+
+/** `defineFlow(definition)`: the flow itself, and a factory of instances of it (SEMANTICS §1.1). */
+export function defineFlow(definition: Config): FlowType {
+  if (typeof definition !== 'object' || definition === null) {
+    throw new Error(
+      `defineFlow needs a definition object, like defineFlow({ kind: "…", actions: { … } }), got ${describeValue(definition)}`,
+    );
+  }
+  if (typeof definition.kind !== 'string' || definition.kind.trim() === '') {
+    throw new Error(`defineFlow: "kind" must be a non-empty string, got ${describeValue(definition.kind)}`);
+  }
+  const actions = definition.actions ?? {};
+  if (typeof actions !== 'object' || actions === null || Array.isArray(actions)) {
+    throw new Error(`Flow "${definition.kind}": "actions" must be an object of actions, got ${describeValue(actions)}`);
+  }
+  const entries = [definition, definition.internal, definition.task] as (
+    { actions?: Record<string, Config> } | undefined
+  )[];
+  for (const [name, action] of entries.flatMap((one) => Object.entries(one?.actions ?? {}))) {
+    refuseCycles(rootOf(definition.kind, name, action));
+    budget(definition.kind, name, action.tokenBudget as Config | undefined);
+    if (action.userMessage !== undefined) {
+      const what = `Flow "${definition.kind}": action "${name}": userMessage`;
+      keepOrigin(what, [needFunction(action.userMessage, what)]);
+    }
+  }
+  for (const scope of ['request', 'session', 'user', 'project', 'org']) {
+    const schema = (definition[scope] as Config | undefined)?.stateSchema;
+    if (schema !== undefined && !isSchema(schema)) {
+      throw new Error(
+        `Flow "${definition.kind}": ${scope}.stateSchema must be a zod schema, got ${describeValue(schema)}`,
+      );
+    }
+    needFields(schema, `Flow "${definition.kind}": ${scope}.stateSchema`);
+    checkProjection(definition[scope] as Config | undefined, `Flow "${definition.kind}": ${scope}`);
+  }
+  checkHooks(definition);
+  checkPolicies(definition);
+  needUser(definition);
+  checkEntries(definition);
+  checkIdentity(definition);
+  warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
+  if (Object.keys(actions).length === 0 && entries.every((one) => Object.keys(one?.actions ?? {}).length === 0)) {
+    warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);
+  }
+  made.push([definition.kind, new Error().stack ?? '']);
+  const factory = (options: Config = {}): FlowType => defineFlow(mint(definition, options));
+  return Object.setPrototypeOf(Object.assign(factory, { definition }), Flow.prototype) as FlowType;
+}
+
+/** A block that contains itself has no end. Only a list that is changed after it was given makes one. */
+function refuseCycles(root: Block): void {
+  const done = new Set<Block>();
+  const around = new Set<Block>();
+  const visit = (block: Block): void => {
+    if (done.has(block)) return;
+    if (around.has(block)) throw new Error(`${block.kind} "${block.name}" contains itself`);
+    around.add(block);
+    block.children.forEach(visit);
+    around.delete(block);
+    done.add(block);
+  };
+  visit(root);
+}
+
+/** A flow that may run for nobody has nothing that belongs to somebody. */
+function needUser(definition: Config): void {
+  const required = (definition.authentication as Config | undefined)?.requireUser ?? definition.requireUser;
+  if (required !== false) return;
+  const { stateSchema, client } = (definition.user ?? {}) as { stateSchema?: unknown; client?: object };
+  const refuse = (what: string): never => {
+    throw new Error(`Flow "${definition.kind as string}": requireUser: false and ${what} cannot both hold`);
+  };
+  if (stateSchema) refuse('user.stateSchema');
+  if (client && Object.keys(client).length > 0) refuse('user.client');
+  const own = resourcesOf(definition).map(({ accessor, definition: one }) => [accessor, one] as const);
+  const actions = Object.values((definition.actions ?? {}) as Record<string, Config>);
+  const roots = actions.map((action) => (action.block ?? action.steps) as Block);
+  const all = [...own, ...roots.flatMap((root) => Object.entries(root.declaredResources ?? {}))];
+  const personal = all.find(([, one]) => one.scope === 'user');
+  if (personal) refuse(`the user resource "${personal[0]}"`);
+}
+
+export function isFlow(value: unknown): value is Flow {
+  return typeof value === 'function' && (value as object) instanceof Flow;
+}
+
+/** The root block of an action; `steps` is an older spelling of `block`. */
+export function rootOf(kind: string, name: string, action: Config): Block {
+  const root = action?.block ?? action?.steps;
+  if (!isBlock(root)) {
+    throw new Error(
+      `Flow "${kind}": action "${name}" needs a block (\`block\` or \`steps\`), got ${describeValue(root ?? action)}`,
+    );
+  }
+  if (action.inputSchema !== undefined && !isSchema(action.inputSchema)) {
+    throw new Error(
+      `Flow "${kind}": action "${name}": inputSchema must be a zod schema, got ${describeValue(action.inputSchema)}`,
+    );
+  }
+  return root;
+}

@@ -1,0 +1,118 @@
+// A generator's settings as plain data (SEMANTICS §6.1). Functions become numbers.
+//
+// Must not: call a model. Rust asks models and runs tools.
+
+import { isBlock, needBlock, type Block, type Config } from './blocks';
+import { contextEntries, knownTools, laterTools } from './capabilities';
+import { modelInstance } from './own-models';
+import { functionId, retry, text } from './tables';
+import type { AnySchema } from '../base/schema';
+
+export function generatorSettings(config: Config, flowTools: Config, child: (block: Block) => number): Config {
+  const prompt = Array.isArray(config.prompt) ? config.prompt : [config.prompt];
+  const output = config.outputSchema as AnySchema | undefined;
+  const kind = output?._def?.typeName ?? output?._zod?.def.type;
+  const loop = (config.loop ?? {}) as Config;
+  const instance = modelInstance(config.model);
+  return {
+    model: instance ? undefined : text(config.model),
+    instance,
+    prompt: prompt.map(text).filter((part) => part !== undefined),
+    context: contextParts(contextEntries(config, resolved)),
+    ...historyOf(config.history),
+    user: text(config.user),
+    structured: output !== undefined && kind !== 'ZodString' && kind !== 'string',
+    agentType: config.agentType,
+    itemVisibility: config.itemVisibility,
+    agentName: config.agentName,
+    tools: knownTools(config).map((tool, at) =>
+      child(needBlock(tool, `generator "${String(config.name)}": tools[${at}]`)),
+    ),
+    toolsCall: functionId(laterTools(config)),
+    describeTools: config.describeTools !== false,
+    maxIterations: Number(loop.maxIterations ?? config.maxIterations ?? 8) || 1,
+    runTools: loop.runTools !== false,
+    stopWhen: functionId(loop.stopWhen),
+    maxTokens: typeof config.maxTokens === 'number' ? Math.max(1, Math.floor(config.maxTokens)) : undefined,
+    providerOptions: text(config.providerOptions),
+    repair: repairOf(config),
+    toolSettings: toolSettings(flowTools, (config.flowTools ?? {}) as Config, child),
+  };
+}
+
+/** `true` is the whole history, a query a part of it, anything else messages of the author's choice. */
+function historyOf(history: unknown): Config {
+  if (history === undefined || history === null || history === false) return {};
+  if (history === true) return { history: {} };
+  const isQuery =
+    typeof history === 'object' && !Array.isArray(history) && !('content' in history) && !('role' in history);
+  return isQuery ? { history } : { historySlot: text(history) };
+}
+
+/** The entries of `context`, in order; objects stay whole, their functions become one call. */
+function contextParts(context: unknown): (Config | undefined)[] {
+  if (context === undefined || context === null) return [];
+  if (Array.isArray(context)) return context.flatMap(contextParts);
+  if (typeof context !== 'object' || 'content' in context) return [text(context)];
+  if (!holdsFunction(context)) return [text(context)];
+  return [text((input: unknown, ctx: unknown) => resolved(context, input, ctx))];
+}
+
+function holdsFunction(value: unknown): boolean {
+  if (typeof value === 'function') return true;
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsFunction);
+}
+
+async function resolved(value: unknown, input: unknown, ctx: unknown): Promise<unknown> {
+  if (typeof value === 'function') return (value as (i: unknown, c: unknown) => unknown)(input, ctx);
+  if (Array.isArray(value)) {
+    const all: unknown[] = [];
+    for (const entry of value) all.push(await resolved(entry, input, ctx));
+    return all;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const made: Config = {};
+  for (const [key, entry] of Object.entries(value)) made[key] = await resolved(entry, input, ctx);
+  return made;
+}
+
+/** What mends an answer that breaks the schema (SEMANTICS §6.5). */
+export function repairOf(config: Config): Config {
+  const { mode = 'auto', maxAttempts = 1, coerce = true } = (config.repair ?? {}) as Config;
+  if (!['auto', 'fail', 'rescue'].includes(mode as string)) {
+    throw new Error(
+      `Generator "${String(config.name)}": repair.mode is "auto", "fail" or "rescue", not ${JSON.stringify(mode)}`,
+    );
+  }
+  const model = typeof coerce === 'object' && coerce !== null ? (coerce as Config).model : undefined;
+  return {
+    attempts: mode === 'auto' ? Math.max(0, Math.floor(Number(maxAttempts) || 0)) : 0,
+    coerce: mode === 'auto' && coerce !== false ? (model ?? 'intent/utility') : undefined,
+    call: functionId(config.repairOutput),
+  };
+}
+
+/** The flow's settings for tools with the generator's own on top (SEMANTICS §6.7). */
+function toolSettings(flow: Config, own: Config, child: (block: Block) => number): Config {
+  const defaults = { ...(flow.defaults as Config | undefined), ...(own.defaults as Config | undefined) };
+  const hook = (name: string) => {
+    const given = own[name] ?? flow[name];
+    if (isBlock(given)) return { block: child(given) };
+    return typeof given === 'function' ? { call: functionId(given) } : undefined;
+  };
+  return {
+    timeoutMs: typeof defaults.timeoutMs === 'number' ? Math.max(1, Math.floor(defaults.timeoutMs)) : undefined,
+    serial: defaults.concurrency === 'serial',
+    retry: retry(defaults.retry as Config | undefined),
+    onStarted: hook('onToolStarted'),
+    onCompleted: hook('onToolCompleted'),
+    onErrored: hook('onToolErrored'),
+  };
+}
+
+/** `cacheable: true`, or `{ ttl?, keyFn?, cacheIf? }`. */
+export function cacheOf(cacheable: unknown): Config | undefined {
+  if (cacheable === undefined || cacheable === false || cacheable === null) return undefined;
+  const { ttl, keyFn, cacheIf } = (typeof cacheable === 'object' ? cacheable : {}) as Config;
+  return { ttlMs: typeof ttl === 'number' ? ttl : undefined, key: functionId(keyFn), keepIf: functionId(cacheIf) };
+}

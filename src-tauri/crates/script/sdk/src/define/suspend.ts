@@ -1,0 +1,72 @@
+// `ctx.suspend(options)`: waits for somebody outside. The call comes back only in a run that has the answer.
+
+import { FlowError, SuspensionRejectedError, SuspensionTimeoutError } from '../base/errors';
+import { askJson } from '../base/host';
+import { describe } from '../base/json-schema';
+import { isSchema, parse } from '../base/schema';
+import { toJson } from '../base/values';
+
+/** What `ctx.suspend` gives when the question was skipped. */
+export const SUSPENSION_SKIPPED: unique symbol = Symbol.for('flowglass.suspension.skipped') as never;
+
+interface Resolved {
+  id: string;
+  resolution: 'approved' | 'rejected' | 'submitted' | 'skipped' | 'expired';
+  data?: unknown;
+  by?: string;
+}
+
+const ACTIONS = ['approve', 'reject', 'submit', 'skip'];
+
+export async function suspend(token: number, given: unknown): Promise<unknown> {
+  const options = checked(given);
+  const schema = options.resumeSchema;
+  const asked = { ...options, resumeSchema: isSchema(schema) ? describe(schema) : schema };
+  const json = toJson(asked, 'ctx.suspend') as string;
+  const answer = JSON.parse(await askJson(token, 'suspend', json)) as Resolved;
+  switch (answer.resolution) {
+    case 'rejected':
+      throw new SuspensionRejectedError(answer.id, answer.by, answer.data);
+    case 'expired':
+      throw new SuspensionTimeoutError(answer.id);
+    case 'skipped':
+      return SUSPENSION_SKIPPED;
+    default:
+      return isSchema(schema) ? fitted(schema, answer) : answer.data;
+  }
+}
+
+/** The data as the schema of today makes it. Data that it refuses is no answer: the question stays. */
+function fitted(schema: Parameters<typeof parse>[0], answer: Resolved): unknown {
+  const parsed = parse(schema, answer.data);
+  if (parsed.ok) return parsed.data;
+  const first = parsed.issues?.[0];
+  const at = first?.path ? ` at "${first.path}"` : '';
+  throw new FlowError(
+    `the answer to suspension ${answer.id} does not fit its schema${at}: ${first?.message ?? 'invalid'}`,
+    {
+      code: 'resume_data',
+      details: { suspensionId: answer.id, issues: parsed.issues },
+    },
+  );
+}
+
+function checked(given: unknown): Record<string, unknown> {
+  const wrong = (what: string) => new TypeError(`ctx.suspend: ${what}`);
+  if (typeof given !== 'object' || given === null) throw wrong('needs { reason: string, … }');
+  const { reason, message, data, resumeSchema, timeoutMs, render, allow } = given as Record<string, unknown>;
+  if (typeof reason !== 'string' || reason === '')
+    throw wrong('reason must be a non-empty text, like "human_approval"');
+  if (message !== undefined && typeof message !== 'string') throw wrong('message must be a text');
+  if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs >= 0 && Number.isFinite(timeoutMs))) {
+    throw wrong('timeoutMs must be a number of milliseconds, 0 or more');
+  }
+  if (resumeSchema !== undefined && (typeof resumeSchema !== 'object' || resumeSchema === null)) {
+    throw wrong('resumeSchema must be a zod schema or a JSON Schema');
+  }
+  if (allow !== undefined && !(Array.isArray(allow) && allow.every((action) => ACTIONS.includes(action as string)))) {
+    throw wrong(`allow must be a list of ${ACTIONS.join(', ')}`);
+  }
+  const ms = timeoutMs === undefined ? undefined : Math.round(timeoutMs as number);
+  return { reason, message, data, resumeSchema, timeoutMs: ms, render, allow };
+}

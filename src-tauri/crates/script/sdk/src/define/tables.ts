@@ -1,0 +1,57 @@
+// Functions and schemas by number: a description holds numbers, and the engine asks for what they mean.
+//
+// Must not: import what builds blocks, which needs these numbers while it loads.
+
+import type { Config, Fn } from './blocks';
+import { plainOf } from '../base/plain';
+import { fieldsOf, isOpen, isSchema, shapeOf, type AnySchema } from '../base/schema';
+
+export const functions: Fn[] = [];
+export const schemas: AnySchema[] = [];
+const functionIds = new Map<Fn, number>();
+const schemaIds = new Map<AnySchema, number>();
+
+export function functionId(fn: unknown): number | undefined {
+  if (typeof fn !== 'function') return undefined;
+  let id = functionIds.get(fn as Fn);
+  if (id === undefined) {
+    id = functions.push(fn as Fn) - 1;
+    functionIds.set(fn as Fn, id);
+  }
+  return id;
+}
+
+export function schemaId(schema: unknown): number | undefined {
+  if (!isSchema(schema)) return undefined;
+  let id = schemaIds.get(schema);
+  if (id === undefined) {
+    id = schemas.push(schema) - 1;
+    schemaIds.set(schema, id);
+  }
+  return id;
+}
+
+export function stateSchema(schema: unknown): Config | undefined {
+  const id = schemaId(schema);
+  if (id === undefined) return undefined;
+  const shape = shapeOf(schema as AnySchema);
+  const fields = fieldsOf(schema as AnySchema)?.map((field) => ({ ...field, plain: plainOf(shape?.[field.name]) }));
+  return { id, fields, open: isOpen(schema as AnySchema) };
+}
+
+/** A text, or a function that makes one. */
+export function text(value: unknown): Config | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'function' ? { call: functionId(value) } : { fixed: value };
+}
+
+export function retry(config: Config | undefined): Config | undefined {
+  if (!config) return undefined;
+  const classes = (config.retryableErrors as { name: string }[] | undefined) ?? [];
+  return {
+    maxAttempts: Math.max(1, Number(config.maxAttempts ?? 1)),
+    baseDelayMs: Number(config.baseDelayMs ?? 0),
+    maxDelayMs: Number(config.maxDelayMs ?? 10_000),
+    retryableErrors: classes.map((error) => error.name),
+  };
+}

@@ -1,0 +1,178 @@
+// The globals a flow may use; each goes through the engine, so that it is recorded with its block.
+//
+// Must not: offer anything that cannot be answered again from the log. There is no file system and
+// no process.
+
+import { bytesOf, fromBase64 } from '../base/bytes';
+import { ask, currentToken, LOAD, native, runAs, wire } from '../base/host';
+import { inspect } from './inspect';
+
+function print(level: string) {
+  return (...parts: unknown[]) => {
+    native.sync('log', currentToken(), wire([level, parts.map(inspect).join(' ')]));
+  };
+}
+
+const console = {
+  log: print('log'),
+  info: print('info'),
+  warn: print('warn'),
+  error: print('error'),
+  debug: print('debug'),
+  trace: print('debug'),
+  assert: (holds?: unknown, ...parts: unknown[]) => {
+    if (!holds) print('error')(parts.length > 0 ? 'Assertion failed:' : 'Assertion failed', ...parts);
+  },
+};
+
+function now(): number {
+  // A look at the precise clock may stand at this place of an older record.
+  return Math.floor(Number(native.sync('now', currentToken(), '')));
+}
+
+/** Where `performance` counts from: its first look at the clock, which belongs to no block. */
+let origin: number | undefined;
+/** What `performance.now` said last. */
+let latest = 0;
+
+function timeOrigin(): number {
+  return (origin ??= Number(native.sync('clock', LOAD, '')));
+}
+
+const performance = {
+  now(): number {
+    const since = timeOrigin();
+    const passed = Math.round((Number(native.sync('clock', currentToken(), '')) - since) * 1000) / 1000;
+    return (latest = Math.max(latest, passed));
+  },
+  get timeOrigin(): number {
+    return timeOrigin();
+  },
+  toJSON: () => ({ timeOrigin: timeOrigin() }),
+};
+
+const PlainDate = Date;
+const RecordedDate = new Proxy(PlainDate, {
+  construct(target, args, derived) {
+    return Reflect.construct(target, args.length === 0 ? [now()] : args, derived) as object;
+  },
+  apply() {
+    return new PlainDate(now()).toString();
+  },
+  get(target, key) {
+    return key === 'now' ? now : Reflect.get(target, key);
+  },
+});
+
+Math.random = () => Number(native.sync('random', currentToken(), ''));
+
+let nextTimer = 1;
+const timers = new Map<number, boolean>();
+
+function setTimer(callback: (...args: unknown[]) => void, delay: number, repeats: boolean, args: unknown[]): number {
+  const id = nextTimer++;
+  const token = currentToken();
+  timers.set(id, true);
+  const wait = (): void => {
+    void ask(token, 'sleep', Math.max(0, Number(delay) || 0)).then(() => {
+      if (!timers.has(id)) return;
+      if (!repeats) timers.delete(id);
+      runAs(token, () => callback(...args));
+      if (repeats && timers.has(id)) wait();
+    });
+  };
+  wait();
+  return id;
+}
+
+function clearTimer(id?: number): void {
+  if (id !== undefined) timers.delete(id);
+}
+
+function structuredCloneOf<T>(value: T): T {
+  const seen = new Map<unknown, unknown>();
+  const copy = (original: unknown): unknown => {
+    if (typeof original === 'function' || typeof original === 'symbol') {
+      throw new TypeError(`structuredClone: ${typeof original} could not be cloned`);
+    }
+    if (typeof original !== 'object' || original === null) return original;
+    if (seen.has(original)) return seen.get(original);
+    if (original instanceof PlainDate) return new PlainDate(original.getTime());
+    if (original instanceof Map) {
+      const map = new Map();
+      seen.set(original, map);
+      original.forEach((v, k) => map.set(copy(k), copy(v)));
+      return map;
+    }
+    if (original instanceof Set) {
+      const set = new Set();
+      seen.set(original, set);
+      original.forEach((v) => set.add(copy(v)));
+      return set;
+    }
+    if (ArrayBuffer.isView(original)) return (original as Uint8Array).slice();
+    const target: Record<string, unknown> | unknown[] = Array.isArray(original) ? [] : {};
+    seen.set(original, target);
+    for (const key of Object.keys(original)) {
+      (target as Record<string, unknown>)[key] = copy((original as Record<string, unknown>)[key]);
+    }
+    return target;
+  };
+  return copy(value) as T;
+}
+
+/** The arrays that chance can fill: any bits of theirs are a value. */
+const INTEGERS = [
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  BigInt64Array,
+  BigUint64Array,
+];
+/** As the standard says. */
+const MOST_RANDOM = 65_536;
+
+/** An error as a browser's, which are told apart by their names. */
+function domError(name: string, message: string): Error {
+  const error = new Error(message);
+  error.name = name;
+  return error;
+}
+
+const crypto = {
+  randomUUID: () => native.sync('uuid', currentToken(), '') as string,
+  getRandomValues<T extends ArrayBufferView>(array: T): T {
+    if (!INTEGERS.some((kind) => array instanceof kind)) {
+      throw domError('TypeMismatchError', 'crypto.getRandomValues needs a typed array of integers');
+    }
+    const bytes = bytesOf(array) as Uint8Array;
+    if (bytes.length > MOST_RANDOM) {
+      const asked = `crypto.getRandomValues fills at most ${MOST_RANDOM} bytes at once, not ${bytes.length}`;
+      throw domError('QuotaExceededError', asked);
+    }
+    if (bytes.length > 0) bytes.set(fromBase64(native.sync('bytes', currentToken(), String(bytes.length)) as string));
+    return array;
+  },
+};
+
+function microtask(callback: () => void): void {
+  void Promise.resolve().then(callback);
+}
+
+Object.assign(globalThis, {
+  console,
+  Date: RecordedDate,
+  setTimeout: (callback: () => void, delay = 0, ...args: unknown[]) => setTimer(callback, delay, false, args),
+  setInterval: (callback: () => void, delay = 0, ...args: unknown[]) => setTimer(callback, delay, true, args),
+  clearTimeout: clearTimer,
+  clearInterval: clearTimer,
+  structuredClone: structuredCloneOf,
+  queueMicrotask: microtask,
+  crypto,
+});
+// The runtime's own would not be recorded.
+Object.defineProperty(globalThis, 'performance', { value: performance, configurable: true, writable: true });

@@ -1,0 +1,191 @@
+// What Rust calls: find the flow in a loaded module, describe it, run its functions and schemas.
+
+import { definedAt } from '../define/bindings';
+import { isBlock, siteOf, type Block } from '../define/blocks';
+import { clientData } from './client-data';
+import { makeContext } from '../context/context';
+import { blocksById, describeFlow, describeLate } from './describe';
+import { decodeError, encodeError, reviveError } from '../base/thrown';
+import { modelInstance } from '../define/own-models';
+import { isFlow, missed, type Flow } from '../define/flow';
+import { answer, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
+import { accepted, describe } from '../base/json-schema';
+import { takeWarnings } from '../define/known-keys';
+import { originOf } from '../base/origins';
+import { keyOf } from '../define/policies';
+import { sourceOf } from '../base/sources';
+import { functions, schemas } from '../define/tables';
+import { checkField, parse, parseAsync, type Answer } from '../base/schema';
+import { rejected, takeUnhandled } from '../globals/rejections';
+import { Boxed } from '../define/sequencer';
+import { toJson } from '../base/values';
+import { abortRequest } from '../globals/web';
+
+let flows: Flow[] = [];
+let main: unknown;
+
+/** Called by the bundle's entry with the flow file's exports. */
+export function boot(exported: Record<string, unknown>): void {
+  const candidates = 'default' in exported ? [exported.default, ...Object.values(exported)] : Object.values(exported);
+  main = exported.default;
+  flows = [...new Set(candidates.filter(isFlow))];
+}
+
+type Argument = [0] | [1, unknown] | [2, Parameters<typeof reviveError>[0]];
+
+function argument(wire: Argument): unknown {
+  if (wire[0] === 0) return undefined;
+  return wire[0] === 1 ? wire[1] : reviveError(wire[1]);
+}
+
+/** `from` is the function that returned the value. */
+function finish(call: number, value: unknown, from?: object): void {
+  if (typeof value !== 'object' || value === null) {
+    if (value !== 0 && typeof value === 'number' && Number.isFinite(value))
+      return native.done(call, 'value', JSON.stringify(value));
+    return plain(call, value, from);
+  }
+  const block = value instanceof Boxed ? value.block : isBlock(value) ? (value as Block) : undefined;
+  if (block) return native.done(call, 'block', describeLate(block));
+  if (Array.isArray(value) && value.length > 0 && value.every(isBlock)) {
+    return native.done(call, 'blocks', `[${value.map(describeLate).join(',')}]`);
+  }
+  const model = modelInstance(value);
+  if (model) return native.done(call, 'model', JSON.stringify(model));
+  plain(call, value, from);
+}
+
+/** Answers with a value that is nothing but one. */
+function plain(call: number, value: unknown, from?: object): void {
+  let json: string | undefined;
+  const origin = from && originOf(from);
+  try {
+    json = toJson(value, origin ? `the value returned by ${origin.what}` : 'the returned value');
+  } catch (error) {
+    // The function has returned: its own call is on no stack any more.
+    return native.done(call, 'error', encodeError(error, origin?.stack));
+  }
+  native.done(call, json === undefined ? 'undefined' : 'value', json ?? '');
+}
+
+/** `{ data }`, `{}` for `undefined`, or `{ issues }`. */
+function parsed(result: Answer): string {
+  if (!result.ok) return JSON.stringify({ issues: result.issues });
+  const data = toJson(result.data, 'the parsed value');
+  return data === undefined ? '{}' : `{"data":${data}}`;
+}
+
+/** A call of a function, and what it called. */
+interface Returning {
+  call: number;
+  from: object;
+}
+
+const returned = ({ call, from }: Returning, value: unknown): void => {
+  try {
+    finish(call, value, from);
+  } catch (error) {
+    // Even to look at a value may run an author's code.
+    native.done(call, 'error', encodeError(error));
+  }
+};
+const failed = ({ call }: Returning, error: unknown): void => native.done(call, 'error', encodeError(error));
+
+const host = {
+  flows: (): string => JSON.stringify(flows.map((flow) => flow.kind)),
+
+  missed: (): string => JSON.stringify(missed(main)),
+
+  describe: (at: number): string => describeFlow(flows[at] as Flow),
+
+  call(call: number, fn: number, token: number, args: string, relatives: number): void {
+    const called = functions[fn] as (...args: unknown[]) => unknown;
+    const before = enter(token);
+    try {
+      const values = JSON.parse(args) as unknown[];
+      for (let at = 0; at < values.length; at++) values[at] = argument(values[at] as Argument);
+      const ctx = makeContext(token, relatives);
+      const result = values.length === 1 ? called(values[0], ctx) : called(...values, ctx);
+      // A block may look like a promise (its `then`), so it is recognised first.
+      if (
+        typeof result !== 'object' ||
+        result === null ||
+        isBlock(result) ||
+        typeof (result as Promise<unknown>).then !== 'function'
+      ) {
+        return finish(call, result, called);
+      }
+      tellAs(token, result, { call, from: called }, returned, failed);
+    } catch (error) {
+      native.done(call, 'error', encodeError(error));
+    } finally {
+      leave(before);
+    }
+  },
+
+  answer: (id: number, ok: boolean, payload: string): void => answer(id, ok, payload, decodeError),
+
+  parse(schema: number, json: string | undefined): string {
+    return parsed(parse(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json)));
+  },
+
+  parseAsync(call: number, schema: number, token: number, json: string | undefined): void {
+    runAs(token, () => {
+      parseAsync(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json))
+        .then((result) => native.done(call, 'value', parsed(result)))
+        .catch((error: unknown) => native.done(call, 'error', encodeError(error)));
+    });
+  },
+
+  checkField(schema: number, field: string, json: string): string {
+    const result = checkField(schemas[schema] as never, field, JSON.parse(json));
+    return result.ok ? '' : JSON.stringify(result.issues);
+  },
+
+  /** `wide` counts what the schema would make of other values as let through. */
+  describeSchema: (schema: number, wide: boolean): string =>
+    JSON.stringify((wide ? accepted : describe)(schemas[schema] as never)),
+
+  /** The sources of functions, `\0` between them. */
+  sources: (first: number, count: number): string =>
+    functions
+      .slice(first, first + count)
+      .map(sourceOf)
+      .join('\0'),
+
+  /** The stack of the call that made a block. */
+  site: (block: number): string => siteOf(blocksById[block] as Block),
+
+  /** The stack of the call that defined a resource. */
+  definedAt,
+
+  /** The answer of a concurrency policy's key function, or what it threw. */
+  concurrencyKey(fn: number, request: string): string {
+    try {
+      return wire({ key: keyOf(functions[fn] as never, JSON.parse(request)) });
+    } catch (error) {
+      return `{"error":${encodeError(error)}}`;
+    }
+  },
+
+  clientData(call: number, states: string): void {
+    clientData(flows[0] as Flow, JSON.parse(states) as never).then(
+      (value) => finish(call, value),
+      (error: unknown) => native.done(call, 'error', encodeError(error)),
+    );
+  },
+
+  abort: abortRequest,
+
+  rejected,
+
+  takeUnhandled,
+
+  takeWarnings,
+
+  current: latestToken,
+};
+
+export type Host = typeof host;
+
+Object.defineProperty(globalThis, '__flowglass_host', { value: host, enumerable: false });

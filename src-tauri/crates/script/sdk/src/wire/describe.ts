@@ -1,0 +1,250 @@
+// A flow as plain data for the engine: functions and schemas become numbers in two tables.
+
+import { isBlock, needHandlers, type Block, type Config, type Fn, type Handler } from '../define/blocks';
+import { isolate, resource } from '../define/bindings';
+import { budget, estimateCostsBy } from '../define/budgets';
+import { capabilitiesOf, capabilityId, statesOf } from '../define/capabilities';
+import { hasClientData } from './client-data';
+import { checkContent } from '../context/ctx-arguments';
+import { rootOf, type Flow } from '../define/flow';
+import { actionHooks, requestHooks } from '../define/hooks';
+import { containerOf } from '../define/container';
+import { cacheOf, generatorSettings } from '../define/generator';
+import { originOf } from '../base/origins';
+import { concurrencyOf, sessionPast } from '../define/policies';
+import { Sequencer } from '../define/sequencer';
+import { standsFor } from '../base/sources';
+import { functionId, retry, schemaId, stateSchema, text } from '../define/tables';
+
+const blockIds = new Map<Block, number>();
+export const blocksById: Block[] = [];
+
+const SCOPES: Record<string, string> = {
+  requestStateSchema: 'request',
+  sessionStateSchema: 'session',
+  userStateSchema: 'user',
+  projectStateSchema: 'project',
+  orgStateSchema: 'project',
+};
+
+/** The flow's settings for tools, which reach every generator of it. */
+let flowTools: Config = {};
+
+/** Everything the engine needs of a flow; `blocks` is indexed by the ids used elsewhere in it. */
+export function describeFlow(flow: Flow): string {
+  const declarations: Config[] = [];
+  for (const scope of ['request', 'session', 'user', 'project', 'org']) {
+    const schema = (flow.definition[scope] as Config | undefined)?.stateSchema;
+    if (schema) {
+      const kind = scope === 'org' ? 'project' : scope;
+      declarations.push({ scope: kind, owner: `flow "${flow.kind}"`, schema: stateSchema(schema) });
+    }
+  }
+  estimateCostsBy(flow);
+  flowTools = (flow.definition.tools as Config | undefined) ?? {};
+  isolate(flow.definition);
+  const resources = flow.ownResources.map((declared) => resource(declared, `flow "${flow.kind}"`));
+  const blocks: Config[] = [];
+  const ids = (hooks: Record<string, Block>) =>
+    Object.fromEntries(
+      Object.entries(hooks).map(([name, block]) => [name, describeBlock(block, blocks, declarations)]),
+    );
+  const hooks = ids(requestHooks(flow.definition));
+  const actions: Record<string, Config> = {};
+  for (const [name, action] of Object.entries(flow.actions)) {
+    const root = rootOf(flow.kind, name, action);
+    actions[name] = {
+      block: describeBlock(root, blocks, declarations),
+      inputSchema: schemaId(action.inputSchema ?? root.inputSchema),
+      description: action.description ?? root.description,
+      userMessage: functionId(spoken(action.userMessage as Fn | undefined)),
+      tokenBudget: budget(flow.kind, name, action.tokenBudget as Config | undefined),
+      concurrency: policy(concurrencyOf(flow.definition, action)),
+      hooks: ids(actionHooks(action)),
+    };
+  }
+  const settings = settingsOf(flow);
+  return JSON.stringify({
+    kind: flow.kind,
+    actions,
+    hooks,
+    declarations,
+    resources,
+    blocks,
+    settings,
+    client: hasClientData(flow),
+  });
+}
+
+/** What the user said, which is what a message may be; nothing where there is nothing to say. */
+function spoken(make: Fn | undefined): unknown {
+  if (make === undefined) return undefined;
+  const said = async (input: unknown, ctx: unknown): Promise<unknown> => {
+    const content = (await (make as (input: unknown, ctx: unknown) => unknown)(input, ctx)) ?? undefined;
+    try {
+      if (content !== undefined) checkContent(content, originOf(make)?.what ?? 'userMessage', 'must return');
+    } catch (error) {
+      // The function has returned: its own call is on no stack any more.
+      (error as Error).stack = originOf(make)?.stack ?? '';
+      throw error;
+    }
+    return content;
+  };
+  return standsFor(said, make);
+}
+
+function policy(given: ReturnType<typeof concurrencyOf>): Config | undefined {
+  return (
+    given && {
+      policy: given.policy,
+      key: typeof given.key === 'function' ? { custom: functionId(given.key) } : given.key,
+    }
+  );
+}
+
+/** How requests of the flow treat state, and its sessions the past (SEMANTICS §4.4 and SEMANTICS §7.8). */
+function settingsOf(flow: Flow): Config {
+  const cas: Record<string, Config> = {};
+  for (const scope of ['session', 'user', 'project', 'org']) {
+    const given = (flow.definition[scope] as Config | undefined)?.cas as Config | undefined;
+    if (!given) continue;
+    const count = (value: unknown, otherwise: number) =>
+      typeof value === 'number' && value >= 0 ? Math.floor(value) : otherwise;
+    cas[scope] = { maxRetries: count(given.maxRetries, 3), baseDelayMs: count(given.baseDelayMs, 10) };
+  }
+  const request = (flow.definition.request ?? {}) as Config;
+  const timeout = request.mutationTimeoutMs ?? 30_000;
+  const limited = typeof timeout === 'number' && Number.isFinite(timeout) && timeout > 0;
+  return {
+    cas,
+    mutationTimeoutMs: limited ? Math.floor(timeout) : undefined,
+    cleanupCheckpoints: request.cleanupCheckpointsOnTerminal === true,
+    ...sessionPast(flow.definition),
+  };
+}
+
+/** A block made while the flow runs (a factory's), with whatever it brings along. */
+export function describeLate(block: Block): string {
+  const blocks: Config[] = [];
+  const id = describeBlock(block, blocks, []);
+  return JSON.stringify({ id, blocks });
+}
+
+function describeBlock(block: Block, blocks: Config[], declarations: Config[]): number {
+  const known = blockIds.get(block);
+  if (known !== undefined) return known;
+  const id = blocksById.push(block) - 1;
+  blockIds.set(block, id);
+  const config = block.config;
+  for (const key in SCOPES) {
+    const schema = stateSchema(config[key]);
+    if (schema) declarations.push({ scope: SCOPES[key], owner: `block "${block.name}"`, schema, site: id });
+  }
+  for (const capability of capabilitiesOf(config)) {
+    for (const [key, schema] of statesOf(capability)) {
+      const owner = `capability "${capability.name}" of block "${block.name}"`;
+      declarations.push({ scope: SCOPES[key], owner, schema: stateSchema(schema), site: id });
+    }
+  }
+  const described: Config = {
+    id,
+    uses: capabilitiesOf(config).map(capabilityId),
+    name: block.name,
+    kind: block.kind,
+    description: block.description,
+    // The block that a tool wraps checks its input itself.
+    inputSchema: schemaId(block.tool ? config.inputSchema : block.inputSchema),
+    outputSchema: schemaId(config.outputSchema),
+    stateSchema: stateSchema(config.stateSchema),
+    expects: expectations(config, `block "${block.name}"`, id),
+    connectInput: functionId(config.connectInput),
+    connectOutput: functionId(config.connectOutput),
+    mapModelOutput: functionId(config.mapModelOutput),
+    cache: cacheOf(config.cacheable),
+    onCompleted: functionId(withMeta(config.onCompleted)),
+    onErrored: functionId(config.onErrored),
+    retry: retry(config.retry as Config | undefined),
+    transient: config.transient === true,
+    activeStatus: text(config.activeStatusMessage),
+    container: containerOf(config.container, `${block.kind} "${block.name}"`),
+    resources: block.ownResources.map((declared) => resource(declared, `block "${block.name}"`)),
+  };
+  const child = (inner: Block) => describeBlock(inner, blocks, declarations);
+  if (config.rescue) {
+    described.rescue = handlersOf(config.rescue, block.name).map(({ when, block: inner }) => ({
+      when,
+      block: child(inner),
+    }));
+  }
+  if (block.tool) {
+    const { block: tool, ...identity } = config.asTool as Config & { block: Block };
+    Object.assign(described, { kind: 'tool', tool: child(tool), ...identity });
+  } else if (block instanceof Sequencer) {
+    described.durable = config.durable !== false;
+    described.steps = block.operations.map((operation) => ({
+      op: operation.op,
+      block: operation.block ? child(operation.block) : undefined,
+      connector: functionId(operation.connector),
+      condition: functionId(operation.condition),
+      call: functionId(operation.call),
+      arms: operation.arms?.map((arm) => ({
+        key: arm.key,
+        block: child(arm.block),
+        connector: functionId(arm.connector),
+        condition: functionId(arm.condition),
+      })),
+      each: functionId(operation.each),
+      target: operation.target,
+      limit: operation.limit,
+      failOnError: operation.failOnError,
+      timeoutMs: operation.timeoutMs,
+    }));
+  } else if (block.kind === 'router') {
+    described.routes = (config.routes as Block[]).map(child);
+    described.execute = functionId(config.execute);
+    described.validateRoute = functionId(routeCheck(config));
+  } else if (block.kind === 'handler') {
+    described.execute = functionId(config.execute);
+  } else {
+    described.generator = generatorSettings(config, flowTools, child);
+  }
+  blocks.push(described);
+  return id;
+}
+
+/** What a block says of the states around it: of its sequencer's, and of its targets' by their names. */
+function expectations(config: Config, owner: string, site: number): Config[] {
+  const targets = Object.entries((config.targetStateSchemas ?? {}) as Config);
+  return [[undefined, config.sequencerStateSchema] as const, ...targets].flatMap(([target, given]) => {
+    const schema = stateSchema(given);
+    return schema ? [{ target, declaration: { scope: 'sequencer', owner, schema, site } }] : [];
+  });
+}
+
+/** `onCompleted(output, ctx, meta?)`: the engine calls with `(output, meta?)`, and `ctx` comes last. */
+function withMeta(hook: unknown): unknown {
+  if (typeof hook !== 'function') return undefined;
+  const call = hook as (...args: unknown[]) => unknown;
+  const passed = (...args: unknown[]) => (args.length === 3 ? call(args[0], args[2], args[1]) : call(...args));
+  return standsFor(passed, hook);
+}
+
+/** `validateRoute(candidate, routes, input, ctx)`: the engine knows the candidate by its name. */
+function routeCheck({ validateRoute, routes }: Config): unknown {
+  if (typeof validateRoute !== 'function') return undefined;
+  const candidates = routes as Block[];
+  const check = (name: string, input: unknown, ctx: unknown) => {
+    const made = [...candidates, ...blocksById].findLast((block) => block.name === name);
+    const candidate = candidates.find((route) => route.name === name) ?? made;
+    return (validateRoute as (...args: unknown[]) => unknown)(candidate, candidates, input, ctx);
+  };
+  return standsFor(check, validateRoute);
+}
+
+/** Handlers from `.rescue(…)` are read already; those of a configuration are not. */
+function handlersOf(rescue: unknown, name: string): Handler[] {
+  const read = Array.isArray(rescue) && rescue.every((one: Handler) => one.when?.every((w) => typeof w === 'string'));
+  return read ? (rescue as Handler[]) : needHandlers(rescue, name);
+}
+
+export { isBlock };
