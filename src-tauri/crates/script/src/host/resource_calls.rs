@@ -1,4 +1,4 @@
-//! `ctx.resources` while a flow runs: collections, lists and texts. It must not decide anything: rules live in the engine.
+//! `ctx.resources` while a flow runs: collections, lists and texts. Must not decide anything: rules live in the engine.
 
 use engine::context::{Context as Cx, Create, Target};
 use engine::data::{from_json, parse};

@@ -1,8 +1,8 @@
 //! Taking a session out of the database, with everything that only it needs.
 //!
-//! One short transaction takes out what others look it up by, and leaves the rest to [`crate::transfer::removal`]. Records
-//! of users and projects stay as they are, though events that made them go: a keyframe takes the place of what is
-//! deleted, wherever something that stays may look. It is the truth from then on.
+//! One short transaction takes out what others look it up by, and leaves the rest to [`crate::transfer::removal`].
+//! Records of users and projects stay as they are, though events that made them go: a keyframe takes the place of what
+//! is deleted, wherever something that stays may look. It is the truth from then on.
 
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension};

@@ -1,4 +1,4 @@
-//! The operations of a chain, and where each stands in it (SEMANTICS §3.1, §3.2).
+//! The operations of a chain, and where each stands in it (SEMANTICS §3.1 and SEMANTICS §3.2).
 
 use std::rc::Rc;
 

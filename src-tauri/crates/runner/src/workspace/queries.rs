@@ -1,0 +1,344 @@
+//! Looking: everything the workspace answers without changing anything.
+
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind, RequestStatus};
+use engine::log::Record;
+use engine::resource::record::prefix;
+use engine::scope::{ScopeKey, ScopeKind};
+use engine::views::Events;
+use engine::views::attempts::{first_end, rolled_back};
+use engine::views::blocks::{BlockView, blocks};
+use engine::views::items::items;
+use engine::views::model_requests::{Requests, refers};
+use serde_json::Value;
+use store::{EventQuery, RequestQuery, SessionQuery};
+
+use super::instances::is_of_block;
+use super::records::put_record;
+use super::{At, Workspace};
+use crate::core::fault::Fault;
+use crate::views::*;
+
+impl Workspace {
+    /// Sessions, newest first.
+    pub fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRow>, Fault> {
+        let Some(wanted) = query.status.filter(|status| is_computed(*status)) else {
+            let rows = self.store.sessions(&query).map_err(Fault::internal)?;
+            return Ok(rows.into_iter().map(|row| self.session_row(row)).collect());
+        };
+        let (limit, offset) = (query.limit, query.offset);
+        let all = SessionQuery { limit: None, offset: None, ..query };
+        let rows = self.store.sessions(&all).map_err(Fault::internal)?;
+        let rows = rows.into_iter().map(|row| self.session_row(row)).filter(|row| row.last_status == wanted);
+        Ok(page(rows, limit, offset))
+    }
+
+    /// Requests, newest first.
+    pub fn requests(&self, query: RequestQuery) -> Result<Vec<RequestRow>, Fault> {
+        if let Some(session) = &query.session {
+            self.session(session)?;
+        }
+        let Some(wanted) = query.status.filter(|status| is_computed(*status)) else {
+            let rows = self.store.requests(&query).map_err(Fault::internal)?;
+            return Ok(rows.into_iter().map(|row| self.request_row(row)).collect());
+        };
+        let (limit, offset) = (query.limit, query.offset);
+        let all = RequestQuery { limit: None, offset: None, ..query };
+        let rows = self.store.requests(&all).map_err(Fault::internal)?;
+        let rows = rows.into_iter().map(|row| self.request_row(row)).filter(|row| row.status == wanted);
+        Ok(page(rows, limit, offset))
+    }
+
+    /// One request's row.
+    pub fn request(&self, request: &str) -> Result<RequestRow, Fault> {
+        let row = self.store.request(request).map_err(Fault::internal)?;
+        row.map(|row| self.request_row(row)).ok_or_else(|| Fault::not_found(format!("unknown request \"{request}\"")))
+    }
+
+    pub(super) fn session(&self, session: &str) -> Result<SessionRow, Fault> {
+        let row = self.store.session(session).map_err(Fault::internal)?;
+        row.map(|row| self.session_row(row)).ok_or_else(|| Fault::not_found(format!("unknown session \"{session}\"")))
+    }
+
+    /// A request whole: its row, its input and output, every block with payloads.
+    pub fn show(&self, request: &str) -> Result<Shown, Fault> {
+        let (row, events) = self.log_of(request)?;
+        let view = Events::new(&events);
+        let blocks = blocks(view, !row.status.is_terminal());
+        let output = events.last().and_then(|event| match &event.kind {
+            EventKind::RequestFinished { output: Some(output), .. } => view.value(output),
+            _ => None,
+        });
+        Ok(Shown {
+            input: json(view.input()),
+            output: json(output),
+            blocks: blocks
+                .iter()
+                .map(|block| ShownBlock {
+                    row: BlockRow::new(&row.id, block),
+                    input: json(block.input),
+                    output: json(block.output),
+                })
+                .collect(),
+            request: row,
+        })
+    }
+
+    /// The rows of a request's timeline that began or ended after an event (0: all).
+    pub fn timeline(&self, request: &str, after: u64) -> Result<Timeline, Fault> {
+        let (row, events) = self.log_of(request)?;
+        let blocks = blocks(Events::new(&events), !row.status.is_terminal());
+        let ended = row.status.is_terminal();
+        let is_news = |block: &&BlockView<'_>| {
+            block.seq_start > after
+                || block.seq_end.is_some_and(|end| end > after)
+                || (block.seq_end.is_none() && (ended || block.changes + block.items > 0))
+        };
+        Ok(Timeline {
+            seq: events.last().map_or(0, |event| event.seq),
+            blocks: blocks.iter().filter(is_news).map(|block| BlockRow::new(&row.id, block)).collect(),
+            request: row,
+        })
+    }
+
+    /// Everything about one execution of a block.
+    pub fn block(&self, request: &str, instance: &str) -> Result<BlockDetail, Fault> {
+        let (row, events) = self.log_of(request)?;
+        let view = Events::new(&events);
+        let all = blocks(view, !row.status.is_terminal());
+        let block = all
+            .iter()
+            .find(|block| format!("{request}:{}:{}", block.path, block.attempt) == instance)
+            .ok_or_else(|| Fault::not_found(format!("request \"{request}\" has no block \"{instance}\"")))?;
+        let own = |event: &&Event| event.path.as_deref() == Some(&*block.path) && event.attempt == block.attempt;
+        let id: Arc<str> = row.id.as_str().into();
+        let items = items(&id, view, !row.status.is_terminal())
+            .into_iter()
+            .filter(|item| item.provenance.block_instance_id == instance)
+            .map(ItemRow::from)
+            .collect();
+        let logs = events
+            .iter()
+            .filter(own)
+            .filter_map(|event| match &event.kind {
+                EventKind::Logged { level, text } => {
+                    Some(LogLine { level: level.clone(), text: text.clone(), at: event.at })
+                }
+                _ => None,
+            })
+            .collect();
+        let gone = rolled_back(&events, !row.status.is_terminal());
+        let mut changes = Vec::new();
+        for scope in self.scopes_of(request)? {
+            let writes: Vec<u64> = events
+                .iter()
+                .filter(|event| own(event) && !gone.contains(&event.seq))
+                .filter(
+                    |event| matches!(&event.kind, EventKind::StateChanged { scope: written, .. } if *written == scope),
+                )
+                .map(|event| event.seq)
+                .collect();
+            let Some(first) = writes.first().copied() else { continue };
+            let (from, to) = match scope.kind.is_durable() {
+                // Durable writes come into force together, with the block's last event.
+                true => (block.seq_end.map_or(first, |end| end - 1), block.seq_end.unwrap_or(first)),
+                false => (first - 1, writes.last().copied().unwrap_or(first)),
+            };
+            for mut change in self.scope_diff(&scope, request, from, to)? {
+                change.seq = writes.last().copied();
+                change.by = Some(block.path.to_string());
+                changes.push(change);
+            }
+        }
+        Ok(BlockDetail {
+            block: BlockRow::new(&row.id, block),
+            input: json(block.input),
+            output: json(block.output),
+            items,
+            changes,
+            logs,
+        })
+    }
+
+    /// Raw events of a request, oldest first; writes to durable records as they came into force.
+    pub fn events(&self, request: &str, query: EventQuery) -> Result<Vec<EventRow>, Fault> {
+        self.request(request)?;
+        let mut events = self.store.events(request, &query).map_err(Fault::internal)?;
+        self.store.put_in_force(request, &mut events).map_err(Fault::internal)?;
+        let Some(last) = events.iter().rev().find(|event| refers(event)).map(|event| event.seq) else {
+            return Ok(events.iter().map(|event| EventRow::new(request, event)).collect());
+        };
+        // What these refer to may stand outside the part that was asked for.
+        let query = EventQuery { to: Some(last), kind: Some("effect_started".to_owned()), ..EventQuery::default() };
+        let calls = Requests::of(&self.store.events(request, &query).map_err(Fault::internal)?);
+        let row = |event: &Event| EventRow::new(request, calls.resolve(event).as_ref().unwrap_or(event));
+        Ok(events.iter().map(row).collect())
+    }
+
+    /// Every scope's state at an instant of a request; its newest instant when `at` is absent.
+    pub fn state_at(&self, request: &str, at: Option<&At>) -> Result<StateView, Fault> {
+        let seq = self.seq_at(request, at)?;
+        // Up to where a fork leaves its request, its state is that one's.
+        if let Some(from) = self.request(request)?.forked_from.filter(|from| seq <= from.seq) {
+            return self.state_at(&from.request_id, Some(&At::Seq(seq)));
+        }
+        let query = EventQuery { from: Some(seq), to: Some(seq), ..EventQuery::default() };
+        let at = self.store.events(request, &query).map_err(Fault::internal)?.first().map(|event| event.at);
+        // A request always has its scope, written or not.
+        let empty = Some(Json(Value::Object(serde_json::Map::new())));
+        let mut view = StateView { seq: Some(seq), at, request: empty, ..StateView::default() };
+        view.versions.insert(ScopeKind::Request.as_str().to_owned(), 0);
+        let scopes = self.scopes_of(request)?;
+        let superseded = self.superseded_at(&scopes, request, seq)?;
+        for scope in scopes.into_iter().filter(|scope| !superseded.contains(scope)) {
+            let record = self.record_at(&scope, request, seq)?;
+            // A later attempt has nothing yet.
+            let is_empty = record.version == 0 && record.state.is_empty();
+            if is_of_block(&scope) && is_empty && !self.had_begun(&scope, request, seq)? {
+                continue;
+            }
+            put_record(&mut view, &scope, record);
+        }
+        Ok(view)
+    }
+
+    /// The newest state of a session, a user or a project, and of its resources.
+    pub fn record_state(&self, scope: ScopeKey) -> Result<StateView, Fault> {
+        if !self.store.exists(&scope).map_err(Fault::internal)? {
+            return Err(Fault::not_found(format!("unknown {} \"{}\"", scope.kind.as_str(), scope.id)));
+        }
+        self.records_of(scope)
+    }
+
+    /// The newest state of a record and of its resources, empty where nothing was written.
+    pub(super) fn records_of(&self, scope: ScopeKey) -> Result<StateView, Fault> {
+        let record = engine::log::Log::record(&*self.store, &scope).map_err(Fault::internal)?;
+        let mut view = StateView::default();
+        put_record(&mut view, &scope, record);
+        for resource in self.store.resources_of(&scope).map_err(Fault::internal)? {
+            let record = engine::log::Log::record(&*self.store, &resource).map_err(Fault::internal)?;
+            put_record(&mut view, &resource, record);
+        }
+        Ok(view)
+    }
+
+    /// A scope's state at an instant of a request; in the part that a fork has in common with another
+    /// request, as that one had it.
+    pub(super) fn record_at(&self, scope: &ScopeKey, request: &str, seq: u64) -> Result<Record, Fault> {
+        let (request, scope, seq) = self.original(request, scope.clone(), seq)?;
+        let found = match self.is_at_rest(&request, seq)? {
+            true => self.store.state_at_rest(&scope, &request, seq),
+            false => self.store.state_at(&scope, &request, seq),
+        };
+        found.map_err(Fault::internal)
+    }
+
+    /// Whether an instant is the newest of a request whose process died: what had not ended then is without
+    /// effect, though no event says so yet.
+    pub(super) fn is_at_rest(&self, request: &str, seq: u64) -> Result<bool, Fault> {
+        let row = self.request(request)?;
+        Ok(row.status == RequestStatus::Interrupted && seq >= row.last_seq)
+    }
+
+    /// Where an instant of a scope was recorded.
+    pub(super) fn original(&self, request: &str, scope: ScopeKey, seq: u64) -> Result<(String, ScopeKey, u64), Fault> {
+        let mut found = (request.to_owned(), scope);
+        while let Some(from) = self.request(&found.0)?.forked_from.filter(|from| seq <= from.seq) {
+            let scope = self.counterpart(&found.1, &found.0, &from.request_id)?;
+            found = (from.request_id, scope);
+        }
+        Ok((found.0, found.1, seq))
+    }
+
+    /// The scope of another request that stands where this one stands in its own: its session for the
+    /// session, its user for the user, and so on.
+    pub(super) fn counterpart(&self, scope: &ScopeKey, request: &str, other: &str) -> Result<ScopeKey, Fault> {
+        if request == other {
+            return Ok(scope.clone());
+        }
+        if scope.kind == ScopeKind::Request {
+            return Ok(ScopeKey::new(scope.kind, other));
+        }
+        let (ours, theirs) = (self.keys_of(request)?, self.keys_of(other)?);
+        for (kind, own) in &ours {
+            let Some((_, their)) = theirs.iter().find(|(other, _)| other == kind) else { continue };
+            if own == scope {
+                return Ok(their.clone());
+            }
+            if scope.kind == ScopeKind::Resource
+                && let Some(rest) = scope.id.strip_prefix(&prefix(own)).filter(|rest| rest.starts_with(['/', ':']))
+            {
+                return Ok(ScopeKey::new(scope.kind, format!("{}{rest}", prefix(their))));
+            }
+        }
+        Ok(scope.clone())
+    }
+
+    fn keys_of(&self, request: &str) -> Result<Vec<(ScopeKind, ScopeKey)>, Fault> {
+        let scopes = self.scopes_of(request)?.into_iter();
+        let around = [ScopeKind::Session, ScopeKind::User, ScopeKind::Project];
+        Ok(scopes.filter(|scope| around.contains(&scope.kind)).map(|scope| (scope.kind, scope)).collect())
+    }
+
+    /// Sizes and counts of the database.
+    pub fn stats(&self) -> Result<Stats, Fault> {
+        let stats = self.store.stats().map_err(Fault::internal)?;
+        Ok(Stats {
+            bytes: stats.bytes,
+            events: stats.events,
+            items: stats.items,
+            sessions: stats.sessions,
+            requests: stats.requests,
+            payload_bytes: stats.payload_bytes,
+            unique_payload_bytes: stats.unique_payload_bytes,
+        })
+    }
+
+    pub(super) fn log_of(&self, request: &str) -> Result<(RequestRow, Vec<Event>), Fault> {
+        loop {
+            let found = self.store.log_of(request).map_err(Fault::internal)?;
+            let (row, events) = found.ok_or_else(|| Fault::not_found(format!("unknown request \"{request}\"")))?;
+            let seq = row.last_seq;
+            let row = self.request_row(row);
+            // Where its job has ended meanwhile, the row is newer than the events.
+            if row.last_seq == seq {
+                return Ok((row, events));
+            }
+        }
+    }
+
+    pub(super) fn scopes_of(&self, request: &str) -> Result<Vec<ScopeKey>, Fault> {
+        self.store.scopes_of(request).map_err(Fault::internal)
+    }
+
+    pub(super) fn seq_at(&self, request: &str, at: Option<&At>) -> Result<u64, Fault> {
+        let last = self.request(request)?.last_seq;
+        match at {
+            None => Ok(last),
+            Some(At::Seq(seq)) if *seq <= last => Ok(*seq),
+            Some(At::Seq(seq)) => Err(Fault::not_found(format!("request \"{request}\" has {last} events, not {seq}"))),
+            Some(At::Path(path)) => {
+                let query = EventQuery { kind: Some("block_finished".to_owned()), ..EventQuery::default() };
+                let events = self.store.events(request, &query).map_err(Fault::internal)?;
+                first_end(&events, path).ok_or_else(|| {
+                    Fault::not_found(format!("no block finished at path \"{path}\" in request \"{request}\""))
+                })
+            }
+        }
+    }
+}
+
+/// Whether a status depends on which processes live: the database alone cannot tell (ARCHITECTURE §7.1).
+fn is_computed(status: RequestStatus) -> bool {
+    matches!(status, RequestStatus::Queued | RequestStatus::InProgress | RequestStatus::Interrupted)
+}
+
+fn page<T>(rows: impl Iterator<Item = T>, limit: Option<u64>, offset: Option<u64>) -> Vec<T> {
+    let bound = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    rows.skip(bound(offset.unwrap_or(0))).take(limit.map_or(usize::MAX, bound)).collect()
+}
+
+fn json(value: Option<&Value>) -> Option<Json> {
+    value.cloned().map(Json)
+}
