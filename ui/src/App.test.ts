@@ -3,15 +3,15 @@ import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-li
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
-import { Desk } from './model/desk.svelte';
-import { Here } from './model/here.svelte';
+import { AppModel } from './model/app.svelte';
+import { Route } from './model/route.svelte';
 
-let desk: Desk;
+let app: AppModel;
 
 async function open(hash = '', host = new FakeHost(0, 60)) {
   history.replaceState(null, '', `#${hash}`);
-  desk = new Desk(host, new Here(window));
-  render(App, { props: { desk } });
+  app = new AppModel(host, new Route(window));
+  render(App, { props: { app } });
   await screen.findByTestId('flow-chat');
 }
 
@@ -34,7 +34,7 @@ test('an action is run from its form, and its timeline opens', async () => {
   const rows = await screen.findAllByTestId('timeline-row');
   expect(rows[0]?.dataset.path).toBe('root');
   expect(rows.some((row) => row.dataset.status === 'failed')).toBe(true);
-  expect(desk.here.place.request).toBe('req-4');
+  expect(app.route.place.request).toBe('req-4');
 });
 
 test('what is missing is said at its field, and nothing is started', async () => {
@@ -128,7 +128,7 @@ test('arrow keys walk and fold the timeline', async () => {
   const all = (await screen.findAllByTestId('timeline-row')).length;
   const grid = screen.getByTestId('timeline');
   await fireEvent.keyDown(grid, { key: 'ArrowDown' });
-  expect(desk.here.place.block).toContain('step:outline');
+  expect(app.route.place.block).toContain('step:outline');
   await fireEvent.keyDown(grid, { key: 'Home' });
   await fireEvent.keyDown(grid, { key: 'ArrowLeft' });
   expect(screen.getAllByTestId('timeline-row')).toHaveLength(1);
@@ -155,7 +155,7 @@ test('sessions are searched and paged, and a session opens at its newest request
   await fireEvent.input(screen.getByTestId('session-search'), { target: { value: 'ses-2' } });
   await fireEvent.click(await screen.findByTestId('session-ses-2', {}, { timeout: 3000 }));
   expect(await screen.findByTestId('request-req-2')).toBeTruthy();
-  await waitFor(() => expect(desk.here.place.request).toBe('req-3'));
+  await waitFor(() => expect(app.route.place.request).toBe('req-3'));
 });
 
 test('a broken host is reported, and the window stays', async () => {
@@ -180,7 +180,7 @@ test('the palette and the keys open with their keys', async () => {
   await fireEvent.keyDown(window, { key: 'k', ctrlKey: true });
   await fireEvent.input(await screen.findByTestId('palette-input'), { target: { value: 'chat.send' } });
   await fireEvent.keyDown(screen.getByTestId('palette-input'), { key: 'Enter' });
-  await waitFor(() => expect(desk.here.place.action).toBe('send'));
+  await waitFor(() => expect(app.route.place.action).toBe('send'));
   await fireEvent.keyDown(document.body, { key: '?' });
   expect(await screen.findByText('Follow the newest event')).toBeTruthy();
 });

@@ -75,7 +75,7 @@ test('the table is used: a planted import up would be seen', () => {
   expect(layerOf('features/run/RunForm.svelte')).toBe('features');
   expect(layerOf('App.svelte')).toBe('frame');
   expect(TABLE.widgets?.values).not.toContain('model');
-  expect(importsOf('model/desk.svelte.ts').length).toBeGreaterThan(5);
+  expect(importsOf('model/app.svelte.ts').length).toBeGreaterThan(5);
 });
 
 test('only the host names Tauri', () => {

@@ -3,8 +3,8 @@ import { mount } from 'svelte';
 import './app.css';
 import App from './App.svelte';
 import type { Host } from './host/host';
-import { Desk } from './model/desk.svelte';
-import { Here } from './model/here.svelte';
+import { AppModel } from './model/app.svelte';
+import { Route } from './model/route.svelte';
 
 async function chooseHost(): Promise<Host> {
   const { insideTauri, tauriHost } = await import('./host/tauri');
@@ -18,5 +18,5 @@ async function chooseHost(): Promise<Host> {
 const target = document.getElementById('app');
 if (target) {
   const host = await chooseHost();
-  mount(App, { target, props: { desk: new Desk(host, new Here(window)) } });
+  mount(App, { target, props: { app: new AppModel(host, new Route(window)) } });
 }

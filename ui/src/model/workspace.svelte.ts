@@ -1,7 +1,7 @@
 // The open workspace: its flows and the list of its sessions, kept current by notices.
 // What is inside a session or a request belongs to others.
 import type { Host, RequestStatus, SessionRow, Workspace as Info } from '../host/host';
-import { Latest } from './latest.svelte';
+import { LatestQuery } from './latest-query.svelte';
 
 const PAGE = 50;
 const NEVER_BEFORE_MS = 400;
@@ -15,9 +15,9 @@ export class Workspace {
   #limit = $state(PAGE);
 
   constructor(host: Host) {
-    this.info = new Latest<null, Info>(() => host.workspace());
-    this.flows = new Latest<null, Awaited<ReturnType<Host['flows']>>>(() => host.flows(), 100);
-    this.sessions = new Latest<{ search: string; status: RequestStatus | ''; limit: number }, SessionRow[]>(
+    this.info = new LatestQuery<null, Info>(() => host.workspace());
+    this.flows = new LatestQuery<null, Awaited<ReturnType<Host['flows']>>>(() => host.flows(), 100);
+    this.sessions = new LatestQuery<{ search: string; status: RequestStatus | ''; limit: number }, SessionRow[]>(
       ({ search, status, limit }) =>
         host.sessions({ search: search || null, status: status || null, limit, offset: 0 }),
       NEVER_BEFORE_MS,

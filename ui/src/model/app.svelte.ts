@@ -1,4 +1,4 @@
-// Everything that is open, laid on one desk: the place decides what is read, answers arrive in the parts.
+// Everything that is open, laid on one app: the place decides what is read, answers arrive in the parts.
 // It is the only module that knows all parts of the model; it draws nothing.
 import {
   asFault,
@@ -14,30 +14,30 @@ import {
 import type { Place } from '../place';
 import { EventPages } from './events.svelte';
 import { Faults } from './faults.svelte';
-import type { Here } from './here.svelte';
-import { Latest } from './latest.svelte';
+import type { Route } from './route.svelte';
+import { LatestQuery } from './latest-query.svelte';
 import { OpenRequest } from './request.svelte';
 import { Workspace } from './workspace.svelte';
 
 type Instant = { request: string; seq: number; from: number };
 /** The state at an instant, with the instant it belongs to. */
-type Sight = { seq: number; at: number; state: StateView; changes: Change[] };
+type StateAt = { seq: number; at: number; state: StateView; changes: Change[] };
 type Selection = { request: string; block: string; stamp: string };
-type Hearing = { request: string; seq: number };
+type ItemsQuery = { request: string; seq: number };
 export type ItemLists = Record<ItemView, Item[]>;
 
 const BUSY = { title: 'Waiting', advice: 'Nothing is lost: whatever runs goes on then.' };
 const VIEWS: readonly ItemView[] = ['all', 'client', 'history', 'trace'];
 
-export class Desk {
+export class AppModel {
   readonly faults = new Faults();
   readonly workspace: Workspace;
   readonly request: OpenRequest;
   readonly events: EventPages;
-  readonly sight: Latest<Instant, Sight>;
-  readonly detail: Latest<Selection, BlockDetail>;
-  readonly items: Latest<Hearing, ItemLists>;
-  readonly requests: Latest<{ session: string }, RequestRow[]>;
+  readonly stateAt: LatestQuery<Instant, StateAt>;
+  readonly detail: LatestQuery<Selection, BlockDetail>;
+  readonly items: LatestQuery<ItemsQuery, ItemLists>;
+  readonly requests: LatestQuery<{ session: string }, RequestRow[]>;
   /** What the next run form starts with, when it was asked for from a finished request. */
   template: RunOptions | null = $state.raw(null);
   /** What features keep while the window is open and no place names, such as a half-written input. */
@@ -48,41 +48,41 @@ export class Desk {
 
   constructor(
     readonly host: Host,
-    readonly here: Here,
+    readonly route: Route,
   ) {
     this.workspace = new Workspace(host);
     this.request = new OpenRequest(host, () => this.#look());
     this.events = new EventPages(host);
-    this.sight = new Latest(async ({ request, seq, from }) => {
+    this.stateAt = new LatestQuery(async ({ request, seq, from }) => {
       const [state, changes] = await Promise.all([host.stateAt(request, seq), host.diff(request, from, seq)]);
       return { seq, at: state.at ?? this.request.row?.startedAt ?? 0, state, changes };
     }, 40);
-    this.detail = new Latest(({ request, block }) => host.block(request, block), 100);
-    this.items = new Latest(async ({ request }) => {
+    this.detail = new LatestQuery(({ request, block }) => host.block(request, block), 100);
+    this.items = new LatestQuery(async ({ request }) => {
       const lists = await Promise.all(VIEWS.map((view) => host.items({ request, view })));
       return Object.fromEntries(VIEWS.map((view, n) => [view, lists[n] ?? []])) as ItemLists;
     }, 200);
-    this.requests = new Latest(async ({ session }) => host.requests({ session, limit: 200, offset: 0 }), 300);
-    here.onchange((place, before) => this.#arrive(place, before));
+    this.requests = new LatestQuery(async ({ session }) => host.requests({ session, limit: 200, offset: 0 }), 300);
+    route.onchange((place, before) => this.#arrive(place, before));
   }
 
   /** The seq that is shown: the chosen one, or the newest. */
   get cursor(): number {
-    const { seq } = this.here.place;
+    const { seq } = this.route.place;
     return seq === null ? this.request.seq : Math.min(seq, Math.max(1, this.request.seq));
   }
 
   get selected(): string | null {
-    return this.here.place.block ?? this.request.root?.instanceId ?? null;
+    return this.route.place.block ?? this.request.root?.instanceId ?? null;
   }
 
   get session(): string | null {
-    return this.here.place.session ?? this.request.row?.sessionId ?? null;
+    return this.route.place.session ?? this.request.row?.sessionId ?? null;
   }
 
   async start(): Promise<void> {
     this.workspace.load();
-    this.#arrive(this.here.place, { ...this.here.place, session: null, request: null });
+    this.#arrive(this.route.place, { ...this.route.place, session: null, request: null });
     await this.try(async () => {
       this.#unwatch = await this.host.watch((notice) => {
         const open = this.#database ?? this.workspace.info.answer?.dataFile;
@@ -104,7 +104,7 @@ export class Desk {
   stop(): void {
     this.#unwatch();
     this.request.open(null);
-    this.here.stop();
+    this.route.stop();
   }
 
   /** Does something that may fail; a failure becomes a note, never an unhandled rejection. */
@@ -119,7 +119,7 @@ export class Desk {
 
   async openWorkspace(dir: string): Promise<void> {
     this.#database = (await this.host.chooseWorkspace(dir)).dataFile;
-    this.here.go({ flow: null, action: null, session: null, request: null, seq: null, block: null });
+    this.route.go({ flow: null, action: null, session: null, request: null, seq: null, block: null });
     this.requests.clear();
     this.workspace.load();
   }
@@ -132,21 +132,21 @@ export class Desk {
 
   openAction(flow: string, action: string | null): void {
     this.template = null;
-    this.here.go({ flow, action, session: null, request: null, seq: null, block: null });
+    this.route.go({ flow, action, session: null, request: null, seq: null, block: null });
   }
 
   openSession(session: string): void {
-    this.here.go({ flow: null, action: null, session, request: null, seq: null, block: null });
+    this.route.go({ flow: null, action: null, session, request: null, seq: null, block: null });
   }
 
   openRequest(session: string, request: string): void {
-    this.here.go({ flow: null, action: null, session, request, seq: null, block: null });
+    this.route.go({ flow: null, action: null, session, request, seq: null, block: null });
   }
 
   /** Moves the slider; the last event means following, because that is what the end of a growing run is. */
   seek(seq: number): void {
     const end = this.request.seq;
-    this.here.go({ seq: seq >= end ? null : Math.max(1, seq) }, 'replace');
+    this.route.go({ seq: seq >= end ? null : Math.max(1, seq) }, 'replace');
   }
 
   async runAgain(): Promise<void> {
@@ -154,7 +154,7 @@ export class Desk {
     if (!row) return;
     const detail = root ? await this.try(() => this.host.block(row.id, root.instanceId)) : undefined;
     const { flow, action, userId, sessionId, projectId, mock } = row;
-    this.here.go({ flow, action, session: null, request: null, seq: null, block: null });
+    this.route.go({ flow, action, session: null, request: null, seq: null, block: null });
     this.template = { flow, action, userId, sessionId, projectId, mock, input: detail?.input };
   }
 
@@ -164,7 +164,7 @@ export class Desk {
       if (place.session) this.requests.ask({ session: place.session });
     }
     if (place.request !== this.request.id) {
-      for (const part of [this.sight, this.detail, this.items]) part.clear();
+      for (const part of [this.stateAt, this.detail, this.items]) part.clear();
       this.events.open(place.request);
       this.request.open(place.request);
     }
@@ -175,8 +175,8 @@ export class Desk {
   /** A session is opened at its newest request; one that has none stays as it is. */
   async #openNewest(session: string) {
     const [newest] = (await this.try(() => this.host.requests({ session, limit: 1, offset: 0 }))) ?? [];
-    const { place } = this.here;
-    if (newest && place.session === session && !place.request) this.here.go({ request: newest.id }, 'replace');
+    const { place } = this.route;
+    if (newest && place.session === session && !place.request) this.route.go({ request: newest.id }, 'replace');
   }
 
   /** Asks for what the place shows. Called when the place changes and when the request advances. */
@@ -186,13 +186,14 @@ export class Desk {
     this.requests.ask({ session: row.sessionId });
     const seq = this.cursor;
     // The end of a finished request is compared with its start, any other instant with the step before it.
-    const whole = this.here.place.seq === null && !this.request.live;
-    if (seq > 0) this.sight.ask({ request: id, seq, from: whole ? this.request.start : this.request.stepBefore(seq) });
+    const whole = this.route.place.seq === null && !this.request.live;
+    if (seq > 0)
+      this.stateAt.ask({ request: id, seq, from: whole ? this.request.start : this.request.stepBefore(seq) });
     const block = this.selected;
     const known = block ? this.request.byId.get(block) : undefined;
     // While a block runs its detail grows with the request; once it ended, only its end matters.
     const stamp = known?.seqEnd ? `ended ${known.seqEnd}` : `seq ${this.request.seq}`;
     if (block) this.detail.ask({ request: id, block, stamp });
-    if (this.here.place.tab === 'items') this.items.ask({ request: id, seq: this.request.seq });
+    if (this.route.place.tab === 'items') this.items.ask({ request: id, seq: this.request.seq });
   }
 }

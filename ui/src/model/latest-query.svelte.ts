@@ -2,7 +2,7 @@
 // waits; the ones between are never asked. It knows nothing about what is asked.
 import { asFault, type Fault } from '../host/host';
 
-export class Latest<Q, A> {
+export class LatestQuery<Q, A> {
   answer: A | null = $state.raw(null);
   /** The question that `answer` belongs to, so that nothing on screen has to guess how old it is. */
   question: Q | null = $state.raw(null);

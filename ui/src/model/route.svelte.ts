@@ -7,7 +7,7 @@ type Browser = Pick<Window, 'location' | 'history' | 'addEventListener' | 'remov
 // WebKit refuses more than a hundred address changes in ten seconds, and a slider makes that many in one.
 const WRITE_AFTER_MS = 250;
 
-export class Here {
+export class Route {
   place: Place = $state.raw(NOWHERE);
   readonly #listeners = new Set<(place: Place, before: Place) => void>();
   #later: ReturnType<typeof setTimeout> | undefined;

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FakeHost } from '../host/fake';
 import type { Notice } from '../host/host';
-import { Desk } from './desk.svelte';
-import { Here } from './here.svelte';
+import { AppModel } from './app.svelte';
+import { Route } from './route.svelte';
 
-let desk: Desk;
+let app: AppModel;
 let tell: (notice: Notice) => void;
 
 async function open(hash: string, host = new FakeHost(0, 0)) {
@@ -13,70 +13,70 @@ async function open(hash: string, host = new FakeHost(0, 0)) {
     tell = onNotice;
     return () => {};
   };
-  desk = new Desk(host, new Here(window));
-  await desk.start();
+  app = new AppModel(host, new Route(window));
+  await app.start();
   return host;
 }
 
 beforeEach(() => localStorage.clear());
-afterEach(() => desk.stop());
+afterEach(() => app.stop());
 
 test('a busy database is told in words of its own', async () => {
   await open('');
   tell({ kind: 'busy', workspace: '.flowglass/flowglass.db' });
-  expect(desk.faults.notes.map((note) => note.words.title)).toEqual(['Waiting']);
+  expect(app.faults.notes.map((note) => note.words.title)).toEqual(['Waiting']);
 });
 
 test('a flow that was saved is read again, and not one of another folder', async () => {
   const host = await open('');
-  await vi.waitFor(() => expect(desk.workspace.flows.answer).toHaveLength(4));
+  await vi.waitFor(() => expect(app.workspace.flows.answer).toHaveLength(4));
   host.flows = async () => [{ kind: 'new', file: 'flows/new.ts', actions: [], hasMock: false }];
   tell({ kind: 'flows', workspace: '/elsewhere/flowglass.db' });
   await new Promise((done) => setTimeout(done, 50));
-  expect(desk.workspace.flows.answer).toHaveLength(4);
+  expect(app.workspace.flows.answer).toHaveLength(4);
   tell({ kind: 'flows', workspace: '.flowglass/flowglass.db' });
-  await vi.waitFor(() => expect(desk.workspace.flows.answer?.map((flow) => flow.kind)).toEqual(['new']));
+  await vi.waitFor(() => expect(app.workspace.flows.answer?.map((flow) => flow.kind)).toEqual(['new']));
 });
 
 test('a link to a request alone finds its session', async () => {
   await open('request=req-2');
-  await vi.waitFor(() => expect(desk.requests.answer?.map((row) => row.id)).toEqual(['req-3', 'req-2']));
-  expect(desk.session).toBe('ses-2');
+  await vi.waitFor(() => expect(app.requests.answer?.map((row) => row.id)).toEqual(['req-3', 'req-2']));
+  expect(app.session).toBe('ses-2');
 });
 
 test('the slider asks for its instant and for the step before it', async () => {
   const host = await open('session=ses-2&request=req-2');
-  await vi.waitFor(() => expect(desk.request.seq).toBeGreaterThan(20));
+  await vi.waitFor(() => expect(app.request.seq).toBeGreaterThan(20));
   const diff = vi.spyOn(host, 'diff');
-  const end = desk.request.boundaries[2] ?? 0;
-  desk.seek(end + 1);
-  await vi.waitFor(() => expect(desk.sight.question?.seq).toBe(end + 1));
+  const end = app.request.boundaries[2] ?? 0;
+  app.seek(end + 1);
+  await vi.waitFor(() => expect(app.stateAt.question?.seq).toBe(end + 1));
   expect(diff).toHaveBeenCalledWith('req-2', end, end + 1);
 });
 
 test('the end of a finished request is compared with the instant before its first block', async () => {
   const host = await open('');
   const diff = vi.spyOn(host, 'diff');
-  desk.openRequest('ses-2', 'req-2');
-  await vi.waitFor(() => expect(desk.sight.answer?.seq).toBe(desk.request.seq));
+  app.openRequest('ses-2', 'req-2');
+  await vi.waitFor(() => expect(app.stateAt.answer?.seq).toBe(app.request.seq));
   // What the scopes were filled with at the start, and what other requests wrote before, is no change of this one.
-  expect(desk.request.start).toBe((desk.request.root?.seqStart ?? 0) - 1);
-  expect(diff).toHaveBeenCalledWith('req-2', desk.request.start, desk.request.seq);
+  expect(app.request.start).toBe((app.request.root?.seqStart ?? 0) - 1);
+  expect(diff).toHaveBeenCalledWith('req-2', app.request.start, app.request.seq);
 });
 
 test('the last event of the slider means following', async () => {
   await open('session=ses-2&request=req-2&seq=5');
-  await vi.waitFor(() => expect(desk.cursor).toBe(5));
-  desk.seek(desk.request.seq);
-  expect(desk.here.place.seq).toBeNull();
-  desk.seek(-3);
-  expect(desk.here.place.seq).toBe(1);
+  await vi.waitFor(() => expect(app.cursor).toBe(5));
+  app.seek(app.request.seq);
+  expect(app.route.place.seq).toBeNull();
+  app.seek(-3);
+  expect(app.route.place.seq).toBe(1);
 });
 
 test('a dragged slider keeps one question under way', async () => {
   const host = await open('session=ses-2&request=req-2');
-  await vi.waitFor(() => expect(desk.sight.busy).toBe(false));
-  await vi.waitFor(() => expect(desk.sight.answer).not.toBeNull());
+  await vi.waitFor(() => expect(app.stateAt.busy).toBe(false));
+  await vi.waitFor(() => expect(app.stateAt.answer).not.toBeNull());
   let under = 0;
   let most = 0;
   const real = host.stateAt.bind(host);
@@ -86,14 +86,14 @@ test('a dragged slider keeps one question under way', async () => {
     under--;
     return real(request, seq);
   };
-  for (let seq = 2; seq < 60; seq++) desk.seek(seq);
-  await vi.waitFor(() => expect(desk.sight.answer?.state.seq).toBe(59), 3000);
+  for (let seq = 2; seq < 60; seq++) app.seek(seq);
+  await vi.waitFor(() => expect(app.stateAt.answer?.state.seq).toBe(59), 3000);
   expect(most).toBe(1);
 });
 
 test('what fails becomes a note and nothing else', async () => {
   await open('');
-  expect(await desk.try(() => Promise.reject(new Error('no disk')))).toBeUndefined();
-  await desk.try(() => Promise.reject(new Error('no disk')));
-  expect(desk.faults.notes.map((note) => note.fault.message)).toEqual(['no disk']);
+  expect(await app.try(() => Promise.reject(new Error('no disk')))).toBeUndefined();
+  await app.try(() => Promise.reject(new Error('no disk')));
+  expect(app.faults.notes.map((note) => note.fault.message)).toEqual(['no disk']);
 });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { Latest } from './latest.svelte';
+import { LatestQuery } from './latest-query.svelte';
 
 /** Questions that are answered by hand, in any order. */
 function byHand() {
   const open: { question: number; answer: (a: string) => void; fail: (e: unknown) => void }[] = [];
-  const latest = new Latest<number, string>(
+  const latest = new LatestQuery<number, string>(
     (question) => new Promise((answer, fail) => open.push({ question, answer, fail })),
   );
   return { open, latest };
