@@ -255,11 +255,11 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         }
         Command::Show { request, source: Some(path) } => {
             let source = workspace.code_of(&request, Some(path.as_str()).filter(|path| !path.is_empty()))?;
-            let mut told = json!(workspace.show(&request)?);
-            if let (Value::Object(told), Value::Object(source)) = (&mut told, json!(source)) {
-                told.extend(source);
+            let mut document = json!(workspace.show(&request)?);
+            if let (Value::Object(fields), Value::Object(source)) = (&mut document, json!(source)) {
+                fields.extend(source);
             }
-            Ok(Outcome::done(told, print::source(&source)))
+            Ok(Outcome::done(document, print::source(&source)))
         }
         Command::Show { request, source: None } => {
             let shown = workspace.show(&request)?;
@@ -386,14 +386,14 @@ fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
         None => (given.to_owned(), flag.to_owned()),
     };
     engine::json::parse_input(&text).map_err(|error| {
-        let told = error.to_string();
-        if told.starts_with("nested deeper") {
-            return invalid(format!("{place} is {told}"));
+        let message = error.to_string();
+        if message.starts_with("nested deeper") {
+            return invalid(format!("{place} is {message}"));
         }
         // It is JSON, but no value of JavaScript.
-        if told.starts_with("the integer") || told.starts_with("the number") {
-            return invalid(format!("{place}: {told}"));
+        if message.starts_with("the integer") || message.starts_with("the number") {
+            return invalid(format!("{place}: {message}"));
         }
-        invalid(format!("{place} is not JSON: {told}; a text needs quotes, like '\"hello\"'"))
+        invalid(format!("{place} is not JSON: {message}; a text needs quotes, like '\"hello\"'"))
     })
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use engine::event::RequestStatus;
 use engine::views::blocks::BlockStatus;
-use runner::{At, Fault, Given, Mock, OpenOptions, Shape, Synthetic, Workspace};
+use runner::{At, Fault, Mock, OpenOptions, Resolution, Shape, Synthetic, Workspace};
 use serde_json::json;
 
 use crate::cli::{Outcome, exit};
@@ -51,7 +51,7 @@ const REQUEST: &str = "demo";
 const PAUSE_MS: u64 = 500;
 /// How many blocks must have finished before the process is killed.
 const FINISHED: usize = 4;
-const PATIENCE: Duration = Duration::from_secs(30);
+const STEP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs the demo in a folder of its own.
 pub(crate) fn demo() -> Result<Outcome, Fault> {
@@ -94,7 +94,7 @@ fn tell(dir: &Path) -> Result<Outcome, Fault> {
         return Err(internal(format!("the request is {}, not interrupted", before.request.status.as_str())));
     }
     eprintln!("2. killed it after {finished} finished blocks; the request is interrupted");
-    let ended = workspace.resume(REQUEST, &Mock::Inherit, Given::default())?.wait()?;
+    let ended = workspace.resume(REQUEST, &Mock::Inherit, Resolution::default())?.wait()?;
     let after = workspace.show(REQUEST)?;
     let memoized = after.blocks.iter().filter(|block| block.row.memoized).count();
     eprintln!("3. resumed it: {memoized} finished blocks were taken from the log, not run again");
@@ -152,7 +152,7 @@ fn run_and_kill(workspace: &Workspace, dir: &Path) -> Result<usize, Fault> {
         if let Some(status) = child.try_wait().map_err(internal)? {
             return Err(internal(format!("the process ended too early ({status})")));
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > STEP_TIMEOUT {
             // It is ours and it is stuck; what it says about being killed no longer matters.
             let _ = child.kill();
             return Err(internal("the process did not get anywhere"));

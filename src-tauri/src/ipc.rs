@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tauri::State;
 use tauri_specta::{Builder, collect_commands};
 
-use crate::window::Desk;
+use crate::window::WindowState;
 
 /// The list, for the window and for the test that writes the bindings.
 pub(crate) fn builder() -> Builder<tauri::Wry> {
@@ -45,10 +45,10 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
 
 /// Reads of the database must not hold up the window's own thread.
 async fn off_the_main_thread<R: Send + 'static>(
-    desk: State<'_, Desk>,
+    state: State<'_, WindowState>,
     ask: impl FnOnce(Arc<Workspace>) -> Result<R, Fault> + Send + 'static,
 ) -> Result<R, Fault> {
-    let workspace = desk.workspace();
+    let workspace = state.workspace();
     let answer = tauri::async_runtime::spawn_blocking(move || ask(workspace)).await;
     answer.unwrap_or_else(|error| Err(Fault::Internal { message: error.to_string() }))
 }
@@ -56,23 +56,23 @@ async fn off_the_main_thread<R: Send + 'static>(
 /// The folder that is open.
 #[tauri::command]
 #[specta::specta]
-async fn workspace(desk: State<'_, Desk>) -> Result<WorkspaceRow, Fault> {
-    off_the_main_thread(desk, |workspace| workspace.row()).await
+async fn workspace(state: State<'_, WindowState>) -> Result<WorkspaceRow, Fault> {
+    off_the_main_thread(state, |workspace| workspace.row()).await
 }
 
 /// Opens another folder.
 #[tauri::command]
 #[specta::specta]
-async fn choose_workspace(desk: State<'_, Desk>, dir: String) -> Result<WorkspaceRow, Fault> {
-    desk.choose(&dir)?.row()
+async fn choose_workspace(state: State<'_, WindowState>, dir: String) -> Result<WorkspaceRow, Fault> {
+    state.choose(&dir)?.row()
 }
 
 /// Keeps the person's answer that the flows of the folder that is open may be loaded and run. The answer is about the
 /// folder that was shown, and another may have been opened meanwhile.
 #[tauri::command]
 #[specta::specta]
-async fn trust_workspace(desk: State<'_, Desk>, dir: String) -> Result<WorkspaceRow, Fault> {
-    off_the_main_thread(desk, move |workspace| {
+async fn trust_workspace(state: State<'_, WindowState>, dir: String) -> Result<WorkspaceRow, Fault> {
+    off_the_main_thread(state, move |workspace| {
         let row = workspace.row()?;
         if row.dir != dir {
             return Err(Fault::Refused { message: format!("{dir} is not the folder that is open: {} is", row.dir) });
@@ -99,15 +99,15 @@ async fn open_log() -> Result<String, Fault> {
 /// All flows, up to date with their files.
 #[tauri::command]
 #[specta::specta]
-async fn flows(desk: State<'_, Desk>) -> Result<Vec<FlowRow>, Fault> {
-    off_the_main_thread(desk, |workspace| workspace.flows()).await
+async fn flows(state: State<'_, WindowState>) -> Result<Vec<FlowRow>, Fault> {
+    off_the_main_thread(state, |workspace| workspace.flows()).await
 }
 
 /// The text of a flow file.
 #[tauri::command]
 #[specta::specta]
-async fn source(desk: State<'_, Desk>, file: String) -> Result<String, Fault> {
-    off_the_main_thread(desk, move |workspace| workspace.source(&file)).await
+async fn source(state: State<'_, WindowState>, file: String) -> Result<String, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.source(&file)).await
 }
 
 /// What to run.
@@ -143,8 +143,8 @@ struct Started {
 /// Starts an action; the timeline tells the rest.
 #[tauri::command]
 #[specta::specta]
-async fn start_run(desk: State<'_, Desk>, options: RunOptions) -> Result<Started, Fault> {
-    off_the_main_thread(desk, move |workspace| {
+async fn start_run(state: State<'_, WindowState>, options: RunOptions) -> Result<Started, Fault> {
+    off_the_main_thread(state, move |workspace| {
         let running = workspace.run(runner::RunOptions {
             flow: options.flow,
             action: options.action,
@@ -163,8 +163,8 @@ async fn start_run(desk: State<'_, Desk>, options: RunOptions) -> Result<Started
 /// Stops a running request.
 #[tauri::command]
 #[specta::specta]
-async fn abort(desk: State<'_, Desk>, request_id: String) -> Result<RequestStatus, Fault> {
-    off_the_main_thread(desk, move |workspace| workspace.abort(&request_id)).await
+async fn abort(state: State<'_, WindowState>, request_id: String) -> Result<RequestStatus, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.abort(&request_id)).await
 }
 
 /// Which sessions; newest first.
@@ -185,8 +185,8 @@ struct SessionQuery {
 /// Sessions, newest first.
 #[tauri::command]
 #[specta::specta]
-async fn sessions(desk: State<'_, Desk>, query: SessionQuery) -> Result<Vec<SessionRow>, Fault> {
-    off_the_main_thread(desk, move |workspace| {
+async fn sessions(state: State<'_, WindowState>, query: SessionQuery) -> Result<Vec<SessionRow>, Fault> {
+    off_the_main_thread(state, move |workspace| {
         workspace.sessions(runner::SessionQuery {
             user: query.user,
             flow: query.flow,
@@ -214,8 +214,8 @@ struct RequestQuery {
 /// Requests, newest first.
 #[tauri::command]
 #[specta::specta]
-async fn requests(desk: State<'_, Desk>, query: RequestQuery) -> Result<Vec<RequestRow>, Fault> {
-    off_the_main_thread(desk, move |workspace| {
+async fn requests(state: State<'_, WindowState>, query: RequestQuery) -> Result<Vec<RequestRow>, Fault> {
+    off_the_main_thread(state, move |workspace| {
         workspace.requests(runner::RequestQuery {
             session: query.session,
             status: query.status,
@@ -229,15 +229,15 @@ async fn requests(desk: State<'_, Desk>, query: RequestQuery) -> Result<Vec<Requ
 /// The rows of a timeline that began or ended after an event; 0 for all.
 #[tauri::command]
 #[specta::specta]
-async fn timeline(desk: State<'_, Desk>, request_id: String, after_seq: u64) -> Result<Timeline, Fault> {
-    off_the_main_thread(desk, move |workspace| workspace.timeline(&request_id, after_seq)).await
+async fn timeline(state: State<'_, WindowState>, request_id: String, after_seq: u64) -> Result<Timeline, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.timeline(&request_id, after_seq)).await
 }
 
 /// Everything about one execution of a block.
 #[tauri::command]
 #[specta::specta]
-async fn block(desk: State<'_, Desk>, request_id: String, instance_id: String) -> Result<BlockDetail, Fault> {
-    off_the_main_thread(desk, move |workspace| workspace.block(&request_id, &instance_id)).await
+async fn block(state: State<'_, WindowState>, request_id: String, instance_id: String) -> Result<BlockDetail, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.block(&request_id, &instance_id)).await
 }
 
 /// Whose items, as whom.
@@ -253,8 +253,8 @@ struct ItemQuery {
 /// Items, oldest first.
 #[tauri::command]
 #[specta::specta]
-async fn items(desk: State<'_, Desk>, query: ItemQuery) -> Result<Vec<ItemRow>, Fault> {
-    off_the_main_thread(desk, move |workspace| {
+async fn items(state: State<'_, WindowState>, query: ItemQuery) -> Result<Vec<ItemRow>, Fault> {
+    off_the_main_thread(state, move |workspace| {
         workspace.items(query.session.as_deref(), query.request.as_deref(), query.view, None)
     })
     .await
@@ -263,15 +263,15 @@ async fn items(desk: State<'_, Desk>, query: ItemQuery) -> Result<Vec<ItemRow>, 
 /// Every scope's state just after an event.
 #[tauri::command]
 #[specta::specta]
-async fn state_at(desk: State<'_, Desk>, request_id: String, seq: u64) -> Result<StateView, Fault> {
-    off_the_main_thread(desk, move |workspace| workspace.state_at(&request_id, Some(&At::Seq(seq)))).await
+async fn state_at(state: State<'_, WindowState>, request_id: String, seq: u64) -> Result<StateView, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.state_at(&request_id, Some(&At::Seq(seq)))).await
 }
 
 /// What differs between two instants of a request.
 #[tauri::command]
 #[specta::specta]
-async fn diff(desk: State<'_, Desk>, request_id: String, from: u64, to: u64) -> Result<Vec<Change>, Fault> {
-    off_the_main_thread(desk, move |workspace| {
+async fn diff(state: State<'_, WindowState>, request_id: String, from: u64, to: u64) -> Result<Vec<Change>, Fault> {
+    off_the_main_thread(state, move |workspace| {
         workspace.diff(&request_id, Some(&At::Seq(from)), Some(&At::Seq(to)), None)
     })
     .await
@@ -280,8 +280,13 @@ async fn diff(desk: State<'_, Desk>, request_id: String, from: u64, to: u64) -> 
 /// Raw events, oldest first.
 #[tauri::command]
 #[specta::specta]
-async fn events(desk: State<'_, Desk>, request_id: String, from: u64, limit: u32) -> Result<Vec<EventRow>, Fault> {
-    off_the_main_thread(desk, move |workspace| {
+async fn events(
+    state: State<'_, WindowState>,
+    request_id: String,
+    from: u64,
+    limit: u32,
+) -> Result<Vec<EventRow>, Fault> {
+    off_the_main_thread(state, move |workspace| {
         let query = EventQuery { from: Some(from), limit: Some(limit.into()), ..EventQuery::default() };
         workspace.events(&request_id, query)
     })
@@ -291,8 +296,8 @@ async fn events(desk: State<'_, Desk>, request_id: String, from: u64, limit: u32
 /// Tells the page when to read again.
 #[tauri::command]
 #[specta::specta]
-async fn watch(desk: State<'_, Desk>, on_notice: tauri::ipc::Channel<Notice>) -> Result<(), Fault> {
-    desk.watch(on_notice);
+async fn watch(state: State<'_, WindowState>, on_notice: tauri::ipc::Channel<Notice>) -> Result<(), Fault> {
+    state.watch(on_notice);
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use engine::error::FlowError;
 use engine::event::RequestStatus;
 use engine::suspension::Reply;
-use runner::{Edits, ErrorInfo, Fault, Given, Json, Mock, RunOptions, Running, Workspace};
+use runner::{Edits, ErrorInfo, Fault, Json, Mock, Resolution, RunOptions, Running, Workspace};
 use serde_json::{Value, json};
 
 use crate::cli::args::{Fork, Models, Resume, Run};
@@ -52,7 +52,7 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
     };
     let asked = workspace.pending(&resume.request)?;
     let is_asked = asked.iter().any(|one| resume.suspension.as_ref().is_none_or(|id| *id == one.id));
-    let given = Given { suspension: resume.suspension, reply, data, by: resume.by };
+    let given = Resolution { suspension: resume.suspension, reply, data, by: resume.by };
     let running = workspace.resume(&resume.request, &going_on(&resume.models), given)?;
     if reply.is_some() && !is_asked {
         eprintln!("flowglass: the answer came too late: the time for it was up; the flow is told so instead");

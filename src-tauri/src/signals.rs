@@ -13,7 +13,7 @@ type Stop = Box<dyn Fn() + Send>;
 #[derive(Default)]
 struct State {
     stop: Option<Stop>,
-    told: bool,
+    is_stopping_told: bool,
 }
 
 /// Signals are heard from here on.
@@ -50,7 +50,7 @@ impl Signals {
     /// What the first signal does.
     pub(crate) fn stop_with(&self, stop: impl Fn() + Send + 'static) {
         let mut state = self.lock();
-        if state.told {
+        if state.is_stopping_told {
             stop();
         }
         state.stop = Some(Box::new(stop));
@@ -58,7 +58,7 @@ impl Signals {
 
     fn tell(&self) {
         let mut state = self.lock();
-        state.told = true;
+        state.is_stopping_told = true;
         if let Some(stop) = &state.stop {
             eprintln!("flowglass: aborting the request; once more to end at once");
             stop();

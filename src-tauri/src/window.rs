@@ -14,17 +14,17 @@ use crate::cli::Outcome;
 const BATCHES_A_SECOND: u32 = 60;
 
 /// What the window's commands work on.
-pub(crate) struct Desk {
+pub(crate) struct WindowState {
     workspace: Mutex<Arc<Workspace>>,
     watchers: Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>>,
     options: OpenOptions,
 }
 
-impl Desk {
-    fn new(options: OpenOptions) -> Result<Desk, Fault> {
+impl WindowState {
+    fn new(options: OpenOptions) -> Result<WindowState, Fault> {
         let watchers: Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>> = Arc::default();
         let workspace = open_watched(options.clone(), &watchers)?;
-        Ok(Desk { workspace: Mutex::new(workspace), watchers, options })
+        Ok(WindowState { workspace: Mutex::new(workspace), watchers, options })
     }
 
     /// The open workspace.
@@ -96,18 +96,18 @@ pub(crate) fn open(options: OpenOptions) -> Result<Outcome, Fault> {
     }
     // Until the window is closed; what is still to be written is written then.
     let _log = crate::diagnostics::to_file();
-    let desk = Desk::new(options)?;
+    let state = WindowState::new(options)?;
     // A value is read, sent and dropped by its depth, which may be greater than usual threads have stack for.
     let runtime =
         tokio::runtime::Builder::new_multi_thread().thread_stack_size(crate::cli::STACK).enable_all().build()?;
     tauri::async_runtime::set(runtime.handle().clone());
     let builder = crate::ipc::builder();
     let result = tauri::Builder::default()
-        .manage(desk)
+        .manage(state)
         .invoke_handler(builder.invoke_handler())
         .setup(move |app| {
             builder.mount_events(app);
-            let name = app.state::<Desk>().workspace().row()?.name;
+            let name = app.state::<WindowState>().workspace().row()?.name;
             WebviewWindowBuilder::new(app, "main", WebviewUrl::default())
                 .title(format!("{name} · Flowglass"))
                 .inner_size(1440.0, 900.0)

@@ -231,7 +231,7 @@ fn ask_everything(workspace: &Arc<Workspace>, runs: bool) {
             continue;
         }
         for mock in [Mock::Inherit, Mock::Off] {
-            if let Ok(running) = workspace.resume(request, &mock, runner::Given::default()) {
+            if let Ok(running) = workspace.resume(request, &mock, runner::Resolution::default()) {
                 let _ = finished(workspace, running);
             }
         }

@@ -73,7 +73,7 @@ fn what_goes_on_here_is_told_with_its_session() {
     place.until_status("r", "in_progress");
     going.kill();
     let (workspace, notices) = watched(&place);
-    let running = workspace.resume("r", &runner::Mock::Inherit, runner::Given::default()).expect("it goes on");
+    let running = workspace.resume("r", &runner::Mock::Inherit, runner::Resolution::default()).expect("it goes on");
     running.wait().expect("it ends");
     until(&notices, "r", "completed");
 }

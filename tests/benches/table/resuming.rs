@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use runner::{Durability, Given, Mock, Notice, OpenOptions, Workspace};
+use runner::{Durability, Mock, Notice, OpenOptions, Resolution, Workspace};
 use serde_json::json;
 use tests::bench::{Place, chain};
 
@@ -55,7 +55,8 @@ fn after_crash(table: &mut Table, what: &str, source: &str, least: usize, target
         assert!(known.len() >= least, "{} events", known.len());
         let last = known.last().map_or(0, |event| event.seq);
         let begin = now_ms();
-        let running = workspace.resume("r", &Mock::Inherit, Given::default()).unwrap_or_else(|fault| panic!("{fault}"));
+        let running =
+            workspace.resume("r", &Mock::Inherit, Resolution::default()).unwrap_or_else(|fault| panic!("{fault}"));
         let began = loop {
             let all = events(&workspace, "r", Some("block_started"));
             let new = all.iter().rfind(|event| event.path.as_deref() == Some("root/step:hold"));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, bail};
-use runner::{Audience, EventQuery, Given, Mock, Notice, OpenOptions, RunOptions, Workspace};
+use runner::{Audience, EventQuery, Mock, Notice, OpenOptions, Resolution, RunOptions, Workspace};
 use serde_json::{Value, json};
 
 const USER: &str = "ada";
@@ -46,7 +46,7 @@ fn main() -> anyhow::Result<()> {
             die_at(&workspace, rest)?;
             // The last commit of all leaves nothing to do.
             if before["request"]["status"] == "interrupted" {
-                workspace.resume(request, &Mock::Inherit, Given::default())?.wait()?;
+                workspace.resume(request, &Mock::Inherit, Resolution::default())?.wait()?;
             }
             println!("{}", json!({ "before": before, "after": look(&workspace, request)? }));
         }

@@ -52,16 +52,16 @@ pub struct FlowRow {
 /// One file's last good version and its newest error.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    pub(crate) good: Option<Arc<Good>>,
+    pub(crate) loaded_flow: Option<Arc<LoadedFlow>>,
     error: Option<LoadError>,
     /// Another file has its kind; found anew with every refresh.
-    double: Option<LoadError>,
+    duplicate_kind: Option<LoadError>,
     inputs: Vec<(PathBuf, String)>,
 }
 
 /// A version that loads.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Good {
+pub(crate) struct LoadedFlow {
     pub(crate) bundle: Bundle,
     /// `None` for a module that defines no flow.
     pub(crate) flow: Option<FlowDescription>,
@@ -73,7 +73,7 @@ struct Cached {
     version: String,
     inputs: Vec<(PathBuf, String)>,
     /// A file that was bundled and then failed is not worth trying again until something changes.
-    result: Result<Good, LoadError>,
+    result: Result<LoadedFlow, LoadError>,
 }
 
 /// All flow files by path.
@@ -118,8 +118,9 @@ impl Catalogue {
 
     /// Takes over what came of a file.
     fn insert(&mut self, file: PathBuf, new: Entry) {
-        let good = new.good.or_else(|| self.entries.get(&file).and_then(|known| known.good.clone()));
-        self.entries.insert(file, Entry { good, ..new });
+        let loaded_flow =
+            new.loaded_flow.or_else(|| self.entries.get(&file).and_then(|known| known.loaded_flow.clone()));
+        self.entries.insert(file, Entry { loaded_flow, ..new });
         self.refuse_doubles();
     }
 
@@ -132,27 +133,32 @@ impl Catalogue {
     fn refuse_doubles(&mut self) {
         let mut owners: BTreeMap<String, String> = BTreeMap::new();
         for entry in self.entries.values_mut() {
-            entry.double = None;
-            let Some(good) = &entry.good else { continue };
-            let Some(flow) = &good.flow else { continue };
+            entry.duplicate_kind = None;
+            let Some(loaded_flow) = &entry.loaded_flow else { continue };
+            let Some(flow) = &loaded_flow.flow else { continue };
             match owners.get(&flow.kind) {
-                None => drop(owners.insert(flow.kind.clone(), good.bundle.file.clone())),
+                None => drop(owners.insert(flow.kind.clone(), loaded_flow.bundle.file.clone())),
                 Some(first) => {
                     let message = format!(
                         "flow kind \"{}\" is already defined in {first}; give this one another kind",
                         flow.kind
                     );
-                    entry.double = Some(LoadError::in_file(LoadErrorKind::Conflict, &good.bundle.file, message));
+                    entry.duplicate_kind =
+                        Some(LoadError::in_file(LoadErrorKind::Conflict, &loaded_flow.bundle.file, message));
                 }
             }
         }
     }
 
     /// The version to run of a kind.
-    pub(crate) fn find(&self, kind: &str) -> Result<Arc<Good>, Fault> {
+    pub(crate) fn find(&self, kind: &str) -> Result<Arc<LoadedFlow>, Fault> {
         for entry in self.entries.values() {
-            if let Some(good) = entry.good.as_ref().filter(|good| good.flow.as_ref().is_some_and(|f| f.kind == kind)) {
-                return Ok(good.clone());
+            if let Some(loaded_flow) = entry
+                .loaded_flow
+                .as_ref()
+                .filter(|loaded_flow| loaded_flow.flow.as_ref().is_some_and(|f| f.kind == kind))
+            {
+                return Ok(loaded_flow.clone());
             }
         }
         let stem_of = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -183,8 +189,8 @@ impl Catalogue {
         self.entries
             .iter()
             .filter_map(|(file, entry)| {
-                let flow = entry.good.as_ref().and_then(|good| good.flow.as_ref());
-                let error = entry.error.as_ref().or(entry.double.as_ref());
+                let flow = entry.loaded_flow.as_ref().and_then(|loaded_flow| loaded_flow.flow.as_ref());
+                let error = entry.error.as_ref().or(entry.duplicate_kind.as_ref());
                 if flow.is_none() && error.is_none() {
                     return None;
                 }
@@ -259,7 +265,9 @@ fn cached(cache: &Path, file: &Path) -> Option<Entry> {
         return None;
     }
     Some(match cached.result {
-        Ok(good) => Entry { good: Some(Arc::new(good)), inputs: cached.inputs, ..Entry::default() },
+        Ok(loaded_flow) => {
+            Entry { loaded_flow: Some(Arc::new(loaded_flow)), inputs: cached.inputs, ..Entry::default() }
+        }
         Err(error) => Entry { error: Some(error), inputs: cached.inputs, ..Entry::default() },
     })
 }
@@ -295,7 +303,7 @@ fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> 
         let _ = keep(loading.cache, &cache_file(loading.cache, file), &cached);
     }
     match cached.result {
-        Ok(good) => Entry { good: Some(Arc::new(good)), inputs, ..Entry::default() },
+        Ok(loaded_flow) => Entry { loaded_flow: Some(Arc::new(loaded_flow)), inputs, ..Entry::default() },
         Err(error) => Entry { error: Some(error), inputs, ..Entry::default() },
     }
 }
@@ -306,7 +314,7 @@ fn load_fresh(
     process: &mut BundleProcess<'_>,
     file: &Path,
     loading: &Loading<'_>,
-) -> (Result<Good, LoadError>, Vec<PathBuf>) {
+) -> (Result<LoadedFlow, LoadError>, Vec<PathBuf>) {
     let bundle = match process.bundle(loading.workspace, file) {
         (Ok(bundle), _) => bundle,
         (Err(error), reads) if error.kind == LoadErrorKind::Abnormal => return (Err(error), reads),
@@ -321,5 +329,5 @@ fn load_fresh(
         let message = "the file could not be loaded: its evaluation panicked";
         Err(LoadError::in_file(LoadErrorKind::Thrown, &bundle.file, message))
     });
-    (flow.map(|flow| Good { bundle, flow }), inputs)
+    (flow.map(|flow| LoadedFlow { bundle, flow }), inputs)
 }

@@ -8,7 +8,7 @@ mod numbering;
 mod provider;
 mod relay;
 mod target;
-mod words;
+mod wire_format;
 
 pub(crate) mod http;
 pub(crate) mod mock_script;

@@ -24,7 +24,7 @@ use engine::error::FlowError;
 use engine::event::{Event, RequestStatus};
 use engine::flow::Flow;
 use engine::log::{AppendError, Log};
-use engine::request::{Asked, Earlier, Run};
+use engine::request::{PriorRun, Run, StartRequest};
 use engine::suspension::Resolved;
 use engine::views::uncertain_effects::OpenEffect;
 use futures_util::{FutureExt, select_biased};
@@ -32,7 +32,7 @@ use script::{Limits, LoadTime, Loaded};
 use tokio::sync::watch;
 use tracing::Instrument;
 
-use crate::catalogue::Good;
+use crate::catalogue::LoadedFlow;
 use crate::core::config::Config;
 use crate::core::fault::{Detail, Fault};
 use crate::core::progress::run_to_end;
@@ -42,7 +42,7 @@ use crate::run::on_accept::OnAccept;
 use crate::run::owner::{Lock, Wish};
 use crate::run::threads::Pool;
 use crate::run::unstored_ends::Late;
-use crate::run::warm_runtimes::Ready;
+use crate::run::warm_runtimes::WarmRuntimes;
 
 /// How long evidence may wait for a step boundary before it is flushed (ARCHITECTURE §2.4).
 const FLUSH: Duration = Duration::from_millis(16);
@@ -80,11 +80,11 @@ pub struct Ended {
 }
 
 /// The earlier part of a request.
-pub(crate) struct Before {
+pub(crate) struct PriorEvents {
     /// Its events; none of a new request.
     pub(crate) events: Vec<Event>,
     /// How it stands.
-    pub(crate) stood: RequestStatus,
+    pub(crate) prior_status: RequestStatus,
     /// The answers that it is taken up with.
     pub(crate) answers: Vec<Resolved>,
     /// Whether the input was parsed by its schema already.
@@ -93,14 +93,14 @@ pub(crate) struct Before {
     pub(crate) opening: Option<Opening>,
 }
 
-/// See [`Before::opening`].
-pub(crate) type Opening = Box<dyn FnOnce(&Asked, &Flow) -> Result<Vec<Event>, Fault> + Send>;
+/// See [`PriorEvents::opening`].
+pub(crate) type Opening = Box<dyn FnOnce(&StartRequest, &Flow) -> Result<Vec<Event>, Fault> + Send>;
 
-impl Default for Before {
+impl Default for PriorEvents {
     fn default() -> Self {
-        Before {
+        PriorEvents {
             events: Vec::new(),
-            stood: RequestStatus::Interrupted,
+            prior_status: RequestStatus::Interrupted,
             answers: Vec::new(),
             is_parsed: false,
             opening: None,
@@ -111,14 +111,14 @@ impl Default for Before {
 /// What a thread needs to run a request.
 pub(crate) struct Job {
     pub(crate) workspace: PathBuf,
-    pub(crate) good: Arc<Good>,
-    pub(crate) asked: Asked,
+    pub(crate) loaded_flow: Arc<LoadedFlow>,
+    pub(crate) asked: StartRequest,
     pub(crate) mock: Option<MockScript>,
     pub(crate) config: Config,
     /// Whether the configuration's addresses may get keys.
     pub(crate) trust: bool,
     /// What the request did before, when it is taken up again.
-    pub(crate) before: Before,
+    pub(crate) before: PriorEvents,
     pub(crate) log: Arc<dyn Log>,
     /// Keeps the code that runs, when the request is accepted.
     pub(crate) keep_code: OnAccept,
@@ -128,21 +128,21 @@ pub(crate) struct Job {
     /// Takes an end that the storage did not.
     pub(crate) late: Box<dyn FnOnce(Late) + Send>,
     /// Told when nothing runs the request any more.
-    pub(crate) gone: Gone,
+    pub(crate) on_exit: OnExit,
 }
 
 /// Calls back when nothing runs a request any more, however that came: by its end, by a panic, or because
 /// there was no thread for it.
 #[derive(Default)]
-pub(crate) struct Gone(Option<Box<dyn FnOnce() + Send>>);
+pub(crate) struct OnExit(Option<Box<dyn FnOnce() + Send>>);
 
-impl Gone {
-    pub(crate) fn new(tell: impl FnOnce() + Send + 'static) -> Gone {
-        Gone(Some(Box::new(tell)))
+impl OnExit {
+    pub(crate) fn new(tell: impl FnOnce() + Send + 'static) -> OnExit {
+        OnExit(Some(Box::new(tell)))
     }
 }
 
-impl Drop for Gone {
+impl Drop for OnExit {
     fn drop(&mut self) {
         self.0.take().into_iter().for_each(|tell| tell());
     }
@@ -157,12 +157,12 @@ pub(crate) struct Work {
 
 /// Starts a request, on the thread that has its flow ready or on one of the pool. Fails, with nothing written,
 /// when the flow does not load or the input breaks its schema.
-pub(crate) fn start(job: Job, ready: &Ready, pool: &Pool) -> Result<Running, Fault> {
+pub(crate) fn start(job: Job, warm_runtimes: &WarmRuntimes, pool: &Pool) -> Result<Running, Fault> {
     let (accepted, verdict) = mpsc::channel();
     let (finished, ended) = mpsc::channel();
     let request_id = job.asked.request.to_string();
     let session_id = job.asked.session.to_string();
-    if let Some(work) = ready.give(Work { job, accepted, finished }) {
+    if let Some(work) = warm_runtimes.give(Work { job, accepted, finished }) {
         pool.give(work)?;
     }
     verdict.recv().map_err(|_| Fault::internal("the request's thread ended before it began"))??;
@@ -173,7 +173,7 @@ pub(crate) fn start(job: Job, ready: &Ready, pool: &Pool) -> Result<Running, Fau
 /// has the time to take it apart: nobody who waits for the request's end should wait for that.
 pub(crate) async fn run(work: Work, mut loaded: Option<Loaded>) -> Option<Loaded> {
     let Work { mut job, accepted, finished } = work;
-    let gone = std::mem::take(&mut job.gone);
+    let on_exit = std::mem::take(&mut job.on_exit);
     // Whoever hears of the end may close the database at once: nothing here holds it open any more.
     let began = Instant::now();
     let span = tracing::info_span!("request", id = %job.asked.request, action = %job.asked.action);
@@ -183,7 +183,7 @@ pub(crate) async fn run(work: Work, mut loaded: Option<Loaded>) -> Option<Loaded
         Ok(ended) => tracing::info!(status = ended.status.as_str(), ms, "request ended"),
         Err(fault) => tracing::warn!(ms, %fault, "request refused"),
     });
-    drop(gone);
+    drop(on_exit);
     // Who is gone, or started the request without waiting for it, does not hear.
     match result {
         Ok(ended) => drop(finished.send(ended)),
@@ -200,7 +200,7 @@ async fn carry_out(
 ) -> Result<Ended, Fault> {
     let Job {
         workspace,
-        good,
+        loaded_flow,
         mut asked,
         mock,
         config,
@@ -211,12 +211,12 @@ async fn carry_out(
         mut abort,
         lock,
         late,
-        gone: _,
+        on_exit: _,
     } = job;
     let wish = lock.wish();
     let loaded = match loaded {
         Some(loaded) => loaded,
-        None => loaded.insert(load(&workspace, &good, config.script_limits(), live(&before.events))?),
+        None => loaded.insert(load(&workspace, &loaded_flow, config.script_limits(), live(&before.events))?),
     };
     let flow = prepare(loaded, &mut asked, &before)?;
     let code = keep_code.now();
@@ -230,7 +230,7 @@ async fn carry_out(
     let effects = Rc::new(World::new(mock, &config, trust));
     let awaited = effects.awaited();
     let stop = Abort::default();
-    let earlier = Earlier { events: &before.events, stood: before.stood, answers: &before.answers };
+    let earlier = PriorRun { events: &before.events, prior_status: before.prior_status, answers: &before.answers };
     let run = Run::after(earlier, flow, asked, log, effects, stop.clone());
     let result = async {
         let input = match before.events.is_empty() {
@@ -245,7 +245,7 @@ async fn carry_out(
         let is_committing = || run.recorder.is_committing();
         let mut work = Box::pin(run_to_end(work, awaited, is_committing, || loaded.give_up()).fuse());
         let mut tick = Box::pin(flush(run.clone()).fuse());
-        let mut watching = Box::pin(stop_when_told(&mut abort, &wish, loaded, stop).fuse());
+        let mut watching = Box::pin(stop_when_asked(&mut abort, &wish, loaded, stop).fuse());
         loop {
             select_biased! {
                 ended = work => return Ok(ended),
@@ -274,16 +274,16 @@ async fn carry_out(
 /// Evaluates a flow.
 pub(crate) fn load(
     workspace: &std::path::Path,
-    good: &Good,
+    loaded_flow: &LoadedFlow,
     limits: Limits,
     load_time: LoadTime,
 ) -> Result<Loaded, Fault> {
-    Loaded::load(&good.bundle, workspace, limits, load_time)
+    Loaded::load(&loaded_flow.bundle, workspace, limits, load_time)
         .map_err(|error| Fault::NotLoaded { message: error.to_string() })
 }
 
 /// Checks what is asked of a flow, and parses the input of a new request.
-pub(crate) fn prepare(loaded: &Loaded, asked: &mut Asked, before: &Before) -> Result<Rc<Flow>, Fault> {
+pub(crate) fn prepare(loaded: &Loaded, asked: &mut StartRequest, before: &PriorEvents) -> Result<Rc<Flow>, Fault> {
     let flow = loaded.flow.clone().ok_or_else(|| Fault::internal("the file defines no flow"))?;
     let action = flow
         .actions
@@ -306,7 +306,7 @@ pub(crate) fn prepare(loaded: &Loaded, asked: &mut Asked, before: &Before) -> Re
     Ok(flow)
 }
 
-fn caller<'a>(flow: &'a str, asked: &'a Asked) -> Caller<'a> {
+fn caller<'a>(flow: &'a str, asked: &'a StartRequest) -> Caller<'a> {
     Caller {
         flow,
         action: &asked.action,
@@ -342,7 +342,7 @@ pub(crate) fn not_yours(session: &str, owner: &str, user: &str) -> Fault {
     Fault::refused(format!("session \"{session}\" belongs to user \"{owner}\", not to \"{user}\""))
 }
 
-fn busy(asked: &Asked, holder: &str) -> Fault {
+fn busy(asked: &StartRequest, holder: &str) -> Fault {
     Fault::refused(format!(
         "request \"{holder}\" runs, and action \"{}\" does not run beside it (concurrency policy \"reject\"): wait for \
          its end, or abort it with `flowglass abort {holder}`",
@@ -369,10 +369,10 @@ async fn flush(run: Rc<Run>) {
 }
 
 /// Stops the request when this process is told to, finds another one's wish, or has lost it to another one.
-async fn stop_when_told(told: &mut watch::Receiver<bool>, wish: &Wish, loaded: &Loaded, stop: Abort) {
-    let told = async {
+async fn stop_when_asked(aborted: &mut watch::Receiver<bool>, wish: &Wish, loaded: &Loaded, stop: Abort) {
+    let aborted = async {
         // Where nobody can tell any more, the wish of another process still counts.
-        if told.wait_for(|stop| *stop).await.is_err() {
+        if aborted.wait_for(|stop| *stop).await.is_err() {
             std::future::pending::<()>().await;
         }
     };
@@ -382,7 +382,7 @@ async fn stop_when_told(told: &mut watch::Receiver<bool>, wish: &Wish, loaded: &
         }
     };
     select_biased! {
-        () = Box::pin(told.fuse()) => {}
+        () = Box::pin(aborted.fuse()) => {}
         () = Box::pin(wished.fuse()) => {}
         // Somebody else owns the request now.
         () = Box::pin(stop.wait().fuse()) => {}

@@ -14,14 +14,14 @@ mod export_file;
 mod flows;
 mod follow;
 mod fork;
-#[cfg(test)]
-mod gone_tests;
 mod instances;
 mod items;
 mod journal;
-mod look;
+#[cfg(test)]
+mod lost_job_tests;
 mod moving;
 mod news;
+mod queries;
 mod read_only;
 mod records;
 mod replay;
@@ -43,14 +43,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use engine::data::Data;
 use engine::event::RequestStatus;
-use engine::request::Asked;
+use engine::request::StartRequest;
 use serde_json::Value;
 use store::{Liveness, OnBusy, Options, Owners, Store};
 use tokio::sync::watch;
 
 use crate::catalogue::trust::Consent;
 use crate::catalogue::watch::{Watch, watch};
-use crate::catalogue::{Catalogue, Good, mock_file};
+use crate::catalogue::{Catalogue, LoadedFlow, mock_file};
 use crate::core::config::{Config, Durability};
 use crate::core::fault::Fault;
 use crate::core::id;
@@ -60,13 +60,13 @@ use crate::effects::outside::now_ms;
 use crate::models::mock_script::MockScript;
 use crate::run::owner::{Lock, Locks};
 use crate::run::threads::Pool;
-use crate::run::warm_runtimes::Ready;
-use crate::run::{Before, Gone, Job, Running, not_yours, start};
+use crate::run::warm_runtimes::WarmRuntimes;
+use crate::run::{Job, OnExit, PriorEvents, Running, not_yours, start};
 use crate::views::*;
 
 use read_only::{Opened, open_store};
 
-pub use answers::Given;
+pub use answers::Resolution;
 pub use fork::Edits;
 
 /// How to open a workspace.
@@ -161,7 +161,7 @@ pub struct Workspace {
     trusted: AtomicBool,
     trust: bool,
     keep_ready: bool,
-    ready: Ready,
+    warm_runtimes: WarmRuntimes,
     pool: Pool,
     store: Arc<Store>,
     /// Why the database is only read, where it is.
@@ -217,7 +217,7 @@ impl Workspace {
             config,
             trust: options.trust,
             keep_ready: options.keep_ready,
-            ready: Ready::default(),
+            warm_runtimes: WarmRuntimes::default(),
             pool: Pool::new(),
             store: Arc::new(store),
             unwritable,
@@ -277,8 +277,8 @@ impl Workspace {
         if options.user.trim().is_empty() {
             return Err(Fault::invalid(format!("Flow \"{}\" requires a userId: name one with --user", options.flow)));
         }
-        let good = self.with_catalogue(|catalogue| catalogue.find(&options.flow))?;
-        let actions = good.flow.as_ref().map(|flow| flow.actions.as_slice()).unwrap_or_default();
+        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&options.flow))?;
+        let actions = loaded_flow.flow.as_ref().map(|flow| flow.actions.as_slice()).unwrap_or_default();
         if !actions.iter().any(|action| action.name == options.action) {
             let names: Vec<&str> = actions.iter().map(|action| action.name.as_str()).collect();
             let known = match names.is_empty() {
@@ -309,9 +309,9 @@ impl Workspace {
         if self.store.request(&request).map_err(Fault::internal)?.is_some() {
             return Err(Fault::refused(format!("request id \"{request}\" is already in use")));
         }
-        let (mock, origin) = self.mock_of(&options.mock, &good.bundle.file)?;
+        let (mock, origin) = self.mock_of(&options.mock, &loaded_flow.bundle.file)?;
         let fork = self.fork_of(&session)?;
-        let asked = Asked {
+        let asked = StartRequest {
             request: request.into(),
             action: options.action,
             input: Data::from(options.input),
@@ -325,15 +325,15 @@ impl Workspace {
             claim: None,
             fork,
         };
-        self.start(good, asked, mock, Before::default())
+        self.start(loaded_flow, asked, mock, PriorEvents::default())
     }
 
     fn start(
         &self,
-        good: Arc<Good>,
-        mut asked: Asked,
+        loaded_flow: Arc<LoadedFlow>,
+        mut asked: StartRequest,
         mock: Option<MockScript>,
-        before: Before,
+        before: PriorEvents,
     ) -> Result<Running, Fault> {
         let (stop, abort) = watch::channel(false);
         let id = asked.request.to_string();
@@ -345,7 +345,7 @@ impl Workspace {
         self.written.begin(&asked.request, &asked.session, token);
         let (written, notices, workspace) = (self.written.clone(), self.notices.clone(), self.name.clone());
         let request = asked.request.clone();
-        let gone = Gone::new(move || {
+        let on_exit = OnExit::new(move || {
             drop(lock(&running).remove(&token));
             if let Some((session, seq)) = written.end(&request, token) {
                 news::tell(&notices, &workspace, (&request, &session), seq, RequestStatus::Interrupted);
@@ -353,25 +353,25 @@ impl Workspace {
         });
         let job = Job {
             workspace: self.dir.clone(),
-            good: good.clone(),
+            loaded_flow: loaded_flow.clone(),
             asked,
             mock,
             before,
             config: self.config.clone(),
             trust: self.trust,
             log: self.store.clone(),
-            keep_code: self.keep_code(&good),
+            keep_code: self.keep_code(&loaded_flow),
             abort,
             lock: job_lock,
             late: {
                 let store = Arc::downgrade(&self.store);
                 Box::new(move |late| late.keep_trying(store))
             },
-            gone,
+            on_exit,
         };
-        let running = start(job, &self.ready, &self.pool)?;
+        let running = start(job, &self.warm_runtimes, &self.pool)?;
         if self.keep_ready {
-            self.ready.prepare(&self.dir, &good, self.config.script_limits());
+            self.warm_runtimes.prepare(&self.dir, &loaded_flow, self.config.script_limits());
         }
         Ok(running)
     }

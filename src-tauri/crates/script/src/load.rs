@@ -168,10 +168,10 @@ impl Loaded {
 
     /// What looked odd to the builders, each once.
     fn warnings(&self, bundle: &Bundle) -> Vec<LoadError> {
-        let told = self.vm.enter(|_, host| host.get::<_, Function>("takeWarnings")?.call::<_, String>(()));
-        let told: Vec<(String, String)> = told.ok().and_then(|json| from_json(&json).ok()).unwrap_or_default();
+        let shown = self.vm.enter(|_, host| host.get::<_, Function>("takeWarnings")?.call::<_, String>(()));
+        let shown: Vec<(String, String)> = shown.ok().and_then(|json| from_json(&json).ok()).unwrap_or_default();
         let mut found: Vec<LoadError> = Vec::new();
-        for (message, stack) in told {
+        for (message, stack) in shown {
             let place = crate::bundle::callsite::of_stack(&self.vm.shared.trace, &bundle.code, &stack);
             let warning = LoadError::at(LoadErrorKind::Warning, &bundle.file, place, message);
             if !found.contains(&warning) {

@@ -176,26 +176,27 @@ fn values(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
 }
 
 fn totals(connection: &Connection, found: &mut Checked, sums: &Sums) -> Result<(), Error> {
-    let told = totals::read(connection)?;
-    if told.events != sums.counted.events {
-        found.add(None, None, format!("the total of events is {}; there are {}", told.events, sums.counted.events));
+    let stored = totals::read(connection)?;
+    if stored.events != sums.counted.events {
+        found.add(None, None, format!("the total of events is {}; there are {}", stored.events, sums.counted.events));
     }
     // What an event of a kind that this version does not know was counted as, its own version knows.
     if !found.unknown.is_empty() {
         return Ok(());
     }
-    let stored: i64 = connection.query_row("SELECT coalesce(sum(bytes), 0) FROM payload", (), |row| row.get(0))?;
-    for (name, told, made) in
-        [("items", told.items, sums.counted.items), ("bytes of values", told.payload_bytes, sums.counted.payload_bytes)]
-    {
-        if told != made {
-            found.add(None, None, format!("the total of {name} is {told}; the events come to {made}"));
+    let payloads: i64 = connection.query_row("SELECT coalesce(sum(bytes), 0) FROM payload", (), |row| row.get(0))?;
+    for (name, stored, derived) in [
+        ("items", stored.items, sums.counted.items),
+        ("bytes of values", stored.payload_bytes, sums.counted.payload_bytes),
+    ] {
+        if stored != derived {
+            found.add(None, None, format!("the total of {name} is {stored}; the events come to {derived}"));
         }
     }
-    let (unique, made) = (told.unique_bytes, sums.counted.unique_bytes + stored);
+    let (unique, derived) = (stored.unique_bytes, sums.counted.unique_bytes + payloads);
     // Older versions did not count values that a keyframe was the first to keep.
-    if unique > made || (unique < made && unique + kept_by_keyframes(connection)? < made) {
-        found.add(None, None, format!("the total of unique bytes of values is {unique}; the events come to {made}"));
+    if unique > derived || (unique < derived && unique + kept_by_keyframes(connection)? < derived) {
+        found.add(None, None, format!("the total of unique bytes of values is {unique}; the events come to {derived}"));
     }
     Ok(())
 }

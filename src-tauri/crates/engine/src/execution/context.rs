@@ -133,8 +133,8 @@ impl Context {
     }
 
     /// A promise failed, and nobody waits for it.
-    pub fn unhandled(&self, told: &str) {
-        self.log("error", format!("{UNHANDLED}{told}"));
+    pub fn unhandled(&self, error: &str) {
+        self.log("error", format!("{UNHANDLED}{error}"));
     }
 
     /// Records an event of this block.

@@ -133,7 +133,7 @@ async fn should_stop(
     reply: &ModelReply,
 ) -> Result<bool, FlowError> {
     let Some(stop) = &generator.stop_when else { return Ok(false) };
-    let calls: Vec<Value> = reply.tool_calls.iter().map(ToolCall::told).collect();
+    let calls: Vec<Value> = reply.tool_calls.iter().map(ToolCall::to_public_json).collect();
     steps.push(json!({ "stepNumber": step, "text": reply.text, "toolCalls": calls }));
     let seen = json!({ "stepNumber": step, "text": reply.text, "toolCalls": calls, "steps": steps });
     Ok(callback::call(cx, "stopWhen", stop, vec![Arg::Data(seen.into())]).await?.into_data()?.is_truthy())

@@ -25,7 +25,7 @@ use crate::execution::generator::stored_messages::StoredMessages;
 use crate::execution::note::Note;
 use crate::execution::recorder::{Recorder, Whose};
 use crate::execution::replay::cache::ReplayCache;
-use crate::execution::replay::effect_log::Tape;
+use crate::execution::replay::effect_log::EffectLog;
 use crate::execution::state::shared::Container;
 use crate::execution::step_value::StepValue;
 use crate::execution::{container, hooks};
@@ -48,8 +48,8 @@ use crate::views::usage::Usage;
 
 use prior_run::{has_state, run_once};
 
-pub use prior_run::Earlier;
-pub use start::Asked;
+pub use prior_run::PriorRun;
+pub use start::StartRequest;
 
 /// How a request ended.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ pub struct Run {
     /// Whose blocks run.
     pub flow: Rc<Flow>,
     /// Who asked for what.
-    pub asked: Asked,
+    pub asked: StartRequest,
     /// Where its events go.
     pub recorder: Recorder,
     /// Where durable records are.
@@ -112,11 +112,11 @@ pub struct Run {
     /// Why work beside the root block has not ended, where it has not.
     pub(crate) left_beside: RefCell<Option<FlowError>>,
     /// How the request stood when it was taken up.
-    pub(crate) stood: RequestStatus,
+    pub(crate) prior_status: RequestStatus,
     /// Whether anything was written to its own state before that.
     pub(crate) had_state: bool,
     /// Where a replay takes its effects from.
-    pub(crate) tape: Option<Rc<Tape>>,
+    pub(crate) effect_log: Option<Rc<EffectLog>>,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     /// Whether blocks have run beside each other: then state that they share changes between any two looks.
@@ -134,21 +134,27 @@ pub struct Run {
 
 impl Run {
     /// A request that has not begun. `flush` it every few milliseconds while it executes.
-    pub fn new(flow: Rc<Flow>, asked: Asked, log: Arc<dyn Log>, effects: Rc<dyn Effects>, abort: Abort) -> Rc<Self> {
-        Run::after(Earlier::default(), flow, asked, log, effects, abort)
+    pub fn new(
+        flow: Rc<Flow>,
+        asked: StartRequest,
+        log: Arc<dyn Log>,
+        effects: Rc<dyn Effects>,
+        abort: Abort,
+    ) -> Rc<Self> {
+        Run::after(PriorRun::default(), flow, asked, log, effects, abort)
     }
 
     /// A recorded request once more: its effects come from the effect log, its answers from its events.
     pub fn replay(
         events: &[Event],
-        tape: Rc<Tape>,
+        effect_log: Rc<EffectLog>,
         flow: Rc<Flow>,
-        asked: Asked,
+        asked: StartRequest,
         log: Arc<dyn Log>,
         effects: Rc<dyn Effects>,
         abort: Abort,
     ) -> Rc<Self> {
-        let earlier = Earlier::default();
+        let earlier = PriorRun::default();
         let run = Run::after(earlier, flow, asked, log, effects, abort);
         let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
         run.replay_cache = ReplayCache::of_answers(events);
@@ -157,20 +163,20 @@ impl Run {
         let is_known = |event: &&Event| event.seq <= own || attempts.place(event).is_none();
         run.once = RefCell::new(run_once(events.iter().filter(is_known)));
         run.began_at = events.first().map_or(0, |event| event.at);
-        run.tape = Some(tape);
+        run.effect_log = Some(effect_log);
         Rc::new(run)
     }
 
     /// A request that goes on after its earlier part.
     pub fn after(
-        earlier: Earlier<'_>,
+        earlier: PriorRun<'_>,
         flow: Rc<Flow>,
-        asked: Asked,
+        asked: StartRequest,
         log: Arc<dyn Log>,
         effects: Rc<dyn Effects>,
         abort: Abort,
     ) -> Rc<Self> {
-        let Earlier { events, stood, answers } = earlier;
+        let PriorRun { events, prior_status, answers } = earlier;
         let request = asked.request.clone();
         let schemas: Vec<SchemaRef> = declared(&flow, ScopeKind::Request);
         let mut state = State::default();
@@ -211,9 +217,9 @@ impl Run {
             answers: answers.iter().map(|answer| answer.id.clone()).collect(),
             used_answers: RefCell::default(),
             left_beside: RefCell::default(),
-            stood,
+            prior_status,
             had_state: has_state(events),
-            tape: None,
+            effect_log: None,
             usage: RefCell::new(Usage::of(events)),
             held: RefCell::new(StoredMessages::of(events)),
             once: RefCell::new(run_once(events)),

@@ -9,17 +9,17 @@ use std::rc::Rc;
 
 use crate::execution::context::Context;
 use crate::execution::frame::Frame;
-use crate::execution::replay::cache::Asked;
+use crate::execution::replay::cache::PendingQuestion;
 use crate::execution::request::{Ended, Run};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind, Outcome, RequestStatus};
-use crate::model::suspension::{Asking, Reply, Resolved, SuspensionStatus, Wanted};
+use crate::model::suspension::{Reply, Resolved, SuspendOptions, SuspensionRequest, SuspensionStatus};
 
 impl Context {
     /// `ctx.suspend`: the answer, where there is one. Without one it never comes back: the block ends
     /// suspended, and no `catch` of the author's sees that (ARCHITECTURE §5.5).
-    pub async fn suspend(&self, wanted: Wanted) -> Result<Resolved, FlowError> {
+    pub async fn suspend(&self, wanted: SuspendOptions) -> Result<Resolved, FlowError> {
         if !self.frame.path.starts_with(crate::model::path::ROOT)
             || crate::model::path::is_of_step_hook(&self.frame.path)
         {
@@ -39,7 +39,8 @@ impl Context {
         let asking = self.asking(wanted, callback, ordinal);
         let known = run.replay_cache.questions.find(&self.frame.path, asking.callback.as_deref(), ordinal);
         // A replay gives every answer where the request got it.
-        let differences = known.filter(|_| run.tape.is_none()).and_then(|asked| asked.asking.differences(&asking));
+        let differences =
+            known.filter(|_| run.effect_log.is_none()).and_then(|asked| asked.asking.differences(&asking));
         match (known, differences) {
             (Some(asked), None) => {
                 if let Some(resolved) = &asked.resolved {
@@ -58,11 +59,11 @@ impl Context {
     }
 
     /// A question as it is asked now.
-    fn asking(&self, wanted: Wanted, callback: Option<String>, ordinal: u32) -> Asking {
+    fn asking(&self, wanted: SuspendOptions, callback: Option<String>, ordinal: u32) -> SuspensionRequest {
         let (run, by) = (&self.run, callback.as_deref().unwrap_or_default());
         let key = format!("{}\0{}\0{}\0{by}\0{ordinal}", run.request, self.frame.path, self.frame.attempt);
         let allow = wanted.allow.filter(|allow| !allow.is_empty());
-        Asking {
+        SuspensionRequest {
             id: format!("susp_{}", &blake3::hash(key.as_bytes()).to_hex()[..16]),
             ordinal,
             callback,
@@ -78,7 +79,7 @@ impl Context {
 
     /// Ends a question that would show something else now. An answer belongs to what was shown, so the one
     /// that it has is not used.
-    fn withdraw(&self, asked: &Asked, differences: &str) {
+    fn withdraw(&self, asked: &PendingQuestion, differences: &str) {
         let (run, id) = (&self.run, &asked.asking.id);
         let answer = match &asked.resolved {
             Some(resolved) => format!("; its answer \"{}\" is not used", resolved.resolution.as_str()),
@@ -141,7 +142,7 @@ impl Run {
         match refused_answer(error) {
             Some(_) => RequestStatus::Suspended,
             None if self.answers.iter().any(|id| self.used_answers.borrow().contains(id)) => RequestStatus::Interrupted,
-            None => self.stood,
+            None => self.prior_status,
         }
     }
 

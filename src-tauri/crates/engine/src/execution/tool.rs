@@ -44,7 +44,7 @@ pub(crate) fn begin(cx: &Context, tool: &str, call_id: &str, alias: &str, args: 
 pub(crate) fn end(cx: &Context, of: Seq, ended: Result<Map<String, Value>, &FlowError>) {
     let (status, patch) = match ended {
         Ok(patch) => (ItemStatus::Completed, patch),
-        Err(error) => (ItemStatus::Failed, Map::from_iter([("error".to_owned(), error.told())])),
+        Err(error) => (ItemStatus::Failed, Map::from_iter([("error".to_owned(), error.to_public_json())])),
     };
     cx.record(EventKind::ItemDone { of, status, patch });
 }

@@ -74,7 +74,7 @@ impl Concurrency {
         let (scope, key) = match &self.key {
             Key::Session => ("session", caller.session.map(str::to_owned)),
             Key::User => ("user", Some(caller.user.to_owned())),
-            Key::Custom(function) => ("custom", function(&told(caller))?),
+            Key::Custom(function) => ("custom", function(&caller_json(caller))?),
         };
         let claim = |key| Claim { policy: self.policy, key: json!([caller.flow, scope, key]).to_string().into() };
         Ok(key.map(claim))
@@ -97,16 +97,16 @@ pub fn status_after<'e>(events: impl DoubleEndedIterator<Item = &'e Event>) -> O
     })
 }
 
-fn told(caller: Caller<'_>) -> Value {
-    let mut told = json!({ "flowKind": caller.flow, "actionName": caller.action, "userId": caller.user });
+fn caller_json(caller: Caller<'_>) -> Value {
+    let mut json = json!({ "flowKind": caller.flow, "actionName": caller.action, "userId": caller.user });
     if let Some(session) = caller.session {
-        told["sessionId"] = session.into();
+        json["sessionId"] = session.into();
     }
     if let Some(project) = caller.project {
-        told["projectId"] = project.into();
-        told["orgId"] = project.into();
+        json["projectId"] = project.into();
+        json["orgId"] = project.into();
     }
-    told
+    json
 }
 
 #[cfg(test)]
@@ -137,8 +137,8 @@ mod tests {
 
     #[test]
     fn a_function_is_told_of_the_caller() {
-        let told = Key::Custom(Rc::new(|caller| Ok(Some(caller.to_string()))));
-        let key = key(told, Caller { project: Some("p"), ..CALLER }).unwrap();
+        let json = Key::Custom(Rc::new(|caller| Ok(Some(caller.to_string()))));
+        let key = key(json, Caller { project: Some("p"), ..CALLER }).unwrap();
         for part in ["flowKind", "say", "sessionId", "ada", "projectId", "orgId"] {
             assert!(key.contains(part), "{key}");
         }

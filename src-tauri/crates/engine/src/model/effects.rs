@@ -280,15 +280,15 @@ impl ToolCall {
     }
 
     /// The call in an author's words.
-    pub fn told(&self) -> Value {
-        let mut told = json!({ "toolCallId": self.id, "toolName": self.name, "args": self.args });
+    pub fn to_public_json(&self) -> Value {
+        let mut json = json!({ "toolCallId": self.id, "toolName": self.name, "args": self.args });
         if self.provider_executed {
-            told["providerExecuted"] = true.into();
+            json["providerExecuted"] = true.into();
         }
         if let Some(result) = &self.result {
-            told["result"] = result.clone();
+            json["result"] = result.clone();
         }
-        told
+        json
     }
 }
 

@@ -113,13 +113,13 @@ impl FlowError {
     }
 
     /// What items and hooks tell of it: `{ name, message, code?, details? }`.
-    pub fn told(&self) -> Value {
-        let mut told = Map::new();
-        told.insert("name".to_owned(), self.name.as_str().into());
-        told.insert("message".to_owned(), self.message.as_str().into());
-        told.extend(self.code.as_ref().map(|code| ("code".to_owned(), code.as_str().into())));
-        told.extend(self.details.as_ref().map(|details| ("details".to_owned(), details.clone())));
-        Value::Object(told)
+    pub fn to_public_json(&self) -> Value {
+        let mut json = Map::new();
+        json.insert("name".to_owned(), self.name.as_str().into());
+        json.insert("message".to_owned(), self.message.as_str().into());
+        json.extend(self.code.as_ref().map(|code| ("code".to_owned(), code.as_str().into())));
+        json.extend(self.details.as_ref().map(|details| ("details".to_owned(), details.clone())));
+        Value::Object(json)
     }
 
     /// The request was aborted while this was running.

@@ -21,7 +21,7 @@ use crate::model::item::{ItemStatus, NewItem};
 use crate::model::operation::Operation;
 use crate::model::retention::Retention;
 use crate::model::scope::ScopeKey;
-use crate::model::suspension::{Asking, Resolved};
+use crate::model::suspension::{Resolved, SuspensionRequest};
 
 pub use commit::ScopeCommit;
 pub use status::{BlockKind, CaughtBy, DriftKind, Outcome, RequestStatus};
@@ -219,7 +219,7 @@ pub enum EventKind {
         commits: Vec<ScopeCommit>,
     },
     /// A block asked for an answer from outside; it runs again from its top once there is one.
-    Suspended(Asking),
+    Suspended(SuspensionRequest),
     /// Somebody answered, or time ran out.
     SuspensionResolved(Resolved),
     /// An answer was not used: the code of today did not get as far as the question.

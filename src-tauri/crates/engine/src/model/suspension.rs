@@ -98,7 +98,7 @@ impl From<Reply> for SuspensionStatus {
 /// A question, as it is in the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Asking {
+pub struct SuspensionRequest {
     /// Unique in the workspace.
     pub id: String,
     /// Which question of its block, or of the callback that asked, from 0.
@@ -127,7 +127,7 @@ pub struct Asking {
     pub expires_at: Option<i64>,
 }
 
-impl Asking {
+impl SuspensionRequest {
     /// Whether it is too late to answer.
     pub fn is_over(&self, now: i64) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
@@ -149,7 +149,7 @@ impl Asking {
     }
 
     /// In what two questions differ for whoever answers them: nothing where an answer to one answers the other.
-    pub(crate) fn differences(&self, other: &Asking) -> Option<String> {
+    pub(crate) fn differences(&self, other: &SuspensionRequest) -> Option<String> {
         let differing = |(was, is): (&Option<Value>, &Option<Value>)| match (was, is) {
             (Some(was), Some(is)) => !equal(was, is),
             (was, is) => was.is_some() != is.is_some(),
@@ -197,22 +197,22 @@ pub struct Resolved {
 /// What a flow asks with `ctx.suspend`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Wanted {
-    /// See [`Asking::reason`].
+pub struct SuspendOptions {
+    /// See [`SuspensionRequest::reason`].
     pub reason: String,
-    /// See [`Asking::message`].
+    /// See [`SuspensionRequest::message`].
     #[serde(default)]
     pub message: Option<String>,
-    /// See [`Asking::data`].
+    /// See [`SuspensionRequest::data`].
     #[serde(default, deserialize_with = "crate::model::json::exact")]
     pub data: Option<Value>,
-    /// See [`Asking::resume_schema`].
+    /// See [`SuspensionRequest::resume_schema`].
     #[serde(default, deserialize_with = "crate::model::json::exact")]
     pub resume_schema: Option<Value>,
-    /// See [`Asking::render`].
+    /// See [`SuspensionRequest::render`].
     #[serde(default, deserialize_with = "crate::model::json::exact")]
     pub render: Option<Value>,
-    /// See [`Asking::allow`]; the usual ones where absent.
+    /// See [`SuspensionRequest::allow`]; the usual ones where absent.
     #[serde(default)]
     pub allow: Option<Vec<Reply>>,
     /// How long the question stands, in milliseconds.

@@ -110,12 +110,12 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
         EventKind::OutputEdited { output: Recorded::Value(value) } => of(Where::Output, value),
         EventKind::StateEdited { operation, .. } => of(Where::State, &written(operation)),
         EventKind::Suspended(asking) => {
-            let told = serde_json::json!([asking.reason, asking.message, asking.data]);
-            of(Where::Question, &told);
+            let searched = serde_json::json!([asking.reason, asking.message, asking.data]);
+            of(Where::Question, &searched);
         }
         EventKind::SuspensionResolved(resolved) => {
-            let told = serde_json::json!([resolved.by, resolved.data]);
-            of(Where::Question, &told);
+            let searched = serde_json::json!([resolved.by, resolved.data]);
+            of(Where::Question, &searched);
         }
         EventKind::Logged { text, .. } => tell(Where::Log, text),
         EventKind::JournalAppended { entry } => of(Where::Journal, entry),

@@ -8,13 +8,13 @@ use super::detached::Detached;
 use crate::model::event::{CaughtBy, EventKind, Outcome, Seq};
 use crate::model::identity::InstanceId;
 use crate::model::path::{beside, is_at_or_inside};
-use crate::model::suspension::{Asking, Resolved, SuspensionStatus};
+use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus};
 
 /// A question.
 #[derive(Clone, Debug)]
 pub struct Suspension {
     /// What was asked.
-    pub asking: Asking,
+    pub asking: SuspensionRequest,
     /// The path of the block that asked.
     pub path: Arc<str>,
     /// The event.

@@ -51,10 +51,10 @@ impl Usage {
 
     /// Adds one reply's usage, as a provider tells it.
     pub fn add(&mut self, model: &str, usage: Option<&Value>) {
-        let Some(told) = usage else { return };
-        let count = |name: &str| told[name].as_u64().unwrap_or(0);
+        let Some(json) = usage else { return };
+        let count = |name: &str| json[name].as_u64().unwrap_or(0);
         let (prompt, completion) = (count("promptTokens"), count("completionTokens"));
-        let total = told["totalTokens"].as_u64().unwrap_or(prompt + completion);
+        let total = json["totalTokens"].as_u64().unwrap_or(prompt + completion);
         let sum = self.by_model.entry(model.to_owned()).or_default();
         sum.prompt += prompt;
         sum.completion += completion;

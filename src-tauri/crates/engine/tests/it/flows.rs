@@ -12,7 +12,7 @@ use engine::log::{Log, Record};
 use engine::memory_log::MemoryLog;
 use engine::operation::Operation as Op;
 use engine::scope::{ScopeKey, ScopeKind};
-use engine::suspension::Wanted;
+use engine::suspension::SuspendOptions;
 use engine::views::Events;
 use engine::views::blocks::{BlockStatus, blocks};
 use engine::written::{Function, handler, parallel, sequencer, step};
@@ -267,9 +267,9 @@ fn what_a_failed_function_wrote_outlives_a_conflict_of_the_next_one() {
         Err(FlowError::plain("no"))
     })));
     let (other, calls) = (log.clone(), Rc::new(RefCell::new(Vec::new())));
-    let told = calls.clone();
+    let calls_seen = calls.clone();
     let hook = Function(move |_, cx: engine::context::Context| {
-        let (other, calls) = (other.clone(), told.clone());
+        let (other, calls) = (other.clone(), calls_seen.clone());
         async move {
             let seen = cx.read(&Target::Session).map(|(_, state)| state.to_json()).unwrap_or_default();
             calls.borrow_mut().push(seen.clone());
@@ -330,7 +330,7 @@ fn two_questions_never_have_one_id() {
             if cx.frame.attempt < from {
                 return Err(FlowError::plain("once more"));
             }
-            cx.suspend(Wanted { reason: "approval".to_owned(), ..Wanted::default() }).await?;
+            cx.suspend(SuspendOptions { reason: "approval".to_owned(), ..SuspendOptions::default() }).await?;
             Ok(Value::Null)
         });
         let mut block = Rc::try_unwrap(block).unwrap_or_else(|_| unreachable!("nobody else has it"));

@@ -16,17 +16,17 @@ use engine::abort::Abort;
 use engine::callable::{Field, Issue, Schema};
 use engine::context::{Change, Context, Target};
 use engine::data::Data;
-use engine::effect_log::{Seen, Tape};
+use engine::effect_log::{EffectLog, Seen};
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, Outcome, RequestStatus};
 use engine::flow::{Arm, Block, Child, Operation as Op, Rescue};
 use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::memory_log::MemoryLog;
 use engine::operation::Operation;
-use engine::request::{Earlier, Ended, Run};
+use engine::request::{Ended, PriorRun, Run};
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
-use engine::suspension::{Resolved, SuspensionStatus, Wanted};
+use engine::suspension::{Resolved, SuspendOptions, SuspensionStatus};
 use engine::views::Events;
 use engine::views::attempts::rolled_back;
 use engine::views::suspensions::suspensions;
@@ -90,7 +90,7 @@ async fn count(cx: &Context, target: Target) -> Result<(), FlowError> {
 }
 
 async fn ask(cx: &Context) -> Result<i64, FlowError> {
-    let wanted = Wanted { reason: "test".to_owned(), ..Wanted::default() };
+    let wanted = SuspendOptions { reason: "test".to_owned(), ..SuspendOptions::default() };
     Ok(cx.suspend(wanted).await?.data.as_ref().map_or(0, number))
 }
 
@@ -320,10 +320,10 @@ impl Bed {
     }
 
     /// Goes on with the request, or begins it, until it ends, waits, or the storage fails.
-    fn go_on(&self, appends: i64, answers: &[Resolved], stood: RequestStatus) -> (Option<Ended>, Rc<Run>) {
+    fn go_on(&self, appends: i64, answers: &[Resolved], prior_status: RequestStatus) -> (Option<Ended>, Rc<Run>) {
         let log = Arc::new(Failing { log: self.log.clone(), left: AtomicI64::new(appends) });
         let events = self.events();
-        let earlier = Earlier { events: &events, stood, answers };
+        let earlier = PriorRun { events: &events, prior_status, answers };
         let flow = Rc::new(flow("test", &self.root));
         let effects = Rc::new(Counted::after(events.last().map_or(0, |event| event.at)));
         let run = Run::after(earlier, flow, asked("request", json!(1)), log, effects, Abort::default());
@@ -338,12 +338,12 @@ impl Bed {
     /// it came to, and which blocks had their side effects again after they had ended.
     fn run(&self, crashes: &[i64]) -> (Essence, Vec<String>) {
         let mut crashes = crashes.iter().copied();
-        let mut stood = RequestStatus::Interrupted;
+        let mut prior_status = RequestStatus::Interrupted;
         let mut again = Vec::new();
         for _ in 0..400 {
-            let answers = if stood == RequestStatus::Suspended { self.answer() } else { Vec::new() };
+            let answers = if prior_status == RequestStatus::Suspended { self.answer() } else { Vec::new() };
             let had_ended = self.ended();
-            let (ended, run) = self.go_on(crashes.next().unwrap_or(i64::MAX), &answers, stood);
+            let (ended, run) = self.go_on(crashes.next().unwrap_or(i64::MAX), &answers, prior_status);
             let effects = self.effects.borrow();
             again.extend(had_ended.into_iter().filter(|(path, count)| effects.get(path).unwrap_or(&0) != count));
             if let Some(ended) = ended.as_ref().filter(|ended| ended.status != RequestStatus::Interrupted) {
@@ -351,7 +351,7 @@ impl Bed {
                 assert_eq!(run.state.read().1.to_json(), folded(&events), "{:?}: {events:#?}", ended.status);
                 self.replay(&events);
             }
-            stood = match ended {
+            prior_status = match ended {
                 None => continue,
                 Some(ended) if !ended.status.is_terminal() || ended.status == RequestStatus::Interrupted => {
                     ended.status
@@ -359,8 +359,8 @@ impl Bed {
                 Some(ended) => return (self.essence(&ended, &run), again.into_iter().map(|(path, _)| path).collect()),
             };
             // A part that was cut short while it took answers in may or may not have kept them.
-            if stood == RequestStatus::Interrupted && self.waits() {
-                stood = RequestStatus::Suspended;
+            if prior_status == RequestStatus::Interrupted && self.waits() {
+                prior_status = RequestStatus::Suspended;
             }
         }
         panic!("it does not end: {:#?}", self.events());
@@ -368,7 +368,7 @@ impl Bed {
 
     /// Replays the request, and compares what its blocks did.
     fn replay(&self, events: &[Event]) {
-        let tape = Tape::new(events, Seen::new());
+        let tape = EffectLog::new(events, Seen::new());
         let log = Arc::new(MemoryLog::default());
         let root = sequencer("root", vec![step(&Builder(Effects::default()).build(&self.plan))]);
         let (flow, effects) = (Rc::new(flow("test", &root)), Rc::new(Counted::default()));
@@ -391,11 +391,11 @@ impl Bed {
             }
             assert!(tape.advance(), "the replay stands still: {events:#?}");
         }
-        let told = |events: &[Event]| -> BTreeMap<String, Vec<Value>> {
+        let by_path = |events: &[Event]| -> BTreeMap<String, Vec<Value>> {
             let did = trace(events).into_iter();
             did.map(|(path, did)| (path.to_string(), did.into_iter().map(|did| did.what).collect())).collect()
         };
-        let (was, is) = (told(events), told(&log.events("request")));
+        let (was, is) = (by_path(events), by_path(&log.events("request")));
         for (path, was) in was {
             assert_eq!(Some(&was), is.get(&path), "{path}: {events:#?}");
         }

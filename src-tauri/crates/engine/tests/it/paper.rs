@@ -65,17 +65,17 @@ fn every_scope_and_effect_has_its_row() {
 
 #[test]
 fn every_type_of_item_has_its_row() {
-    let told: BTreeSet<&str> = first_column("7.1");
+    let documented: BTreeSet<&str> = first_column("7.1");
     for item_type in ITEM_TYPES {
-        assert!(told.contains(item_type), "{item_type} is missing");
+        assert!(documented.contains(item_type), "{item_type} is missing");
     }
 }
 
 #[test]
 fn every_name_of_a_secret_is_listed() {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
-    let told: BTreeSet<String> = coded(section("14")).flat_map(|words| words.split(' ')).map(plain).collect();
+    let documented: BTreeSet<String> = coded(section("14")).flat_map(|words| words.split(' ')).map(plain).collect();
     for name in NAMES {
-        assert!(told.contains(name), "{name} is missing");
+        assert!(documented.contains(name), "{name} is missing");
     }
 }

@@ -11,7 +11,7 @@ use engine::error::FlowError;
 use engine::event::Event;
 use engine::flow::{Block, Flow};
 use engine::memory_log::MemoryLog;
-use engine::request::{Asked, Ended, Run};
+use engine::request::{Ended, Run, StartRequest};
 use engine::written::flow;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -61,8 +61,8 @@ pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: 
 }
 
 /// Who asks for the action `run` with an input.
-pub(crate) fn asked(request: &str, input: Value) -> Asked {
-    Asked {
+pub(crate) fn asked(request: &str, input: Value) -> StartRequest {
+    StartRequest {
         request: request.into(),
         action: "run".to_owned(),
         input: Data::from(input),

@@ -53,8 +53,8 @@ mod tests {
             ("a\nb", "U+000A"),
             ("a\u{9b}b", "U+009B"),
         ] {
-            let told = wrong(id).unwrap_or_default();
-            assert!(told.contains(says), "{id:?}: {told}");
+            let fault = wrong(id).unwrap_or_default();
+            assert!(fault.contains(says), "{id:?}: {fault}");
         }
     }
 }

@@ -117,12 +117,15 @@ impl Failure {
                 if let Some(ms) = wait(retry_after_ms.as_deref(), retry_after.as_deref(), SystemTime::now()) {
                     details.insert("retryAfterMs".to_owned(), ms.into());
                 }
-                (class_of_status(status, &body), format!("answered {status}: {}", words(&body)))
+                (class_of_status(status, &body), format!("answered {status}: {}", wire_format(&body)))
             }
             Failure::Reported(body) => {
                 let text = body.to_string();
                 let status = body["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(0);
-                (class_of_status(status, &text), format!("reported: {}", words(&json!({ "error": body }).to_string())))
+                (
+                    class_of_status(status, &text),
+                    format!("reported: {}", wire_format(&json!({ "error": body }).to_string())),
+                )
             }
             Failure::Timeout => ("TimeoutError", format!("said nothing for {} ms", target.timeout.as_millis())),
             Failure::Unreachable(why) => ("NetworkError", format!("cannot be reached: {why}")),
@@ -144,7 +147,7 @@ impl Failure {
 }
 
 /// The server's words, out of the shapes that servers wrap them in.
-fn words(body: &str) -> String {
+fn wire_format(body: &str) -> String {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
     let found = ["/error/message", "/error/error/message", "/0/error/message", "/message", "/detail", "/error"];
     let found = found.iter().find_map(|place| value.pointer(place).and_then(Value::as_str));
@@ -187,10 +190,10 @@ mod tests {
 
     #[test]
     fn the_servers_words_are_found_and_cut() {
-        assert_eq!(words(r#"{"error":{"message":"no such model"}}"#), "no such model");
-        assert_eq!(words(r#"{"error":"bad"}"#), "bad");
-        assert_eq!(words("<html>"), "<html>");
-        assert_eq!(words(" "), "(nothing)");
-        assert!(words(&"ä".repeat(1000)).chars().count() == QUOTE + 1);
+        assert_eq!(wire_format(r#"{"error":{"message":"no such model"}}"#), "no such model");
+        assert_eq!(wire_format(r#"{"error":"bad"}"#), "bad");
+        assert_eq!(wire_format("<html>"), "<html>");
+        assert_eq!(wire_format(" "), "(nothing)");
+        assert!(wire_format(&"ä".repeat(1000)).chars().count() == QUOTE + 1);
     }
 }

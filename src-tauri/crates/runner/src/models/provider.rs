@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use super::failure::Failure;
 use super::relay::Relay;
 use super::target::Target;
-use super::words::{self, Said};
+use super::wire_format::{self, ProviderMessages};
 use crate::core::config::Limits;
 use crate::models::http;
 
@@ -59,7 +59,7 @@ pub(crate) struct Provider {
     http: reqwest::Client,
     limits: Limits,
     /// Assistants' messages verbatim: some providers sign their thoughts, and want them back whole.
-    said: RefCell<Said>,
+    said: RefCell<ProviderMessages>,
     /// Servers that do not stream although they were asked to.
     mute: RefCell<HashSet<String>>,
 }
@@ -87,16 +87,16 @@ impl Provider {
     ) -> Result<ModelReply, Failure> {
         let service = self.service(target).await?;
         let schema = call.output_schema.as_ref().map(Schema::new);
-        let mut options = words::options(target.kind, &call).with_capture_usage(true);
+        let mut options = wire_format::options(target.kind, &call).with_capture_usage(true);
         options.response_format = schema.as_ref().map(|schema| schema.spec(&call.generator).into());
         if target.kind == Kind::OpenAI && options.reasoning_effort.is_none() {
             // Without an effort, genai would read one off the model's name and cut it ("qwen-max");
             // a budget is something this protocol cannot say, so nothing is sent.
             options.reasoning_effort = Some(ReasoningEffort::Budget(0));
         }
-        let request = words::request(call, &self.said.borrow())?;
+        let request = wire_format::request(call, &self.said.borrow())?;
         let mut reply = match listener {
-            Some(listener) => self.told(target, service, request, options, &listener).await?,
+            Some(listener) => self.streamed(target, service, request, options, &listener).await?,
             None => self.whole(target, service, request, options).await?,
         };
         if let (Some(schema), Some(text)) = (schema, &reply.text) {
@@ -135,7 +135,7 @@ impl Provider {
     }
 
     /// An answer that a listener hears: streamed, where the server can.
-    async fn told(
+    async fn streamed(
         &self,
         target: &Target,
         service: ServiceTarget,
@@ -176,13 +176,13 @@ impl Provider {
             return Err(Failure::Reported(error.clone()));
         }
         let mut reply = ModelReply {
-            text: words::text(response.content.texts()),
+            text: wire_format::text(response.content.texts()),
             reasoning: response.reasoning_content.clone().filter(|text| !text.is_empty()),
-            tool_calls: response.content.tool_calls().into_iter().map(words::tool_call).collect(),
-            usage: words::usage(&response.usage),
+            tool_calls: response.content.tool_calls().into_iter().map(wire_format::tool_call).collect(),
+            usage: wire_format::usage(&response.usage),
             model: Some(response.provider_model_iden.model_name.to_string()),
-            finish_reason: response.stop_reason.as_ref().map(words::finish),
-            sources: words::sources(&raw),
+            finish_reason: response.stop_reason.as_ref().map(wire_format::finish),
+            sources: wire_format::sources(&raw),
             structured_output: None,
         };
         self.remember(&mut reply, response.into_assistant_message_for_tool_use());
@@ -250,9 +250,10 @@ impl Provider {
                 None => return Err(Failure::Cut("the stream ended early".to_owned())),
             }
         };
-        reply.tool_calls = end.captured_tool_calls().unwrap_or_default().into_iter().map(words::tool_call).collect();
-        reply.usage = end.captured_usage.as_ref().and_then(words::usage);
-        reply.finish_reason = end.captured_stop_reason.as_ref().map(words::finish);
+        reply.tool_calls =
+            end.captured_tool_calls().unwrap_or_default().into_iter().map(wire_format::tool_call).collect();
+        reply.usage = end.captured_usage.as_ref().and_then(wire_format::usage);
+        reply.finish_reason = end.captured_stop_reason.as_ref().map(wire_format::finish);
         reply.model = frames.seen().model.take().or_else(|| Some(target.model.clone()));
         self.remember(&mut reply, end.into_assistant_message_for_tool_use());
         Ok(reply)
@@ -261,7 +262,7 @@ impl Provider {
     fn remember(&self, reply: &mut ModelReply, message: Option<ChatMessage>) {
         if let Some(message) = message {
             let calls = reply.tool_calls.iter().map(|call| (call.id.as_str(), call.name.as_str(), &call.args));
-            self.said.borrow_mut().insert(words::key_of(calls), message);
+            self.said.borrow_mut().insert(wire_format::key_of(calls), message);
         }
     }
 }

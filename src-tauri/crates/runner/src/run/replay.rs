@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::abort::Abort;
-use engine::effect_log::{Missing, Seen, Tape};
+use engine::effect_log::{EffectLog, Missing, Seen};
 use engine::effects::{Effects, FetchCall, FetchReply, Instant, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus, Seq};
@@ -17,7 +17,7 @@ use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, Request
 use engine::memory_log::MemoryLog;
 use engine::operation::equal;
 use engine::redaction::Redaction;
-use engine::request::{Asked, Run};
+use engine::request::{Run, StartRequest};
 use engine::scope::ScopeKey;
 use engine::views::trace::{Did, trace};
 use futures_channel::oneshot;
@@ -27,18 +27,18 @@ use script::LoadTime;
 use serde_json::{Value, json};
 use store::Store;
 
-use crate::catalogue::{Good, STACK};
+use crate::catalogue::{LoadedFlow, STACK};
 use crate::core::config::Config;
 use crate::core::fault::Fault;
 use crate::core::progress::{Awaited, run_to_end};
-use crate::run::{Before, load, prepare, with_script};
+use crate::run::{PriorEvents, load, prepare, with_script};
 use crate::views::{Divergence, Json, Replay};
 
 /// What a replay needs.
-pub(crate) struct Rehearsal {
-    pub(crate) good: Arc<Good>,
+pub(crate) struct ReplayInput {
+    pub(crate) loaded_flow: Arc<LoadedFlow>,
     pub(crate) config: Config,
-    pub(crate) asked: Asked,
+    pub(crate) asked: StartRequest,
     pub(crate) events: Vec<Event>,
     /// Records as they were just before the request.
     pub(crate) records: Vec<(ScopeKey, Record)>,
@@ -47,40 +47,40 @@ pub(crate) struct Rehearsal {
 }
 
 /// Replays a request on a thread of its own and compares what it does with its log.
-pub(crate) fn replay(workspace: &Path, rehearsal: Rehearsal) -> Result<Replay, Fault> {
+pub(crate) fn replay(workspace: &Path, input: ReplayInput) -> Result<Replay, Fault> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("replay".to_owned()).stack_size(STACK);
-        let thread = thread.spawn_scoped(scope, || carry_out(workspace, rehearsal))?;
+        let thread = thread.spawn_scoped(scope, || carry_out(workspace, input))?;
         thread.join().map_err(|_| Fault::internal("the replay's thread ended without an answer"))?
     })
 }
 
-fn carry_out(workspace: &Path, rehearsal: Rehearsal) -> Result<Replay, Fault> {
-    let Rehearsal { good, config, mut asked, events, records, seen, store } = rehearsal;
-    let is_known = Before { events: events.clone(), ..Before::default() };
+fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replay, Fault> {
+    let ReplayInput { loaded_flow, config, mut asked, events, records, seen, store } = input;
+    let is_known = PriorEvents { events: events.clone(), ..PriorEvents::default() };
     let loaded =
-        load(workspace, &good, config.script_limits(), LoadTime::after(load_effects(&events), Instant::fixed))?;
+        load(workspace, &loaded_flow, config.script_limits(), LoadTime::after(load_effects(&events), Instant::fixed))?;
     let flow = prepare(&loaded, &mut asked, &is_known)?;
     let began = events.first().map_or(0, |event| event.at);
-    let stage = Arc::new(Stage { memory: MemoryLog::default(), store, began });
+    let log = Arc::new(ReplayLog { memory: MemoryLog::default(), store, began });
     for (scope, record) in records {
-        stage.put(scope, record);
+        log.put(scope, record);
     }
-    let tape = Tape::new(&events, seen);
+    let effect_log = EffectLog::new(&events, seen);
     let (redaction, depth) = (Arc::new(config.redaction()), config.limits.depth);
-    let effects = Rc::new(Taped { tape: tape.clone(), redaction, depth });
+    let effects = Rc::new(RecordedEffects { effect_log: effect_log.clone(), redaction, depth });
     let request = asked.request.clone();
-    let run = Run::replay(&events, tape.clone(), flow, asked, stage.clone(), effects, Abort::default());
+    let run = Run::replay(&events, effect_log.clone(), flow, asked, log.clone(), effects, Abort::default());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let input = run.begin().await.map_err(Fault::internal)?;
         loaded.attach(&run);
         let work = Box::pin(with_script(run.execute(input), loaded.drive()));
-        run_to_end(work, Awaited::default(), || false, || tape.advance() || loaded.give_up()).await;
+        run_to_end(work, Awaited::default(), || false, || effect_log.advance() || loaded.give_up()).await;
         run.flush();
         Ok::<_, Fault>(())
     })?;
-    let mut result = compare(&events, &stage.memory.events(&request), tape.missing());
+    let mut result = compare(&events, &log.memory.events(&request), effect_log.missing());
     if let Some((kind, ordinal)) = loaded.unrecorded() {
         let found = json!(format!("{}, call {}", kind.as_str(), ordinal + 1));
         result.identical = false;
@@ -175,15 +175,15 @@ fn around(was: &Trace, path: &str) -> Option<Seq> {
 }
 
 /// The outside of a replay: time is the recording's, and there is nothing else.
-struct Taped {
-    tape: Rc<Tape>,
+struct RecordedEffects {
+    effect_log: Rc<EffectLog>,
     redaction: Arc<Redaction>,
     depth: usize,
 }
 
-impl Effects for Taped {
+impl Effects for RecordedEffects {
     fn now_ms(&self) -> i64 {
-        self.tape.now()
+        self.effect_log.now()
     }
 
     fn random(&self) -> f64 {
@@ -195,7 +195,7 @@ impl Effects for Taped {
     }
 
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
-        self.tape.timer(ms)
+        self.effect_log.timer(ms)
     }
 
     fn model(&self, _: ModelCall, _: Option<Listener>) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
@@ -216,13 +216,13 @@ impl Effects for Taped {
 }
 
 /// The log of a replay: its own writes in memory, and the session as the request found it.
-struct Stage {
+struct ReplayLog {
     memory: MemoryLog,
     store: Arc<Store>,
     began: i64,
 }
 
-impl Log for Stage {
+impl Log for ReplayLog {
     fn append(
         &self,
         request: &str,

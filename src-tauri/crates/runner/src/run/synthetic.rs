@@ -17,7 +17,7 @@ use engine::abort::Abort;
 use engine::data::Data;
 use engine::event::RequestStatus;
 use engine::log::{AppendError, Log};
-use engine::request::{Asked, Run};
+use engine::request::{Run, StartRequest};
 use engine::written::flow;
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,7 @@ fn write_all(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic) -> Result<Synt
 fn write(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic, nth: u32, id: &str) -> Result<u64, Fault> {
     let mut chance = Rng::with_seed(wanted.seed.wrapping_mul(1_000_003).wrapping_add(u64::from(nth)));
     let root = Plan::new(chance.fork(), wanted.events).root(wanted.shape);
-    let asked = Asked {
+    let asked = StartRequest {
         request: id.into(),
         action: "run".to_owned(),
         input: Data::from(json!({ "question": plan::sentence(&mut chance), "seed": wanted.seed })),

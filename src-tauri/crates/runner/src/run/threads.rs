@@ -23,17 +23,17 @@ use crate::core::fault::Fault;
 use crate::run::{Work, run};
 
 /// How many threads there are before two requests share one.
-const MANY: usize = 8;
+const MAX_THREADS: usize = 8;
 /// How many there may be when all are held up.
 const MOST: usize = 64;
 /// A thread whose turn takes longer is held up.
-const LONG: Duration = Duration::from_millis(100);
+const MAX_TURN: Duration = Duration::from_millis(100);
 /// How long a thread waits for another request.
-const PATIENCE: Duration = Duration::from_secs(10);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the flow of a request that ended lingers before it is taken apart.
 const LATER: Duration = Duration::from_millis(100);
 /// How many such a thread keeps: each has the memory of a runtime.
-const LEFT: usize = 8;
+const MAX_ENDED_FLOWS: usize = 8;
 
 /// The threads of a workspace.
 pub(crate) struct Pool {
@@ -81,13 +81,13 @@ impl Pool {
         let now = self.now();
         let is_free = |thread: &&(usize, &Thread)| {
             let turn = thread.1.load.turn.load(Ordering::SeqCst);
-            turn == 0 || now.saturating_sub(turn) < LONG.as_millis() as u64
+            turn == 0 || now.saturating_sub(turn) < MAX_TURN.as_millis() as u64
         };
         let has = |thread: &(usize, &Thread)| thread.1.load.requests.load(Ordering::SeqCst);
         let all: Vec<(usize, &Thread)> = threads.iter().enumerate().collect();
         let least = all.iter().filter(is_free).min_by_key(|thread| has(thread));
         let may_grow = match least {
-            Some(thread) => has(thread) > 0 && threads.len() < MANY,
+            Some(thread) => has(thread) > 0 && threads.len() < MAX_THREADS,
             None => threads.len() < MOST,
         };
         match least.or_else(|| all.iter().min_by_key(|thread| has(thread))) {
@@ -112,15 +112,15 @@ impl Pool {
     fn start(&self) -> Result<Thread, Fault> {
         let (work, wanted) = unbounded_channel();
         let load = Arc::new(Load::default());
-        let (told, began) = (load.clone(), self.began);
+        let (shown, began) = (load.clone(), self.began);
         let runtime = runtime()?;
         std::thread::Builder::new().name("requests".to_owned()).stack_size(STACK).spawn(move || {
-            let mut working = pin!(attend(wanted, &told));
+            let mut working = pin!(attend(wanted, &shown));
             // Requests that share a thread share no allowance of turns.
             runtime.block_on(tokio::task::unconstrained(std::future::poll_fn(|cx| {
-                told.turn.store(began.elapsed().as_millis() as u64 + 1, Ordering::SeqCst);
+                shown.turn.store(began.elapsed().as_millis() as u64 + 1, Ordering::SeqCst);
                 let polled = working.poll_unpin(cx);
-                told.turn.store(0, Ordering::SeqCst);
+                shown.turn.store(0, Ordering::SeqCst);
                 polled
             })));
         })?;
@@ -152,7 +152,7 @@ async fn attend(mut wanted: UnboundedReceiver<Work>, load: &Load) {
             () = left.select_next_some() => {}
             flow = running.select_next_some() => {
                 load.requests.fetch_sub(1, Ordering::SeqCst);
-                left.extend(flow.filter(|_| left.len() < LEFT).map(linger));
+                left.extend(flow.filter(|_| left.len() < MAX_ENDED_FLOWS).map(keep_alive));
             }
         }
     }
@@ -160,13 +160,13 @@ async fn attend(mut wanted: UnboundedReceiver<Work>, load: &Load) {
 
 /// Keeps the flow of a request that ended a little longer. To take it apart costs its thread as much as many a
 /// request, and more where it holds much: that is put off until what began together has ended together.
-async fn linger(_flow: Loaded) {
+async fn keep_alive(_flow: Loaded) {
     tokio::time::sleep(LATER).await;
 }
 
 /// The next request; none where none came for long, and then none can come any more.
 async fn next(wanted: &mut UnboundedReceiver<Work>) -> Option<Work> {
-    match tokio::time::timeout(PATIENCE, wanted.recv()).await {
+    match tokio::time::timeout(IDLE_TIMEOUT, wanted.recv()).await {
         Ok(work) => work,
         Err(_) => {
             wanted.close();

@@ -11,46 +11,46 @@ use std::sync::{Arc, Mutex};
 use engine::loading::load_effects;
 use script::{Limits, Loaded};
 
-use crate::catalogue::{Good, STACK};
+use crate::catalogue::{LoadedFlow, STACK};
 use crate::effects::outside::live;
 use crate::run::{Work, run};
 
 /// How many flows are kept ready: each takes the memory of a runtime.
-const MANY: usize = 4;
+const MAX_WARM_RUNTIMES: usize = 4;
 
 /// The flows that are ready, the one that ran last at the end.
 #[derive(Default)]
-pub(crate) struct Ready(Mutex<Vec<Spare>>);
+pub(crate) struct WarmRuntimes(Mutex<Vec<WarmRuntime>>);
 
 /// A thread that waits with an evaluated version of a file.
-struct Spare {
-    good: Arc<Good>,
+struct WarmRuntime {
+    loaded_flow: Arc<LoadedFlow>,
     work: Sender<Work>,
 }
 
-impl Ready {
+impl WarmRuntimes {
     /// Gives a request to a thread that has its flow evaluated; gives it back where there is none.
     pub(crate) fn give(&self, work: Work) -> Option<Work> {
         // Its file is to draw what it drew then.
         if !load_effects(&work.job.before.events).is_empty() {
             return Some(work);
         }
-        let bundle = &work.job.good.bundle;
+        let bundle = &work.job.loaded_flow.bundle;
         // The same code may have come from other lines.
-        let is_same = |spare: &Spare| {
-            let ready = &spare.good.bundle;
+        let is_same = |idle: &WarmRuntime| {
+            let ready = &idle.loaded_flow.bundle;
             ready.file == bundle.file && ready.hash == bundle.hash && ready.map == bundle.map
         };
-        let mut spares = crate::core::sync::lock(&self.0);
-        let Some(at) = spares.iter().position(is_same) else { return Some(work) };
+        let mut idle_runtimes = crate::core::sync::lock(&self.0);
+        let Some(at) = idle_runtimes.iter().position(is_same) else { return Some(work) };
         // A thread that is gone gives it back.
-        spares.remove(at).work.send(work).err().map(|unsent| unsent.0)
+        idle_runtimes.remove(at).work.send(work).err().map(|unsent| unsent.0)
     }
 
     /// Lets a thread evaluate a flow that was just begun, for the next request.
-    pub(crate) fn prepare(&self, workspace: &Path, good: &Arc<Good>, limits: Limits) {
+    pub(crate) fn prepare(&self, workspace: &Path, loaded_flow: &Arc<LoadedFlow>, limits: Limits) {
         let (work, wanted) = channel::<Work>();
-        let (workspace, version): (PathBuf, _) = (workspace.to_owned(), good.clone());
+        let (workspace, version): (PathBuf, _) = (workspace.to_owned(), loaded_flow.clone());
         // Without what it needs the next request begins as the first one did.
         let Ok(runtime) = crate::run::threads::runtime() else { return };
         let spawned = std::thread::Builder::new().name("ready".to_owned()).stack_size(STACK).spawn(move || {
@@ -65,11 +65,11 @@ impl Ready {
         if spawned.is_err() {
             return;
         }
-        let mut spares = crate::core::sync::lock(&self.0);
-        spares.retain(|spare| spare.good.bundle.file != good.bundle.file);
-        if spares.len() >= MANY {
-            spares.remove(0);
+        let mut idle_runtimes = crate::core::sync::lock(&self.0);
+        idle_runtimes.retain(|idle| idle.loaded_flow.bundle.file != loaded_flow.bundle.file);
+        if idle_runtimes.len() >= MAX_WARM_RUNTIMES {
+            idle_runtimes.remove(0);
         }
-        spares.push(Spare { good: good.clone(), work });
+        idle_runtimes.push(WarmRuntime { loaded_flow: loaded_flow.clone(), work });
     }
 }

@@ -14,7 +14,7 @@ use crate::effects::outside::now_ms;
 
 /// How long an abort may take before its caller hears that it is under way. A flow that does not
 /// yield is stopped by its limit.
-const PATIENCE: Duration = Duration::from_secs(15);
+const ABORT_TIMEOUT: Duration = Duration::from_secs(15);
 /// How often is looked whether the request has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -48,7 +48,7 @@ impl Workspace {
                 // It came to wait before it heard of the abort, or its process has died.
                 left if needs_nobody(left) => return self.give_up(request),
                 other if !is_unfinished(other) => return Err(refused(request, other)),
-                other if asked.elapsed() > PATIENCE => return Ok(other),
+                other if asked.elapsed() > ABORT_TIMEOUT => return Ok(other),
                 _ => std::thread::sleep(LOOK),
             }
         }

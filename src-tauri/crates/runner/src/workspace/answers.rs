@@ -13,7 +13,7 @@ use crate::views::{Json, RequestRow, SuspensionRow};
 
 /// What somebody answers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Given {
+pub struct Resolution {
     /// Which question; the only one that is pending when absent.
     pub suspension: Option<String>,
     /// The answer itself; none goes on without one.
@@ -54,7 +54,7 @@ impl Workspace {
 
 /// The answers that a request is taken up with: the given one, and that time ran out for others.
 /// Refused, with nothing written, when the answer answers nothing that was asked.
-pub(super) fn answers(row: &RequestRow, events: &[Event], given: Given) -> Result<Vec<Resolved>, Fault> {
+pub(super) fn answers(row: &RequestRow, events: &[Event], given: Resolution) -> Result<Vec<Resolved>, Fault> {
     let asked = questions(row, events);
     let is_late = |one: &&Suspension| one.status == SuspensionStatus::Expired && one.answer.is_none() && !one.is_moot;
     let late: Vec<&Suspension> = asked.iter().filter(is_late).collect();

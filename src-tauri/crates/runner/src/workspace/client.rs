@@ -49,8 +49,10 @@ impl Workspace {
 
     fn client_data(&self, flow: &str, view: &StateView) -> Result<Option<Json>, String> {
         // A state is worth seeing even where today's flows cannot be read.
-        let good = self.with_catalogue(|catalogue| catalogue.find(flow)).ok();
-        let Some(good) = good.filter(|good| good.flow.as_ref().is_some_and(|flow| flow.client)) else {
+        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(flow)).ok();
+        let Some(loaded_flow) =
+            loaded_flow.filter(|loaded_flow| loaded_flow.flow.as_ref().is_some_and(|flow| flow.client))
+        else {
             return Ok(None);
         };
         let mut states = Map::new();
@@ -62,7 +64,7 @@ impl Workspace {
         states.insert("resources".to_owned(), json!(view.resources));
         let (dir, limits) = (self.dir.clone(), self.config.script_limits());
         let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
-            let loaded = script::Loaded::load(&good.bundle, &dir, limits, crate::effects::outside::live(&[]))
+            let loaded = script::Loaded::load(&loaded_flow.bundle, &dir, limits, crate::effects::outside::live(&[]))
                 .map_err(|error| error.to_string())?;
             loaded.client_data(&Value::Object(states)).map_err(|error| error.to_string())
         });

@@ -9,7 +9,7 @@ use script::Code;
 use serde_json::json;
 
 use super::Workspace;
-use crate::catalogue::Good;
+use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::run::on_accept::OnAccept;
 use crate::views::SourceView;
@@ -17,11 +17,11 @@ use crate::views::SourceView;
 impl Workspace {
     /// Keeps the code of a bundle when a request is accepted. Others may have dropped it since it ran here last, and
     /// may again before the request names it.
-    pub(super) fn keep_code(&self, good: &Arc<Good>) -> OnAccept {
-        let (good, store, dir) = (good.clone(), self.store.clone(), self.dir.clone());
+    pub(super) fn keep_code(&self, loaded_flow: &Arc<LoadedFlow>) -> OnAccept {
+        let (loaded_flow, store, dir) = (loaded_flow.clone(), self.store.clone(), self.dir.clone());
         OnAccept::new(move || {
-            let hash = good.bundle.hash.clone();
-            let make = move || json!(Code::of(&good.bundle, &dir));
+            let hash = loaded_flow.bundle.hash.clone();
+            let make = move || json!(Code::of(&loaded_flow.bundle, &dir));
             if !store.has_code(&hash).unwrap_or_default() {
                 // A request whose code cannot be kept runs all the same; what shows it later says that it is missing.
                 let _ = store.keep_code(&hash, make());

@@ -12,7 +12,7 @@ use engine::suspension::SuspensionStatus;
 use engine::views::suspensions::Suspension;
 use store::{EventQuery, RequestQuery};
 
-use super::{Given, Mock, Workspace};
+use super::{Mock, Resolution, Workspace};
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
 use crate::run::Running;
@@ -30,7 +30,7 @@ impl Workspace {
         let mut running = Vec::new();
         for row in self.store.requests(&query).map_err(Fault::internal)? {
             if self.locks.is_ours(&row.owner) && self.is_late(&row.id)? {
-                match self.resume(&row.id, &Mock::Inherit, Given::default()) {
+                match self.resume(&row.id, &Mock::Inherit, Resolution::default()) {
                     Ok(run) => running.push(run),
                     // Somebody answered a moment ago, or its flow does not load: it waits on, as it was.
                     Err(_) => continue,

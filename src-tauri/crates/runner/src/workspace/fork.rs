@@ -10,7 +10,7 @@ use engine::event::{Event, EventKind, ForkedFrom, Outcome, Recorded, RequestStat
 use engine::flow::Flow;
 use engine::log::{Durability, Lease, Log, Record};
 use engine::operation::Operation;
-use engine::request::Asked;
+use engine::request::StartRequest;
 use engine::resource::record;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
@@ -20,7 +20,7 @@ use engine::views::blocks::{BlockView, blocks};
 use super::{At, Mock, Workspace, new_request};
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
-use crate::run::{Before, Opening, Running};
+use crate::run::{Opening, PriorEvents, Running};
 use edits::{Set, Shared, Whose, check, declared, instance_at};
 
 pub use edits::Edits;
@@ -46,8 +46,9 @@ impl Workspace {
             }
         }
         let (asked, origin) = self.asked_before(&row, &events)?;
-        let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
-        let (script, mock) = self.mock_of(&self.mode(mock, origin.as_deref(), &good.bundle.file), &good.bundle.file)?;
+        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        let (script, mock) =
+            self.mock_of(&self.mode(mock, origin.as_deref(), &loaded_flow.bundle.file), &loaded_flow.bundle.file)?;
         let session: std::sync::Arc<str> = format!("fork_{}", crate::effects::outside::new_id().simple()).into();
         let common = Events::new(&events[..events.partition_point(|event| event.seq <= leaves.seq)]);
         let first = common.iter().next().and_then(|event| match &event.kind {
@@ -57,7 +58,7 @@ impl Workspace {
         let (first, given) = (first.unwrap_or(Recorded::Undefined), common.input().cloned());
         let is_edited = edits.input.is_some();
         let parent = asked.clone();
-        let asked = Asked {
+        let asked = StartRequest {
             request: new_request().into(),
             session: session.clone(),
             fork: Some(session),
@@ -73,7 +74,7 @@ impl Workspace {
         let step = leaves.step.as_ref().map(|step| (step.path.clone(), step.attempt));
         let forked_from = ForkedFrom { request_id: request.to_owned(), seq: leaves.seq };
         let (store, output) = (self.store.clone(), edits.output);
-        let opening: Opening = Box::new(move |asked: &Asked, flow: &Flow| {
+        let opening: Opening = Box::new(move |asked: &StartRequest, flow: &Flow| {
             let mut draft = Draft { seq: forked_from.seq, events: vec![started(asked, first, flow, &forked_from)] };
             draft.records(records, &sets, flow)?;
             if let (Some((path, attempt)), Some(output)) = (&step, output) {
@@ -98,22 +99,22 @@ impl Workspace {
                 .map_err(Fault::internal)?;
             store.events(&id, &store::EventQuery::default()).map_err(Fault::internal)
         });
-        let before = Before {
+        let before = PriorEvents {
             events,
-            stood: RequestStatus::Interrupted,
+            prior_status: RequestStatus::Interrupted,
             answers: Vec::new(),
             is_parsed: !is_edited,
             opening: Some(opening),
         };
-        self.start(good, asked, script, before)
+        self.start(loaded_flow, asked, script, before)
     }
 
     /// The records that a fork begins with: the keys of its own, and what was there.
     fn records_at(
         &self,
         request: &str,
-        parent: &Asked,
-        fork: &Asked,
+        parent: &StartRequest,
+        fork: &StartRequest,
         seq: Seq,
     ) -> Result<Vec<(ScopeKey, Record)>, Fault> {
         let mut records = Vec::new();
@@ -228,7 +229,7 @@ fn is_memoized(event: &Event) -> bool {
     matches!(event.kind, EventKind::BlockFinished { memoized: true, .. })
 }
 
-fn started(asked: &Asked, input: Recorded, flow: &Flow, from: &ForkedFrom) -> Event {
+fn started(asked: &StartRequest, input: Recorded, flow: &Flow, from: &ForkedFrom) -> Event {
     let kind = EventKind::RequestStarted {
         flow: flow.kind.to_string(),
         action: asked.action.clone(),

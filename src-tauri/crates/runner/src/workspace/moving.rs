@@ -246,13 +246,13 @@ impl Brought {
 impl Brought {
     /// What is wrong with an id that the file brings, if anything is.
     fn wrong_id(&self) -> Option<String> {
-        let told = |what: &str, id: &str| id::wrong(id).map(|wrong| format!("the id of a {what} {wrong}"));
+        let difference = |what: &str, id: &str| id::wrong(id).map(|wrong| format!("the id of a {what} {wrong}"));
         self.requests.iter().find_map(|(request, events)| {
             let EventKind::RequestStarted { session, user, project, .. } = &events.first()?.kind else { return None };
-            told("request", request)
-                .or_else(|| told("session", session))
-                .or_else(|| told("user", user))
-                .or_else(|| told("project", project.as_deref()?))
+            difference("request", request)
+                .or_else(|| difference("session", session))
+                .or_else(|| difference("user", user))
+                .or_else(|| difference("project", project.as_deref()?))
         })
     }
 }

@@ -59,8 +59,8 @@ impl Written {
     /// session is not known.
     fn follow(&self, committed: &store::Committed) -> Option<(Arc<str>, Seq, RequestStatus)> {
         let seq = committed.events.last()?.seq;
-        let told = status_after(committed.events.iter());
-        let status = told.unwrap_or(RequestStatus::InProgress);
+        let ended_as = status_after(committed.events.iter());
+        let status = ended_as.unwrap_or(RequestStatus::InProgress);
         let mut runs = lock(&self.0);
         let run = match runs.get_mut(&committed.request) {
             Some(run) => run,
@@ -75,7 +75,7 @@ impl Written {
             }
         };
         run.seq = seq;
-        if let Some(status) = told {
+        if let Some(status) = ended_as {
             run.has_left = !is_unfinished(status);
         }
         let session = run.session.clone();

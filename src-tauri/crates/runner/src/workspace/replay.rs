@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use engine::effect_log::{Seen, of_callback};
 use engine::event::{Event, EventKind};
-use engine::request::Asked;
+use engine::request::StartRequest;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::edited_input;
 use engine::views::replay_order::ReplayOrder;
 
 use super::Workspace;
 use crate::core::fault::Fault;
-use crate::run::replay::{Rehearsal, replay};
+use crate::run::replay::{ReplayInput, replay};
 use crate::views::Replay;
 
 impl Workspace {
@@ -20,7 +20,7 @@ impl Workspace {
     pub fn replay(&self, request: &str) -> Result<Replay, Fault> {
         let (row, events) = self.whole_log_of(request)?;
         let (asked, _) = self.asked_before(&row, &events)?;
-        let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         // What a fork's old input led to is not done again: it begins with what was there then.
         let began = edited_input(&events).unwrap_or(0);
         let mut records = Vec::new();
@@ -34,10 +34,18 @@ impl Workspace {
         }
         let seen =
             self.foreign(request, &events, records.iter().map(|(scope, record)| (scope.clone(), record.version)))?;
-        let asked = Asked { claim: None, owner: "replay".to_owned(), ..asked };
+        let asked = StartRequest { claim: None, owner: "replay".to_owned(), ..asked };
         replay(
             &self.dir,
-            Rehearsal { good, config: self.config.clone(), asked, events, records, seen, store: self.store.clone() },
+            ReplayInput {
+                loaded_flow,
+                config: self.config.clone(),
+                asked,
+                events,
+                records,
+                seen,
+                store: self.store.clone(),
+            },
         )
     }
 

@@ -4,21 +4,21 @@ use std::path::Path;
 
 use engine::data::Data;
 use engine::event::{Event, EventKind, RequestStatus};
-use engine::request::Asked;
+use engine::request::StartRequest;
 use engine::views::Events;
 use engine::views::uncertain_effects::may_have_happened;
 
-use super::answers::{Given, answers};
+use super::answers::{Resolution, answers};
 use super::{Mock, Workspace};
 use crate::catalogue::mock_file;
 use crate::core::fault::Fault;
-use crate::run::{Before, Running};
+use crate::run::{PriorEvents, Running};
 use crate::views::RequestRow;
 
 impl Workspace {
     /// Goes on with a request that was interrupted, failed, was aborted or waits: what it finished is not
     /// run again.
-    pub fn resume(&self, request: &str, mock: &Mock, given: Given) -> Result<Running, Fault> {
+    pub fn resume(&self, request: &str, mock: &Mock, given: Resolution) -> Result<Running, Fault> {
         self.check_writable()?;
         let (row, events) = self.whole_log_of(request)?;
         if !is_resumable(row.status) {
@@ -30,13 +30,13 @@ impl Workspace {
         }
         let answers = answers(&row, &events, given)?;
         let (asked, origin) = self.asked_before(&row, &events)?;
-        let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         let (script, origin) =
-            self.mock_of(&self.mode(mock, origin.as_deref(), &good.bundle.file), &good.bundle.file)?;
-        let asked = Asked { mock: origin, ..asked };
+            self.mock_of(&self.mode(mock, origin.as_deref(), &loaded_flow.bundle.file), &loaded_flow.bundle.file)?;
+        let asked = StartRequest { mock: origin, ..asked };
         let open_effects = may_have_happened(&events);
-        let before = Before { stood: row.status, events, answers, is_parsed: true, opening: None };
-        Ok(Running { open_effects, ..self.start(good, asked, script, before)? })
+        let before = PriorEvents { prior_status: row.status, events, answers, is_parsed: true, opening: None };
+        Ok(Running { open_effects, ..self.start(loaded_flow, asked, script, before)? })
     }
 
     /// Runs a request's action once more with the same input, as a new request in the same session.
@@ -50,21 +50,25 @@ impl Workspace {
             )));
         }
         let (asked, origin) = self.asked_before(&row, &events)?;
-        let good = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         let (script, origin) =
-            self.mock_of(&self.mode(mock, origin.as_deref(), &good.bundle.file), &good.bundle.file)?;
-        let asked = Asked {
+            self.mock_of(&self.mode(mock, origin.as_deref(), &loaded_flow.bundle.file), &loaded_flow.bundle.file)?;
+        let asked = StartRequest {
             request: super::new_request().into(),
             mock: origin,
             retry_of: Some(request.to_owned()),
             claim: None,
             ..asked
         };
-        self.start(good, asked, script, Before { is_parsed: true, ..Before::default() })
+        self.start(loaded_flow, asked, script, PriorEvents { is_parsed: true, ..PriorEvents::default() })
     }
 
     /// Who asked for what, as the log has it, and where its mock script came from.
-    pub(super) fn asked_before(&self, row: &RequestRow, events: &[Event]) -> Result<(Asked, Option<String>), Fault> {
+    pub(super) fn asked_before(
+        &self,
+        row: &RequestRow,
+        events: &[Event],
+    ) -> Result<(StartRequest, Option<String>), Fault> {
         let Some(EventKind::RequestStarted { session, user, project, ephemeral, retry_of, claim, .. }) =
             events.first().map(|event| &event.kind)
         else {
@@ -75,7 +79,7 @@ impl Workspace {
             EventKind::RequestStarted { mock, .. } | EventKind::RequestResumed { mock, .. } => Some(mock.clone()),
             _ => None,
         });
-        let asked = Asked {
+        let asked = StartRequest {
             request: row.id.as_str().into(),
             action: row.action.clone(),
             input: Data::from(Events::new(events).input().cloned()),

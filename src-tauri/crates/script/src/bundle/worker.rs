@@ -46,8 +46,8 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write + Send + '
     })?;
     let output = Arc::new(Mutex::new(output));
     for request in requests {
-        let told = output.clone();
-        let on_read = move |file: &Path| drop(write(&told, &BundleReply::Reads(file.to_owned())));
+        let replies = output.clone();
+        let on_read = move |file: &Path| drop(write(&replies, &BundleReply::Reads(file.to_owned())));
         let result = bundler.bundle(&request.workspace, &request.file, Arc::new(on_read));
         write(&output, &BundleReply::Done(result))?;
     }

@@ -112,9 +112,9 @@ async fn end_once(vm: &Vm, cx: &Cx, payload: &str) -> Result<String, FlowError> 
         #[serde(default, deserialize_with = "engine::json::exact")]
         error: Option<Value>,
     }
-    let told: Told = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
-    let answer = told.error.map_or(Ok(told.answer), |error| Err(thrown(vm, &error.to_string())));
-    cx.end_once(told.begun, told.key, answer).await.map(|()| String::new())
+    let json: Told = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
+    let answer = json.error.map_or(Ok(json.answer), |error| Err(thrown(vm, &error.to_string())));
+    cx.end_once(json.begun, json.key, answer).await.map(|()| String::new())
 }
 
 /// `ctx.suspend`: answered only where there is an answer.
@@ -153,12 +153,12 @@ async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
         coerces: false,
     };
     let reply = engine::generator::call(cx, call).await?;
-    let mut told = serde_json::to_value(&reply).map_err(|error| FlowError::plain(error.to_string()))?;
+    let mut json = serde_json::to_value(&reply).map_err(|error| FlowError::plain(error.to_string()))?;
     // Authors know tool calls by other names than a log does.
     if !reply.tool_calls.is_empty() {
-        told["toolCalls"] = reply.tool_calls.iter().map(ToolCall::told).collect();
+        json["toolCalls"] = reply.tool_calls.iter().map(ToolCall::to_public_json).collect();
     }
-    Ok(told.to_string())
+    Ok(json.to_string())
 }
 
 async fn apply(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> Result<String, FlowError> {

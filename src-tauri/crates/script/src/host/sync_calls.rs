@@ -81,10 +81,10 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "usage" => {
             let usage = cx.run.usage.borrow();
             let budget = cx.run.flow.actions.get(&cx.run.asked.action).and_then(|action| action.token_budget.as_ref());
-            let mut told = serde_json::to_value(&*usage).map_err(|error| error.to_string())?;
-            told["remaining"] =
+            let mut json = serde_json::to_value(&*usage).map_err(|error| error.to_string())?;
+            json["remaining"] =
                 json!(budget.map(|budget| budget.max_total_tokens.saturating_sub(usage.total_consumed)));
-            Some(told.to_string())
+            Some(json.to_string())
         }
         "metadata.read" => Some(cx.metadata().map_err(|error| error.message)?.to_string()),
         "metadata" => {

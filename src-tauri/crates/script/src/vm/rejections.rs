@@ -16,13 +16,13 @@ pub(crate) fn track(runtime: &Runtime, shared: &Rc<Shared>) {
     let shared = shared.clone();
     runtime.set_host_promise_rejection_tracker(Some(Box::new(
         move |ctx: Ctx<'_>, promise: Value<'_>, reason: Value<'_>, is_handled: bool| {
-            let told = ctx
+            let shown = ctx
                 .globals()
                 .get::<_, Object>("__flowglass_host")
                 .and_then(|host| host.get::<_, Function>("rejected"))
                 .and_then(|rejected| rejected.call::<_, ()>((promise, reason, is_handled)));
             // While a file loads there is no record yet, and no block.
-            shared.rejected.set(shared.rejected.get() || told.is_ok());
+            shared.rejected.set(shared.rejected.get() || shown.is_ok());
         },
     )));
 }

@@ -10,7 +10,7 @@ use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, Model
 use engine::error::FlowError;
 use engine::event::Event;
 use engine::memory_log::MemoryLog;
-use engine::request::{Asked, Ended, Run};
+use engine::request::{Ended, Run, StartRequest};
 use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, select_biased};
 use script::{Bundler, Limits, LoadError, LoadTime, Loaded};
@@ -74,7 +74,7 @@ pub(crate) fn run_limited(source: &str, input: Value, limits: Limits) -> (Ended,
             let (_folder, loaded) = load(&source, limits).expect("the flow loads");
             let flow = loaded.flow.clone().expect("the file exports a flow");
             let log = Arc::new(MemoryLog::default());
-            let asked = Asked {
+            let asked = StartRequest {
                 request: "r1".into(),
                 action: flow.actions.keys().next().expect("an action").clone(),
                 input: Data::from(input),

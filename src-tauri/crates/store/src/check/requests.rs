@@ -354,36 +354,56 @@ impl Walk<'_> {
     }
 
     fn end(mut self, found: &mut Checked) -> Result<(), Error> {
-        let Some(made) = self.row.take() else {
+        let Some(derived) = self.row.take() else {
             if self.last == 0 {
                 self.add(found, None, "the request has no events");
             }
             return Ok(());
         };
-        let told = read(self.connection, self.n)?;
+        let stored = read(self.connection, self.n)?;
         let differences = [
-            ("flow", told.flow != made.flow, format!("{:?}", told.flow), format!("{:?}", made.flow)),
-            ("action", told.action != made.action, format!("{:?}", told.action), format!("{:?}", made.action)),
-            ("user", told.user != made.user, format!("{:?}", told.user), format!("{:?}", made.user)),
-            ("project", told.project != made.project, format!("{:?}", told.project), format!("{:?}", made.project)),
-            ("status", told.status != made.status, told.status.clone(), made.status.clone()),
-            ("owner", told.owner != made.owner, told.owner.clone(), made.owner.clone()),
-            ("epoch", told.epoch != made.epoch, told.epoch.to_string(), made.epoch.to_string()),
-            ("mock script", told.mock != made.mock, format!("{:?}", told.mock), format!("{:?}", made.mock)),
-            ("origin", told.retry_of != made.retry_of, format!("{:?}", told.retry_of), format!("{:?}", made.retry_of)),
-            ("beginning", told.started_at != made.started_at, told.started_at.to_string(), made.started_at.to_string()),
+            ("flow", stored.flow != derived.flow, format!("{:?}", stored.flow), format!("{:?}", derived.flow)),
+            (
+                "action",
+                stored.action != derived.action,
+                format!("{:?}", stored.action),
+                format!("{:?}", derived.action),
+            ),
+            ("user", stored.user != derived.user, format!("{:?}", stored.user), format!("{:?}", derived.user)),
+            (
+                "project",
+                stored.project != derived.project,
+                format!("{:?}", stored.project),
+                format!("{:?}", derived.project),
+            ),
+            ("status", stored.status != derived.status, stored.status.clone(), derived.status.clone()),
+            ("owner", stored.owner != derived.owner, stored.owner.clone(), derived.owner.clone()),
+            ("epoch", stored.epoch != derived.epoch, stored.epoch.to_string(), derived.epoch.to_string()),
+            ("mock script", stored.mock != derived.mock, format!("{:?}", stored.mock), format!("{:?}", derived.mock)),
+            (
+                "origin",
+                stored.retry_of != derived.retry_of,
+                format!("{:?}", stored.retry_of),
+                format!("{:?}", derived.retry_of),
+            ),
+            (
+                "beginning",
+                stored.started_at != derived.started_at,
+                stored.started_at.to_string(),
+                derived.started_at.to_string(),
+            ),
             (
                 "end",
-                told.finished_at != made.finished_at,
-                format!("{:?}", told.finished_at),
-                format!("{:?}", made.finished_at),
+                stored.finished_at != derived.finished_at,
+                format!("{:?}", stored.finished_at),
+                format!("{:?}", derived.finished_at),
             ),
-            ("error", told.error != made.error, format!("{:?}", told.error), format!("{:?}", made.error)),
-            ("claim", told.claim != made.claim, format!("{:?}", told.claim), format!("{:?}", made.claim)),
+            ("error", stored.error != derived.error, format!("{:?}", stored.error), format!("{:?}", derived.error)),
+            ("claim", stored.claim != derived.claim, format!("{:?}", stored.claim), format!("{:?}", derived.claim)),
         ];
-        for (field, differs, told, made) in differences {
+        for (field, differs, stored, derived) in differences {
             if differs {
-                self.add(found, None, format!("its {field} is {told}; its events say {made}"));
+                self.add(found, None, format!("its {field} is {stored}; its events say {derived}"));
             }
         }
         self.coverage(found)?;

@@ -122,14 +122,14 @@ pub(super) fn check_shared(
     let mut known = BTreeSet::new();
     for (at, (key, steps)) in shared.scopes.iter().enumerate() {
         known.insert((key.kind.as_str().to_owned(), key.id.to_string()));
-        let made: Vec<Change> =
+        let derived: Vec<Change> =
             steps.iter().map(|step| (step.event, step.version, step.settled.map(str::to_owned))).collect();
         let withdrawn: BTreeSet<RolledBackAttempt> =
             shared.withdrawn.iter().filter(|(scope, _)| *scope == at as i64).map(|(_, row)| row.clone()).collect();
         let seqs: BTreeMap<i64, (Arc<str>, Seq)> =
             steps.iter().map(|step| (step.event, (Arc::from(id), step.seq))).collect();
         let Some(rows) = Rows::read(connection, found, key, Some(n))? else { continue };
-        rows.compare(found, key, &made, &seqs, &[]);
+        rows.compare(found, key, &derived, &seqs, &[]);
         if withdrawals(connection, rows.scope)? != withdrawn {
             found.add(Some(id), None, format!("{key}: the rows of rolled-back attempts are not what its events say"));
         }
@@ -198,7 +198,7 @@ pub(super) fn check_durable(
 }
 
 fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits: &[Commit]) -> Result<(), Error> {
-    let made: Vec<Change> = commits
+    let derived: Vec<Change> = commits
         .iter()
         .map(|commit| (commit.event, commit.version, Some(states::write_operations(commit.seq, &commit.operations))))
         .collect();
@@ -208,7 +208,7 @@ fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits
     commits.sort_by_key(|commit| commit.event);
     let seqs: BTreeMap<i64, (Arc<str>, Seq)> =
         commits.iter().map(|commit| (commit.event, (commit.request.clone(), commit.seq))).collect();
-    rows.compare(found, key, &made, &seqs, &removed);
+    rows.compare(found, key, &derived, &seqs, &removed);
     let (mut version, mut state) = (0, State::default());
     let mut keyframes = rows.keyframes.iter().peekable();
     let mut one = connection.prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq = ?2")?;
@@ -221,11 +221,11 @@ fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits
             found.add(Some(&commit.request), Some(commit.seq), what);
         }
         if !commit.rebased.is_empty() && commit.rebased.len() != commit.operations.len() {
-            let (told, made) = (commit.rebased.len(), commit.operations.len());
-            let what = format!("it tells what {told} operations on {key} came to, and commits {made}");
+            let (stored, derived) = (commit.rebased.len(), commit.operations.len());
+            let what = format!("it tells what {stored} operations on {key} came to, and commits {derived}");
             found.add(Some(&commit.request), Some(commit.seq), what);
         }
-        let mut made = commit.from;
+        let mut derived = commit.from;
         for (at, operation) in commit.operations.iter().enumerate() {
             let mut rows = one.query((commit.n, operation))?;
             // What is missing or no operation is told where its request is looked at.
@@ -233,9 +233,9 @@ fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits
                 && let Ok(kind) = body::event(connection, &row.get::<_, String>(0)?, &row.get::<_, String>(1)?)
             {
                 apply(&mut state, &kind);
-                made += u64::from(matches!(kind, EventKind::StateChanged { .. }));
+                derived += u64::from(matches!(kind, EventKind::StateChanged { .. }));
                 if !commit.is_removed {
-                    let differs = differs(&kind, commit.rebased.get(at), made, &state);
+                    let differs = differs(&kind, commit.rebased.get(at), derived, &state);
                     differs.into_iter().for_each(|what| found.add(Some(&commit.request), Some(*operation), what));
                 }
             }
@@ -281,31 +281,31 @@ fn removed(connection: &Connection, scope: i64) -> Result<Vec<Commit>, Error> {
 }
 
 /// What a write says of itself, or its commit for it, that is not what came into force.
-fn differs(kind: &EventKind, rebased: Option<&Value>, made: u64, state: &State) -> Option<String> {
+fn differs(kind: &EventKind, rebased: Option<&Value>, derived: u64, state: &State) -> Option<String> {
     let EventKind::StateChanged { scope, operation, value, version } = kind else { return None };
     let sums = operation.sums(state);
-    let (told, version) = match rebased {
-        Some(value) => ((!value.is_null()).then_some(value), made),
+    let (stored, version) = match rebased {
+        Some(value) => ((!value.is_null()).then_some(value), derived),
         None => (value.as_ref(), *version),
     };
-    let is_right = match (told, &sums) {
-        (Some(told), Some(sums)) => sums
+    let is_right = match (stored, &sums) {
+        (Some(stored), Some(sums)) => sums
             .as_object()
             .into_iter()
             .flatten()
-            .all(|(field, sum)| told.get(field).is_some_and(|told| equal(told, sum))),
+            .all(|(field, sum)| stored.get(field).is_some_and(|stored| equal(stored, sum))),
         // An event that says nothing of its sum says nothing wrong.
         (None, Some(_)) => rebased.is_none(),
         (Some(_), None) => false,
         (None, None) => true,
     };
-    if is_right && version == made {
+    if is_right && version == derived {
         return None;
     }
     let words = |value: Option<&Value>| value.map_or("no value".to_owned(), ToString::to_string);
     Some(format!(
-        "it says that {scope} has {} at version {version}; what came into force is {} at version {made}",
-        words(told),
+        "it says that {scope} has {} at version {version}; what came into force is {} at version {derived}",
+        words(stored),
         words(sums.as_ref())
     ))
 }
@@ -383,35 +383,42 @@ impl Rows {
         &self,
         found: &mut Checked,
         key: &ScopeKey,
-        made: &[Change],
+        derived: &[Change],
         seqs: &BTreeMap<i64, (Arc<str>, Seq)>,
         removed: &[Commit],
     ) {
         let gone: BTreeSet<i64> = removed.iter().map(|commit| commit.event).collect();
-        let told: BTreeSet<&Change> = self.changes.iter().filter(|change| !gone.contains(&change.0)).collect();
-        let made: BTreeSet<&Change> = made.iter().collect();
-        for change in told.symmetric_difference(&made) {
+        let stored: BTreeSet<&Change> = self.changes.iter().filter(|change| !gone.contains(&change.0)).collect();
+        let derived: BTreeSet<&Change> = derived.iter().collect();
+        for change in stored.symmetric_difference(&derived) {
             let at = seqs.get(&change.0);
-            let what = match told.contains(change) {
+            let what = match stored.contains(change) {
                 true => format!("{key} has a step to version {} that its events do not say", change.1),
                 false => format!("{key} lacks the step to version {} that its events say", change.1),
             };
             found.add(at.map(|(id, _)| &**id), at.map(|(_, seq)| *seq), what);
         }
         let stand_in = self.keyframes.iter().filter(|keyframe| keyframe.tombstone).map(|keyframe| keyframe.event).max();
-        let last = made.iter().map(|change| change.0).max().max(stand_in).max(gone.last().copied());
+        let last = derived.iter().map(|change| change.0).max().max(stand_in).max(gone.last().copied());
         if last != Some(self.last) {
             found.add(None, None, format!("{key}: its row names event {} as its newest, not {last:?}", self.last));
         }
     }
 
-    fn compare_newest(&self, connection: &Connection, found: &mut Checked, key: &ScopeKey, version: u64, made: &State) {
+    fn compare_newest(
+        &self,
+        connection: &Connection,
+        found: &mut Checked,
+        key: &ScopeKey,
+        version: u64,
+        derived: &State,
+    ) {
         let newest = self.changes.last().map_or(version, |change| change.1.max(version));
         if self.version != newest && self.version != version {
             found.add(None, None, format!("{key}: its row has version {}; its events come to {version}", self.version));
         }
         match states::at(connection, self.scope, i64::MAX) {
-            Ok(record) if record.version == version && equal(&record.state.to_json(), &made.to_json()) => {}
+            Ok(record) if record.version == version && equal(&record.state.to_json(), &derived.to_json()) => {}
             Ok(record) => found.add(
                 None,
                 None,
@@ -419,7 +426,7 @@ impl Rows {
                     "{key}: its state is read as {} at version {}; its events come to {} at version {version}",
                     record.state.to_json(),
                     record.version,
-                    made.to_json()
+                    derived.to_json()
                 ),
             ),
             Err(error) => found.add(None, None, format!("{key}: its state cannot be read: {error}")),
@@ -460,10 +467,10 @@ impl Keyframe {
         key: &ScopeKey,
         at: Option<&(Arc<str>, Seq)>,
         version: u64,
-        made: &State,
+        derived: &State,
     ) {
         let what = match body::value(connection, &self.body) {
-            Ok(state) if self.version == version && equal(&state, &made.to_json()) => return,
+            Ok(state) if self.version == version && equal(&state, &derived.to_json()) => return,
             Ok(_) => format!("the keyframe of {key} at version {} is not what its events come to", self.version),
             Err(error) => format!("the keyframe of {key} at version {} cannot be read: {error}", self.version),
         };

@@ -34,46 +34,66 @@ pub(super) fn check(
     found: &mut Checked,
     sessions: &BTreeMap<i64, Expected>,
 ) -> Result<(), Error> {
-    for (n, made) in sessions {
-        let told = read(connection, *n)?;
-        let Some(told) = told else {
-            found.add(None, None, format!("session \"{}\" has no row", made.id));
+    for (n, derived) in sessions {
+        let stored = read(connection, *n)?;
+        let Some(stored) = stored else {
+            found.add(None, None, format!("session \"{}\" has no row", derived.id));
             continue;
         };
-        let told = Expected { titled: made.titled, notes: notes(connection, *n)?, ..told };
-        let is_named_before = made.is_fork && made.titled == 0;
-        for (field, differs, told, made) in [
-            ("id", told.id != made.id, format!("{:?}", told.id), format!("{:?}", made.id)),
-            ("flow", told.flow != made.flow, format!("{:?}", told.flow), format!("{:?}", made.flow)),
-            ("user", told.user != made.user, format!("{:?}", told.user), format!("{:?}", made.user)),
-            ("project", told.project != made.project, format!("{:?}", told.project), format!("{:?}", made.project)),
-            ("kind", told.ephemeral != made.ephemeral, told.ephemeral.to_string(), made.ephemeral.to_string()),
+        let stored = Expected { titled: derived.titled, notes: notes(connection, *n)?, ..stored };
+        let is_named_before = derived.is_fork && derived.titled == 0;
+        for (field, differs, stored, derived) in [
+            ("id", stored.id != derived.id, format!("{:?}", stored.id), format!("{:?}", derived.id)),
+            ("flow", stored.flow != derived.flow, format!("{:?}", stored.flow), format!("{:?}", derived.flow)),
+            ("user", stored.user != derived.user, format!("{:?}", stored.user), format!("{:?}", derived.user)),
+            (
+                "project",
+                stored.project != derived.project,
+                format!("{:?}", stored.project),
+                format!("{:?}", derived.project),
+            ),
+            (
+                "kind",
+                stored.ephemeral != derived.ephemeral,
+                stored.ephemeral.to_string(),
+                derived.ephemeral.to_string(),
+            ),
             (
                 "title",
-                told.title != made.title && !is_named_before,
-                format!("{:?}", told.title),
-                format!("{:?}", made.title),
+                stored.title != derived.title && !is_named_before,
+                format!("{:?}", stored.title),
+                format!("{:?}", derived.title),
             ),
-            ("beginning", told.created_at != made.created_at, told.created_at.to_string(), made.created_at.to_string()),
+            (
+                "beginning",
+                stored.created_at != derived.created_at,
+                stored.created_at.to_string(),
+                derived.created_at.to_string(),
+            ),
             (
                 "last change",
-                told.updated_at != made.updated_at,
-                told.updated_at.to_string(),
-                made.updated_at.to_string(),
+                stored.updated_at != derived.updated_at,
+                stored.updated_at.to_string(),
+                derived.updated_at.to_string(),
             ),
-            ("count of requests", told.requests != made.requests, told.requests.to_string(), made.requests.to_string()),
-            ("count of items", told.items != made.items, told.items.to_string(), made.items.to_string()),
+            (
+                "count of requests",
+                stored.requests != derived.requests,
+                stored.requests.to_string(),
+                derived.requests.to_string(),
+            ),
+            ("count of items", stored.items != derived.items, stored.items.to_string(), derived.items.to_string()),
             (
                 "newest request",
-                told.last_request != made.last_request,
-                format!("{:?}", told.last_request),
-                format!("{:?}", made.last_request),
+                stored.last_request != derived.last_request,
+                format!("{:?}", stored.last_request),
+                format!("{:?}", derived.last_request),
             ),
-            ("journal", told.notes != made.notes, format!("{:?}", told.notes), format!("{:?}", made.notes)),
+            ("journal", stored.notes != derived.notes, format!("{:?}", stored.notes), format!("{:?}", derived.notes)),
         ] {
             if differs {
                 let id = &sessions[n].id;
-                found.add(None, None, format!("session \"{id}\": its {field} is {told}; its events say {made}"));
+                found.add(None, None, format!("session \"{id}\": its {field} is {stored}; its events say {derived}"));
             }
         }
     }

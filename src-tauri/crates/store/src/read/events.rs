@@ -357,10 +357,10 @@ fn follow_commits(
         let mut is_whole = false;
         let mut left = Vec::new();
         for event in writes {
-            let EventKind::StateChanged { version: told, .. } = &event.kind else { continue };
+            let EventKind::StateChanged { version: recorded, .. } = &event.kind else { continue };
             match commit.in_force(event.seq) {
                 None => left.push(event),
-                Some((in_force, _)) if in_force == *told => {}
+                Some((in_force, _)) if in_force == *recorded => {}
                 Some(_) => {
                     // Only a write that was put onto another record needs the values of its commit.
                     if !is_whole {

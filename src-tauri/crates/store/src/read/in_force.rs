@@ -70,7 +70,7 @@ fn scope(connection: &Connection, scope: i64, key: &ScopeKey, after: i64) -> Res
             let row = one.query_row((step.request, operation), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
             let Some((name, text)): Option<(String, String)> = row else { return Ok(()) };
             match body::readable(connection, &name, &text)? {
-                Some(EventKind::StateChanged { operation, value, version: told, .. }) => {
+                Some(EventKind::StateChanged { operation, value, version: recorded, .. }) => {
                     operation.apply(&mut state);
                     version += 1;
                     let sums = operation.sums(&state);
@@ -79,7 +79,7 @@ fn scope(connection: &Connection, scope: i64, key: &ScopeKey, after: i64) -> Res
                         // One that tells nothing tells nothing wrong.
                         _ => true,
                     };
-                    is_news |= told != version || !is_same;
+                    is_news |= recorded != version || !is_same;
                     values.push(sums.unwrap_or_default());
                 }
                 Some(EventKind::StateInitialized { state: Value::Object(fields), .. }) => {

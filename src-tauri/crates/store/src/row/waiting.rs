@@ -48,7 +48,7 @@ pub(crate) struct Waiting {
     is_closed: Arc<AtomicBool>,
     on_busy: OnBusy,
     /// Who told last, and when: several who wait at once are one wait.
-    told: Arc<Mutex<Option<Instant>>>,
+    last_notice: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Waiting {
@@ -85,10 +85,10 @@ impl Waiting {
     }
 
     fn tell(&self) {
-        let mut told = lock(&self.told);
-        if told.is_none_or(|told| told.elapsed() >= BUSY_NOTICE_AFTER) {
-            *told = Some(Instant::now());
-            drop(told);
+        let mut last_notice = lock(&self.last_notice);
+        if last_notice.is_none_or(|last_notice| last_notice.elapsed() >= BUSY_NOTICE_AFTER) {
+            *last_notice = Some(Instant::now());
+            drop(last_notice);
             (self.on_busy.0)();
         }
     }

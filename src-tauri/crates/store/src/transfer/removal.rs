@@ -268,13 +268,14 @@ struct Tombstone {
 /// have seen the end of. They are the truth from then on.
 fn shared(pieces: &Pieces, scope: i64) -> Result<(), Error> {
     loop {
-        let (told, plan) = pieces.read(|connection| Ok((told(connection, scope)?, plan(connection, scope)?)))?;
-        let Some(told) = told else { return Ok(()) };
+        let (progress, plan) =
+            pieces.read(|connection| Ok((progress(connection, scope)?, plan(connection, scope)?)))?;
+        let Some(progress) = progress else { return Ok(()) };
         if plan.is_empty() {
             // Unless more was queued since the look.
             let sql = "DELETE FROM removal WHERE kind = 'shared' AND n = ?1 AND import = '' AND coalesce(last, 0) = ?2";
             return pieces.write(move |connection, _| {
-                connection.execute(sql, (scope, told))?;
+                connection.execute(sql, (scope, progress))?;
                 Ok(())
             });
         }
@@ -286,7 +287,7 @@ fn shared(pieces: &Pieces, scope: i64) -> Result<(), Error> {
 }
 
 /// How often a scope was queued, if it is.
-fn told(connection: &Connection, scope: i64) -> Result<Option<i64>, Error> {
+fn progress(connection: &Connection, scope: i64) -> Result<Option<i64>, Error> {
     let sql = "SELECT coalesce(last, 0) FROM removal WHERE kind = 'shared' AND n = ?1 AND import = ''";
     Ok(connection.prepare_cached(sql)?.query_row((scope,), |row| row.get(0)).optional()?)
 }
@@ -336,7 +337,7 @@ fn write_tombstones(
     scope: i64,
     plan: Vec<RemovedStep>,
 ) -> Result<Vec<RemovedStep>, Error> {
-    if told(connection, scope)?.is_none() {
+    if progress(connection, scope)?.is_none() {
         return Ok(Vec::new());
     }
     let mut kept = 0;

@@ -218,7 +218,7 @@ pub(crate) struct Writer {
     id: String,
     has_removals: bool,
     /// SQLite's number for what others did, as the last asker knows it.
-    told: AtomicI64,
+    last_reported: AtomicI64,
 }
 
 impl Writer {
@@ -233,7 +233,7 @@ impl Writer {
         let waiting = Waiting::new(options.on_busy.clone());
         let is_writable = options.access == Access::ReadWrite;
         let connection = WritingConnection::open(path.clone(), options, waiting.clone(), (listeners, offers))?;
-        let (id, told) = (connection.id.clone(), AtomicI64::new(connection.version.newest()));
+        let (id, last_reported) = (connection.id.clone(), AtomicI64::new(connection.version.newest()));
         let (version, wal_size) = (connection.version.clone(), connection.wal_size.clone());
         // What cannot be read is told by who wants it.
         let has_removals = removal_queue::is_any(&connection.connection).unwrap_or(false);
@@ -247,7 +247,7 @@ impl Writer {
             .stack_size(THREAD_STACK_BYTES)
             .spawn(move || there.attend())
             .map_err(|error| OpenError::io(&path, error))?;
-        Ok(Writer { queue, thread: Some(thread), checkpointer, waiting, id, has_removals, told })
+        Ok(Writer { queue, thread: Some(thread), checkpointer, waiting, id, has_removals, last_reported })
     }
 
     /// Commits a batch on this thread, or leaves it to the store's thread.
@@ -306,7 +306,7 @@ impl Writer {
             Some(connection) => connection.data_version()?,
             None => self.queue.version.newest(),
         };
-        Ok(self.told.swap(now, Ordering::SeqCst) != now)
+        Ok(self.last_reported.swap(now, Ordering::SeqCst) != now)
     }
 
     /// Runs something on the writing connection, between two transactions.

@@ -203,14 +203,14 @@ fn owners_that_an_import_brings_follow_each_other() {
         })
     };
     with_epochs([2, 3]).unwrap();
-    for (epochs, told) in [
+    for (epochs, message) in [
         ([1, 2], "with epoch 1 after epoch 1"),
         ([2, 2], "with epoch 2 after epoch 2"),
         ([2, 4], "with epoch 4 after epoch 2"),
         ([u64::MAX >> 1, 1], "with epoch 9223372036854775807 after epoch 1"),
     ] {
         let why = with_epochs(epochs).unwrap_err();
-        assert!(why.contains(told), "{epochs:?}: {why}");
+        assert!(why.contains(message), "{epochs:?}: {why}");
     }
 }
 

@@ -157,7 +157,7 @@ fn a_panic_on_the_thread_that_appends_is_the_end_of_one_step_only() {
 fn a_busy_database_is_waited_for_and_told_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.db");
-    let (sender, told) = std::sync::mpsc::channel();
+    let (sender, notified) = std::sync::mpsc::channel();
     let on_busy = OnBusy::new(move || {
         let _ = sender.send(());
     });
@@ -168,10 +168,10 @@ fn a_busy_database_is_waited_for_and_told_once() {
     let began = Instant::now();
     let answer = store.append("r", &first(), vec![event(2, None, 0, note("step"))], Durability::Committed);
     assert!(began.elapsed() < Duration::from_secs(1), "who appends goes on with other things");
-    told.recv_timeout(Duration::from_secs(10)).expect("somebody is told");
+    notified.recv_timeout(Duration::from_secs(10)).expect("somebody is told");
     assert_eq!(store.request("r").unwrap().unwrap().last_seq, 1, "readers do not wait");
     std::thread::sleep(Duration::from_secs(4));
-    assert!(told.try_recv().is_err(), "it is told once");
+    assert!(notified.try_recv().is_err(), "it is told once");
     holder.execute_batch("ROLLBACK").unwrap();
     wait(answer).unwrap().unwrap();
     request.last = 2;

@@ -14,7 +14,7 @@ use engine::error::FlowError;
 use engine::event::RequestStatus;
 use engine::log::{AppendError, Log, TICKET_MS};
 use engine::operation::Operation;
-use engine::request::{Asked, Run};
+use engine::request::{Run, StartRequest};
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::written::{flow, handler};
 use serde_json::{Value, json};
@@ -223,7 +223,7 @@ fn wait_among(stopped: i64, begin: impl FnOnce(&Store), others: impl Fn(&Store, 
         let Operation::Increment { by } = inc() else { unreachable!("it is one") };
         cx.apply(&Target::Session, Change::Ready(Operation::Increment { by })).await.map(Value::from)
     });
-    let asked = Asked {
+    let asked = StartRequest {
         request: "waits".into(),
         action: "run".to_owned(),
         input: Value::Null.into(),

@@ -141,7 +141,7 @@ fn sum(scope: &ScopeKey, by: i64, sum: i64, version: u64) -> EventKind {
 
 /// Three increments and a push by two requests, of which the second saw what was there before the first; what the
 /// second's commit says of it is given.
-fn told(rebased: Vec<Value>, stale: bool) -> Vec<String> {
+fn problems_of(rebased: Vec<Value>, stale: bool) -> Vec<String> {
     let bed = bed();
     let user = ScopeKey::new(ScopeKind::User, "ada");
     let mut first = Request::begin_in(&bed, "first", "a");
@@ -163,18 +163,18 @@ fn told(rebased: Vec<Value>, stale: bool) -> Vec<String> {
 
 #[test]
 fn a_write_that_says_what_did_not_come_into_force_is_a_problem() {
-    assert_eq!(told(Vec::new(), false), Vec::<String>::new());
+    assert_eq!(problems_of(Vec::new(), false), Vec::<String>::new());
     let right = vec![json!({ "n": 11 }), Value::Null, json!({ "n": 111 })];
-    assert_eq!(told(right.clone(), true), Vec::<String>::new());
-    assert_eq!(told(right, false), Vec::<String>::new());
-    let stale = told(Vec::new(), true);
+    assert_eq!(problems_of(right.clone(), true), Vec::<String>::new());
+    assert_eq!(problems_of(right, false), Vec::<String>::new());
+    let stale = problems_of(Vec::new(), true);
     assert_eq!(stale.len(), 3, "{stale:?}");
     assert!(stale[0].contains("{\"n\":10} at version 1") && stale[0].contains("{\"n\":11} at version 2"), "{stale:?}");
-    let wrong = told(vec![json!({ "n": 11 }), Value::Null, json!({ "n": 112 })], true);
+    let wrong = problems_of(vec![json!({ "n": 11 }), Value::Null, json!({ "n": 112 })], true);
     assert_eq!(wrong.len(), 1, "{wrong:?}");
-    assert_eq!(told(vec![json!({ "n": 11 }), json!({ "n": 11 }), json!({ "n": 111 })], true).len(), 1);
-    assert_eq!(told(vec![Value::Null, Value::Null, json!({ "n": 111 })], true).len(), 1);
-    assert!(told(vec![json!({ "n": 11 })], true)[0].contains("tells what 1 operations"));
+    assert_eq!(problems_of(vec![json!({ "n": 11 }), json!({ "n": 11 }), json!({ "n": 111 })], true).len(), 1);
+    assert_eq!(problems_of(vec![Value::Null, Value::Null, json!({ "n": 111 })], true).len(), 1);
+    assert!(problems_of(vec![json!({ "n": 11 })], true)[0].contains("tells what 1 operations"));
 }
 
 /// What an old log does not tell of a conflict is added when it is brought here.

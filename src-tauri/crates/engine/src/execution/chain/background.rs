@@ -52,7 +52,7 @@ impl Pool {
         let mut running = FuturesUnordered::new();
         let mut work = Box::pin(work.fuse());
         let mut answer = None;
-        let mut told = 0;
+        let mut json = 0;
         loop {
             select_biased! {
                 ended = work => answer = Some(ended),
@@ -63,9 +63,9 @@ impl Pool {
                 while let Ok(task) = arriving.try_recv() {
                     running.push(task);
                 }
-                if told != self.tasks.get() {
-                    told = self.tasks.get();
-                    tell(&ended, told);
+                if json != self.tasks.get() {
+                    json = self.tasks.get();
+                    tell(&ended, json);
                 }
                 if running.is_empty() {
                     *self.receiver.borrow_mut() = Some(arriving);

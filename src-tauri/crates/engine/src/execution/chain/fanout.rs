@@ -246,10 +246,10 @@ fn aggregate(message: &str, mut errors: Vec<(usize, FlowError)>) -> FlowError {
     let list: Value = errors
         .iter()
         .map(|(_, error)| {
-            let mut told = error.told();
-            told["classes"] = error.classes.clone().into();
-            told["retryable"] = error.retryable.into();
-            told
+            let mut json = error.to_public_json();
+            json["classes"] = error.classes.clone().into();
+            json["retryable"] = error.retryable.into();
+            json
         })
         .collect();
     FlowError { details: Some(serde_json::json!({ "errors": list })), ..FlowError::new("AggregateError", message) }

@@ -20,7 +20,7 @@ pub(crate) async fn checked(
     input: &Data,
 ) -> Result<Rc<Block>, FlowError> {
     let name = &cx.frame.block.name;
-    let invalid = |told: String| FlowError::plain(format!("Router \"{name}\" selected {told}"));
+    let invalid = |json: String| FlowError::plain(format!("Router \"{name}\" selected {json}"));
     let Returned::Block(block) = chosen else {
         let chosen = chosen.into_data()?.as_value().map_or_else(|| "undefined".to_owned(), Value::to_string);
         let names = routes.iter().map(|route| &*route.name).collect::<Vec<_>>().join(", ");

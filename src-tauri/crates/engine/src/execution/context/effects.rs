@@ -100,12 +100,14 @@ impl Context {
             Some(pause) => pause.started,
             None => self.effect_started(EffectKind::Sleep, ordinal, Some(ms.into())),
         };
-        match &self.run.tape {
-            Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, EffectKind::Sleep, ordinal) {
-                Some(taped) => tape.turn(&taped).await,
-                // One that outlived its block was not recorded.
-                None => std::future::pending().await,
-            },
+        match &self.run.effect_log {
+            Some(effect_log) => {
+                match effect_log.effect(&self.frame.path, self.frame.attempt, EffectKind::Sleep, ordinal) {
+                    Some(taped) => effect_log.turn(&taped).await,
+                    // One that outlived its block was not recorded.
+                    None => std::future::pending().await,
+                }
+            }
             None => {
                 let end = |pause: &Pause| pause.since.saturating_add_unsigned(ms);
                 let left = kept.as_ref().map(|pause| end(pause).saturating_sub(self.run.effects.now_ms()));
@@ -133,7 +135,7 @@ impl Context {
             let result = self.hand_over(EffectKind::Fetch, ordinal, done).await?;
             return crate::model::json::from_value(result).map_err(|error| FlowError::plain(error.to_string()));
         }
-        if self.run.tape.is_some() {
+        if self.run.effect_log.is_some() {
             let taped = self.taped(EffectKind::Fetch, ordinal, &request).await?;
             let answer = taped.error.map_or(Ok(taped.result), Err);
             self.note_effect_started(EffectKind::Fetch, ordinal, Some(&request));
@@ -159,17 +161,17 @@ impl Context {
         ordinal: u32,
         request: &Value,
     ) -> Result<RecordedEffect, FlowError> {
-        let Some(tape) = self.run.tape.clone() else { return Err(FlowError::plain("no replay")) };
+        let Some(effect_log) = self.run.effect_log.clone() else { return Err(FlowError::plain("no replay")) };
         let (path, attempt) = (&self.frame.path, self.frame.attempt);
-        let Some(taped) = tape.effect(path, attempt, effect, ordinal) else {
-            if tape.miss(path, attempt, effect, ordinal) {
+        let Some(taped) = effect_log.effect(path, attempt, effect, ordinal) else {
+            if effect_log.miss(path, attempt, effect, ordinal) {
                 self.diverge();
                 return Err(FlowError::aborted());
             }
             return std::future::pending().await;
         };
-        let taped = tape.same(path, effect, taped, request).inspect_err(|_| self.diverge())?;
-        tape.turn(&taped).await;
+        let taped = effect_log.same(path, effect, taped, request).inspect_err(|_| self.diverge())?;
+        effect_log.turn(&taped).await;
         Ok(taped)
     }
 
@@ -182,12 +184,12 @@ impl Context {
         }
         let function = self.call.as_ref().map(|call| call.function.as_str());
         let known = self.run.replay_cache.instant(&self.frame.path, function, effect, nth);
-        let is_known = self.run.tape.is_none() && known.is_some();
-        let result = match &self.run.tape {
-            Some(tape) => match tape.effect(&self.frame.path, self.frame.attempt, effect, ordinal) {
+        let is_known = self.run.effect_log.is_none() && known.is_some();
+        let result = match &self.run.effect_log {
+            Some(effect_log) => match effect_log.effect(&self.frame.path, self.frame.attempt, effect, ordinal) {
                 Some(taped) => taped.result,
                 None => {
-                    if tape.miss(&self.frame.path, self.frame.attempt, effect, ordinal) {
+                    if effect_log.miss(&self.frame.path, self.frame.attempt, effect, ordinal) {
                         self.diverge();
                     }
                     ask()

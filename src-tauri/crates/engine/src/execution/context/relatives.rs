@@ -47,9 +47,9 @@ impl Context {
             None => serde_json::json!({ "status": "running" }),
             Some(Ok(output)) => serde_json::json!({ "status": "completed", "output": output.to_json() }),
             Some(Err(error)) => {
-                let mut told = serde_json::to_value(error).unwrap_or_default();
-                told["handle"] = error.handle.into();
-                serde_json::json!({ "status": "failed", "error": told })
+                let mut json = serde_json::to_value(error).unwrap_or_default();
+                json["handle"] = error.handle.into();
+                serde_json::json!({ "status": "failed", "error": json })
             }
         }
     }

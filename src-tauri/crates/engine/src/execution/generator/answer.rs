@@ -139,7 +139,7 @@ async fn coerce(
     issues: &[Issue],
 ) -> Result<Option<Data>, FlowError> {
     let wrong: Vec<String> = issues.iter().map(|issue| format!("- {}: {}", issue.path, issue.message)).collect();
-    let told = format!(
+    let instructions = format!(
         "Rewrite the answer as JSON that fits the schema. Reply with the JSON alone.\n\n<schema>\n{}\n</schema>\n\n\
          <problems>\n{}\n</problems>",
         schema.describe(),
@@ -148,7 +148,7 @@ async fn coerce(
     let call = ModelCall {
         generator: cx.frame.block.name.to_string(),
         model: model.to_owned(),
-        messages: vec![message("system", told), message("user", candidate.to_json().to_string())],
+        messages: vec![message("system", instructions), message("user", candidate.to_json().to_string())],
         tools: Vec::new(),
         output_schema: None,
         step: 0,

@@ -96,7 +96,7 @@ pub(super) async fn ask(
         Chosen::Instance(instance) => {
             let call = ModelCall { model: instance.id.clone(), ..call };
             let answer = match recall(cx, &call, None) {
-                Some(answer) if cx.run.tape.is_none() => {
+                Some(answer) if cx.run.effect_log.is_none() => {
                     crate::execution::callback::pass(cx, instance::FUNCTION);
                     answer
                 }
@@ -122,7 +122,7 @@ pub(super) async fn ask(
                     let is_recalled = recalled.is_some();
                     let answer = match recalled {
                         Some(answer) => answer,
-                        None if cx.run.tape.is_some() => replayed(cx, &call, listener.as_ref()).await,
+                        None if cx.run.effect_log.is_some() => replayed(cx, &call, listener.as_ref()).await,
                         None => {
                             let begun = begin(cx, &call).await?;
                             let answer = cx.run.effects.model(call.clone(), listener.clone()).await;
@@ -154,7 +154,7 @@ pub(super) async fn ask(
 /// asked twice; a listener hears it again, because the items of the earlier part came to nothing.
 fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option<Result<ModelReply, FlowError>> {
     let done = cx.run.replay_cache.call(&cx.frame.path, cx.peek(EffectKind::Model.as_str()))?;
-    if done.asked.as_ref().map(AskedWith::whole) != Some(told(cx, call)) {
+    if done.asked.as_ref().map(AskedWith::whole) != Some(public_request(cx, call)) {
         // A handler that asks something else now is not asking what was answered.
         if !cx.frame.block.asks_models_itself() {
             return None;
@@ -179,7 +179,7 @@ async fn of_earlier_try(
     listener: Option<&Listener>,
 ) -> Option<Result<ModelReply, FlowError>> {
     let kind = EffectKind::Model;
-    let done = cx.await_earlier(kind, cx.peek(kind.as_str()), &told(cx, call)).await?;
+    let done = cx.await_earlier(kind, cx.peek(kind.as_str()), &public_request(cx, call)).await?;
     let ordinal = cx.ordinal(kind.as_str());
     let answer = cx.hand_over(kind, ordinal, done).await;
     let answer = answer
@@ -190,7 +190,7 @@ async fn of_earlier_try(
 
 /// What the effect log of a replay has for this call; a call that asks something else is not on it.
 async fn replayed(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Result<ModelReply, FlowError> {
-    let taped = cx.taped(EffectKind::Model, cx.peek(EffectKind::Model.as_str()), &told(cx, call)).await?;
+    let taped = cx.taped(EffectKind::Model, cx.peek(EffectKind::Model.as_str()), &public_request(cx, call)).await?;
     let answer = match taped.error {
         Some(error) => Err(error),
         None => crate::model::json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
@@ -209,7 +209,7 @@ fn tell(listener: Option<&Listener>, answer: &Result<ModelReply, FlowError>) {
 }
 
 /// The call as it is recorded. Options may carry secrets, and no look at a run needs their headers.
-fn told(cx: &Context, call: &ModelCall) -> Value {
+fn public_request(cx: &Context, call: &ModelCall) -> Value {
     let mut request = serde_json::to_value(call).unwrap_or_default();
     if let Some(options) = request.get_mut("providerOptions").filter(|options| !options.is_null()) {
         options.as_object_mut().and_then(|fields| fields.shift_remove("headers"));
@@ -223,13 +223,13 @@ async fn begin(cx: &Context, call: &ModelCall) -> Result<Begun, FlowError> {
     if cx.run.asked.mock.is_some() {
         return Ok(note_beginning(cx, call));
     }
-    cx.begin(EffectKind::Model, Some(told(cx, call))).await
+    cx.begin(EffectKind::Model, Some(public_request(cx, call))).await
 }
 
 /// Records that a call begins which asks nobody outside.
 fn note_beginning(cx: &Context, call: &ModelCall) -> Begun {
     let ordinal = cx.ordinal(EffectKind::Model.as_str());
-    Begun { ordinal, seq: cx.effect_started(EffectKind::Model, ordinal, Some(told(cx, call))) }
+    Begun { ordinal, seq: cx.effect_started(EffectKind::Model, ordinal, Some(public_request(cx, call))) }
 }
 
 fn record(

@@ -17,7 +17,7 @@ use crate::model::item::{ItemStatus, NewItem};
 
 /// What was said so far.
 #[derive(Default)]
-struct Said {
+struct Streamed {
     text: String,
     reasoning: String,
     /// Text and reasoning of the running step, to compare with its reply.
@@ -32,12 +32,12 @@ pub(super) struct StreamItems {
     cx: Context,
     /// Absent for a generator without an identity.
     identity: Option<EmitOptions>,
-    said: RefCell<Said>,
+    streamed: RefCell<Streamed>,
 }
 
 impl StreamItems {
     pub(super) fn new(cx: &Context, generator: &Generator) -> Rc<StreamItems> {
-        Rc::new(StreamItems { cx: cx.clone(), identity: identity(cx, generator), said: RefCell::default() })
+        Rc::new(StreamItems { cx: cx.clone(), identity: identity(cx, generator), streamed: RefCell::default() })
     }
 
     /// Hears a model. What comes is an item at once.
@@ -48,9 +48,9 @@ impl StreamItems {
 
     /// A new model call begins.
     pub(super) fn begin_step(&self) {
-        let mut said = self.said.borrow_mut();
-        said.step_text.clear();
-        said.step_reasoning.clear();
+        let mut streamed = self.streamed.borrow_mut();
+        streamed.step_text.clear();
+        streamed.step_reasoning.clear();
     }
 
     fn hear(&self, delta: ModelDelta) {
@@ -63,60 +63,60 @@ impl StreamItems {
 
     fn hear_text(&self, text: &str) {
         self.close_reasoning();
-        let mut said = self.said.borrow_mut();
+        let mut streamed = self.streamed.borrow_mut();
         // Text of a later step opens with a blank line.
-        let piece = match said.step_text.is_empty() && !said.text.is_empty() {
+        let piece = match streamed.step_text.is_empty() && !streamed.text.is_empty() {
             true => format!("\n\n{text}"),
             false => text.to_owned(),
         };
-        said.step_text.push_str(text);
-        said.text.push_str(&piece);
+        streamed.step_text.push_str(text);
+        streamed.text.push_str(&piece);
         if self.identity.is_none() {
             return;
         }
-        let of = match said.message {
+        let of = match streamed.message {
             Some(of) => of,
             None => {
                 let content = json!({ "role": "assistant", "content": [{ "type": "output_text", "text": "" }] });
                 let of = self.add("message", content);
-                said.message = Some(of);
+                streamed.message = Some(of);
                 of
             }
         };
-        drop(said);
+        drop(streamed);
         self.cx.record(EventKind::ItemDelta { of, text: piece });
     }
 
     fn hear_reasoning(&self, text: &str) {
-        let mut said = self.said.borrow_mut();
-        let piece = match said.step_reasoning.is_empty() && !said.reasoning.is_empty() {
+        let mut streamed = self.streamed.borrow_mut();
+        let piece = match streamed.step_reasoning.is_empty() && !streamed.reasoning.is_empty() {
             true => format!("\n\n{text}"),
             false => text.to_owned(),
         };
-        said.step_reasoning.push_str(text);
-        said.reasoning.push_str(&piece);
+        streamed.step_reasoning.push_str(text);
+        streamed.reasoning.push_str(&piece);
         if self.identity.is_none() {
             return;
         }
-        let of = match said.reasoning_item {
+        let of = match streamed.reasoning_item {
             Some(of) => of,
             None => {
                 let summary = json!({ "summary": [{ "type": "reasoning_text", "text": "" }] });
                 let of = self.add("reasoning", summary);
-                said.reasoning_item = Some(of);
+                streamed.reasoning_item = Some(of);
                 of
             }
         };
-        drop(said);
+        drop(streamed);
         self.cx.record(EventKind::ItemDelta { of, text: piece });
     }
 
     /// Thinking ends where speaking begins; later thinking is a new item.
     fn close_reasoning(&self) {
         let (of, text) = {
-            let mut said = self.said.borrow_mut();
-            let Some(of) = said.reasoning_item.take() else { return };
-            (of, std::mem::take(&mut said.reasoning))
+            let mut streamed = self.streamed.borrow_mut();
+            let Some(of) = streamed.reasoning_item.take() else { return };
+            (of, std::mem::take(&mut streamed.reasoning))
         };
         let patch = fields(json!({ "summary": [{ "type": "reasoning_text", "text": text }] }));
         self.cx.record(EventKind::ItemDone { of, status: ItemStatus::Completed, patch });
@@ -125,11 +125,11 @@ impl StreamItems {
     /// Hears what a reply holds and the listener was not told: models need not stream.
     pub(super) fn catch_up(&self, reply: &ModelReply) {
         let (text, reasoning) = {
-            let said = self.said.borrow();
+            let streamed = self.streamed.borrow();
             let rest = |whole: &Option<String>, heard: &str| {
                 whole.as_deref().and_then(|whole| whole.strip_prefix(heard)).map(str::to_owned)
             };
-            (rest(&reply.text, &said.step_text), rest(&reply.reasoning, &said.step_reasoning))
+            (rest(&reply.text, &streamed.step_text), rest(&reply.reasoning, &streamed.step_reasoning))
         };
         reasoning.into_iter().for_each(|text| self.hear(ModelDelta::Reasoning(text)));
         text.into_iter().for_each(|text| self.hear(ModelDelta::Text(text)));
@@ -137,7 +137,7 @@ impl StreamItems {
 
     /// All text so far.
     pub(super) fn text(&self) -> String {
-        self.said.borrow().text.clone()
+        self.streamed.borrow().text.clone()
     }
 
     /// The answer was checked: what was said is done.
@@ -158,7 +158,7 @@ impl StreamItems {
             other => other.to_string(),
         };
         let content = json!([{ "type": "output_text", "text": text }]);
-        let message = self.said.borrow_mut().message.take();
+        let message = self.streamed.borrow_mut().message.take();
         match message {
             Some(of) => {
                 let patch = fields(json!({ "content": content, "model": model }));

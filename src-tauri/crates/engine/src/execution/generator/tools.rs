@@ -89,8 +89,8 @@ pub(super) fn report_executed(cx: &Context, generator: &Generator, tools: &[Tool
     for call in reply.tool_calls.iter().filter(|call| call.provider_executed) {
         let name = find(tools, call).map_or(call.name.as_str(), |tool| &tool.block.name);
         let item = tool::begin(cx, name, &call.id, &call.name, &call.args, &who);
-        let told = json!({ "output": call.result, "providerExecuted": true });
-        tool::end(cx, item, Ok(fields(told)));
+        let result_fields = json!({ "output": call.result, "providerExecuted": true });
+        tool::end(cx, item, Ok(fields(result_fields)));
     }
 }
 
@@ -193,18 +193,18 @@ async fn run_call(
     {
         return Err(FlowError::suspended());
     }
-    let told = result.as_ref().map(|answered| {
-        let mut told = json!({ "output": answered.output });
+    let result_fields = result.as_ref().map(|answered| {
+        let mut result_fields = json!({ "output": answered.output });
         if let Some(age) = answered.cached {
-            told["cached"] = true.into();
-            told["cacheAgeMs"] = age.into();
+            result_fields["cached"] = true.into();
+            result_fields["cacheAgeMs"] = age.into();
         }
         if let Some(seen) = &answered.for_model {
-            told["modelOutput"] = seen.clone();
+            result_fields["modelOutput"] = seen.clone();
         }
-        fields(told)
+        fields(result_fields)
     });
-    tool::end(cx, item, told);
+    tool::end(cx, item, result_fields);
     result.map(|answered| answered.for_model.unwrap_or(answered.output))
 }
 
@@ -287,8 +287,10 @@ async fn answer(
         Err(error) => {
             let error: FlowError = error;
             if !is_final(&error) {
-                hook(cx, &settings.on_errored, &place, "onToolErrored", || happened(json!({ "error": error.told() })))
-                    .await?;
+                hook(cx, &settings.on_errored, &place, "onToolErrored", || {
+                    happened(json!({ "error": error.to_public_json() }))
+                })
+                .await?;
             }
             Err(error)
         }
@@ -390,9 +392,9 @@ async fn within(
     if cx.run.recorded_callback(cx, &number, None, &[]).is_some() {
         return Err(timeout());
     }
-    let time = match &cx.run.tape {
+    let time = match &cx.run.effect_log {
         None => cx.run.effects.sleep(ms),
-        Some(tape) => match tape.returned(&cx.frame.path, cx.frame.attempt, &number) {
+        Some(effect_log) => match effect_log.returned(&cx.frame.path, cx.frame.attempt, &number) {
             None => return run.await,
             Some(time) => time,
         },

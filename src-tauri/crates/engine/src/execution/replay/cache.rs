@@ -32,7 +32,7 @@ use crate::views::model_requests::{AskedWith, Requests};
 use crate::views::{Events, edited, edited_input};
 use numbers::Numbered;
 use pauses::Pauses;
-pub(crate) use questions::Asked;
+pub(crate) use questions::PendingQuestion;
 use questions::Questions;
 
 pub(crate) use pauses::Pause;
@@ -116,7 +116,7 @@ pub(crate) struct ReplayCache {
     /// What drift events said.
     said: HashSet<String>,
     /// Failures of which a `step_error` item tells.
-    told: HashSet<Arc<str>>,
+    shown_failures: HashSet<Arc<str>>,
     /// The instances of blocks, not of chains, that failed.
     failed: HashSet<Arc<str>>,
     /// Blocks whose own rescue took their failure on, with the newest block that it was.
@@ -320,7 +320,7 @@ impl ReplayCache {
 
     /// Whether the failure of a block was told already.
     pub(crate) fn has_reported(&self, path: &str) -> bool {
-        self.told.contains(path) && !self.is_forgotten(path, true)
+        self.shown_failures.contains(path) && !self.is_forgotten(path, true)
     }
 
     /// What the clock or chance said to a block, or to a function of it, before it waited for an answer. It
@@ -366,7 +366,7 @@ impl Reader<'_> {
                 EventKind::RequestStarted { .. } | EventKind::InputEdited { .. } => replay_cache.input = event.seq,
                 EventKind::RequestResumed { .. } => self.open.clear(),
                 EventKind::ItemAdded { item } if item.item_type == "step_error" => {
-                    replay_cache.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
+                    replay_cache.shown_failures.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
                 }
                 EventKind::RequestFinished { error: Some(error), .. } => replay_cache.forget_failures(error),
                 EventKind::SuspensionResolved(resolved) => replay_cache.questions.answer(&resolved.id, Some(resolved)),
@@ -462,7 +462,7 @@ impl Reader<'_> {
             EventKind::Drift { text, .. } => drop(replay_cache.said.insert(text.clone())),
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
                 "step_error" => {
-                    replay_cache.told.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
+                    replay_cache.shown_failures.extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
                 }
                 "message" if replay_cache.attempts.is_empty() => replay_cache.has_greeting = true,
                 _ => {}

@@ -50,7 +50,7 @@ pub fn of_callback(path: &str, callback: &str) -> Arc<str> {
 pub type Seen = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
 
 /// Where a replay is: the effects it may still get, and the time.
-pub struct Tape {
+pub struct EffectLog {
     attempts: HashMap<Arc<str>, Vec<Effects>>,
     /// When functions returned.
     returned: HashMap<(Arc<str>, usize, String), (i64, Seq)>,
@@ -83,9 +83,9 @@ pub struct Missing {
     pub recorded: Option<(Seq, Value)>,
 }
 
-impl Tape {
+impl EffectLog {
     /// The effect log of a request. `seen` are records as blocks saw them when somebody else had written them.
-    pub fn new(events: &[Event], seen: Seen) -> Rc<Tape> {
+    pub fn new(events: &[Event], seen: Seen) -> Rc<EffectLog> {
         let (counting, requests) = (ReplayOrder::read(events), Requests::of(events));
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
         let own = edited_input(events).unwrap_or(0);
@@ -160,7 +160,7 @@ impl Tape {
             (!is_heard).then_some((path, nth as u32, *effect, *ordinal))
         });
         let unheard = unheard.collect();
-        Rc::new(Tape {
+        Rc::new(EffectLog {
             unheard,
             attempts,
             returned,
@@ -305,13 +305,13 @@ impl Tape {
 impl Run {
     /// Waits, in a replay, until a block may begin, and forgets what the recording had forgotten by then.
     pub(crate) async fn wait_for_commit_order(&self, frame: &Rc<Frame>) {
-        let Some(tape) = &self.tape else { return };
-        tape.wait_for_commit_order(&frame.path, frame.attempt).await;
+        let Some(effect_log) = &self.effect_log else { return };
+        effect_log.wait_for_commit_order(&frame.path, frame.attempt).await;
         // A chain that is gone through again begins in a later life than the steps that had ended.
         if frame.block.only_runs_others() {
             return;
         }
-        let life = tape.life(&frame.path, frame.attempt);
+        let life = effect_log.life(&frame.path, frame.attempt);
         for own in frame.chain().filter_map(|frame| frame.own.clone()) {
             own.begin_life(life, &defaults(&own.schemas), self.next_stamp());
         }

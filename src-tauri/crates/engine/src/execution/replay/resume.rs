@@ -223,7 +223,7 @@ impl Run {
 
     /// The event that holds a block's output. The log of a replay has it under another number, or not at all.
     fn origin(&self, done: &Finished) -> Option<Seq> {
-        self.tape.is_none().then_some(done.seq)
+        self.effect_log.is_none().then_some(done.seq)
     }
 
     /// The end of a block that was taken from the log: its output by reference, where the log has it.

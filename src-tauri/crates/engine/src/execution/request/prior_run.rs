@@ -11,18 +11,18 @@ use crate::model::suspension::Resolved;
 
 /// What a request did before, when it is taken up again; nothing of a new one.
 #[derive(Clone, Copy, Debug)]
-pub struct Earlier<'a> {
+pub struct PriorRun<'a> {
     /// Its events so far.
     pub events: &'a [Event],
     /// How it stands.
-    pub stood: RequestStatus,
+    pub prior_status: RequestStatus,
     /// Answers to its questions that it is taken up with.
     pub answers: &'a [Resolved],
 }
 
-impl Default for Earlier<'_> {
+impl Default for PriorRun<'_> {
     fn default() -> Self {
-        Earlier { events: &[], stood: RequestStatus::Interrupted, answers: &[] }
+        PriorRun { events: &[], prior_status: RequestStatus::Interrupted, answers: &[] }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::scope::{ScopeKey, ScopeKind};
 
 /// Who asks for what.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct StartRequest {
     /// The request's id; unused so far.
     pub request: Arc<str>,
     /// The action's name; it exists in the flow.
@@ -35,7 +35,7 @@ pub struct Asked {
     pub fork: Option<Arc<str>>,
 }
 
-impl Asked {
+impl StartRequest {
     /// The key of a session, a user or a project; the last may be absent.
     pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
         match kind {

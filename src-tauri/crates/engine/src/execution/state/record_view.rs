@@ -52,7 +52,8 @@ impl Run {
 
     /// In a replay: puts the records of these scopes where the frame saw them.
     fn play(&self, frame: &Frame, is_wanted: impl Fn(&ScopeKey) -> bool) {
-        let seen = self.tape.iter().flat_map(|tape| tape.seen(&frame.path, frame.attempt, &is_wanted));
+        let seen =
+            self.effect_log.iter().flat_map(|effect_log| effect_log.seen(&frame.path, frame.attempt, &is_wanted));
         for (scope, record) in seen {
             self.log.put(scope, record);
         }
@@ -60,8 +61,8 @@ impl Run {
 
     /// In a replay: puts the records where a callback of a frame saw them.
     pub(crate) fn play_callback(&self, frame: &Frame, callback: &str) {
-        let Some(tape) = &self.tape else { return };
-        for (scope, record) in tape.seen(&of_callback(&frame.path, callback), frame.attempt, |_| true) {
+        let Some(effect_log) = &self.effect_log else { return };
+        for (scope, record) in effect_log.seen(&of_callback(&frame.path, callback), frame.attempt, |_| true) {
             self.log.put(scope, record);
         }
     }

@@ -80,8 +80,8 @@ impl Upgrade {
                 "effect_finished"
             }
             "noted" => {
-                let told = text(&fields, "text")?;
-                let rest = told.strip_prefix("drift: ")?;
+                let shown = text(&fields, "text")?;
+                let rest = shown.strip_prefix("drift: ")?;
                 let drift = match rest {
                     _ if rest.contains("has another list") => "list",
                     _ if rest.contains("asks its model") => "model_call",

@@ -17,7 +17,7 @@ pub(super) struct Clash {
 
 /// Why no value satisfies both of two described schemas, if none does.
 pub(super) fn clash(one: &Value, two: &Value) -> Option<Clash> {
-    let here = || Some(Clash { path: String::new(), one: told(one), two: told(two) });
+    let here = || Some(Clash { path: String::new(), one: describe(one), two: describe(two) });
     if let Some(parts) = one["allOf"].as_array() {
         return parts.iter().find_map(|part| clash(part, two));
     }
@@ -95,12 +95,12 @@ fn is_of_type(value: &Value, shape: &Value) -> bool {
 }
 
 /// What a schema demands, in words.
-fn told(shape: &Value) -> String {
+fn describe(shape: &Value) -> String {
     if let Some(values) = values(shape) {
         return values.iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" or ");
     }
     if let Some(options) = shape["anyOf"].as_array() {
-        return options.iter().map(told).collect::<Vec<_>>().join(" or ");
+        return options.iter().map(describe).collect::<Vec<_>>().join(" or ");
     }
     type_of(shape).unwrap_or("anything").to_owned()
 }

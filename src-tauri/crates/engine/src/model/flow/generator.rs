@@ -80,11 +80,11 @@ impl ModelInstance {
 
     /// Which of its functions answers, for somebody who listens or not.
     pub fn function(&self, listens: bool) -> Option<&Fun> {
-        let (silent, told) = match self.answers_steps() {
+        let (silent, streaming) = match self.answers_steps() {
             true => (&self.step, &self.stream_step),
             false => (&self.whole, &self.stream),
         };
-        if listens { told.as_ref().or(silent.as_ref()) } else { silent.as_ref().or(told.as_ref()) }
+        if listens { streaming.as_ref().or(silent.as_ref()) } else { silent.as_ref().or(streaming.as_ref()) }
     }
 }
 

@@ -130,14 +130,14 @@ fn integers_that_are_no_doubles_are_refused_with_their_place() {
 
 #[test]
 fn mistakes_have_their_place() {
-    for (text, told) in [
+    for (text, message) in [
         ("{\"a\": }", "expected value, at /a at line 1 column 7"),
         ("[1,\n2,]", "trailing comma at line 2 column 3"),
         ("\"\\ud800\"", "lone leading surrogate in hex escape at line 1 column 2"),
         ("1 2", "trailing characters at line 1 column 3"),
         ("", "EOF while parsing a value at line 1 column 1"),
     ] {
-        assert_eq!(parse(text).expect_err(text).to_string(), told);
+        assert_eq!(parse(text).expect_err(text).to_string(), message);
     }
 }
 
@@ -146,19 +146,19 @@ fn what_comes_from_outside_is_only_so_deep() {
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
     assert!(parse_within(&nested(50), 50).is_ok());
     for text in [nested(51), "[".repeat(1_000_000), "{\"a\":".repeat(1_000_000)] {
-        let told = parse_within(&text, 50).expect_err("it is too deep").to_string();
-        assert!(told.starts_with("nested deeper than 50 levels, at /") && told.len() < 200, "{told}");
-        assert!(told.contains("/… at line 1 column "), "{told}");
-        let told = from_json_within::<Tagged>(&format!("{{\"kind\":\"Of\",\"value\":{text}}}"), 50);
-        assert!(told.expect_err("it is too deep").to_string().contains("deeper than 50 levels at line 1 column"));
+        let message = parse_within(&text, 50).expect_err("it is too deep").to_string();
+        assert!(message.starts_with("nested deeper than 50 levels, at /") && message.len() < 200, "{message}");
+        assert!(message.contains("/… at line 1 column "), "{message}");
+        let message = from_json_within::<Tagged>(&format!("{{\"kind\":\"Of\",\"value\":{text}}}"), 50);
+        assert!(message.expect_err("it is too deep").to_string().contains("deeper than 50 levels at line 1 column"));
     }
     // The log's reader goes deeper than a test's stack.
     let deep = std::thread::Builder::new().stack_size(64 << 20).spawn(move || {
         assert!(parse(&nested(LOG_DEPTH)).is_ok() && from_json::<Tagged>(&nested(LOG_DEPTH)).is_err());
         parse(&nested(1_000_000)).expect_err("it is too deep").to_string()
     });
-    let told = deep.expect("a thread").join().expect("it ends");
-    assert!(told.starts_with("nested deeper than 10000 levels"), "{told}");
+    let message = deep.expect("a thread").join().expect("it ends");
+    assert!(message.starts_with("nested deeper than 10000 levels"), "{message}");
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
     assert!(parse_input(&nested(DEPTH + 1)).is_err());
     // Siblings are beside each other, not in each other.

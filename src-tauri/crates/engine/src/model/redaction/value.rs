@@ -166,10 +166,10 @@ impl Stream {
             return piece.to_owned();
         }
         self.held.push_str(piece);
-        let mut told = String::new();
-        let end = secrets.hide(&self.held, false, &mut told);
+        let mut shown = String::new();
+        let end = secrets.hide(&self.held, false, &mut shown);
         self.held.drain(..end);
-        told
+        shown
     }
 
     /// What is still held, when nothing more comes.

@@ -218,7 +218,7 @@ impl<'a> Facts<'a> {
                     payload.insert("output".to_owned(), value);
                 }
                 if let Some(error) = error {
-                    payload.insert("error".to_owned(), error.told());
+                    payload.insert("error".to_owned(), error.to_public_json());
                 }
                 let transient = *transient;
                 return Some(NewItem { transient, ..NewItem::plain("block_output", status, payload) });

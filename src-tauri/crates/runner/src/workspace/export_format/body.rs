@@ -71,8 +71,8 @@ mod tests {
         let limits = |import_bytes| Limits { import_bytes, ..Limits::default() };
         let text = format!("{}\n{}\nend", "a".repeat(1_000), "b".repeat(10));
         assert_eq!(count(&packed(&text), &limits(1_001 + 256 + 3)), Ok(3));
-        let told = count(&packed(&text), &limits(1_001 + 256 + 2));
-        assert!(matches!(told, Err(Unreadable::TooLarge(text)) if text.contains("limits.importBytes")));
+        let shown = count(&packed(&text), &limits(1_001 + 256 + 2));
+        assert!(matches!(shown, Err(Unreadable::TooLarge(text)) if text.contains("limits.importBytes")));
         assert!(matches!(count(b"no body", &limits(9)), Err(Unreadable::Damaged(_))));
         let read: Result<Vec<_>, _> = lines(&packed(&text)).expect("it begins").collect();
         assert_eq!(read.expect("it reads").join("\n"), text);

@@ -58,7 +58,7 @@ impl Drop for Away {
     }
 }
 
-fn told(notices: &Receiver<Notice>) -> Vec<(String, RequestStatus)> {
+fn request_notices(notices: &Receiver<Notice>) -> Vec<(String, RequestStatus)> {
     let of_request = |notice| match notice {
         Notice::Request { request_id, status, .. } => Some((request_id, status)),
         _ => None,
@@ -80,12 +80,12 @@ fn what_could_not_be_read_is_told_at_the_next_look() {
     run(&other, "next");
     let away = Away::new(&workspace);
     others.look(&workspace).unwrap_err();
-    assert_eq!(told(&notices), []);
+    assert_eq!(request_notices(&notices), []);
     drop(away);
     others.look(&workspace).unwrap();
-    assert_eq!(told(&notices), [("next".to_owned(), RequestStatus::Completed)]);
+    assert_eq!(request_notices(&notices), [("next".to_owned(), RequestStatus::Completed)]);
     others.look(&workspace).unwrap();
-    assert_eq!(told(&notices), [], "once");
+    assert_eq!(request_notices(&notices), [], "once");
 
     // A job that died, of which nothing tells but its lock.
     others.running.insert("r".to_owned(), workspace.locks.nobody());
@@ -93,5 +93,5 @@ fn what_could_not_be_read_is_told_at_the_next_look() {
     others.look(&workspace).unwrap_err();
     drop(away);
     others.look(&workspace).unwrap();
-    assert_eq!(told(&notices), [("r".to_owned(), RequestStatus::Completed)]);
+    assert_eq!(request_notices(&notices), [("r".to_owned(), RequestStatus::Completed)]);
 }

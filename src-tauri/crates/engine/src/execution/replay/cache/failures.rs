@@ -43,7 +43,7 @@ impl ReplayCache {
         }
         for path in forgotten {
             self.finished.remove(&path);
-            self.told.remove(&path);
+            self.shown_failures.remove(&path);
             self.questions.forget_refusal(&path);
             // The last answer of a model is what its generator failed with.
             if let Some(calls) = self.calls.get_mut(&path) {

@@ -32,7 +32,7 @@ impl ReplayCache {
     pub(super) fn forget_below(&mut self, path: &str) {
         self.finished.retain(|other, _| !is_inside(other, path));
         self.functions.retain(|other, _| !is_at_or_inside(other, path));
-        self.told.retain(|other| !is_at_or_inside(other, path));
+        self.shown_failures.retain(|other| !is_at_or_inside(other, path));
         self.routes.retain(|other, _| !is_at_or_inside(other, path));
         self.calls.retain(|other, _| !is_at_or_inside(other, path));
         self.waited.retain(|other| !is_at_or_inside(other, path));

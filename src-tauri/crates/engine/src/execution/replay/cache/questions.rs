@@ -8,15 +8,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::model::event::Seq;
-use crate::model::suspension::{Asking, Resolved, SuspensionStatus};
+use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus};
 
 /// A question that an earlier part of the request asked, and what came of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PendingQuestion {
     /// Where in the log.
     seq: Seq,
     /// What was shown to whoever answered.
-    pub(crate) asking: Asking,
+    pub(crate) asking: SuspensionRequest,
     /// The answer, if there is one.
     pub(crate) resolved: Option<Resolved>,
 }
@@ -26,13 +26,13 @@ type Number = (Option<String>, u32);
 
 /// All questions of a request, by the paths of their blocks.
 #[derive(Default)]
-pub(crate) struct Questions(HashMap<Arc<str>, HashMap<Number, Asked>>);
+pub(crate) struct Questions(HashMap<Arc<str>, HashMap<Number, PendingQuestion>>);
 
 impl Questions {
     /// Takes a question from the log.
-    pub(super) fn ask(&mut self, path: &Arc<str>, seq: Seq, asking: &Asking) {
+    pub(super) fn ask(&mut self, path: &Arc<str>, seq: Seq, asking: &SuspensionRequest) {
         let number = (asking.callback.clone(), asking.ordinal);
-        let asked = Asked { seq, asking: asking.clone(), resolved: None };
+        let asked = PendingQuestion { seq, asking: asking.clone(), resolved: None };
         self.0.entry(path.clone()).or_default().insert(number, asked);
     }
 
@@ -43,7 +43,7 @@ impl Questions {
     }
 
     /// The question of this number.
-    pub(crate) fn find(&self, path: &str, function: Option<&str>, ordinal: u32) -> Option<&Asked> {
+    pub(crate) fn find(&self, path: &str, function: Option<&str>, ordinal: u32) -> Option<&PendingQuestion> {
         self.0.get(path)?.get(&(function.map(str::to_owned), ordinal))
     }
 

@@ -85,7 +85,9 @@ impl View {
         let mut state = (*self.base.state).clone();
         let (mut version, mut is_news) = (self.base.version, false);
         let is_moved = |pending: &Pending| match pending {
-            Pending::Operation { evidence: (told, _), .. } => Some(*told != self.base.version + 1),
+            Pending::Operation { evidence: (recorded_version, _), .. } => {
+                Some(*recorded_version != self.base.version + 1)
+            }
             _ => None,
         };
         // The first operation tells whether the record is the one that was written to.
