@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
@@ -17,6 +18,8 @@ const DRIVER: &str = "FLOWGLASS_FUZZ_DRIVER";
 const BEGINNING: Duration = Duration::from_secs(120);
 /// As the program has it for a command.
 const STACK: usize = 64 << 20;
+/// How long a worker may take to end by itself.
+const ENDING: Duration = Duration::from_secs(5);
 /// Kilobytes of addresses, so that an input that wants all memory ends its worker and not the machine.
 const MEMORY: u64 = 12 << 20;
 /// How much of what a worker said is told.
@@ -115,7 +118,13 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // One that has ended already needs neither.
+        // A worker without its driver ends by itself, and takes what it has opened with it: killed, it would leave a
+        // window behind. One that hangs is killed.
+        let _ = self.stream.shutdown(Shutdown::Both);
+        let began = Instant::now();
+        while began.elapsed() < ENDING && self.process.try_wait().is_ok_and(|end| end.is_none()) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
