@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use engine::identity::{InstanceId, StateOwner};
 use engine::views::diff::DifferenceKind;
 use runner::{Change, CheckpointRow, Json, StateView};
 use serde_json::Value;
@@ -75,10 +76,9 @@ pub(crate) fn state(state: &StateView) -> String {
 
 /// A block's instance by its path, and by its attempt where that was not the first.
 fn instance(id: &str) -> String {
-    let inner = id.split_once(':').map_or(id, |(_, inner)| inner);
-    match inner.rsplit_once(':') {
-        Some((path, "0")) => path.to_owned(),
-        Some((path, attempt)) => format!("{path}, attempt {attempt}"),
+    match StateOwner::parse(id).map(|owner| owner.instance) {
+        Some(InstanceId { path, attempt: 0 }) => path.to_owned(),
+        Some(InstanceId { path, attempt }) => format!("{path}, attempt {attempt}"),
         None => id.to_owned(),
     }
 }

@@ -8,6 +8,7 @@ mod edits;
 
 use engine::event::{Event, EventKind, ForkedFrom, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
 use engine::flow::Flow;
+use engine::identity::{InstanceId, StateOwner};
 use engine::log::{Durability, Lease, Log, Record};
 use engine::operation::Operation;
 use engine::request::StartRequest;
@@ -21,7 +22,7 @@ use super::{At, Mock, Workspace, new_request};
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
 use crate::run::{Opening, PriorEvents, Running};
-use edits::{Set, Shared, Whose, check, declared, instance_at};
+use edits::{Set, Shared, Whose, check, declared};
 
 pub use edits::Edits;
 
@@ -147,7 +148,8 @@ impl Workspace {
                 Whose::Block(path) => {
                     let running = blocks.iter().rev().find(|block| *block.path == **path);
                     let own = running.and_then(|block| {
-                        let is_own = |id: &str| instance_at(id) == Some((path.as_str(), block.attempt));
+                        let own = InstanceId { path: path.as_str(), attempt: block.attempt };
+                        let is_own = |id: &str| StateOwner::parse(id).is_some_and(|owner| owner.instance == own);
                         view.sequencers.iter().find(|(id, _)| is_own(id)).map(|(_, state)| state)
                     });
                     let Some(own) = own else {

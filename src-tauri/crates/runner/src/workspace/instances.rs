@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use engine::identity::StateOwner;
 use engine::scope::{ScopeKey, ScopeKind};
 
 use super::Workspace;
@@ -15,6 +16,9 @@ pub(super) fn is_of_block(scope: &ScopeKey) -> bool {
     matches!(scope.kind, ScopeKind::Sequencer | ScopeKind::Block)
 }
 
+/// A kind of state, a request, and a path in it.
+type Place<'k> = (ScopeKind, &'k str, &'k str);
+
 impl Workspace {
     /// Those of a request's scopes whose instance a later one had taken the place of by an instant.
     pub(super) fn superseded_at(
@@ -23,12 +27,11 @@ impl Workspace {
         request: &str,
         seq: u64,
     ) -> Result<HashSet<ScopeKey>, Fault> {
-        let mut paths: HashMap<(ScopeKind, &str), Vec<(u32, &ScopeKey)>> = HashMap::new();
+        let mut paths: HashMap<Place<'_>, Vec<(u32, &ScopeKey)>> = HashMap::new();
         for scope in scopes.iter().filter(|scope| is_of_block(scope)) {
-            let Some((path, attempt)) = scope.id.rsplit_once(':') else { continue };
-            if let Ok(attempt) = attempt.parse() {
-                paths.entry((scope.kind, path)).or_default().push((attempt, scope));
-            }
+            let Some(owner) = StateOwner::parse(&scope.id) else { continue };
+            let path = (scope.kind, owner.request, owner.instance.path);
+            paths.entry(path).or_default().push((owner.instance.attempt, scope));
         }
         let mut superseded = HashSet::new();
         for mut attempts in paths.into_values().filter(|attempts| attempts.len() > 1) {

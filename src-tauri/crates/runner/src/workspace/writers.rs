@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use engine::event::{EventKind, RequestStatus, Seq};
+use engine::identity::StateOwner;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::place::Place;
 use engine::views::repeated_writes::recalled;
@@ -31,7 +32,7 @@ impl Workspace {
         let live = self.request(request)?.status != RequestStatus::Interrupted;
         let mut writes = Vec::new();
         for scope in self.store.scopes_of(request).map_err(Fault::internal)? {
-            if address.names(request, &scope) {
+            if address.names(&scope) {
                 writes.extend(self.store.writes(&scope, request, &address.place, live).map_err(Fault::internal)?);
             }
         }
@@ -93,11 +94,10 @@ impl Address {
         Ok(Address { kind, block, place })
     }
 
-    fn names(&self, request: &str, scope: &ScopeKey) -> bool {
+    fn names(&self, scope: &ScopeKey) -> bool {
         let Some(block) = &self.block else { return scope.kind == self.kind };
-        let inner = scope.id.strip_prefix(request).and_then(|rest| rest.strip_prefix(':')).unwrap_or(&scope.id);
-        let path = inner.rsplit_once(':').map_or(inner, |(path, _)| path);
-        scope.kind == self.kind && (block == path || **block == *scope.id)
+        let is_at = |owner: StateOwner<'_>| block == owner.instance.path;
+        scope.kind == self.kind && (StateOwner::parse(&scope.id).is_some_and(is_at) || **block == *scope.id)
     }
 }
 

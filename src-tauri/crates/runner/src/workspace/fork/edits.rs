@@ -89,12 +89,13 @@ impl Set {
             (Whose::Request, _) => return Ok(()),
             (Whose::Block(path), Some(step)) => (path, step.path.as_deref().unwrap_or_default()),
         };
-        match path.1.strip_prefix(path.0.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
-            true => Ok(()),
-            false => Err(Fault::invalid(format!(
+        if path.1.strip_prefix(path.0.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+            Ok(())
+        } else {
+            Err(Fault::invalid(format!(
                 "--set {}: {} is not around the step {} that the fork goes on from",
                 self.text, path.0, path.1
-            ))),
+            )))
         }
     }
 
@@ -145,12 +146,6 @@ pub(super) fn check(
         }
     }
     Ok(())
-}
-
-/// The path and the attempt in a state's id `request:path:attempt`.
-pub(super) fn instance_at(id: &str) -> Option<(&str, u32)> {
-    let (path, attempt) = id.split_once(':')?.1.rsplit_once(':')?;
-    Some((path, attempt.parse().ok()?))
 }
 
 /// `[PATH]rest`; a path may hold brackets itself.
