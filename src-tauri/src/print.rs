@@ -21,6 +21,7 @@ use std::fmt::Write as _;
 
 use runner::{ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, SourceView, Stats};
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 /// Longer values are cut where a line shows them.
 const WIDEST: usize = 100;
@@ -39,23 +40,25 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::new();
     for c in text.replace("\r\n", "\n").chars() {
-        match acts(c) {
-            true => drop(write!(shown, "\\u{:04x}", u32::from(c))),
-            false => shown.push(c),
+        if acts(c) {
+            let _ = write!(shown, "\\u{:04x}", u32::from(c));
+        } else {
+            shown.push(c);
         }
     }
     shown.into()
 }
 
-/// Rows in columns as wide as their widest cell; the last column is free.
+/// Rows in columns as wide as their widest cell on a terminal, where a letter may take two places; the last column is
+/// free.
 fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     // A line break would begin a row of its own, and a tab put a column out of line.
     let cell = |cell: &String| harmless(cell).replace(['\n', '\t'], " ");
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
-    let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
+    let mut widths: Vec<usize> = head.iter().map(|cell| cell.width()).collect();
     for row in &rows {
         for (at, cell) in row.iter().enumerate() {
-            widths[at] = widths[at].max(cell.chars().count());
+            widths[at] = widths[at].max(cell.width());
         }
     }
     let mut text = String::new();
@@ -65,7 +68,7 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
         for (at, cell) in row.iter().enumerate() {
             line.push_str(cell);
             // By hand: a format's width ends at 65,535.
-            let room = if at + 1 == row.len() { 0 } else { widths[at].saturating_sub(cell.chars().count()) };
+            let room = if at + 1 == row.len() { 0 } else { widths[at].saturating_sub(cell.width()) };
             line.extend(std::iter::repeat_n(' ', room + 2));
         }
         text.push_str(line.trim_end());
@@ -325,4 +328,24 @@ pub(crate) fn flow_error(error: &ErrorInfo) {
         .map(|code| format!(" [{code}]"))
         .unwrap_or_default();
     crate::cli::tell(&format!("{}{code}: {}{path}{place}", error.name, error.message));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+
+    #[test]
+    fn a_letter_of_two_places_stays_in_its_column() {
+        let rows = [["日本語", "a"], ["plain", "b"], ["", "c"]].map(|row| row.map(str::to_owned).to_vec());
+        let shown = table(&["name", "of"], &rows);
+        assert_eq!(shown, "name    of\n日本語  a\nplain   b\n        c\n");
+    }
+
+    /// A format's width ends at 65,535.
+    #[test]
+    fn a_cell_of_any_length_is_one_line() {
+        let rows = [vec!["x".repeat(70_000), "a".to_owned()], vec!["y".to_owned(), "b".to_owned()]];
+        let lengths: Vec<usize> = table(&["name", "of"], &rows).lines().map(str::len).collect();
+        assert_eq!(lengths, [70_004, 70_003, 70_003]);
+    }
 }

@@ -386,7 +386,7 @@ fn settings_that_are_wrong_are_named() {
         (r#"{ "limits": { "memory": 1 } }"#, &["flowglass.json", "memory", "memoryMb"]),
         (r#"{ "models": { "m": { "apiKey": "x" } } }"#, &["flowglass.json", "apiKey", "apiKeyEnv"]),
         (r#"{ "durability": "never" }"#, &["flowglass.json", "never", "process"]),
-        (r#"{ "limits": { "yieldMs": -1 } }"#, &["flowglass.json", "-1"]),
+        (r#"{ "limits": { "yieldMs": -1 } }"#, &["flowglass.json", "limits.yieldMs", "-1", "line 1"]),
         ("{", &["flowglass.json", "line 1"]),
         (r#"{ "flows": ["gone"] }"#, &["flowglass.json", "gone", "does not exist"]),
     ] {

@@ -69,9 +69,18 @@ pub fn from_json_within<T: DeserializeOwned>(text: &str, depth: usize) -> Result
     read(Reader::new(text, false, depth))
 }
 
-/// The same for what a person wrote; see [`parse_input`].
+/// The same for what a person wrote; see [`parse_input`]. An error names the field: `limits.depth: invalid type: …`.
 pub fn from_input<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    read(Reader::new(text, true, DEPTH))
+    let mut reader = Reader::new(text, true, DEPTH);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let field = error.path().to_string();
+        let error = reader.with_place(error.into_inner());
+        // A text that is no JSON is wrong at its line; `?` is a place inside of something untagged.
+        let is_known = error.is_data() && field.contains(|c: char| c.is_alphanumeric());
+        if is_known { Error::custom(format_args!("{field}: {error}")) } else { error }
+    })?;
+    reader.end()?;
+    Ok(value)
 }
 
 fn read<T: DeserializeOwned>(mut reader: Reader<'_>) -> Result<T, Error> {
