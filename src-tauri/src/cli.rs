@@ -83,9 +83,10 @@ fn answer(cli: Cli) -> ExitCode {
     let json = cli.global.json;
     match dispatch(cli) {
         Ok(outcome) => {
-            match json {
-                true => say(&outcome.json),
-                false => print(&print::harmless(&outcome.text)),
+            if json {
+                say(&outcome.json)
+            } else {
+                print(&print::harmless(&outcome.text))
             }
             ExitCode::from(outcome.code)
         }

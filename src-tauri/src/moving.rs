@@ -36,11 +36,10 @@ fn export_trace(workspace: &Workspace, request: &str, to: &str, force: bool) -> 
 /// `flowglass import`.
 pub(crate) fn import(workspace: &Workspace, file: &Path) -> Result<Outcome, Fault> {
     let done = workspace.import(file)?;
-    let text = match done.imported {
-        true => {
-            format!("{}, {}\n", counted(done.requests.len() as u64, "request"), counted(done.events, "event"))
-        }
-        false => "all of it is here already\n".to_owned(),
+    let text = if done.imported {
+        format!("{}, {}\n", counted(done.requests.len() as u64, "request"), counted(done.events, "event"))
+    } else {
+        "all of it is here already\n".to_owned()
     };
     Ok(Outcome::done(json!(done), text))
 }

@@ -157,9 +157,10 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     if let Some(error) = &error {
         print::flow_error(error);
     }
-    let text = match events {
-        true => format!("{result}\n"),
-        false => format!("{}{}", print::result(&Json(result.clone())), print::waiting(&pending)),
+    let text = if events {
+        format!("{result}\n")
+    } else {
+        format!("{}{}", print::result(&Json(result.clone())), print::waiting(&pending))
     };
     let is = |what: fn(&FlowError) -> bool| ended.error.as_ref().is_some_and(what);
     let code = match ended.status {

@@ -215,9 +215,10 @@ fn frames() -> BoxedStrategy<Vec<u8>> {
         (proptest::sample::select(&WHO[..]), prop_oneof![8 => Just("close"), 1 => Just("hang"), 1 => Just("endless")]);
     (who, proptest::collection::vec(frame, 0..6), any::<bool>())
         .prop_map(|((who, end), frames, is_stream)| {
-            let body: String = match is_stream {
-                true => frames.iter().map(|frame| format!("data: {frame}\n\n")).collect(),
-                false => frames.join("\n"),
+            let body: String = if is_stream {
+                frames.iter().map(|frame| format!("data: {frame}\n\n")).collect()
+            } else {
+                frames.join("\n")
             };
             let kind = if is_stream { "text/event-stream" } else { "application/json" };
             format!("{who} {end}\nHTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{body}")

@@ -373,9 +373,10 @@ fn a_wrong_argument_fails_the_load_where_it_stands() {
 
 /// The mistake as the flow's last line. What makes no flow stands before one.
 fn written(mistake: &str) -> String {
-    match mistake.contains("defineFlow(") {
-        true => format!("export default {mistake};\n"),
-        false => format!("export const made = {mistake}; export default defineFlow({{ kind: \"k\" }} as any);\n"),
+    if mistake.contains("defineFlow(") {
+        format!("export default {mistake};\n")
+    } else {
+        format!("export const made = {mistake}; export default defineFlow({{ kind: \"k\" }} as any);\n")
     }
 }
 

@@ -230,11 +230,16 @@ fn kill_at_an_instant(mut child: Child, bed: &Bed, request: &str, plain: &Essenc
 /// The real program, running or resuming a request.
 fn spawn(bed: &Bed, request: &str, known: bool) -> Child {
     let mut command = Command::new(program());
-    match known {
-        true => command.args(["resume", request]),
-        false => command
-            .args(["run", bed.flow, "go", "--user", "ada", "--session", "talk", "--project", "team"])
-            .args(["--request", request, "--input", "1", "--mock"]),
+    if known {
+        command.args(["resume", request])
+    } else {
+        command.args(["run", bed.flow, "go", "--user", "ada", "--session", "talk", "--project", "team"]).args([
+            "--request",
+            request,
+            "--input",
+            "1",
+            "--mock",
+        ])
     };
     command.arg("--data").arg(bed.data(request)).current_dir(bed.place.dir());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
@@ -250,9 +255,10 @@ fn looked(bed: &Bed, request: &str) -> Option<Told> {
         .output()
         .expect("the program starts");
     let rows: serde_json::Value = serde_json::from_slice(&asked.stdout).expect("requests answers JSON");
-    match rows.as_array().is_some_and(|rows| !rows.is_empty()) {
-        true => Some(bed.process(request, &["look", request]).expect("nothing kills it")),
-        false => None,
+    if rows.as_array().is_some_and(|rows| !rows.is_empty()) {
+        Some(bed.process(request, &["look", request]).expect("nothing kills it"))
+    } else {
+        None
     }
 }
 

@@ -378,18 +378,20 @@ fn exported(text: &str) -> Result<Audience, String> {
 }
 
 fn kind(text: &str) -> Result<String, String> {
-    match engine::event::KINDS.contains(&text) {
-        true => Ok(text.to_owned()),
-        false => Err(format!("one of {}", engine::event::KINDS.join(", "))),
+    if engine::event::KINDS.contains(&text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("one of {}", engine::event::KINDS.join(", ")))
     }
 }
 
 /// A type of items in its canonical spelling.
 fn item_type(text: &str) -> Result<String, String> {
     let canonical = engine::item::canonical_item_type(text);
-    match engine::item::ITEM_TYPES.contains(&canonical) {
-        true => Ok(canonical.to_owned()),
-        false => Err(format!("one of {}", engine::item::ITEM_TYPES.join(", "))),
+    if engine::item::ITEM_TYPES.contains(&canonical) {
+        Ok(canonical.to_owned())
+    } else {
+        Err(format!("one of {}", engine::item::ITEM_TYPES.join(", ")))
     }
 }
 

@@ -233,10 +233,8 @@ async fn carry_out(
     let earlier = PriorRun { events: &before.events, prior_status: before.prior_status, answers: &before.answers };
     let run = Run::after(earlier, flow, asked, log, effects, stop.clone());
     let result = async {
-        let input = match before.events.is_empty() {
-            true => run.begin().await?,
-            false => run.take_up(before.answers.clone()).await?,
-        };
+        let input =
+            if before.events.is_empty() { run.begin().await? } else { run.take_up(before.answers.clone()).await? };
         drop(code);
         loaded.attach(&run);
         // The caller waits for this verdict; if it is gone, nobody does.
@@ -327,11 +325,10 @@ fn refused_input(flow: &str, action: &str, issues: Vec<Issue>, given: bool) -> F
             .collect::<Vec<_>>()
             .join("; ");
     Fault::Invalid {
-        message: match given {
-            true => format!("the input does not fit action \"{action}\" of flow \"{flow}\": {shown}"),
-            false => {
-                format!("action \"{action}\" of flow \"{flow}\" needs an input ({shown}); give it as JSON with --input")
-            }
+        message: if given {
+            format!("the input does not fit action \"{action}\" of flow \"{flow}\": {shown}")
+        } else {
+            format!("action \"{action}\" of flow \"{flow}\" needs an input ({shown}); give it as JSON with --input")
         },
         details: issues.into_iter().map(|issue| Detail { path: issue.path, message: issue.message }).collect(),
     }

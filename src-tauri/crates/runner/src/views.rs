@@ -436,7 +436,7 @@ pub struct Change {
     pub path: String,
     /// What happened.
     pub kind: DifferenceKind,
-    /// PriorEvents; for a move, the old place.
+    /// Before; for a move, the old place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old: Option<Json>,
     /// After; for a move, the new place.

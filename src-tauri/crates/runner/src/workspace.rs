@@ -281,9 +281,10 @@ impl Workspace {
         let actions = loaded_flow.flow.as_ref().map(|flow| flow.actions.as_slice()).unwrap_or_default();
         if !actions.iter().any(|action| action.name == options.action) {
             let names: Vec<&str> = actions.iter().map(|action| action.name.as_str()).collect();
-            let known = match names.is_empty() {
-                true => "it has none at all".to_owned(),
-                false => format!("there are: {}", names.join(", ")),
+            let known = if names.is_empty() {
+                "it has none at all".to_owned()
+            } else {
+                format!("there are: {}", names.join(", "))
             };
             return Err(Fault::not_found(format!(
                 "flow \"{}\" has no action \"{}\"; {known}",
@@ -408,10 +409,7 @@ impl Workspace {
 fn folder(dir: &std::path::Path) -> Result<PathBuf, Fault> {
     let full = std::fs::canonicalize(dir)
         .map_err(|error| Fault::invalid(format!("workspace {} cannot be opened: {error}", dir.display())))?;
-    match full.is_dir() {
-        true => Ok(full),
-        false => Err(Fault::invalid(format!("workspace {} is not a folder", full.display()))),
-    }
+    if full.is_dir() { Ok(full) } else { Err(Fault::invalid(format!("workspace {} is not a folder", full.display()))) }
 }
 
 /// Where a workspace has its database unless another is named.

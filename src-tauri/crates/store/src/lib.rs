@@ -142,10 +142,11 @@ impl Store {
         let on_damaged = options.on_damaged.clone();
         let offers = Offers::default();
         let writer = Writer::start(path.to_owned(), options, listeners.clone(), offers.clone())?;
-        let remover = match writer.has_removals() && !only_look && access == Access::ReadWrite {
+        let remover = if writer.has_removals() && !only_look && access == Access::ReadWrite {
             // Where it cannot begin, the next who deletes goes on.
-            true => Remover::start(path, writer.handle()).ok(),
-            false => None,
+            Remover::start(path, writer.handle()).ok()
+        } else {
+            None
         };
         Ok(Store {
             path: path.to_owned(),

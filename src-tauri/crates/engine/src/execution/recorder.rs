@@ -312,10 +312,8 @@ impl Recorder {
     /// events that came later: it takes its own place among them.
     fn show(&self, event: Event) {
         let mut items = self.items.borrow_mut();
-        let news = match self.listeners.borrow().is_empty() {
-            true => Vec::new(),
-            false => News::of(event.seq, &event.kind, &items),
-        };
+        let news =
+            if self.listeners.borrow().is_empty() { Vec::new() } else { News::of(event.seq, &event.kind, &items) };
         let at = items.len() - items.iter().rev().take_while(|shown| shown.seq > event.seq).count();
         items.insert(at, event);
         drop(items);

@@ -267,9 +267,10 @@ impl Needle {
 
     /// Where it begins in the folded text.
     fn position(&self, text: &str) -> Option<usize> {
-        match text.is_ascii() {
-            true => text.to_ascii_lowercase().find(&self.0),
-            false => folded(text).collect::<String>().find(&self.0),
+        if text.is_ascii() {
+            text.to_ascii_lowercase().find(&self.0)
+        } else {
+            folded(text).collect::<String>().find(&self.0)
         }
     }
 }

@@ -151,9 +151,10 @@ fn many_writers_of_one_record_cost_no_more_than_their_number() {
                 let block = handler(&format!("w{n}"), move |_, cx| async move {
                     let seen = cx.read(&Target::Session).map(|(_, state)| state.to_json()).unwrap_or_default();
                     let by = |n: i64| [("n".to_owned(), json!(n))].into_iter().collect();
-                    let change = match blind {
-                        true => Op::Increment { by: by(1) },
-                        false => Op::Set { state: by(seen["n"].as_i64().unwrap_or(0) + 1) },
+                    let change = if blind {
+                        Op::Increment { by: by(1) }
+                    } else {
+                        Op::Set { state: by(seen["n"].as_i64().unwrap_or(0) + 1) }
                     };
                     cx.apply(&Target::Session, Change::Ready(change)).await.map(Value::from)
                 });

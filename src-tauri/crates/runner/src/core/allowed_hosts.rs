@@ -46,9 +46,10 @@ impl std::fmt::Display for AllowedHost {
 impl AllowedHost {
     pub(crate) fn permits(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
-        let is_host = match self.below {
-            true => host.strip_suffix(&self.host).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
-            false => host == self.host,
+        let is_host = if self.below {
+            host.strip_suffix(&self.host).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
+        } else {
+            host == self.host
         };
         is_host && self.port.is_none_or(|port| url.port_or_known_default() == Some(port))
     }

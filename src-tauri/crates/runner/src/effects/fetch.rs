@@ -75,9 +75,10 @@ impl Pages {
             request = request.header(name, value);
         }
         if let Some(body) = call.body {
-            request = match call.base64 {
-                true => request.body(BASE64.decode(body).map_err(|error| FlowError::plain(format!("fetch: {error}")))?),
-                false => request.body(body),
+            request = if call.base64 {
+                request.body(BASE64.decode(body).map_err(|error| FlowError::plain(format!("fetch: {error}")))?)
+            } else {
+                request.body(body)
             };
         }
         let response = request.send().await.map_err(|error| failed(&shown, &error))?;

@@ -275,9 +275,10 @@ struct Schema {
 
 impl Schema {
     fn new(schema: &Value) -> Self {
-        match schema["type"] == "object" {
-            true => Schema { schema: schema.clone(), wrapped: false },
-            false => Schema {
+        if schema["type"] == "object" {
+            Schema { schema: schema.clone(), wrapped: false }
+        } else {
+            Schema {
                 schema: json!({
                     "type": "object",
                     "properties": { "output": schema },
@@ -285,7 +286,7 @@ impl Schema {
                     "additionalProperties": false,
                 }),
                 wrapped: true,
-            },
+            }
         }
     }
 

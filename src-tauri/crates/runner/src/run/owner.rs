@@ -54,7 +54,7 @@ impl Locks {
         loop {
             let name = crate::effects::outside::new_id();
             let file = self.make(&self.path(name, "lock"))?;
-            // PriorEvents the lock is held somebody may take the file for that of a dead job, and clear it away.
+            // Before the lock is held somebody may take the file for that of a dead job, and clear it away.
             file.lock()?;
             if is_there(&file, &self.path(name, "lock"))? {
                 if !self.0.is_clear.swap(true, Ordering::Relaxed) {

@@ -138,12 +138,7 @@ async fn attend(mut wanted: UnboundedReceiver<Work>, load: &Load) {
             let Some(work) = next(&mut wanted).await else { return };
             running.push(carried(work));
         }
-        let come = async {
-            match is_open {
-                true => wanted.recv().await,
-                false => std::future::pending().await,
-            }
-        };
+        let come = async { if is_open { wanted.recv().await } else { std::future::pending().await } };
         select_biased! {
             work = Box::pin(come.fuse()) => match work {
                 Some(work) => running.push(carried(work)),

@@ -14,9 +14,8 @@ impl Workspace {
         let row = self.session(session)?;
         let mut view = self.record_state(ScopeKey::new(ScopeKind::Session, session))?;
         let mut all = view.clone();
-        let key = |kind, id: &str| match row.forked_from.is_some() {
-            true => ScopeKey::overlay(kind, id, session),
-            false => ScopeKey::new(kind, id),
+        let key = |kind, id: &str| {
+            if row.forked_from.is_some() { ScopeKey::overlay(kind, id, session) } else { ScopeKey::new(kind, id) }
         };
         let mut around = vec![self.records_of(key(ScopeKind::User, &row.user_id))?];
         around.extend(row.project_id.as_deref().map(|id| self.records_of(key(ScopeKind::Project, id))).transpose()?);

@@ -65,9 +65,8 @@ impl Workspace {
     ) -> Result<Vec<(Shown, Shown)>, Fault> {
         let before = self.superseded_at(scopes, request, from)?;
         let after = if request == other { self.superseded_at(scopes, other, to)? } else { HashSet::new() };
-        let old = |scope: &ScopeKey| match before.contains(scope) {
-            true => Ok(nothing()),
-            false => Ok(shown(scope, self.record_at(scope, request, from)?)),
+        let old = |scope: &ScopeKey| {
+            if before.contains(scope) { Ok(nothing()) } else { Ok(shown(scope, self.record_at(scope, request, from)?)) }
         };
         let new = |scope: &ScopeKey| {
             if after.contains(scope) {

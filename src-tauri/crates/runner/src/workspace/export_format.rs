@@ -129,15 +129,18 @@ fn put(file: &Path, replace: bool, bytes: &[u8]) -> std::io::Result<()> {
         part.write_all(bytes)?;
         part.sync_all()
     });
-    let result = written.and_then(|()| match replace {
-        true => std::fs::rename(unfinished, file),
-        false => match std::fs::hard_link(unfinished, file) {
-            // A file system without links.
-            Err(error) if error.kind() != ErrorKind::AlreadyExists && !file.exists() => {
-                std::fs::rename(unfinished, file)
+    let result = written.and_then(|()| {
+        if replace {
+            std::fs::rename(unfinished, file)
+        } else {
+            match std::fs::hard_link(unfinished, file) {
+                // A file system without links.
+                Err(error) if error.kind() != ErrorKind::AlreadyExists && !file.exists() => {
+                    std::fs::rename(unfinished, file)
+                }
+                linked => linked,
             }
-            linked => linked,
-        },
+        }
     });
     // It is ours, and nobody's any more.
     let _ = std::fs::remove_file(unfinished);

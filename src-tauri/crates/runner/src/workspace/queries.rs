@@ -140,10 +140,11 @@ impl Workspace {
                 .map(|event| event.seq)
                 .collect();
             let Some(first) = writes.first().copied() else { continue };
-            let (from, to) = match scope.kind.is_durable() {
+            let (from, to) = if scope.kind.is_durable() {
                 // Durable writes come into force together, with the block's last event.
-                true => (block.seq_end.map_or(first, |end| end - 1), block.seq_end.unwrap_or(first)),
-                false => (first - 1, writes.last().copied().unwrap_or(first)),
+                (block.seq_end.map_or(first, |end| end - 1), block.seq_end.unwrap_or(first))
+            } else {
+                (first - 1, writes.last().copied().unwrap_or(first))
             };
             for mut change in self.scope_diff(&scope, request, from, to)? {
                 change.seq = writes.last().copied();
@@ -227,9 +228,10 @@ impl Workspace {
     /// request, as that one had it.
     pub(super) fn record_at(&self, scope: &ScopeKey, request: &str, seq: u64) -> Result<Record, Fault> {
         let (request, scope, seq) = self.original(request, scope.clone(), seq)?;
-        let found = match self.is_at_rest(&request, seq)? {
-            true => self.store.state_at_rest(&scope, &request, seq),
-            false => self.store.state_at(&scope, &request, seq),
+        let found = if self.is_at_rest(&request, seq)? {
+            self.store.state_at_rest(&scope, &request, seq)
+        } else {
+            self.store.state_at(&scope, &request, seq)
         };
         found.map_err(Fault::internal)
     }

@@ -106,10 +106,13 @@ impl Workspace {
     /// The models of a request that goes on are those it had, unless others are named (ARCHITECTURE §5.9).
     pub(super) fn mode(&self, mock: &Mock, recorded: Option<&str>, flow: &str) -> Mock {
         match (mock, recorded) {
-            (Mock::Inherit, Some(origin)) => match mock_file(&self.dir.join(flow)) == self.dir.join(origin) {
-                true => Mock::Beside,
-                false => Mock::File(self.dir.join(Path::new(origin))),
-            },
+            (Mock::Inherit, Some(origin)) => {
+                if mock_file(&self.dir.join(flow)) == self.dir.join(origin) {
+                    Mock::Beside
+                } else {
+                    Mock::File(self.dir.join(Path::new(origin)))
+                }
+            }
             (mode, _) => mode.clone(),
         }
     }

@@ -392,9 +392,10 @@ impl Rows {
         let derived: BTreeSet<&Change> = derived.iter().collect();
         for change in stored.symmetric_difference(&derived) {
             let at = seqs.get(&change.0);
-            let what = match stored.contains(change) {
-                true => format!("{key} has a step to version {} that its events do not say", change.1),
-                false => format!("{key} lacks the step to version {} that its events say", change.1),
+            let what = if stored.contains(change) {
+                format!("{key} has a step to version {} that its events do not say", change.1)
+            } else {
+                format!("{key} lacks the step to version {} that its events say", change.1)
             };
             found.add(at.map(|(id, _)| &**id), at.map(|(_, seq)| *seq), what);
         }

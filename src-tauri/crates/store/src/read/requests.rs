@@ -168,9 +168,8 @@ impl Store {
                 .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
                 .optional()?;
             let Some((n, session, user, project, is_fork)) = row else { return Ok(Vec::new()) };
-            let of = |kind, id: String| match is_fork {
-                true => ScopeKey::overlay(kind, &id, &session),
-                false => ScopeKey::new(kind, id),
+            let of = |kind, id: String| {
+                if is_fork { ScopeKey::overlay(kind, &id, &session) } else { ScopeKey::new(kind, id) }
             };
             let mut around = vec![of(ScopeKind::User, user)];
             around.extend(project.map(|project| of(ScopeKind::Project, project)));

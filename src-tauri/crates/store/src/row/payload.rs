@@ -101,9 +101,10 @@ pub(crate) fn load(connection: &Connection, hash: &str) -> Result<String, Error>
     let row = rows.next()?.ok_or_else(|| damaged("is missing"))?;
     let bytes: usize = row.get(0)?;
     let body = row.get_ref(1)?.as_blob().map_err(|_| damaged("is not a blob"))?;
-    let text = match body.len() == bytes {
-        true => body.to_vec(),
-        false => unpack(body, bytes).map_err(|error| damaged(&error.to_string()))?,
+    let text = if body.len() == bytes {
+        body.to_vec()
+    } else {
+        unpack(body, bytes).map_err(|error| damaged(&error.to_string()))?
     };
     String::from_utf8(text).map_err(|_| damaged("is not text"))
 }

@@ -26,9 +26,10 @@ pub(crate) fn each_trigram(text: &str, mut tell: impl FnMut(u16)) {
             tell((letters.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48) as u16);
         }
     };
-    match text.is_ascii() {
-        true => text.bytes().for_each(|byte| take(char::from(byte.to_ascii_lowercase()))),
-        false => folded(text).for_each(take),
+    if text.is_ascii() {
+        text.bytes().for_each(|byte| take(char::from(byte.to_ascii_lowercase())))
+    } else {
+        folded(text).for_each(take)
     }
 }
 

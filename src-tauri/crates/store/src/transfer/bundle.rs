@@ -170,10 +170,8 @@ fn scopes_around(connection: &Connection, names: &str) -> Result<Vec<ScopeKey>, 
     let mut scopes: Vec<ScopeKey> = Vec::new();
     while let Some(row) = rows.next()? {
         let (session, is_fork): (String, bool) = (row.get(0)?, row.get(3)?);
-        let of = |kind, id: String| match is_fork {
-            true => ScopeKey::overlay(kind, &id, &session),
-            false => ScopeKey::new(kind, id),
-        };
+        let of =
+            |kind, id: String| if is_fork { ScopeKey::overlay(kind, &id, &session) } else { ScopeKey::new(kind, id) };
         let mut around = vec![of(ScopeKind::User, row.get(1)?)];
         around.extend(row.get::<_, Option<String>>(2)?.map(|project| of(ScopeKind::Project, project)));
         around.insert(0, ScopeKey::new(ScopeKind::Session, session));

@@ -151,10 +151,12 @@ impl CommitQueue {
         let is_first = inbox.due.is_none();
         inbox.due.get_or_insert_with(|| Instant::now() + MAX_EVIDENCE_DELAY);
         inbox.messages.push_back(message);
-        match is_step && self.commits_inline.load(Ordering::Relaxed) && !inbox.contention.is_high() {
-            true => Next::Write,
-            false if is_first || inbox.is_ready() => Next::WakeThread,
-            false => Next::Wait,
+        if is_step && self.commits_inline.load(Ordering::Relaxed) && !inbox.contention.is_high() {
+            Next::Write
+        } else if is_first || inbox.is_ready() {
+            Next::WakeThread
+        } else {
+            Next::Wait
         }
     }
 

@@ -133,10 +133,8 @@ fn a_panic_on_the_thread_that_appends_is_the_end_of_one_step_only() {
     let bed = bed();
     let is_odd = Arc::new(AtomicBool::new(true));
     let odd = is_odd.clone();
-    let owners = Owners::new(move |_| match odd.load(Ordering::SeqCst) {
-        true => panic!("an owner of the test"),
-        false => Liveness::Alive,
-    });
+    let owners =
+        Owners::new(move |_| if odd.load(Ordering::SeqCst) { panic!("an owner of the test") } else { Liveness::Alive });
     let store = open_with(bed.path(), owners);
     let mut request = Request { store: &store, id: "r".to_owned(), last: 0, lease: first() };
     request.commit(started("ses")).unwrap();

@@ -266,9 +266,10 @@ fn a_kill_anywhere_leaves_all_or_nothing() {
         cut += i64::from(!is_there);
         assert_eq!(store.request("a1").unwrap().is_some(), is_there);
         assert_eq!(store.request("a2").unwrap().is_some(), is_there);
-        match is_there {
-            true => assert_eq!(store.bundle(&["a1".to_owned(), "a2".to_owned()]).unwrap(), whole),
-            false => assert_eq!(counts(&store), counted, "try {n}: {work}"),
+        if is_there {
+            assert_eq!(store.bundle(&["a1".to_owned(), "a2".to_owned()]).unwrap(), whole)
+        } else {
+            assert_eq!(counts(&store), counted, "try {n}: {work}")
         }
         // The next to compact finds all of the rest.
         drop(store);

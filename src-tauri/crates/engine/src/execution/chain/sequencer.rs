@@ -87,10 +87,13 @@ impl<'a> Chain<'a> {
         let path = self.path(&step.segment);
         let next = match &step.operation {
             Operation::Step(child) => self.run_child(path, child, value).await?,
-            Operation::StepIf { condition, child } => match self.holds(condition, &value).await? {
-                true => self.run_child(path, child, value).await?,
-                false => value,
-            },
+            Operation::StepIf { condition, child } => {
+                if self.holds(condition, &value).await? {
+                    self.run_child(path, child, value).await?
+                } else {
+                    value
+                }
+            }
             Operation::Map(map) | Operation::ConnectInput(map) => {
                 let mapped = self.call("", map, &value).await?.into_data()?;
                 if mapped == value.data { value } else { StepValue::new(mapped) }

@@ -159,10 +159,8 @@ impl Context {
                 self.frame.wrote(container);
                 let scope = container.key.clone();
                 let transient = container.transient();
-                let recorded = match transient.is_empty() {
-                    true => Some(operation),
-                    false => operation.recorded_without(&transient),
-                };
+                let recorded =
+                    if transient.is_empty() { Some(operation) } else { operation.recorded_without(&transient) };
                 if let Some(operation) = recorded {
                     let value = value.map(|mut value| {
                         if let Value::Object(fields) = &mut value {

@@ -65,9 +65,10 @@ impl StreamItems {
         self.close_reasoning();
         let mut streamed = self.streamed.borrow_mut();
         // Text of a later step opens with a blank line.
-        let piece = match streamed.step_text.is_empty() && !streamed.text.is_empty() {
-            true => format!("\n\n{text}"),
-            false => text.to_owned(),
+        let piece = if streamed.step_text.is_empty() && !streamed.text.is_empty() {
+            format!("\n\n{text}")
+        } else {
+            text.to_owned()
         };
         streamed.step_text.push_str(text);
         streamed.text.push_str(&piece);
@@ -89,9 +90,10 @@ impl StreamItems {
 
     fn hear_reasoning(&self, text: &str) {
         let mut streamed = self.streamed.borrow_mut();
-        let piece = match streamed.step_reasoning.is_empty() && !streamed.reasoning.is_empty() {
-            true => format!("\n\n{text}"),
-            false => text.to_owned(),
+        let piece = if streamed.step_reasoning.is_empty() && !streamed.reasoning.is_empty() {
+            format!("\n\n{text}")
+        } else {
+            text.to_owned()
         };
         streamed.step_reasoning.push_str(text);
         streamed.reasoning.push_str(&piece);

@@ -129,19 +129,17 @@ impl EffectLog {
                 continue;
             };
             let (asked, request) = ((path, *effect, *ordinal), requests.asked(event).map(|(_, request)| request));
-            let request = match memoized {
-                true => first_asked.get(&asked).copied().unwrap_or(request),
-                false => request,
-            };
+            let request = if *memoized { first_asked.get(&asked).copied().unwrap_or(request) } else { request };
             first_asked.insert(asked, request);
             let Some(nth) = counting.place_to_end(event).filter(|_| event.seq > own) else { continue };
             let of_path = attempts.entry(path.clone()).or_default();
             of_path.resize_with(of_path.len().max(nth + 1), HashMap::new);
             // What functions got in an attempt that was cut off comes before what the next attempt got.
             let before = kept.entry((path, nth, *effect)).or_insert(0);
-            let number = match counting.is_cut(event) && counting.place(event).is_some() {
-                true => std::mem::replace(before, *before + 1),
-                false => *before + ordinal,
+            let number = if counting.is_cut(event) && counting.place(event).is_some() {
+                std::mem::replace(before, *before + 1)
+            } else {
+                *before + ordinal
             };
             let taped = RecordedEffect {
                 seq: event.seq,

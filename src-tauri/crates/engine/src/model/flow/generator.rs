@@ -80,10 +80,8 @@ impl ModelInstance {
 
     /// Which of its functions answers, for somebody who listens or not.
     pub fn function(&self, listens: bool) -> Option<&Fun> {
-        let (silent, streaming) = match self.answers_steps() {
-            true => (&self.step, &self.stream_step),
-            false => (&self.whole, &self.stream),
-        };
+        let (silent, streaming) =
+            if self.answers_steps() { (&self.step, &self.stream_step) } else { (&self.whole, &self.stream) };
         if listens { streaming.as_ref().or(silent.as_ref()) } else { silent.as_ref().or(streaming.as_ref()) }
     }
 }

@@ -175,10 +175,7 @@ pub fn number_steps(operations: Vec<Operation>) -> Vec<Step> {
                 _ => None,
             };
             let segment = segment.map(|segment| numbering.number(segment)).unwrap_or_default();
-            let label = match segment.is_empty() {
-                true => labels.number(operation.name().to_owned()),
-                false => segment.clone(),
-            };
+            let label = if segment.is_empty() { labels.number(operation.name().to_owned()) } else { segment.clone() };
             Step { operation, segment, label }
         })
         .collect()

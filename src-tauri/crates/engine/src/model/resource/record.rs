@@ -117,10 +117,7 @@ fn owner(scope: ScopeKind, owner: &str, flow: Option<&str>) -> String {
 fn escape(text: &str, reserved: &[char]) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        match reserved.contains(&c) {
-            true => escaped.push_str(&format!("%{:02X}", c as u32)),
-            false => escaped.push(c),
-        }
+        if reserved.contains(&c) { escaped.push_str(&format!("%{:02X}", c as u32)) } else { escaped.push(c) }
     }
     escaped
 }
