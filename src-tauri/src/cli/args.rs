@@ -1,11 +1,15 @@
 //! The words of the command line: commands, flags, and what each may be (ARCHITECTURE §9.1).
 
+mod value;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use engine::event::RequestStatus;
 use engine::suspension::SuspensionStatus;
 use runner::{At, Audience, Durability};
+
+use value::{at, audience, durability, exported, file, item_type, kind, status, suspension_status};
 
 #[derive(Parser)]
 #[command(
@@ -339,68 +343,6 @@ pub(crate) struct Run {
     /// One event a line as it happens, the result last
     #[arg(long)]
     pub(crate) events: bool,
-}
-
-fn status(text: &str) -> Result<RequestStatus, String> {
-    RequestStatus::parse(text).ok_or_else(|| {
-        "one of queued, in_progress, completed, incomplete, failed, suspended, interrupted, aborted".to_owned()
-    })
-}
-
-fn suspension_status(text: &str) -> Result<SuspensionStatus, String> {
-    let found = SuspensionStatus::ALL.into_iter().find(|status| status.as_str() == text);
-    found.ok_or_else(|| format!("one of {}", SuspensionStatus::ALL.map(SuspensionStatus::as_str).join(", ")))
-}
-
-fn durability(text: &str) -> Result<Durability, String> {
-    match text {
-        "process" => Ok(Durability::Process),
-        "power" => Ok(Durability::Power),
-        _ => Err("one of process, power".to_owned()),
-    }
-}
-
-/// Also the name of no file, which is what a flag without its value is.
-fn file() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
-    clap::builder::TypedValueParser::map(clap::builder::OsStringValueParser::new(), PathBuf::from)
-}
-
-fn audience(text: &str) -> Result<Audience, String> {
-    Audience::parse(text).ok_or_else(|| "one of all, client, history, trace".to_owned())
-}
-
-/// An audience that can be given a file.
-fn exported(text: &str) -> Result<Audience, String> {
-    match Audience::parse(text) {
-        Some(Audience::Trace) | None => Err("one of client, history, all".to_owned()),
-        Some(audience) => Ok(audience),
-    }
-}
-
-fn kind(text: &str) -> Result<String, String> {
-    if engine::event::KINDS.contains(&text) {
-        Ok(text.to_owned())
-    } else {
-        Err(format!("one of {}", engine::event::KINDS.join(", ")))
-    }
-}
-
-/// A type of items in its canonical spelling.
-fn item_type(text: &str) -> Result<String, String> {
-    let canonical = engine::item::canonical_item_type(text);
-    if engine::item::ITEM_TYPES.contains(&canonical) {
-        Ok(canonical.to_owned())
-    } else {
-        Err(format!("one of {}", engine::item::ITEM_TYPES.join(", ")))
-    }
-}
-
-fn at(text: &str) -> Result<At, String> {
-    match text.parse() {
-        Ok(seq) => Ok(At::Seq(seq)),
-        Err(_) if text.starts_with("root") => Ok(At::Path(text.to_owned())),
-        Err(_) => Err("an event's number, or a path that begins with root".to_owned()),
-    }
 }
 
 impl Page {

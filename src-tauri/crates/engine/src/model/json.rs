@@ -34,6 +34,9 @@ pub const DEPTH: usize = 1_000;
 /// a value take stack by its depth, and every thread that holds values has enough for this.
 pub const MOST_DEPTH: usize = 4_000;
 
+/// The longest path of a field that an error is worth beginning with, in bytes.
+const MAX_FIELD_PATH: usize = 200;
+
 /// How deep a value of the log may be. A flow's own value may be wrapped by its chains, so there is more room than
 /// for what comes from outside; a log that somebody made by hand does not end the process.
 const LOG_DEPTH: usize = 10_000;
@@ -75,8 +78,10 @@ pub fn from_input<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let field = error.path().to_string();
         let error = reader.with_place(error.into_inner());
-        // A text that is no JSON is wrong at its line; `?` is a place inside of something untagged.
-        let is_known = error.is_data() && field.contains(|c: char| c.is_alphanumeric());
+        // A text that is no JSON is wrong at its line, and so is what lies too deep for its path to be read;
+        // `?` is a place inside of something untagged.
+        let is_known =
+            error.is_data() && field.len() <= MAX_FIELD_PATH && field.contains(|c: char| c.is_alphanumeric());
         if is_known { Error::custom(format_args!("{field}: {error}")) } else { error }
     })?;
     reader.end()?;

@@ -1,0 +1,69 @@
+//! What the value of a flag may be; an error lists the words there are.
+
+use std::path::PathBuf;
+
+use engine::event::RequestStatus;
+use engine::suspension::SuspensionStatus;
+use runner::{At, Audience, Durability};
+
+pub(super) fn status(text: &str) -> Result<RequestStatus, String> {
+    RequestStatus::parse(text).ok_or_else(|| {
+        "one of queued, in_progress, completed, incomplete, failed, suspended, interrupted, aborted".to_owned()
+    })
+}
+
+pub(super) fn suspension_status(text: &str) -> Result<SuspensionStatus, String> {
+    let found = SuspensionStatus::ALL.into_iter().find(|status| status.as_str() == text);
+    found.ok_or_else(|| format!("one of {}", SuspensionStatus::ALL.map(SuspensionStatus::as_str).join(", ")))
+}
+
+pub(super) fn durability(text: &str) -> Result<Durability, String> {
+    match text {
+        "process" => Ok(Durability::Process),
+        "power" => Ok(Durability::Power),
+        _ => Err("one of process, power".to_owned()),
+    }
+}
+
+/// Also the name of no file, which is what a flag without its value is.
+pub(super) fn file() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
+    clap::builder::TypedValueParser::map(clap::builder::OsStringValueParser::new(), PathBuf::from)
+}
+
+pub(super) fn audience(text: &str) -> Result<Audience, String> {
+    Audience::parse(text).ok_or_else(|| "one of all, client, history, trace".to_owned())
+}
+
+/// An audience that can be given a file.
+pub(super) fn exported(text: &str) -> Result<Audience, String> {
+    match Audience::parse(text) {
+        Some(Audience::Trace) | None => Err("one of client, history, all".to_owned()),
+        Some(audience) => Ok(audience),
+    }
+}
+
+pub(super) fn kind(text: &str) -> Result<String, String> {
+    if engine::event::KINDS.contains(&text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("one of {}", engine::event::KINDS.join(", ")))
+    }
+}
+
+/// A type of items in its canonical spelling.
+pub(super) fn item_type(text: &str) -> Result<String, String> {
+    let canonical = engine::item::canonical_item_type(text);
+    if engine::item::ITEM_TYPES.contains(&canonical) {
+        Ok(canonical.to_owned())
+    } else {
+        Err(format!("one of {}", engine::item::ITEM_TYPES.join(", ")))
+    }
+}
+
+pub(super) fn at(text: &str) -> Result<At, String> {
+    match text.parse() {
+        Ok(seq) => Ok(At::Seq(seq)),
+        Err(_) if text.starts_with("root") => Ok(At::Path(text.to_owned())),
+        Err(_) => Err("an event's number, or a path that begins with root".to_owned()),
+    }
+}
