@@ -12,7 +12,7 @@ use futures_util::future::LocalBoxFuture;
 use rquickjs::Function;
 
 use crate::describe::registry::Registry;
-use crate::vm::calls::{answer, relatives, thrown, wire_error};
+use crate::vm::calls::{answer, thrown, wire_error};
 use crate::vm::{Answer, Vm};
 
 /// A function of the bundle.
@@ -33,9 +33,9 @@ impl Callable for ScriptFunction {
         let (vm, registry, id) = (self.vm.clone(), self.registry.clone(), self.id);
         async move {
             let registry = registry.upgrade().ok_or_else(|| FlowError::plain("the script ended"))?;
-            let (args, relatives) = (encode(&args), relatives(&cx));
+            let args = encode(&args);
             let answer = answer(&vm, cx, |host, call, token| {
-                host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args, relatives))
+                host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args))
             });
             decode(&vm, &registry, answer.await?)
         }

@@ -123,6 +123,10 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         // In the order they were asked for: not past one that waits.
         "apply" if shared.open.borrow().is_empty() => apply(&cx, payload).map(|changed| changed.to_string()),
         "apply" => None,
+        "relative.kind" => relative(&cx, payload).map(|frame| {
+            let kind = if frame.own.is_some() { "stateful" } else { "stateless" };
+            kind.to_owned()
+        }),
         "relative.facts" => relative(&cx, payload).map(|frame| facts(&cx, &frame)),
         "relative.input" => relative(&cx, payload).and_then(|frame| {
             let input = frame.input.borrow();

@@ -92,12 +92,3 @@ pub(crate) fn relative(cx: &Cx, name: &str) -> Option<Rc<engine::frame::Frame>> 
         _ => cx.frame.parent.clone(),
     }
 }
-
-/// Which of these three there are, in two bits each from the lowest on: whether there is one, and whether it
-/// has a state. Told with every call: to ask for it would cost more.
-pub(crate) fn relatives(cx: &Cx) -> u32 {
-    let sequencer = if cx.sequencer().is_some() { 0b11 } else { 0 };
-    let own = if cx.frame.own.is_some() { 0b11 } else { 0 };
-    let parent = cx.frame.parent.as_ref().map_or(0, |parent| if parent.own.is_some() { 0b11 } else { 0b01 });
-    sequencer | own << 2 | parent << 4
-}

@@ -100,15 +100,12 @@ function runtimeOf({ requestId, action, startedAt }: Info): object {
 class Call {
   // Given in the constructor: fields with values are lowered to slower definitions.
   declare readonly token: number;
-  /** Which blocks around it there are; see `relative`. */
-  declare readonly relatives: number;
   /** Members that were looked at, and what was added. */
   declare readonly made: Json;
   declare private known: Info | undefined;
 
-  constructor(token: number, relatives: number) {
+  constructor(token: number) {
     this.token = token;
-    this.relatives = relatives;
     this.made = Object.create(null) as Json;
     this.known = undefined;
   }
@@ -134,15 +131,11 @@ function identity(call: Call, type: string, id: (info: Info) => string | undefin
 const withResources = (call: Call, scope: string, extra: object) =>
   Object.defineProperty(extra, 'resources', { enumerable: true, get: () => resourcesFor(call.token, scope) });
 
-/** Where the engine's word on each begins. */
-const PLACES: Record<Relation, number> = { sequencer: 0, self: 2, parent: 4 };
-
 /** A block around this one, or this one: with its state and operations, where it has one. */
 function relative(call: Call, name: Relation): object | undefined {
-  // Two bits for each: whether there is one, and whether it has a state.
-  const known = call.relatives >> PLACES[name];
-  if ((known & 1) === 0) return undefined;
-  return (known & 2) === 0 ? new Relative(call.token, name) : new StatefulRelative(call.token, name);
+  const kind = native.sync('relative.kind', call.token, name);
+  if (kind === undefined) return undefined;
+  return kind === 'stateful' ? new StatefulRelative(call.token, name) : new Relative(call.token, name);
 }
 
 function project(call: Call): unknown {
@@ -272,6 +265,6 @@ const CONTEXT: ProxyHandler<Call> = {
   getPrototypeOf: () => Object.prototype,
 };
 
-export const makeContext = (token: number, relatives: number): object => new Proxy(new Call(token, relatives), CONTEXT);
+export const makeContext = (token: number): object => new Proxy(new Call(token), CONTEXT);
 
 export { decodeError };

@@ -98,13 +98,13 @@ const host = {
 
   describe: (at: number): string => describeFlow(flows[at] as Flow),
 
-  call(call: number, fn: number, token: number, args: string, relatives: number): void {
+  call(call: number, fn: number, token: number, args: string): void {
     const called = functions[fn] as (...args: unknown[]) => unknown;
     const before = enter(token);
     try {
       const values = JSON.parse(args) as unknown[];
       for (let at = 0; at < values.length; at++) values[at] = argument(values[at] as Argument);
-      const ctx = makeContext(token, relatives);
+      const ctx = makeContext(token);
       const result = values.length === 1 ? called(values[0], ctx) : called(...values, ctx);
       // A block may look like a promise (its `then`), so it is recognised first.
       if (
