@@ -93,16 +93,16 @@ impl Inner {
         {
             return Err(AppendError::Busy { holder });
         }
-        let at = known.unwrap_or_else(|| {
-            self.requests.push((request.into(), Vec::new()));
-            self.requests.len() - 1
-        });
-        let last = self.requests[at].1.last().map_or(0, |event| event.seq);
+        let last = known.and_then(|at| self.requests[at].1.last()).map_or(0, |event| event.seq);
         if let Some(first) = events.first()
             && first.seq != last + 1
         {
             return Err(AppendError::OutOfOrder { last, found: first.seq });
         }
+        let at = known.unwrap_or_else(|| {
+            self.requests.push((request.into(), Vec::new()));
+            self.requests.len() - 1
+        });
         let mut conflicts = Vec::new();
         for commit in events.iter().flat_map(|event| event.kind.commits()) {
             if self.records.get(&commit.scope).map_or(0, |record| record.version) != commit.from {
