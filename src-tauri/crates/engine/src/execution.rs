@@ -1,9 +1,9 @@
 //! How a request runs: from its first event to its last.
 //!
-//! `request` begins and ends it, `block` runs one block, and what a block of each kind does is a driver
-//! (`driver`). A driver runs blocks in turn, so `block`, `driver` and the drivers call each other: that recursion
-//! is a flow's own nesting, and the only circle here. Frames, effects, state, commits, the replay cache and
-//! suspension know no driver.
+//! `request` starts and ends it, `block` runs one block, and `driver` dispatches to the code of each kind of block.
+//! A driver runs other blocks, so `block`, `driver` and the drivers call each other recursively, as deep as a flow
+//! nests its blocks. No other modules here depend on each other in a cycle: frames, effects, state, commits, the
+//! replay cache and suspension do not know the drivers.
 
 pub mod abort;
 mod beginning;

@@ -1,12 +1,12 @@
-//! The vocabulary and the execution of flows.
+//! Flows, requests and events as types, and the execution of flows.
 //!
 //! A request is its [events](event::Event). The engine interprets a [flow](flow::Flow), appends
 //! what happens to an [event log](log::Log), and every view (state at an instant, items, blocks,
 //! differences) is a pure function of those events, in [`views`].
 //!
-//! Three floors, and imports run down only: [`views`] may use `model`, and `execution` may use both.
-//! `tests/it/architecture.rs` of the workspace holds that. Other crates name the modules of `model` and
-//! `execution` without their floor.
+//! Three layers, and a layer imports only those before it: `model`, then [`views`], then `execution`.
+//! `tests/it/architecture.rs` of the workspace checks that. Other crates name the modules of `model` and `execution`
+//! without the layer.
 //!
 //! What must not happen here: no SQL, no JavaScript, no window, no network, no reading of the
 //! system clock. Storage is reached through [`log::Log`], an author's functions through

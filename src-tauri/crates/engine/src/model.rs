@@ -1,7 +1,7 @@
-//! The words that everything else is said in: values, events, states, flows, and what the engine asks of others.
+//! The types that the other layers share: values, events, states and flows, and the traits that others implement.
 //!
-//! Storage, an author's code and the outside are traits here. Must not execute anything, nor read a log as a whole:
-//! that is for `views`.
+//! Storage, an author's code and the outside world are traits here. Must not execute anything, nor read a log as a
+//! whole: that is for `views`.
 
 pub mod callable;
 pub mod concurrency;

@@ -233,15 +233,18 @@ async fn carry_out(
     let earlier = PriorRun { events: &before.events, prior_status: before.prior_status, answers: &before.answers };
     let run = Run::after(earlier, flow, asked, log, effects, stop.clone());
     let result = async {
-        let input =
-            if before.events.is_empty() { run.begin().await? } else { run.take_up(before.answers.clone()).await? };
+        let input = if before.events.is_empty() {
+            run.begin().await?
+        } else {
+            run.begin_resumed(before.answers.clone()).await?
+        };
         drop(code);
         loaded.attach(&run);
         // The caller waits for this verdict; if it is gone, nobody does.
         let _ = accepted.send(Ok(()));
         let work = Box::pin(with_script(run.execute(input), loaded.drive()));
         let is_committing = || run.recorder.is_committing();
-        let mut work = Box::pin(run_to_end(work, awaited, is_committing, || loaded.give_up()).fuse());
+        let mut work = Box::pin(run_to_end(work, awaited, is_committing, || loaded.fail_waiting_calls()).fuse());
         let mut tick = Box::pin(flush(run.clone()).fuse());
         let mut watching = Box::pin(stop_when_asked(&mut abort, &wish, loaded, stop).fuse());
         loop {
@@ -260,11 +263,11 @@ async fn carry_out(
     match result {
         Ok(ended) => Ok(Ended { status: ended.status, output: ended.output, error: ended.error }),
         Err(AppendError::Exists) => Err(Fault::refused(format!("request id \"{}\" is already in use", run.request))),
-        Err(AppendError::NotYours { session, user }) => Err(not_yours(&session, &user, &run.asked.user)),
+        Err(AppendError::NotYours { session, user }) => Err(not_yours(&session, &user, &run.start.user)),
         Err(AppendError::Fenced { .. } | AppendError::OutOfOrder { .. }) => {
             Err(Fault::refused(format!("request \"{}\" was just taken up by another process", run.request)))
         }
-        Err(AppendError::Busy { holder }) => Err(busy(&run.asked, &holder)),
+        Err(AppendError::Busy { holder }) => Err(busy(&run.start, &holder)),
         Err(other) => Err(Fault::internal(other)),
     }
 }

@@ -1,8 +1,8 @@
-//! One flow file with everything it imports, as one script.
+//! Bundling of a flow file with everything it imports into one script.
 //!
-//! Native `async` is lowered, npm packages included, so that the SDK's promise machinery can carry
-//! the current block through every `await` (ARCHITECTURE §8.2). What may be read is decided in `inside`. Only this
-//! file names rolldown.
+//! Native `async` is lowered, in npm packages too, so that the SDK's promise wrapper can keep track of the current
+//! block across every `await` (ARCHITECTURE §8.2). `import_rules` decides what may be read. Only this file uses
+//! rolldown.
 
 pub(crate) mod bundler;
 pub(crate) mod callsite;
@@ -10,7 +10,7 @@ pub(crate) mod code;
 pub(crate) mod embedded;
 pub(crate) mod error;
 pub(crate) mod fingerprint;
-pub(crate) mod inside;
+pub(crate) mod import_rules;
 pub(crate) mod nesting;
 pub(crate) mod project_files;
 pub(crate) mod trace;
@@ -32,12 +32,12 @@ use rolldown_plugin::{
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::error::{LoadError, LoadErrorKind};
-use crate::bundle::inside::{Inside, Refusal, without_query};
+use crate::bundle::import_rules::{ImportRules, Refusal, without_query};
 use crate::bundle::project_files::{TsSettings, outside_message, place_of, read};
 
 const ENTRY: &str = "flowglass:entry";
-/// Stands in for an import that was refused, so that bundling goes on and finds every mistake.
-const NOTHING: &str = "flowglass:nothing";
+/// An empty module that replaces a refused import, so that bundling goes on and finds further errors.
+const EMPTY_MODULE: &str = "flowglass:nothing";
 
 /// A bundled flow file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,16 +50,16 @@ pub struct Bundle {
     pub map: String,
     /// blake3 of the code.
     pub hash: String,
-    /// The files it was made from, for a watcher.
+    /// The files it was made from, for a file watcher.
     pub inputs: Vec<PathBuf>,
 }
 
-/// Hears of each file that a bundle is made from before it is parsed.
+/// Called with each file of a bundle before it is parsed.
 pub type OnRead = Arc<dyn Fn(&Path) + Send + Sync>;
 
 /// Bundles one flow file of a workspace.
 ///
-/// Parsers call themselves for every level of the source, so this wants threads with the stack for it:
+/// Parsers recurse for every level of nesting in a source, so this must run on threads with a large stack:
 /// [`Bundler`](crate::Bundler) has them.
 pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bundle, LoadError> {
     let shown = shown(workspace, file);
@@ -69,9 +69,10 @@ pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bu
         Some(file) => rolldown_common::TsConfig::Manual(file.clone()),
         None => rolldown_common::TsConfig::Auto(false),
     };
-    let inside = Inside::new(real, settings);
-    inside.check_packages_above(file)?;
-    let inputs: Arc<Mutex<BTreeSet<PathBuf>>> = Arc::new(Mutex::new(inside.settings.read.iter().cloned().collect()));
+    let import_rules = ImportRules::new(real, settings);
+    import_rules.check_packages_above(file)?;
+    let inputs: Arc<Mutex<BTreeSet<PathBuf>>> =
+        Arc::new(Mutex::new(import_rules.settings.read.iter().cloned().collect()));
     let refused = Arc::new(Mutex::new(Vec::new()));
     let options = BundlerOptions {
         input: Some(vec![InputItem { name: Some("flow".to_owned()), import: ENTRY.to_owned() }]),
@@ -80,10 +81,10 @@ pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bu
         format: Some(OutputFormat::Esm),
         platform: Some(Platform::Neutral),
         sourcemap: Some(SourceMapType::Hidden),
-        // Names and calls stay as the author wrote them. What is used once moves into its use all the same, where
-        // nothing is in between; `callsite` finds the place that is meant.
+        // Names and calls stay as the author wrote them. Values that are used once are inlined all the same; `callsite`
+        // finds the place that is meant.
         minify: Some(rolldown_common::RawMinifyOptions::Bool(false)),
-        // zod 4 sets its messages up as a side effect of a module that calls itself free of them.
+        // zod 4 installs its messages as a side effect of a module that is declared free of side effects.
         treeshake: TreeshakeOptions::Option(InnerOptions {
             module_side_effects: ModuleSideEffects::Boolean(true),
             ..InnerOptions::default()
@@ -104,7 +105,7 @@ pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bu
     let plugin = OurModules {
         flow: file.to_owned(),
         workspace: workspace.to_owned(),
-        inside,
+        import_rules,
         inputs: inputs.clone(),
         on_read,
         refused: refused.clone(),
@@ -132,8 +133,8 @@ pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bu
     Ok(Bundle { file: shown, code, map, hash, inputs })
 }
 
-/// Refuses a flow file that is none, or that a link leads out of the workspace to; answers with the workspace's
-/// real path.
+/// Returns the workspace's real path. Fails if the flow file is no ordinary file, or its real path is outside the
+/// workspace.
 fn check_entry(workspace: &Path, file: &Path, shown: &str) -> Result<PathBuf, LoadError> {
     let wrong = |message: String| LoadError::in_file(LoadErrorKind::Import, shown, message);
     let resolve = |path: &Path| std::fs::canonicalize(path).map_err(|error| wrong(format!("cannot be read: {error}")));
@@ -147,7 +148,7 @@ fn check_entry(workspace: &Path, file: &Path, shown: &str) -> Result<PathBuf, Lo
     Ok(workspace)
 }
 
-/// Why a flow file would not be given to a parser; told without one.
+/// Returns the error of a flow file that nests too deeply to be parsed, without parsing it.
 pub fn check_nesting(workspace: &Path, file: &Path) -> Result<(), LoadError> {
     let shown = shown(workspace, file);
     check_entry(workspace, file, &shown)?;
@@ -165,7 +166,7 @@ fn too_deep(shown: &str, text: &str) -> Result<(), LoadError> {
     })
 }
 
-/// A path as people see it: relative to the workspace where it lies in it.
+/// Returns a path for people: relative to the workspace if it is inside.
 pub(crate) fn shown(workspace: &Path, file: &Path) -> String {
     file.strip_prefix(workspace).unwrap_or(file).display().to_string().replace('\\', "/")
 }
@@ -187,16 +188,16 @@ fn first(workspace: &Path, file: &str, errors: rolldown_error::BatchedBuildDiagn
         }
         None => (file.to_owned(), None, None),
     };
-    // An author knows the SDK by the name it is imported by.
+    // Names the SDK as authors import it.
     let message = embedded::with_public_names(&error.to_message_with(&options));
     LoadError { kind, message, file: Some(file), line, column }
 }
 
-/// Serves the SDK, zod and the entry, and refuses what flows cannot have.
+/// The rolldown plugin: provides the SDK, zod and the entry module, and refuses imports that flows may not have.
 struct OurModules {
     flow: PathBuf,
     workspace: PathBuf,
-    inside: Inside,
+    import_rules: ImportRules,
     inputs: Arc<Mutex<BTreeSet<PathBuf>>>,
     on_read: OnRead,
     refused: Arc<Mutex<Vec<LoadError>>>,
@@ -224,11 +225,11 @@ impl Plugin for OurModules {
         }
         let is_ours = |importer: &str| importer == ENTRY || embedded::is_link(importer) || is_helper(importer);
         if embedded::is_module(specifier) && args.importer.is_some_and(is_ours) {
-            // The runtime has it.
+            // Resolved by the runtime.
             let external = Some(rolldown_common::ResolvedExternal::Bool(true));
             return Ok(Some(HookResolveIdOutput { id: specifier.into(), external, ..Default::default() }));
         }
-        let own_zod = (specifier == "zod" || specifier.starts_with("zod/")) && self.has_own_zod(args.importer);
+        let own_zod = (specifier == "zod" || specifier.starts_with("zod/")) && self.installs_zod(args.importer);
         if !own_zod && let Some(link) = embedded::link(specifier) {
             return Ok(Some(HookResolveIdOutput::from_id(link)));
         }
@@ -236,13 +237,13 @@ impl Plugin for OurModules {
             self.refuse(args.importer, specifier, format!(
                 "\"{specifier}\" is a Node.js built-in; a flow has no {name}: pass what it needs as input, or use fetch"
             ));
-            return Ok(Some(HookResolveIdOutput::from_id(NOTHING)));
+            return Ok(Some(HookResolveIdOutput::from_id(EMPTY_MODULE)));
         }
-        // The bundler's own modules, and those with their text in their name, are no files.
+        // The bundler's own modules and `data:` URLs are no files.
         let is_virtual = specifier.starts_with('\0') || specifier.starts_with("data:");
         let importer = args.importer.map(without_query).map(Path::new).filter(|path| path.is_absolute());
         let Some(importer) = importer.filter(|_| !is_virtual && !args.is_entry) else { return Ok(None) };
-        if let Err(refusal) = self.inside.may_resolve(importer, specifier) {
+        if let Err(refusal) = self.import_rules.may_resolve(importer, specifier) {
             return Ok(Some(self.refuse_import(args, refusal)));
         }
         let options = PluginContextResolveOptions { skip_self: true, ..Default::default() };
@@ -251,13 +252,13 @@ impl Plugin for OurModules {
         match found {
             Some(found) if Path::new(found.id.as_str()).is_absolute() => {
                 let file = Path::new(without_query(found.id.as_str()));
-                match self.inside.may_read(importer, specifier, file) {
+                match self.import_rules.may_read(importer, specifier, file) {
                     Ok(()) => Ok(None),
                     Err(refusal) => Ok(Some(self.refuse_import(args, refusal))),
                 }
             }
             Some(_) => Ok(None),
-            // The bundler says it well.
+            // The bundler's own error is good.
             None if specifier.starts_with(['.', '/']) => Ok(None),
             // A package that is not there would become an import that fails only when the file runs.
             None => {
@@ -269,7 +270,7 @@ impl Plugin for OurModules {
         }
     }
 
-    /// The bundler brings its helper for async functions along, before anybody else is asked.
+    /// Replaces the bundler's helper for async functions by the SDK's. `load` is not called for it.
     async fn transform(&self, _ctx: SharedTransformPluginContext, args: &HookTransformArgs<'_>) -> HookTransformReturn {
         Ok(is_helper(args.id).then(|| HookTransformOutput {
             code: Some(format!("export {{ default }} from '{}';\n", embedded::ASYNC)),
@@ -284,7 +285,7 @@ impl Plugin for OurModules {
                 format!("import {{ boot }} from '{}';\nimport * as flow from {flow};\nboot(flow);\n", embedded::START);
             return Ok(Some(HookLoadOutput { code: code.into(), ..Default::default() }));
         }
-        if args.id == NOTHING {
+        if args.id == EMPTY_MODULE {
             return Ok(Some(HookLoadOutput { code: "export default undefined;\n".into(), ..Default::default() }));
         }
         let text = match embedded::link_text(args.id) {
@@ -296,13 +297,13 @@ impl Plugin for OurModules {
 }
 
 impl OurModules {
-    fn has_own_zod(&self, importer: Option<&str>) -> bool {
+    fn installs_zod(&self, importer: Option<&str>) -> bool {
         let from = importer.map(Path::new).filter(|path| path.is_absolute()).unwrap_or(&self.flow);
         from.ancestors().skip(1).any(|folder| folder.join("node_modules/zod/package.json").is_file())
     }
 
-    /// The text of a file on disk, where it may be one and a parser may have it. What the bundler has in memory
-    /// only is its own to give.
+    /// Reads a file on disk, if it may be read and does not nest too deeply. Returns `None` for the bundler's own
+    /// modules.
     fn read(&self, args: &HookLoadArgs<'_>) -> anyhow::Result<Option<String>> {
         let file = Path::new(without_query(args.id));
         if !file.is_absolute() {
@@ -313,7 +314,7 @@ impl OurModules {
             self.note(error);
             Ok(Some(String::new()))
         };
-        if !self.inside.knows(file) {
+        if !self.import_rules.allows(file) {
             return refuse(LoadError::in_file(LoadErrorKind::Import, &shown, outside_message(&shown)));
         }
         if let Ok(mut inputs) = self.inputs.lock() {
@@ -330,13 +331,13 @@ impl OurModules {
         }
     }
 
-    /// Notes why an import is refused; what stands in for it goes on.
+    /// Notes why an import is refused, and returns the empty module in its place.
     fn refuse_import(&self, args: &HookResolveIdArgs<'_>, refusal: Refusal) -> HookResolveIdOutput {
         match refusal {
             Refusal::Import(message) => self.refuse(args.importer, args.specifier, message),
             Refusal::Elsewhere(error) => self.note(error),
         }
-        HookResolveIdOutput::from_id(NOTHING)
+        HookResolveIdOutput::from_id(EMPTY_MODULE)
     }
 
     fn note(&self, error: LoadError) {
@@ -345,7 +346,7 @@ impl OurModules {
         }
     }
 
-    /// Notes an import that cannot be had, at the place where the importer names it.
+    /// Notes a refused import, at its place in the importer.
     fn refuse(&self, importer: Option<&str>, specifier: &str, message: String) {
         let importer = importer.map(PathBuf::from).unwrap_or_else(|| self.flow.clone());
         let place = place_of(&read(&importer).unwrap_or_default(), specifier);
@@ -360,12 +361,12 @@ impl OurModules {
     }
 }
 
-/// Whether a module is the bundler's helper for async functions.
+/// Returns whether a module is the bundler's helper for async functions.
 fn is_helper(id: &str) -> bool {
     id.ends_with("/helpers/esm/asyncToGenerator.js")
 }
 
-/// What a Node built-in would have given, in a word.
+/// Returns what a Node built-in provides, in a word; `None` if it is none.
 fn node_builtin(specifier: &str) -> Option<&'static str> {
     let bare = specifier.strip_prefix("node:").unwrap_or(specifier);
     Some(match bare.split('/').next().unwrap_or(bare) {

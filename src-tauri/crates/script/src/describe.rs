@@ -1,6 +1,6 @@
-//! What a loaded bundle says of its flows, as the engine has it: blocks, functions, schemas, resources, policies.
+//! From a loaded bundle's descriptions to the engine's flow: blocks, functions, schemas, resources, policies.
 //!
-//! Must not answer what a flow asks while it runs: that is `host`.
+//! Must not serve calls of a running flow: that is `host`.
 
 pub(crate) mod function;
 pub(crate) mod plain;

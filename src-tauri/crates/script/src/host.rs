@@ -1,7 +1,7 @@
-//! What a running flow asks for, one file for each group of host functions: on the spot (`sync_calls`), or waiting for
-//! an answer (`async_calls`).
+//! The host functions that a running flow calls: synchronous ones (`sync_calls`), and ones that return a promise
+//! (`async_calls`).
 //!
-//! Must not decide anything: rules live in the engine.
+//! Must not enforce rules: the engine does.
 
 pub(crate) mod async_calls;
 pub(crate) mod fetch;

@@ -1,9 +1,8 @@
 //! TypeScript flows: bundled by rolldown, run in QuickJS, described to the engine.
 //!
-//! The authoring API is a small SDK (`sdk/src`) that records plain descriptions; the engine
-//! interprets them, and JavaScript runs only the author's functions and schemas. Only this crate
-//! names rolldown and rquickjs. It must not read a clock, touch the network or know of storage:
-//! what a flow wants from outside goes through the engine's context.
+//! The authoring API is a small SDK (`sdk/src`) that records plain descriptions. The engine interprets them, and
+//! JavaScript runs only the author's functions and schemas. Only this crate uses rolldown and rquickjs. Must not read a
+//! clock, use the network or know of storage: all effects of a flow go through the engine's context.
 
 mod bundle;
 mod describe;

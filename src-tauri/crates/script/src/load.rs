@@ -1,4 +1,4 @@
-//! A loaded flow file, and what a catalogue keeps of it.
+//! Loading of a flow file, and its description for a catalogue.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -15,14 +15,14 @@ use serde_json::Value;
 
 use crate::bundle::Bundle;
 use crate::bundle::error::{LoadError, LoadErrorKind};
-use crate::describe::registry::{Registry, Unbuilt};
+use crate::describe::registry::{BuildError, Registry};
 use crate::describe::wire::WireFlow;
 use crate::host::async_calls::drive;
 use crate::host::sync_calls::sync;
 use crate::vm::load_time::LoadTime;
 use crate::vm::{Limits, Vm};
 
-/// A loaded flow file: at most one flow, ready to run once.
+/// A loaded flow file with at most one flow. It serves one request.
 pub struct Loaded {
     /// The flow, if the file exports one. Its functions can be called for as long as this value lives.
     pub flow: Option<Rc<Flow>>,
@@ -31,19 +31,20 @@ pub struct Loaded {
     registry: Rc<Registry>,
 }
 
-/// What a file without a flow may have meant for one.
+/// What in a file that exports no flow may have been meant as one.
 #[derive(Deserialize)]
-struct Missed {
+struct MissingFlow {
     /// Flows that were defined, by their kinds and the stacks of their definitions.
     made: Vec<(String, String)>,
     /// The kind of a default export that looks like the definition of a flow.
     plain: Option<String>,
 }
 
-/// Why a file that exports no flow is not simply a file for others to import.
-fn missed(vm: &Vm, bundle: &Bundle, workspace: &Path) -> Option<LoadError> {
+/// Returns an error if a file that exports no flow seems to be meant as a flow file. Other files without a flow are for
+/// others to import.
+fn missing_flow(vm: &Vm, bundle: &Bundle, workspace: &Path) -> Option<LoadError> {
     let json = vm.enter(|_, host| host.get::<_, Function>("missed")?.call::<_, String>(())).ok()?;
-    let Missed { made, plain } = from_json(&json).ok()?;
+    let MissingFlow { made, plain } = from_json(&json).ok()?;
     let of_this_file = made.iter().find_map(|(kind, stack)| {
         let place = crate::bundle::callsite::of_stack(&vm.shared.trace, &bundle.code, stack)?;
         (place.file == bundle.file).then_some((kind, place))
@@ -65,28 +66,29 @@ fn missed(vm: &Vm, bundle: &Bundle, workspace: &Path) -> Option<LoadError> {
     Some(LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, message))
 }
 
-/// Where the author called for something, by its number: a block (`site`), a resource (`definedAt`).
+/// Returns the place of a definition by its number. `of` is the host function that has its stack: `site` for a block,
+/// `definedAt` for a resource.
 fn place(vm: &Vm, bundle: &Bundle, of: &str, number: u32) -> Option<Location> {
     let stack = vm.enter(|_, host| host.get::<_, Function>(of)?.call::<_, String>((number,))).ok()?;
     crate::bundle::callsite::of_stack(&vm.shared.trace, &bundle.code, &stack)
 }
 
-/// What a catalogue keeps of a flow.
+/// The description of a flow in a catalogue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FlowDescription {
     /// The name it is run by.
     pub kind: String,
     /// In the author's order.
     pub actions: Vec<ActionDescription>,
-    /// Whether it shows anything of its state to clients.
+    /// Whether it has projections of its state for clients.
     #[serde(default)]
     pub client: bool,
-    /// What is probably not what was meant.
+    /// Warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<LoadError>,
 }
 
-/// What a catalogue keeps of an action.
+/// The description of an action in a catalogue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ActionDescription {
     /// Its name.
@@ -116,7 +118,7 @@ impl Loaded {
             return Err(wrong(LoadErrorKind::Conflict, message));
         }
         if kinds.is_empty() {
-            if let Some(error) = missed(&vm, bundle, workspace) {
+            if let Some(error) = missing_flow(&vm, bundle, workspace) {
                 return Err(error);
             }
             return Ok(Loaded { flow: None, client: false, vm, registry });
@@ -126,47 +128,48 @@ impl Loaded {
             .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))?;
         let wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
         let client = wire.client;
-        let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|Unbuilt { error, definition }| {
+        let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|BuildError { error, definition }| {
             let place = definition.and_then(|number| place(&vm, bundle, "definedAt", number));
             LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, error.message)
         })?;
         Ok(Loaded { flow: Some(Rc::new(flow)), client, vm, registry })
     }
 
-    /// Answers what the flow's code waits for; poll it beside the engine.
+    /// Serves the asynchronous calls of the flow. Must be polled together with the engine.
     pub fn drive(&self) -> impl Future<Output = ()> + use<> {
         drive(self.vm.clone(), self.registry.clone())
     }
 
-    /// Fails the functions that wait for something that never comes: the caller has seen that nothing
-    /// of the request can go on by itself. Answers whether there were any.
-    pub fn give_up(&self) -> bool {
-        self.vm.give_up()
+    /// Fails all calls that have not returned with `NeverSettlesError`. For a caller that has found that nothing can
+    /// settle their promises any more. Returns whether there were any.
+    pub fn fail_waiting_calls(&self) -> bool {
+        self.vm.fail_waiting_calls()
     }
 
-    /// Records with a request what its file drew while it loaded, before any block runs.
+    /// Records the clock and random values that the file got while it loaded. Must be called before any block runs.
     pub fn attach(&self, run: &Rc<Run>) {
         self.vm.shared.load_time.attach(run);
     }
 
-    /// What the file drew while it loaded beyond what was recorded, if anything was.
+    /// Returns the first clock or random value that the file asked for and the log does not have; `None` if the log has
+    /// no such values at all.
     pub fn unrecorded(&self) -> Option<(EffectKind, u32)> {
         self.vm.shared.load_time.missing()
     }
 
-    /// Fires `ctx.signal`. What listens runs now; the request stops after it.
+    /// Fires `ctx.signal`. Its listeners run now, before the request is stopped.
     pub fn abort(&self) {
-        // A runtime that is over has nobody who listens.
+        // Fails if the runtime has failed: then no listener is left.
         let _ = self.vm.enter(|_, host| host.get::<_, Function>("abort")?.call::<_, ()>(()));
     }
 
-    /// What a client sees of these states: an object with `request`, `session`, `user`, `project`,
-    /// and `resources` by `<scope>/<path>`.
+    /// Returns what a client sees of these states: an object with `request`, `session`, `user`, `project`, and
+    /// `resources` by `<scope>/<path>`.
     pub fn client_data(&self, states: &Value) -> Result<Value, FlowError> {
         crate::host::async_calls::client_data(&self.vm, &self.registry, states)
     }
 
-    /// What looked odd to the builders, each once.
+    /// Returns the SDK's warnings, without duplicates.
     fn warnings(&self, bundle: &Bundle) -> Vec<LoadError> {
         let shown = self.vm.enter(|_, host| host.get::<_, Function>("takeWarnings")?.call::<_, String>(()));
         let shown: Vec<(String, String)> = shown.ok().and_then(|json| from_json(&json).ok()).unwrap_or_default();
@@ -181,8 +184,8 @@ impl Loaded {
         found
     }
 
-    /// What a catalogue shows, with every input schema described. Checks that the declarations of
-    /// a scope's fields can hold together (SEMANTICS §4.6).
+    /// Describes the flow for a catalogue, with the input schemas of all actions. Fails if declarations of a scope's
+    /// fields contradict each other (SEMANTICS §4.6).
     pub fn describe(&self, bundle: &Bundle) -> Result<Option<FlowDescription>, LoadError> {
         let Some(flow) = &self.flow else { return Ok(None) };
         engine::flow::check_declarations(flow).map_err(|Conflict { error, site }| {

@@ -1,8 +1,8 @@
-//! One QuickJS runtime with one loaded bundle: entered, pumped, limited, never trusted.
+//! One QuickJS runtime with one loaded bundle, with limits of time, memory and stack.
 //!
-//! Rust enters, lets every pending job run, and leaves; nothing waits inside. A flow that does not
-//! yield, or takes too much memory, ends with an error that names its block, and the runtime with
-//! it. It must not know what a call means: that is `bridge`.
+//! Rust enters the runtime, runs all pending jobs, and leaves; nothing blocks inside. A flow that does not yield, or
+//! takes too much memory, fails with an error that names its block, and the runtime cannot be used any more. Must not
+//! know what a call means: that is `host`.
 
 pub(crate) mod calls;
 pub(crate) mod fields;
@@ -26,7 +26,7 @@ use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::bundle::trace::{BUNDLE, Trace};
 use crate::vm::load_time::LoadTime;
 
-/// What a flow may take (`limits` in `flowglass.json`).
+/// The limits of a flow (`limits` in `flowglass.json`).
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes of JavaScript memory of one run.
@@ -41,59 +41,59 @@ impl Default for Limits {
     }
 }
 
-/// What waits by the runtime's own `await`.
+/// JavaScript with a native `await`, which the bundle cannot contain because `async` is lowered there.
 const WAITING: &str = include_str!("../sdk/src/base/waiting.js");
 
-/// How deep JavaScript may recurse, in bytes of native stack; threads that run flows have more.
+/// The native stack that JavaScript may use, in bytes; threads that run flows have more.
 const STACK_BYTES: usize = 12 << 20;
 
-/// The token of code that runs while a file loads.
-pub(crate) const LOAD: u32 = 0;
+/// The token of code that runs for no call: while the file loads.
+pub(crate) const LOAD_TOKEN: u32 = 0;
 
-/// What a call came back with.
-pub(crate) enum Answer {
+/// The result of a call.
+pub(crate) enum CallResult {
     Undefined,
     Value(String),
     Block(String),
     Blocks(String),
     Model(String),
     Error(String),
-    /// Nothing can settle it any more.
-    Never(FlowError),
+    /// Its promise can never settle.
+    NeverSettles(FlowError),
 }
 
-/// A call of a function that has not come back.
+/// A call that has not returned.
 pub(crate) struct Call {
-    /// As which block it runs.
+    /// Identifies the call's context while it runs.
     pub(crate) token: u32,
-    pub(crate) answer: oneshot::Sender<Answer>,
+    pub(crate) answer: oneshot::Sender<CallResult>,
 }
 
-/// A question of a flow that takes time.
-pub(crate) struct Question {
+/// A call of an asynchronous host function.
+pub(crate) struct AsyncCall {
     pub(crate) id: f64,
     pub(crate) op: String,
     pub(crate) token: u32,
     pub(crate) payload: String,
-    /// Completes when the flow no longer wants the answer.
+    /// Completes when the flow cancels the call.
     pub(crate) stopped: oneshot::Receiver<()>,
 }
 
-/// What the host functions inside the runtime share with the code outside.
+/// State that is shared between the host functions inside the runtime and the code outside.
 pub(crate) struct Shared {
     pub(crate) contexts: RefCell<HashMap<u32, Cx>>,
     pub(crate) calls: RefCell<HashMap<u32, Call>>,
-    pub(crate) questions: mpsc::UnboundedSender<Question>,
-    /// State operations asked for and not answered yet, by token.
-    pub(crate) open: RefCell<HashMap<u32, u32>>,
-    pub(crate) settled: RefCell<Vec<(u32, oneshot::Sender<()>)>>,
-    /// Stops a question that is under way, by its id.
+    pub(crate) async_calls: mpsc::UnboundedSender<AsyncCall>,
+    /// How many state operations have not completed yet, by token.
+    pub(crate) pending_applies: RefCell<HashMap<u32, u32>>,
+    pub(crate) apply_waiters: RefCell<Vec<(u32, oneshot::Sender<()>)>>,
+    /// Cancels an asynchronous call, by its id.
     pub(crate) stops: RefCell<HashMap<u64, oneshot::Sender<()>>>,
-    /// Whether a promise failed since the last look.
+    /// Whether a promise was rejected since the last report.
     pub(crate) rejected: Cell<bool>,
-    /// From places in the bundle to the author's.
+    /// Maps places in the bundle to the author's files.
     pub(crate) trace: Trace,
-    /// What code gets that runs for no block.
+    /// Clock and random values while the file loads.
     pub(crate) load_time: LoadTime,
 }
 
@@ -102,18 +102,18 @@ pub(crate) struct Vm {
     context: Context,
     runtime: Runtime,
     pub(crate) shared: Rc<Shared>,
-    pub(crate) questions: RefCell<Option<mpsc::UnboundedReceiver<Question>>>,
+    pub(crate) async_calls: RefCell<Option<mpsc::UnboundedReceiver<AsyncCall>>>,
     deadline: Rc<Cell<Option<Instant>>>,
     limits: Limits,
-    dead: RefCell<Option<FlowError>>,
+    failed: RefCell<Option<FlowError>>,
     next: Cell<u32>,
 }
 
-/// Answers a question that a flow waits for on the spot.
+/// Serves a synchronous host function: operation, token, and payload.
 pub(crate) type SyncOp = fn(&Shared, &str, u32, &str) -> Result<Option<String>, String>;
 
 impl Vm {
-    /// Loads a bundle: its top level runs, and what it throws is a [`LoadError`].
+    /// Loads a bundle and runs its top level. What it throws is a [`LoadError`].
     pub(crate) fn load(
         bundle: &Bundle,
         workspace: &std::path::Path,
@@ -135,9 +135,9 @@ impl Vm {
         let shared = Rc::new(Shared {
             contexts: RefCell::default(),
             calls: RefCell::default(),
-            questions: sender,
-            open: RefCell::default(),
-            settled: RefCell::default(),
+            async_calls: sender,
+            pending_applies: RefCell::default(),
+            apply_waiters: RefCell::default(),
             stops: RefCell::default(),
             rejected: Cell::default(),
             trace: Trace::new(bundle, workspace),
@@ -148,10 +148,10 @@ impl Vm {
             context,
             runtime,
             shared,
-            questions: RefCell::new(Some(receiver)),
+            async_calls: RefCell::new(Some(receiver)),
             deadline,
             limits,
-            dead: RefCell::default(),
+            failed: RefCell::default(),
             next: Cell::new(1),
         });
         vm.context.with(|ctx| install(&ctx, &vm.shared, sync)).map_err(internal)?;
@@ -189,19 +189,19 @@ impl Vm {
         }
     }
 
-    /// A number for a call or a token, never used before in this runtime.
+    /// Returns a number for a call or a token that was never used before in this runtime.
     pub(crate) fn next_number(&self) -> u32 {
         let next = self.next.get();
         self.next.set(next.wrapping_add(1).max(1));
         next
     }
 
-    /// Enters the runtime, runs `body` with the SDK's host object, then every pending job.
+    /// Enters the runtime, runs `body` with the SDK's host object, then all pending jobs.
     pub(crate) fn enter<R>(
         &self,
         body: impl for<'js> FnOnce(&Ctx<'js>, &Object<'js>) -> rquickjs::Result<R>,
     ) -> Result<R, FlowError> {
-        if let Some(error) = &*self.dead.borrow() {
+        if let Some(error) = &*self.failed.borrow() {
             return Err(error.clone());
         }
         self.start_clock();
@@ -213,7 +213,7 @@ impl Vm {
             Ok(value) => self.pump().map(|()| value),
             Err(thrown) => Err(thrown),
         };
-        let result = result.map_err(|thrown| self.die(&thrown));
+        let result = result.map_err(|thrown| self.fail(&thrown));
         self.deadline.set(None);
         crate::vm::rejections::report(self);
         result
@@ -241,8 +241,8 @@ impl Vm {
         self.deadline.get().is_some_and(|end| Instant::now() > end)
     }
 
-    /// An exception that reached Rust means the runtime is over: every waiting call ends with it.
-    fn die(&self, thrown: &str) -> FlowError {
+    /// Marks the runtime as failed, because an exception has reached Rust: every pending call fails with this error.
+    fn fail(&self, thrown: &str) -> FlowError {
         let token = self.current_token();
         let block =
             self.shared.contexts.borrow().get(&token).map(|cx| (cx.frame.block.name.clone(), cx.frame.path.clone()));
@@ -255,15 +255,15 @@ impl Vm {
             },
             None => FlowError { code: Some("limit_exceeded".to_owned()), ..FlowError::new("LimitError", message) },
         };
-        *self.dead.borrow_mut() = Some(error.clone());
-        // Dropping the senders wakes every caller; each asks for the reason.
+        *self.failed.borrow_mut() = Some(error.clone());
+        // Dropping the senders wakes every caller, which then reads `failure`.
         self.shared.calls.borrow_mut().clear();
         error
     }
 
-    /// Fails every call that has not come back, because nothing can settle its promise any more.
-    /// Answers whether there was one.
-    pub(crate) fn give_up(&self) -> bool {
+    /// Fails every call that has not returned, because nothing can settle its promise any more. Returns whether there
+    /// was one.
+    pub(crate) fn fail_waiting_calls(&self) -> bool {
         let waiting = std::mem::take(&mut *self.shared.calls.borrow_mut());
         let found = !waiting.is_empty();
         for call in waiting.into_values() {
@@ -271,14 +271,14 @@ impl Vm {
             let name = contexts.get(&call.token).map(|cx| cx.frame.block.name.clone()).unwrap_or_default();
             drop(contexts);
             // A caller that went away was aborted.
-            let _ = call.answer.send(Answer::Never(FlowError::never_settles(&name)));
+            let _ = call.answer.send(CallResult::NeverSettles(FlowError::never_settles(&name)));
         }
         found
     }
 
-    /// Why the runtime is over, if it is.
-    pub(crate) fn cause_of_death(&self) -> Option<FlowError> {
-        self.dead.borrow().clone()
+    /// Returns why the runtime has failed, if it has.
+    pub(crate) fn failure(&self) -> Option<FlowError> {
+        self.failed.borrow().clone()
     }
 
     fn explain(&self, message: &str) -> String {
@@ -298,11 +298,11 @@ impl Vm {
             host.get::<_, Function>("current")?.call(())
         });
         self.deadline.set(late);
-        token.unwrap_or(LOAD)
+        token.unwrap_or(LOAD_TOKEN)
     }
 }
 
-/// What was thrown: `Name: message`, then the stack.
+/// Returns what was thrown: `Name: message`, then the stack.
 fn describe(caught: rquickjs::CaughtError<'_>) -> String {
     match caught {
         rquickjs::CaughtError::Exception(exception) => {
@@ -318,7 +318,7 @@ fn describe(caught: rquickjs::CaughtError<'_>) -> String {
     }
 }
 
-/// Puts the native functions where the SDK finds them.
+/// Installs the native functions as the global `__flowglass`.
 fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result<()> {
     let native = Object::new(ctx.clone())?;
     let seen = shared.clone();
@@ -333,27 +333,27 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
         "start",
         Function::new(ctx.clone(), move |id: f64, op: String, token: u32, payload: String| {
             if op == "apply" {
-                *seen.open.borrow_mut().entry(token).or_insert(0) += 1;
+                *seen.pending_applies.borrow_mut().entry(token).or_insert(0) += 1;
             }
             let (stop, stopped) = oneshot::channel();
             seen.stops.borrow_mut().insert(id as u64, stop);
             // The receiver lives as long as the run; after it, nobody waits for an answer.
-            let _ = seen.questions.unbounded_send(Question { id, op, token, payload, stopped });
+            let _ = seen.async_calls.unbounded_send(AsyncCall { id, op, token, payload, stopped });
         })?,
     )?;
     let seen = shared.clone();
     native.set(
         "done",
         Function::new(ctx.clone(), move |call: u32, tag: String, payload: String| {
-            // A call that was given up may come back all the same.
+            // A call that was failed from outside may return all the same.
             let Some(waiting) = seen.calls.borrow_mut().remove(&call) else { return };
             let answer = match tag.as_str() {
-                "undefined" => Answer::Undefined,
-                "value" => Answer::Value(payload),
-                "block" => Answer::Block(payload),
-                "blocks" => Answer::Blocks(payload),
-                "model" => Answer::Model(payload),
-                _ => Answer::Error(payload),
+                "undefined" => CallResult::Undefined,
+                "value" => CallResult::Value(payload),
+                "block" => CallResult::Block(payload),
+                "blocks" => CallResult::Blocks(payload),
+                "model" => CallResult::Model(payload),
+                _ => CallResult::Error(payload),
             };
             // A caller that went away was aborted.
             let _ = waiting.answer.send(answer);

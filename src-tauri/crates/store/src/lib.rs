@@ -296,8 +296,8 @@ impl Log for Store {
         self.writer.run_later(move |connection| drop(writer_queue::leave_by_id(connection, &request)));
     }
 
-    fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {
-        Ok(self.read(|connection| turns::is_turn_of(connection, request, &self.owners))?)
+    fn may_leave_queue(&self, request: &str) -> Result<bool, AppendError> {
+        Ok(self.read(|connection| turns::may_leave_queue(connection, request, &self.owners))?)
     }
 
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {

@@ -1,11 +1,12 @@
-//! The one way to stop a request from outside.
+//! Cancellation of a running request, and of what waits inside it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use futures_channel::oneshot;
 
-/// Tells a running request to stop. Nothing starts after it; what waits is given up.
+/// A cancellation token: once set it stays set, and every waiter is woken. After it no block starts, and futures that
+/// are selected against [`wait`](Self::wait) are dropped. Clones share one state.
 #[derive(Clone, Default)]
 pub struct Abort(Rc<AbortState>);
 
@@ -16,7 +17,7 @@ struct AbortState {
 }
 
 impl Abort {
-    /// Stops the request.
+    /// Sets the token and wakes all waiters.
     pub fn set(&self) {
         self.0.set.set(true);
         for waiter in self.0.waiting.take() {
@@ -25,12 +26,12 @@ impl Abort {
         }
     }
 
-    /// Whether it was stopped.
+    /// Returns whether the token is set.
     pub fn is_set(&self) -> bool {
         self.0.set.get()
     }
 
-    /// Completes when it is stopped.
+    /// Completes when the token is set.
     pub async fn wait(&self) {
         if self.is_set() {
             return;

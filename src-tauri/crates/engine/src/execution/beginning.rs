@@ -1,6 +1,7 @@
-//! How a request begins: it is accepted, it waits for its turn, its scopes get their first state.
+//! How a request starts: it is accepted, it may wait in the queue of its concurrency key, and its scopes get their
+//! initial state.
 //!
-//! What waits here holds nothing: no lock of the log, and no processor either.
+//! A queued request polls. It holds no lock of the log while it waits.
 
 use std::rc::Rc;
 
@@ -13,32 +14,32 @@ use crate::model::event::{Event, EventKind, Recorded, RequestStatus, ScopeCommit
 use crate::model::log::AppendError;
 use crate::model::scope::ScopeKind;
 
-/// How often a queued request asks whether its turn has come. Its predecessor may run in another
-/// process, or have died in one, and nobody tells of that.
-const LOOK_MS: u64 = 25;
+/// How often a queued request asks whether it may start. The request before it may run in another process, or its
+/// process may have died, and neither sends a notification.
+const QUEUE_POLL_MS: u64 = 25;
 
 impl Run {
-    /// Records that the request exists: it is accepted from here. Answers the event that holds the
-    /// input. A request that queues waits for its turn when it [executes](Run::execute); one that does
-    /// not is refused with [`AppendError::Busy`] while another holds its key.
+    /// Records `request_started`: from here on the request is accepted. Returns the number of the event that holds
+    /// the input. A request with policy `queue` waits when it [executes](Run::execute); one with policy `reject` fails
+    /// with [`AppendError::Busy`] while another request holds its key.
     pub async fn begin(self: &Rc<Self>) -> Result<Seq, AppendError> {
-        let asked = &self.asked;
+        let start = &self.start;
         let input_seq = self.recorder.record(
             None,
             0,
             EventKind::RequestStarted {
                 flow: self.flow.kind.to_string(),
-                action: asked.action.clone(),
-                session: asked.session.clone(),
-                user: asked.user.clone(),
-                project: asked.project.clone(),
-                ephemeral: asked.ephemeral,
-                mock: asked.mock.clone(),
+                action: start.action.clone(),
+                session: start.session.clone(),
+                user: start.user.clone(),
+                project: start.project.clone(),
+                ephemeral: start.ephemeral,
+                mock: start.mock.clone(),
                 code_hash: self.flow.code_hash.clone(),
-                input: Recorded::inline(&asked.input),
-                retry_of: asked.retry_of.clone(),
-                owner: asked.owner.clone(),
-                claim: asked.claim.clone(),
+                input: Recorded::inline(&start.input),
+                retry_of: start.retry_of.clone(),
+                owner: start.owner.clone(),
+                claim: start.claim.clone(),
                 forked_from: None,
                 retention: self.flow.settings.retention,
                 cleanup_checkpoints: self.flow.settings.cleanup_checkpoints,
@@ -47,14 +48,14 @@ impl Run {
         if self.queues() {
             self.recorder.commit(None, 0, EventKind::RequestStatus { status: RequestStatus::Queued }).await?;
         } else {
-            self.initialize().await?;
+            self.record_initial_states().await?;
         }
         Ok(input_seq)
     }
 
-    /// Waits for the turn of a request that queues, without end: only its predecessors' ends or an
-    /// abort let it go on.
-    pub(crate) async fn take_turn(self: &Rc<Self>) -> Result<(), FlowError> {
+    /// Waits until a queued request may start, and puts it in progress. There is no timeout: the wait ends when the
+    /// earlier requests with the same key end, or when this one is aborted.
+    pub(crate) async fn wait_in_queue(self: &Rc<Self>) -> Result<(), FlowError> {
         let failed = |error: AppendError| FlowError::storage(error.to_string());
         if !self.queues() {
             return Ok(());
@@ -63,32 +64,32 @@ impl Run {
             if self.abort.is_set() {
                 return Err(FlowError::aborted());
             }
-            // Asked before it is tried: a try takes the log's write lock.
-            if self.log.is_turn_of(&self.request).map_err(failed)? {
+            // A read first: an attempt to claim the key takes the log's write lock.
+            if self.log.may_leave_queue(&self.request).map_err(failed)? {
                 match self.recorder.claim(EventKind::RequestStatus { status: RequestStatus::InProgress }).await {
                     Ok(_) => break,
-                    // Somebody was faster.
+                    // Another request claimed the key in between.
                     Err(AppendError::Busy { .. }) => {}
                     Err(error) => return Err(failed(error)),
                 }
             }
-            select(self.effects.sleep(LOOK_MS), Box::pin(self.abort.wait())).await;
+            select(self.effects.sleep(QUEUE_POLL_MS), Box::pin(self.abort.wait())).await;
         }
-        if self.is_begun { Ok(()) } else { self.initialize().await.map_err(failed) }
+        if self.has_initial_states { Ok(()) } else { self.record_initial_states().await.map_err(failed) }
     }
 
     pub(crate) fn queues(&self) -> bool {
-        self.asked.claim.as_ref().is_some_and(|claim| claim.waits())
+        self.start.claim.as_ref().is_some_and(|claim| claim.waits())
     }
 
-    /// Records the first state of the request's scopes.
-    async fn initialize(self: &Rc<Self>) -> Result<(), AppendError> {
+    /// Records the initial state of the request's scopes.
+    async fn record_initial_states(self: &Rc<Self>) -> Result<(), AppendError> {
         let (_, state) = self.state.read();
         if !state.is_empty() {
             let scope = self.state.key.clone();
             self.recorder.record(None, 0, EventKind::StateInitialized { scope, state: state.to_json(), durable: true });
         }
-        // A record nobody wrote begins with its defaults; an older one gets missing defaults with
+        // A record that was never written starts with its defaults; an older one gets missing defaults with
         // its first write (ARCHITECTURE §3.8).
         let mut commits = Vec::new();
         for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
@@ -105,19 +106,19 @@ impl Run {
         let started = match (commits.is_empty(), self.queues()) {
             (false, _) => EventKind::Committed { commits },
             (true, false) => EventKind::RequestStatus { status: RequestStatus::InProgress },
-            // It is in progress since its turn came.
+            // `wait_in_queue` has recorded that it is in progress.
             (true, true) => return Ok(()),
         };
         match self.recorder.commit(None, 0, started).await {
-            // Another request wrote the records first: then they are not new, and need nothing.
+            // Another request wrote the records first: they have an initial state already.
             Ok(_) | Err(AppendError::Conflict(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Whether the scopes of a request got their first state in these events of it.
-pub(crate) fn is_begun(events: &[Event]) -> bool {
+/// Returns whether these events of a request record the initial state of its scopes.
+pub(crate) fn has_initial_states(events: &[Event]) -> bool {
     events.iter().any(|event| match &event.kind {
         EventKind::RequestStatus { status } => *status == RequestStatus::InProgress,
         EventKind::BlockStarted { .. } | EventKind::Committed { .. } | EventKind::CommitRefused { .. } => true,

@@ -1,7 +1,7 @@
-//! The run of one block: the pipeline every kind passes through (SEMANTICS §2.2).
+//! The run of one block: the pipeline that is the same for every kind (SEMANTICS §2.2).
 //!
-//! Every block passes one gate before it starts and one commit after it ends; abort, retry and
-//! conflicts act there and nowhere else.
+//! Abort is checked before an attempt starts; retries and conflicts are decided when it ends. Both happen here and
+//! nowhere else.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use serde_json::Value;
 
-use crate::execution::boundary::{Attempt, CommitPermit, abandon, end_attempt};
-use crate::execution::caught::{Caller, caught_by};
+use crate::execution::boundary::{AttemptEnd, CommitPermit, abandon, end_attempt};
+use crate::execution::caught::{BlockRole, caught_by};
 use crate::execution::context::{Context, EmitOptions};
 use crate::execution::frame::Frame;
 use crate::execution::hooks::step_errored;
@@ -23,15 +23,15 @@ use crate::model::callable::Arg;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Recorded};
-use crate::model::flow::{Block, Rescue, Text};
+use crate::model::flow::{Block, Rescue, ValueOrCall};
 use crate::model::path::{encode, join};
 
 use crate::execution::step_value::StepValue;
 
-/// Every level of nesting takes native stack, and a lost stack would take the app with it.
-const DEEPEST: u32 = 300;
+/// How deep blocks may nest. Every level takes native stack, and a stack overflow ends the process.
+const MAX_NESTING: u32 = 300;
 
-/// Runs a block at a path. The answer is its output, with the event that holds it.
+/// Runs a block at a path. Returns its output, with the number of the event that holds it.
 pub(crate) fn run_block(
     run: Rc<Run>,
     block: Rc<Block>,
@@ -39,60 +39,61 @@ pub(crate) fn run_block(
     path: String,
     input: StepValue,
 ) -> LocalBoxFuture<'static, Result<StepValue, FlowError>> {
-    run_block_as(run, block, parent, path, input, Caller::Plain)
+    run_block_as(run, block, parent, path, input, BlockRole::Plain)
 }
 
-/// As [`run_block`]; `caller` says what the block around it makes of a failure.
+/// As [`run_block`]; `role` says what the enclosing block does with a failure.
 pub(crate) fn run_block_as(
     run: Rc<Run>,
     block: Rc<Block>,
     parent: Option<Rc<Frame>>,
     path: String,
     input: StepValue,
-    caller: Caller,
+    role: BlockRole,
 ) -> LocalBoxFuture<'static, Result<StepValue, FlowError>> {
-    try_block(run, block, parent, path, input, (caller, None))
+    try_block(run, block, parent, path, input, (role, None))
 }
 
-/// Whether the caller of a block tries it again after a failure.
-pub(crate) type Again = Rc<dyn Fn(&FlowError) -> bool>;
+/// Returns whether the caller of a block will run it again after this failure.
+pub(crate) type WillRetry = Rc<dyn Fn(&FlowError) -> bool>;
 
-/// Runs a block that its caller may try again: a failure of which `again` says so has no effect.
+/// As [`run_block_as`], for a block that its caller may run again: an attempt whose failure `will_retry` accepts is
+/// abandoned, so none of its writes are committed.
 pub(crate) fn try_block(
     run: Rc<Run>,
     block: Rc<Block>,
     parent: Option<Rc<Frame>>,
     path: String,
     input: StepValue,
-    (caller, again): (Caller, Option<Again>),
+    (role, will_retry): (BlockRole, Option<WillRetry>),
 ) -> LocalBoxFuture<'static, Result<StepValue, FlowError>> {
     async move {
         let path: Arc<str> = path.into();
-        if parent.as_ref().is_some_and(|parent| parent.depth >= DEEPEST) {
+        if parent.as_ref().is_some_and(|parent| parent.depth >= MAX_NESTING) {
             return Err(FlowError {
                 code: Some("limit_exceeded".to_owned()),
-                ..FlowError::new("LimitError", format!("blocks are nested deeper than {DEEPEST} levels"))
+                ..FlowError::new("LimitError", format!("blocks are nested deeper than {MAX_NESTING} levels"))
             });
         }
         let mut tries = 0;
         let mut conflicts = 0;
         // Kept while a body runs again because a record changed under it.
         let mut permit: Option<CommitPermit<'_>> = None;
-        // What the try got from outside that a conflict came to nothing.
-        let mut superseded_try = None;
-        // How the log has it that the block ended, where it is only gone through again.
+        // The effects of the attempt that a conflict made run again: the next attempt reuses their results.
+        let mut superseded_effects = None;
+        // The recorded end of a block that is run again only to reach its background work.
         let mut recorded = None;
         loop {
             if run.abort.is_set() {
                 return Err(FlowError::aborted());
             }
             if tries == 0 && conflicts == 0 {
-                match run.recall(&block, &path, parent.as_ref(), &input)? {
+                match run.take_recorded_end(&block, &path, parent.as_ref(), &input)? {
                     RecordedEnd::Nothing => {}
                     RecordedEnd::Ended(_, Ok(output)) => return Ok(output),
                     RecordedEnd::Ended(frame, Err(error)) => {
-                        *frame.caller.borrow_mut() = caller;
-                        // Known from the log; the arms of an operation count it again.
+                        *frame.role.borrow_mut() = role;
+                        // The result is in the log; the call makes `stepAny` and `race` count this failure.
                         caught_by(&frame, &error);
                         return rescue(&run, &frame, error).await;
                     }
@@ -103,12 +104,12 @@ pub(crate) fn try_block(
                 run.replay_all_shared_state(parent.as_ref());
             }
             let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
-            if let Some(earlier) = superseded_try.take() {
+            if let Some(earlier) = superseded_effects.take() {
                 frame.effects.replace(AttemptEffects::after(earlier));
             }
-            caller.begin();
-            *frame.caller.borrow_mut() = caller.clone();
-            run.wait_for_commit_order(&frame).await;
+            role.begin();
+            *frame.role.borrow_mut() = role.clone();
+            run.wait_for_recorded_start(&frame).await;
             let versions = run.see_records(&frame, &frame.transaction)?;
             run.record(
                 &frame,
@@ -138,7 +139,7 @@ pub(crate) fn try_block(
                 return result;
             }
             if result.as_ref().is_err_and(FlowError::parks_request) {
-                // It has not failed: it goes on when the code fits again.
+                // Not a failure of the block: it runs again once the code fits the log.
                 abandon(&run, &frame, None).await?;
                 return result;
             }
@@ -151,12 +152,12 @@ pub(crate) fn try_block(
                 // Cut off in the middle: it has no effect.
                 frame.transaction.clear();
             }
-            // More than once only where the attempt gives up: then that is what came of it.
+            // A second round only after `GivesUp`: its error is the result of the attempt then.
             loop {
                 match result {
                     Err(error) if should_retry(&block, &error, tries) && !run.abort.is_set() => {
                         (permit, conflicts) = (None, 0);
-                        // What a retry asks for is live.
+                        // A retry asks for its effects anew.
                         frame.effects.borrow().end();
                         abandon(&run, &frame, Some(error)).await?;
                         let pause = pause_before(&block, tries);
@@ -167,22 +168,22 @@ pub(crate) fn try_block(
                     Err(error)
                         if !run.abort.is_set()
                             && !error.is_uncatchable()
-                            && again.as_ref().is_some_and(|again| again(&error)) =>
+                            && will_retry.as_ref().is_some_and(|will_retry| will_retry(&error)) =>
                     {
                         abandon(&run, &frame, Some(error.clone())).await?;
                         return Err(error);
                     }
-                    // In a future of its own, which takes no room while the body runs.
+                    // Boxed, so that this future does not grow by it while the body runs.
                     ended => match end_attempt(&run, &frame, ended, &mut permit, conflicts).boxed_local().await? {
-                        Attempt::Ended(Ok(flowing)) => return Ok(flowing),
-                        Attempt::Ended(Err(error)) => {
+                        AttemptEnd::Ended(Ok(value)) => return Ok(value),
+                        AttemptEnd::Ended(Err(error)) => {
                             drop(permit);
                             return rescue(&run, &frame, error).await;
                         }
-                        Attempt::GivesUp(error) => result = Err(error),
-                        Attempt::RunAgain => {
+                        AttemptEnd::GivesUp(error) => result = Err(error),
+                        AttemptEnd::RunAgain => {
                             conflicts += 1;
-                            superseded_try = Some(frame.effects.borrow().clone());
+                            superseded_effects = Some(frame.effects.borrow().clone());
                             break;
                         }
                     },
@@ -193,9 +194,9 @@ pub(crate) fn try_block(
     .boxed_local()
 }
 
-/// Answers a failure with the first handler that matches; without one it stays a failure.
+/// Runs the first rescue handler that matches a failure, and returns its output; without one returns the error.
 async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<StepValue, FlowError> {
-    // A sequencer's handlers have had their chance inside it.
+    // A sequencer's handlers have been tried inside it.
     if frame.block.rescues_inside() {
         return Err(error);
     }
@@ -218,7 +219,7 @@ pub(crate) fn handler_of<'a>(handlers: &'a [Rescue], error: &FlowError) -> Optio
 pub(crate) async fn run_handler(cx: &Context, handler: &Rescue, error: &FlowError) -> Result<StepValue, FlowError> {
     let path = join(&cx.frame.path, &format!("rescue:{}", encode(&handler.block.name)));
     let input = StepValue::thrown(error);
-    run_block_as(cx.run.clone(), handler.block.clone(), Some(cx.frame.clone()), path, input, Caller::Rescue).await
+    run_block_as(cx.run.clone(), handler.block.clone(), Some(cx.frame.clone()), path, input, BlockRole::Rescue).await
 }
 
 async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &StepValue) -> Result<StepValue, FlowError> {
@@ -230,7 +231,7 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &StepValue) -
         Either::Right(_) => return Err(FlowError::aborted()),
     };
     match result {
-        // It goes on another time, and nothing about it has ended (ARCHITECTURE §5.5).
+        // The block runs again later, so its container stays open (ARCHITECTURE §5.5).
         Err(error) if error.is_suspension() || error.parks_request() => return Err(error),
         _ => container::close(&cx, &result),
     }
@@ -265,7 +266,7 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &StepValue) -> Result<
     *cx.frame.input.borrow_mut() = input.data.clone();
     container::open(cx, block, &input.data).await?;
     if let Some(status) = &block.active_status {
-        let text = text(cx, "activeStatusMessage", status, &input.data).await?;
+        let text = resolve_value(cx, "activeStatusMessage", status, &input.data).await?;
         cx.emit_status(text.as_str().map(str::to_owned), Default::default(), EmitOptions::default());
     }
     let mut output = driver::drive(cx, block, input).await?;
@@ -286,11 +287,16 @@ async fn pipeline(cx: &Context, block: &Rc<Block>, given: &StepValue) -> Result<
     Ok(output)
 }
 
-/// A fixed text, or what the author's function makes of the input.
-pub(crate) async fn text(cx: &Context, role: &str, text: &Text, input: &Data) -> Result<Value, FlowError> {
-    match text {
-        Text::Fixed(value) => Ok(value.clone()),
-        Text::Call(call) => {
+/// Returns the fixed value, or what the author's function returns for the input.
+pub(crate) async fn resolve_value(
+    cx: &Context,
+    role: &str,
+    setting: &ValueOrCall,
+    input: &Data,
+) -> Result<Value, FlowError> {
+    match setting {
+        ValueOrCall::Fixed(value) => Ok(value.clone()),
+        ValueOrCall::Call(call) => {
             Ok(callback::call(cx, role, call, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json())
         }
     }

@@ -1,13 +1,13 @@
 //! The step boundary: one durable commit of a block's end with everything it wrote.
 //!
-//! Conflicts with other writers are settled here, and nowhere else: operations that may be applied
-//! again are, and the rest sends the body round once more (SEMANTICS §4.4). Writers that conflict with
-//! those of other requests wait in the log's queue, one after another.
+//! Conflicts with other writers are resolved here: a transaction whose operations may be applied again is rebased onto
+//! the newer records; any other makes the body run again (SEMANTICS §4.4). Writers that conflict with other requests
+//! wait in the log's queue, one after another.
 
 use std::rc::Rc;
 
 use crate::execution::caught::caught_by;
-use crate::execution::fifo::Turn;
+use crate::execution::fifo::FifoMutexGuard;
 use crate::execution::frame::Frame;
 use crate::execution::request::Run;
 use crate::execution::state::transaction::{Rebase, Transaction};
@@ -17,21 +17,21 @@ use crate::model::event::{EventKind, Outcome, Seq};
 use crate::model::log::{AppendError, TICKET_MS};
 use crate::model::scope::{ScopeKey, ScopeKind};
 
-/// How often a waiting writer looks whether it is the first of the queue, in milliseconds.
+/// How often a waiting writer asks whether it is first in the queue, in milliseconds.
 const QUEUE_POLL_MS: u64 = 2;
 
-/// How an attempt to commit came out.
-enum Finished {
+/// The result of an attempt to commit.
+enum CommitOutcome {
     Committed(Seq),
-    /// The author's code must decide anew.
-    RunAgain(Stale),
+    /// The transaction cannot be rebased: the author's code must run again.
+    RunAgain(StaleTransaction),
     /// The request was aborted while it waited for other writers.
     Aborted,
 }
 
-/// A transaction that cannot be moved onto the newest records.
-pub(crate) struct Stale {
-    /// The kind of the record that changed under it.
+/// A transaction that cannot be rebased onto the newest records.
+pub(crate) struct StaleTransaction {
+    /// The kind of the record that changed since the transaction read it.
     pub(crate) scope: ScopeKind,
     /// All records that it writes.
     pub(crate) scopes: Vec<ScopeKey>,
@@ -39,37 +39,39 @@ pub(crate) struct Stale {
     is_foreign: bool,
 }
 
-/// The right to commit durable records. Writers of one request have it one after another: together they would
-/// refuse each other, and every refusal is an event. It is kept while a body runs again, so that nobody of
-/// this request comes in between a second time; and, once it has [queued](Self::queue), nobody of another.
+/// The right to commit durable records: one writer of a request holds it at a time, in order of arrival. Without it
+/// writers of one request would conflict with each other, and every refused commit is an event. It is held while a
+/// body runs again after a conflict, so that no other writer of this request commits in between; after
+/// [`queue`](Self::queue) no writer of another request does either.
 pub(crate) struct CommitPermit<'r> {
     run: &'r Rc<Run>,
     has_ticket: bool,
-    _first: Turn<'r>,
+    _guard: FifoMutexGuard<'r>,
 }
 
 impl<'r> CommitPermit<'r> {
-    /// Waits for the other writers of the request.
+    /// Waits until no other writer of the request holds the permit.
     pub(crate) async fn take(run: &'r Rc<Run>) -> CommitPermit<'r> {
-        CommitPermit { run, has_ticket: false, _first: run.commits.turn().await }
+        CommitPermit { run, has_ticket: false, _guard: run.commits.lock().await }
     }
 
-    /// Before a body runs again: waits for the writers of other requests, where those are in the way.
-    pub(crate) async fn queue_behind_others(&mut self, stale: &Stale) -> Result<(), FlowError> {
-        let has_rivals = stale.is_foreign || self.has_ticket || self.run.has_rivals.get();
-        if has_rivals { self.queue(&stale.scopes).await } else { Ok(()) }
+    /// Called before a body runs again: waits for the writers of other requests, if any have conflicted with this
+    /// request.
+    pub(crate) async fn queue_behind_others(&mut self, stale: &StaleTransaction) -> Result<(), FlowError> {
+        let must_wait = stale.is_foreign || self.has_ticket || self.run.has_write_conflicts.get();
+        if must_wait { self.queue(&stale.scopes).await } else { Ok(()) }
     }
 
-    /// Waits until no writer of these records that began to wait earlier is left; from then on none comes in
-    /// between, until this writer has committed or given up. Fails when the request is aborted.
+    /// Takes a ticket for these records and waits until it is first in the log's queue. From then on no other request
+    /// can commit them until this writer has committed or dropped the permit. Fails when the request is aborted.
     pub(crate) async fn queue(&mut self, scopes: &[ScopeKey]) -> Result<(), FlowError> {
         let (log, request, effects) = (&self.run.log, &self.run.request, &self.run.effects);
-        self.run.has_rivals.set(true);
+        self.run.has_write_conflicts.set(true);
         self.has_ticket = true;
-        // The log's thread answers, or other processes do: nothing of the flow can go on by itself meanwhile.
+        // Counts as waiting for the log, so that the wait is not taken for a promise that never settles.
         let _waiting = self.run.recorder.await_log();
         loop {
-            // A ticket counts for a time; who still waits renews it, and has a new one where it ran out.
+            // A ticket expires, so it is renewed while the wait lasts.
             let taken = effects.now_ms();
             let answer = log.take_ticket(request, scopes, taken).await;
             answer.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned()))).map_err(storage)?;
@@ -87,7 +89,7 @@ impl<'r> CommitPermit<'r> {
         }
     }
 
-    /// The log has let the ticket go with a commit.
+    /// Notes that a commit has removed the ticket.
     pub(crate) fn committed(&mut self) {
         self.has_ticket = false;
     }
@@ -105,13 +107,13 @@ fn storage(error: AppendError) -> FlowError {
     FlowError::storage(error.to_string())
 }
 
-/// Ends an attempt without effect: its writes are dropped, its evidence stays. One that failed is tried again
-/// with everything in it.
+/// Ends an attempt without effect: drops its writes, keeps its events, and records outcome `abandoned`. With an `error`
+/// the attempt is retried with all blocks inside it, so their recorded results are discarded too.
 pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<FlowError>) -> Result<(), FlowError> {
     frame.transaction.clear();
     frame.roll_back(|| run.next_stamp());
     if error.is_some() {
-        run.replay_cache.forget(&frame.path);
+        run.replay_cache.discard_attempt(&frame.path);
     }
     run.forget_notes(frame);
     let event = EventKind::BlockFinished {
@@ -126,84 +128,86 @@ pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<Flow
     run.recorder.commit(Some(&frame.path), frame.attempt, event).await.map(drop).map_err(storage)
 }
 
-/// How an attempt came out.
-pub(crate) enum Attempt {
-    /// It has ended, and the log says so.
+/// The result of [`end_attempt`].
+pub(crate) enum AttemptEnd {
+    /// The attempt has ended, and its end is committed.
     Ended(Result<StepValue, FlowError>),
-    /// A record changed under it, and the body must decide anew.
+    /// A record changed under it: the attempt is abandoned, and the body runs again.
     RunAgain,
-    /// A record changed under it once too often: it fails with this.
+    /// A record changed under it more often than `cas.maxRetries` allows: the attempt fails with this error.
     GivesUp(FlowError),
 }
 
-/// Commits an attempt; one that a conflict lets run again is abandoned, and other writers have had their turn.
+/// Commits the end of an attempt, or abandons an attempt that a conflict makes run again. In the second case it returns
+/// after the writers that were queued before have committed.
 pub(crate) async fn end_attempt<'r>(
     run: &'r Rc<Run>,
     frame: &Rc<Frame>,
     mut result: Result<StepValue, FlowError>,
     permit: &mut Option<CommitPermit<'r>>,
     conflicts: u32,
-) -> Result<Attempt, FlowError> {
+) -> Result<AttemptEnd, FlowError> {
     let stale = loop {
         match finish(run, frame, &result, permit).await? {
-            Finished::Committed(seq) => {
+            CommitOutcome::Committed(seq) => {
                 frame.end(&result);
-                return Ok(Attempt::Ended(result.map(|StepValue { origin, data, .. }| StepValue {
+                return Ok(AttemptEnd::Ended(result.map(|StepValue { origin, data, .. }| StepValue {
                     origin: origin.or(Some(seq)),
                     data,
                     thrown: None,
                 })));
             }
-            Finished::Aborted => {
+            CommitOutcome::Aborted => {
                 frame.transaction.clear();
                 result = Err(FlowError::aborted());
             }
-            // What a function that failed had written. The blocks inside have ended, and do not run again.
-            Finished::RunAgain(_) if !frame.block.is_one_function() => {
+            // The writes of a callback that failed. The blocks inside have ended and do not run again, so neither does
+            // the body: the writes are dropped.
+            CommitOutcome::RunAgain(_) if !frame.block.is_one_function() => {
                 frame.transaction.clear();
                 if result.is_ok() {
                     let path = Some(frame.path.to_string());
                     result = Err(FlowError { path, ..FlowError::conflict(0) });
                 }
             }
-            Finished::RunAgain(stale) => break stale,
+            CommitOutcome::RunAgain(stale) => break stale,
         }
     };
     if conflicts >= run.flow.settings.cas(stale.scope).max_retries {
-        // Never up to date: what it wrote to records has no effect.
+        // The retries are used up: its writes to records are dropped.
         frame.transaction.clear();
         let path = Some(frame.path.to_string());
-        return Ok(Attempt::GivesUp(FlowError { path, ..FlowError::conflict(conflicts + 1) }));
+        return Ok(AttemptEnd::GivesUp(FlowError { path, ..FlowError::conflict(conflicts + 1) }));
     }
     abandon(run, frame, None).await?;
     if let Some(permit) = permit {
         match permit.queue_behind_others(&stale).await {
-            // The next attempt does not begin then.
+            // The caller sees the abort before the next attempt.
             Err(error) if error.is_abort() => {}
             queued => queued?,
         }
     }
-    Ok(Attempt::RunAgain)
+    Ok(AttemptEnd::RunAgain)
 }
 
-/// Commits a block's end with everything it wrote: the step boundary.
+/// Commits a block's end with all its writes: the step boundary.
 async fn finish<'r>(
     run: &'r Rc<Run>,
     frame: &Rc<Frame>,
     result: &Result<StepValue, FlowError>,
     permit: &mut Option<CommitPermit<'r>>,
-) -> Result<Finished, FlowError> {
+) -> Result<CommitOutcome, FlowError> {
     run.yield_now().await;
     if !frame.transaction.is_empty() && permit.is_none() {
         *permit = Some(CommitPermit::take(run).await);
     }
-    if let Some(stale) = catch_up(run, &frame.transaction)? {
-        return Ok(Finished::RunAgain(stale));
+    if let Some(stale) = rebase_on_newest(run, &frame.transaction)? {
+        return Ok(CommitOutcome::RunAgain(stale));
     }
     loop {
         let commits = frame.transaction.commits();
         let (outcome, output, error) = match result {
-            Ok(flowing) => (Outcome::Completed, Some(flowing.recorded()), None),
+            Ok(value) => (Outcome::Completed, Some(value.recorded()), None),
             Err(error) => (Outcome::Failed, None, Some(error.clone())),
         };
         let transient = frame.block.transient;
@@ -219,21 +223,21 @@ async fn finish<'r>(
         match run.recorder.commit(Some(&frame.path), frame.attempt, event).await {
             Ok(seq) => {
                 frame.transaction.clear();
-                frame.settle();
+                frame.make_writes_final();
                 permit.iter_mut().for_each(CommitPermit::committed);
                 run.refresh(frame.parent.as_ref(), &commits);
-                return Ok(Finished::Committed(seq));
+                return Ok(CommitOutcome::Committed(seq));
             }
             Err(AppendError::Conflict(_)) => {
                 let scopes: Vec<ScopeKey> = commits.into_iter().map(|commit| commit.scope).collect();
                 if let Some(permit) = permit {
                     match permit.queue(&scopes).await {
-                        Err(error) if error.is_abort() => return Ok(Finished::Aborted),
+                        Err(error) if error.is_abort() => return Ok(CommitOutcome::Aborted),
                         queued => queued?,
                     }
                 }
-                if let Some(stale) = catch_up(run, &frame.transaction)? {
-                    return Ok(Finished::RunAgain(stale));
+                if let Some(stale) = rebase_on_newest(run, &frame.transaction)? {
+                    return Ok(CommitOutcome::RunAgain(stale));
                 }
             }
             Err(error) => return Err(storage(error)),
@@ -241,9 +245,12 @@ async fn finish<'r>(
     }
 }
 
-/// Moves a transaction onto records that are newer than those it saw. Answers what is in the way where the
-/// author's code must decide anew.
-pub(crate) fn catch_up(run: &Rc<Run>, transaction: &Transaction) -> Result<Option<Stale>, FlowError> {
+/// Rebases a transaction onto the newest records. Returns `Some` where an operation cannot be applied again, so that
+/// the author's code must run again.
+pub(crate) fn rebase_on_newest(
+    run: &Rc<Run>,
+    transaction: &Transaction,
+) -> Result<Option<StaleTransaction>, FlowError> {
     let commits = transaction.commits();
     for commit in &commits {
         let record = run.log.record(&commit.scope).map_err(storage)?;
@@ -253,7 +260,7 @@ pub(crate) fn catch_up(run: &Rc<Run>, transaction: &Transaction) -> Result<Optio
             let is_foreign = !run.is_own_version(&commit.scope, record.version);
             let scope = commit.scope.kind;
             let scopes = commits.into_iter().map(|commit| commit.scope).collect();
-            return Ok(Some(Stale { scope, scopes, is_foreign }));
+            return Ok(Some(StaleTransaction { scope, scopes, is_foreign }));
         }
     }
     Ok(None)

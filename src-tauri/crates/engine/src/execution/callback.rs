@@ -1,97 +1,97 @@
-//! Units: an author's function that belongs to a block with children of its own (ARCHITECTURE §3.5).
+//! Callbacks: an author's functions of a block that runs other blocks (ARCHITECTURE §3.5).
 //!
-//! A sequencer's maps, conditions and connectors, and the hooks of every block that runs others, are
-//! transactions by themselves. Their writes commit when the function returns; when a record changed
-//! under it, that function alone runs again, never the children around it, and what it had got from outside
-//! is given to it again. A function that left
-//! evidence or writes, or looked at records, items or notes that change with time, is not called again
-//! by a resume: what it returned is in the log.
+//! A sequencer's maps, conditions and connectors, and the hooks of every block that runs others, are transactions of
+//! their own. A callback's writes commit when it returns. When a record changed under it, the callback alone runs
+//! again, not the blocks around it, and its effects get the same results again. A callback that emitted events, wrote
+//! anything, or read records, items or session notes (which may change later) is not called again by a resume: what
+//! it returned is in the log.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::execution::boundary::{CommitPermit, Stale, catch_up};
+use crate::execution::boundary::{CommitPermit, StaleTransaction, rebase_on_newest};
 use crate::execution::context::Context;
-use crate::execution::replay::prior_attempt::{AttemptEffects, Numbers};
+use crate::execution::replay::prior_attempt::{AttemptEffects, CallOrdinals};
 use crate::execution::state::transaction::Transaction;
 use crate::execution::step_value::StepValue;
 use crate::model::callable::{Arg, Fun, Returned};
 use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
-use crate::model::event::{Answer, DriftKind, EventKind, ScopeCommit, Seq};
+use crate::model::event::{DriftKind, EventKind, RecordedReturn, ScopeCommit, Seq};
 use crate::model::flow::Block;
 use crate::model::log::AppendError;
 use crate::model::scope::ScopeKey;
 
-/// What one call of a function does so far.
+/// What one call of a callback has done so far.
 pub(crate) struct CallbackCall {
-    /// Which function, and which call of it.
-    pub(crate) function: String,
+    /// Its name in the log: which function, and which call of it (`map.#0`).
+    pub(crate) name: String,
     /// Its events.
     pub(crate) events: RefCell<Vec<Seq>>,
     /// Its writes to durable records: functions of one block may run at the same time.
     pub(crate) transaction: Transaction,
-    /// What it got from outside.
+    /// Its effects and their results.
     pub(crate) effects: Rc<AttemptEffects>,
-    /// The numbers of what it asks for.
-    pub(crate) numbers: Numbers,
-    /// Whether it looked at what others may change.
-    looked: Cell<bool>,
-    questions: Cell<u32>,
-    instants: RefCell<HashMap<EffectKind, u32>>,
+    /// The ordinals of its effects.
+    pub(crate) ordinals: CallOrdinals,
+    /// Whether it read something that other blocks or requests may change.
+    has_read_shared: Cell<bool>,
+    suspensions: Cell<u32>,
+    effect_counts: RefCell<HashMap<EffectKind, u32>>,
 }
 
 impl CallbackCall {
-    fn new(function: &str) -> Self {
+    fn new(name: &str) -> Self {
         CallbackCall {
-            function: function.to_owned(),
+            name: name.to_owned(),
             events: RefCell::default(),
             transaction: Transaction::default(),
             effects: Rc::default(),
-            numbers: Numbers::default(),
-            looked: Cell::default(),
-            questions: Cell::default(),
-            instants: RefCell::default(),
+            ordinals: CallOrdinals::default(),
+            has_read_shared: Cell::default(),
+            suspensions: Cell::default(),
+            effect_counts: RefCell::default(),
         }
     }
 
-    /// The call that a conflict makes necessary after this one.
-    fn again(&self) -> Self {
+    /// Returns the call that repeats this one after a conflict.
+    fn repeat(&self) -> Self {
         CallbackCall {
             effects: AttemptEffects::after(self.effects.clone()),
-            numbers: Numbers::after(&self.numbers),
-            ..CallbackCall::new(&self.function)
+            ordinals: CallOrdinals::after(&self.ordinals),
+            ..CallbackCall::new(&self.name)
         }
     }
 
-    /// Notes that it looked at what others may change: called again later, it might answer otherwise.
-    pub(crate) fn look(&self) {
-        self.looked.set(true);
+    /// Notes that it read something that others may change: called again later, it might return something else.
+    pub(crate) fn note_shared_read(&self) {
+        self.has_read_shared.set(true);
     }
 
-    /// Counts its looks at the clock, or at chance, from 0.
-    pub(crate) fn number_instant(&self, kind: EffectKind) -> u32 {
-        let mut instants = self.instants.borrow_mut();
-        let count = instants.entry(kind).or_insert(0);
+    /// Returns the number of its next clock or random value, counted by kind from 0.
+    pub(crate) fn next_effect_ordinal(&self, kind: EffectKind) -> u32 {
+        let mut effect_counts = self.effect_counts.borrow_mut();
+        let count = effect_counts.entry(kind).or_insert(0);
         *count += 1;
         *count - 1
     }
 
-    /// Counts its questions, from 0.
-    pub(crate) fn number_question(&self) -> u32 {
-        self.questions.replace(self.questions.get() + 1)
+    /// Returns the number of its next suspension, from 0.
+    pub(crate) fn next_suspension_ordinal(&self) -> u32 {
+        self.suspensions.replace(self.suspensions.get() + 1)
     }
 }
 
-/// Calls a function of a block: as part of the block's own transaction for a handler, else as a unit.
-/// `role` says which function of the block it is.
+/// Calls a function of a block: within the block's own transaction for a handler, else as a callback with a
+/// transaction of its own. `role` names the function within its block.
 pub(crate) async fn call(cx: &Context, role: &str, function: &Fun, args: Vec<Arg>) -> Result<Returned, FlowError> {
-    choose(cx, role, function, args, &[]).await
+    call_choosing(cx, role, function, args, &[]).await
 }
 
-/// As [`call`], of a function that may answer one of these blocks.
-pub(crate) async fn choose(
+/// As [`call`], for a function that may return one of `blocks`: the log holds its name, and a resume finds the block
+/// by it.
+pub(crate) async fn call_choosing(
     cx: &Context,
     role: &str,
     function: &Fun,
@@ -109,35 +109,35 @@ pub(crate) async fn choose(
     let mut permit = None;
     let mut conflicts = 0;
     let mut call = Rc::new(CallbackCall::new(&name));
-    // What a function before this one wrote and failed: it is committed with what this one writes.
+    // Writes that a callback made before it failed wait in the block: they are committed with this callback's.
     let inherited = Transaction::default();
     inherited.take_over(&cx.frame.transaction, cx.run.next_stamp());
     loop {
-        cx.run.play_callback(&cx.frame, &name);
+        cx.run.restore_seen_by_callback(&cx.frame, &name);
         let news = cx.run.see_records(&cx.frame, &call.transaction)?;
-        // The function sees these writes on top of the newest records; where they cannot be moved there, its own
-        // commit is refused for them.
-        catch_up(&cx.run, &inherited)?;
+        // Rebased where that is possible, so that the callback sees these writes on top of the newest records; where it
+        // is not, the commit below is refused.
+        rebase_on_newest(&cx.run, &inherited)?;
         call.transaction.take_over(&inherited.copy(), cx.run.next_stamp());
         let returned =
-            cx.frame.until_suspended(function.call(args.clone(), cx.within(call.clone()).invocation())).await;
+            cx.frame.until_suspended(function.call(args.clone(), cx.for_call(call.clone()).invocation())).await;
         if let Ok(Returned::Block(block)) = &returned {
-            // Nothing of a choice that does not fit may come into force.
+            // Checked before anything of this call is committed.
             cx.run.replay_cache.check_route(&cx.frame.path, &block.name)?;
         }
-        tell_of_news(cx, &call, news);
+        record_seen_versions(cx, &call, news);
         let events = call.events.take();
         let stale = match returned {
             Ok(returned) => {
                 let (superseded, events) = (superseded.clone(), events.clone());
-                let end = End { name: &name, function, returned: &returned, events, superseded };
+                let end = ReturnedCall { name: &name, function, returned: &returned, events, superseded };
                 if call.transaction.is_empty() {
-                    let has_looked = call.looked.get() && end.is_known_by_name();
-                    if has_looked || !end.events.is_empty() || !end.superseded.is_empty() {
+                    let is_kept_for_reads = call.has_read_shared.get() && end.is_recordable();
+                    if is_kept_for_reads || !end.events.is_empty() || !end.superseded.is_empty() {
                         cx.record(end.event(Vec::new()));
                     }
-                    end.settle(cx, &call);
-                    call.end(cx);
+                    end.make_writes_final(cx, &call);
+                    call.release(cx);
                     return Ok(returned);
                 }
                 if permit.is_none() {
@@ -146,20 +146,20 @@ pub(crate) async fn choose(
                 match commit(cx, &call.transaction, &end, permit.as_mut()).await? {
                     Some(stale) => stale,
                     None => {
-                        end.settle(cx, &call);
-                        call.end(cx);
+                        end.make_writes_final(cx, &call);
+                        call.release(cx);
                         return Ok(returned);
                     }
                 }
             }
-            // What it had written came to nothing: the request stops here, or goes on with it later.
+            // Its writes are dropped: the request ends here, or a resume calls it again.
             Err(error) if error.is_uncatchable() => return Err(error),
-            Err(error) => match catch_up(&cx.run, &call.transaction)? {
+            Err(error) => match rebase_on_newest(&cx.run, &call.transaction)? {
                 Some(stale) => stale,
                 None => {
-                    // Its block decides what becomes of that: a failure that is final keeps its writes.
+                    // The block commits them if the failure is final, and drops them if the block is retried.
                     cx.frame.transaction.take_over(&call.transaction, cx.run.next_stamp());
-                    call.end(cx);
+                    call.release(cx);
                     return Err(error);
                 }
             },
@@ -176,42 +176,42 @@ pub(crate) async fn choose(
             none => none.insert(CommitPermit::take(&cx.run).await),
         };
         permit.queue_behind_others(&stale).await?;
-        call = Rc::new(call.again());
+        call = Rc::new(call.repeat());
     }
 }
 
-/// Records the versions of records that a function found written by another request, and looked at; where it
-/// did not look, the next block that begins tells of them.
-fn tell_of_news(cx: &Context, call: &Rc<CallbackCall>, mut news: Vec<(ScopeKey, u64)>) {
-    if !call.looked.get() {
+/// Records the versions of records that another request has written and this call has read. If the call read nothing,
+/// the next block that starts records them instead.
+fn record_seen_versions(cx: &Context, call: &Rc<CallbackCall>, mut news: Vec<(ScopeKey, u64)>) {
+    if !call.has_read_shared.get() {
         cx.run.forget_versions(&news);
         return;
     }
     news.retain(|(scope, version)| !cx.run.is_own_version(scope, *version));
     if !news.is_empty() {
-        cx.within(call.clone()).record(EventKind::RecordsSeen { versions: news });
+        cx.for_call(call.clone()).record(EventKind::RecordsSeen { versions: news });
     }
 }
 
 impl CallbackCall {
-    /// The call has come to its end, and no other follows.
-    fn end(&self, cx: &Context) {
+    /// Releases what was kept for a repetition of the call.
+    fn release(&self, cx: &Context) {
         self.effects.end();
-        self.numbers.give_back(&mut cx.frame.ordinals.borrow_mut());
+        self.ordinals.give_back(&mut cx.frame.ordinals.borrow_mut());
     }
 }
 
-/// Passes over a call of a function whose effect is known from the log: it is not called, what it wrote to
-/// shared state is in force again, and the calls after it keep their numbers.
-pub(crate) fn pass(cx: &Context, role: &str) {
+/// Skips a call whose result the caller has from the log: its writes to shared state are applied again, and the calls
+/// after it keep their numbers.
+pub(crate) fn skip_recorded_call(cx: &Context, role: &str) {
     let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
-    // One that left nothing is not in the log.
+    // A call that emitted no events is not in the log.
     cx.run.recorded_callback(cx, &name, None, &[]);
 }
 
-/// Keeps the list that several blocks are run for: a resume goes by the one that was recorded, and says
-/// so where the flow of today has another (SEMANTICS §3.3).
-pub(crate) fn keep_list(cx: &Context, role: &str, list: StepValue) -> StepValue {
+/// Records the list that an operation runs a block for each item of. A resume returns the recorded list, and records a
+/// drift event where today's list differs (SEMANTICS §3.3).
+pub(crate) fn record_list(cx: &Context, role: &str, list: StepValue) -> StepValue {
     let function = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
     if let Some(Returned::Data(known)) = cx.run.recorded_callback(cx, &function, None, &[]) {
         if known != list.data {
@@ -223,11 +223,12 @@ pub(crate) fn keep_list(cx: &Context, role: &str, list: StepValue) -> StepValue 
         }
         return StepValue::new(known);
     }
-    // What a block gave is in the log already, and is given again as it was.
+    // A list that is a block's output is in the log already.
     if list.origin.is_none()
         && let Some(value) = list.data.to_option()
     {
-        let (returned, events, superseded, commits) = (Some(Answer::Value(value)), Vec::new(), Vec::new(), Vec::new());
+        let (returned, events, superseded, commits) =
+            (Some(RecordedReturn::Value(value)), Vec::new(), Vec::new(), Vec::new());
         cx.record(EventKind::CallbackReturned {
             callback: function,
             fingerprint: None,
@@ -241,8 +242,8 @@ pub(crate) fn keep_list(cx: &Context, role: &str, list: StepValue) -> StepValue 
     list
 }
 
-/// A function that has returned.
-struct End<'a> {
+/// A callback that has returned.
+struct ReturnedCall<'a> {
     name: &'a str,
     function: &'a Fun,
     returned: &'a Returned,
@@ -250,24 +251,24 @@ struct End<'a> {
     superseded: Vec<Seq>,
 }
 
-impl End<'_> {
-    /// What it wrote to shared memory stays where the log says that it returned.
-    fn settle(&self, cx: &Context, call: &Rc<CallbackCall>) {
-        if self.is_known_by_name() {
-            cx.frame.settle_call(call);
+impl ReturnedCall<'_> {
+    /// Makes its writes to shared state final, where the log will hold that it returned.
+    fn make_writes_final(&self, cx: &Context, call: &Rc<CallbackCall>) {
+        if self.is_recordable() {
+            cx.frame.make_call_writes_final(call);
         }
     }
 
-    /// Whether the log can hold what was returned.
-    fn is_known_by_name(&self) -> bool {
+    /// Returns whether the log can hold what was returned: a value, or a block by its name.
+    fn is_recordable(&self) -> bool {
         matches!(self.returned, Returned::Data(_) | Returned::Block(_))
     }
 
     fn event(&self, commits: Vec<ScopeCommit>) -> EventKind {
         let returned = match self.returned {
-            Returned::Data(data) => data.to_option().map(Answer::Value),
-            Returned::Block(block) => Some(Answer::Block(block.name.clone())),
-            // Blocks and models that code makes cannot be taken from a log: the function is called again.
+            Returned::Data(data) => data.to_option().map(RecordedReturn::Value),
+            Returned::Block(block) => Some(RecordedReturn::Block(block.name.clone())),
+            // Blocks and models made by code cannot be restored from a log: a resume calls the function again.
             Returned::Blocks(_) | Returned::Model(_) => return EventKind::Committed { commits },
         };
         EventKind::CallbackReturned {
@@ -282,15 +283,15 @@ impl End<'_> {
     }
 }
 
-/// Commits what a unit wrote. Answers what is in the way where its function must decide anew.
+/// Commits the writes of a callback. Returns `Some` where they cannot be rebased and the function must run again.
 async fn commit(
     cx: &Context,
     transaction: &Transaction,
-    end: &End<'_>,
+    end: &ReturnedCall<'_>,
     mut permit: Option<&mut CommitPermit<'_>>,
-) -> Result<Option<Stale>, FlowError> {
+) -> Result<Option<StaleTransaction>, FlowError> {
     cx.run.yield_now().await;
-    if let Some(stale) = catch_up(&cx.run, transaction)? {
+    if let Some(stale) = rebase_on_newest(&cx.run, transaction)? {
         return Ok(Some(stale));
     }
     loop {
@@ -307,7 +308,7 @@ async fn commit(
                 if let Some(permit) = &mut permit {
                     permit.queue(&scopes).await?;
                 }
-                if let Some(stale) = catch_up(&cx.run, transaction)? {
+                if let Some(stale) = rebase_on_newest(&cx.run, transaction)? {
                     return Ok(Some(stale));
                 }
             }

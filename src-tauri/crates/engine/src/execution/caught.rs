@@ -1,5 +1,5 @@
-//! Who answers a failure: decided when a block fails, by the frames around it, and recorded with its end
-//! (SEMANTICS §5.4). Whoever reads the log later need not find it out from what ran afterwards.
+//! Who catches a failure: decided when a block fails, from the frames around it, and recorded with its end
+//! (SEMANTICS §5.4), so that readers of the log need not infer it from what ran afterwards.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,39 +10,39 @@ use crate::execution::frame::Frame;
 use crate::model::error::FlowError;
 use crate::model::event::CaughtBy;
 
-/// As what the block around it runs a block.
+/// In which role the enclosing block runs a block. It decides what happens after a failure.
 #[derive(Clone, Default)]
-pub(crate) enum Caller {
-    /// Its failure is that of the block around it.
+pub(crate) enum BlockRole {
+    /// Its failure is that of the enclosing block.
     #[default]
     Plain,
-    /// It is one of several of which one has to succeed.
-    Arm(Rc<Arms>, usize),
-    /// It runs beside the chain.
+    /// One of several branches of which one has to succeed, by its index.
+    Branch(Rc<Branches>, usize),
+    /// Background work of a chain.
     Background,
-    /// A model asked for it, and is told how it ended.
+    /// A tool call: the model gets the error as the result.
     Tool,
-    /// It handles a failure of the block around it.
+    /// A rescue handler of the enclosing block.
     Rescue,
-    /// Nobody waits for it.
+    /// A hook whose failure is only reported.
     Hook,
 }
 
-/// Several blocks of which one has to succeed.
-pub(crate) struct Arms {
+/// The branches of a `stepAny` or a `race`, of which one has to succeed.
+pub(crate) struct Branches {
     by: CaughtBy,
     count: usize,
-    /// Those that have failed.
+    /// The indexes of those that have failed.
     failed: RefCell<BTreeSet<usize>>,
 }
 
-impl Arms {
-    /// `by` is what the operation is.
-    pub(crate) fn new(by: CaughtBy, count: usize) -> Rc<Arms> {
-        Rc::new(Arms { by, count, failed: RefCell::default() })
+impl Branches {
+    /// `by` names the operation: `stepAny` or `race`.
+    pub(crate) fn new(by: CaughtBy, count: usize) -> Rc<Branches> {
+        Rc::new(Branches { by, count, failed: RefCell::default() })
     }
 
-    /// Takes a failure. Answers whether another may still succeed.
+    /// Counts a failure. Returns whether another branch may still succeed.
     fn fail(&self, at: usize) -> bool {
         let mut failed = self.failed.borrow_mut();
         failed.insert(at);
@@ -50,45 +50,45 @@ impl Arms {
     }
 }
 
-impl Caller {
-    /// An attempt begins: what failed before is tried again.
+impl BlockRole {
+    /// Notes that an attempt starts: an earlier failure of the branch no longer counts.
     pub(crate) fn begin(&self) {
-        if let Caller::Arm(arms, at) = self {
-            arms.failed.borrow_mut().remove(at);
+        if let BlockRole::Branch(branches, at) = self {
+            branches.failed.borrow_mut().remove(at);
         }
     }
 }
 
-/// Who catches a failure with which a block ends, if somebody does.
+/// Returns who catches the failure with which a block ends, if anyone does.
 pub(crate) fn caught_by(frame: &Rc<Frame>, error: &FlowError) -> Option<CaughtBy> {
     if error.is_uncatchable() {
         return None;
     }
-    // A sequencer's handlers have had their chance inside it.
+    // A sequencer's handlers have been tried inside it.
     if !frame.block.rescues_inside() && handler_of(&frame.block.rescue, error).is_some() {
         return Some(CaughtBy::Rescue);
     }
     let (mut frame, mut error) = (frame.clone(), error.clone());
     loop {
-        let caller = frame.caller.borrow().clone();
-        match &caller {
-            Caller::Background => return Some(CaughtBy::Background),
-            Caller::Hook => return Some(CaughtBy::Hook),
-            Caller::Tool if error.name != "LimitError" => return Some(CaughtBy::Tool),
-            Caller::Arm(arms, at) => {
-                if arms.fail(*at) {
-                    return Some(arms.by);
+        let role = frame.role.borrow().clone();
+        match &role {
+            BlockRole::Background => return Some(CaughtBy::Background),
+            BlockRole::Hook => return Some(CaughtBy::Hook),
+            BlockRole::Tool if error.name != "LimitError" => return Some(CaughtBy::Tool),
+            BlockRole::Branch(branches, at) => {
+                if branches.fail(*at) {
+                    return Some(branches.by);
                 }
-                // One block does not race: its failure is its own.
-                if arms.by != CaughtBy::Race || arms.count > 1 {
+                // A race of one block fails with that block's error.
+                if branches.by != CaughtBy::Race || branches.count > 1 {
                     error = FlowError::new("AggregateError", "");
                 }
             }
-            Caller::Plain | Caller::Tool | Caller::Rescue => {}
+            BlockRole::Plain | BlockRole::Tool | BlockRole::Rescue => {}
         }
         let parent = frame.parent.clone()?;
-        // A handler does not answer its own failure.
-        if !matches!(caller, Caller::Rescue) && handler_of(&parent.block.rescue, &error).is_some() {
+        // A handler does not catch its own failure.
+        if !matches!(role, BlockRole::Rescue) && handler_of(&parent.block.rescue, &error).is_some() {
             return Some(CaughtBy::Rescue);
         }
         frame = parent;

@@ -1,4 +1,4 @@
-//! The driver of chains: one operation after another, several at once, and work beside them.
+//! The driver of sequencers: operations one after another, branches at once, and background work.
 
 pub(crate) mod alignment;
 pub(crate) mod background;

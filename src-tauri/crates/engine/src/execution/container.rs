@@ -1,14 +1,14 @@
 //! The `container` item of a sequencer or a router: what it shows is shown inside of it
 //! (SEMANTICS §7.5).
 //!
-//! It is added when the block has its input and done when the block ends. An abort leaves it as far
-//! as it came. It must not fail what it contains; only a label or metadata that throws does.
+//! The item is added when the block has its input, and done when the block ends. An abort leaves it in progress. It
+//! must not fail the block; only a `label` or `metadata` function that throws does.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::execution::block::text;
+use crate::execution::block::resolve_value;
 use crate::execution::context::Context;
 use crate::execution::frame::Frame;
 use crate::execution::step_value::StepValue;
@@ -39,7 +39,7 @@ pub(crate) async fn open(cx: &Context, block: &Block, input: &Data) -> Result<()
     }
     for (field, given) in [("label", &container.label), ("metadata", &container.metadata)] {
         let Some(given) = given else { continue };
-        let value = text(cx, field, given, input).await?;
+        let value = resolve_value(cx, field, given, input).await?;
         if !value.is_null() {
             payload.insert(field.to_owned(), value);
         }

@@ -1,21 +1,20 @@
 //! What an author's function can reach: `ctx`, for any language.
 //!
-//! A context belongs to one execution of one block. Reads are immediate; writes wait their turn;
-//! emitted items and log lines are evidence and never wait for the disk. Every effect that goes
-//! through here is recorded with the block it belongs to.
+//! A context belongs to one execution of one block. Reads are immediate. Writes take the mutex of their state.
+//! Emitted items and log lines never wait for the disk. Every effect is recorded with the block it belongs to.
 
+mod block_lookup;
 mod collections;
 mod durable;
 mod effects;
 mod emit;
-mod relatives;
 mod resources;
 mod session;
 mod target;
 mod writes;
 
 pub use collections::Create;
-pub use effects::Begun;
+pub use effects::EffectStart;
 pub use emit::EmitOptions;
 pub use resources::Entry;
 pub use target::Target;
@@ -27,17 +26,17 @@ use std::sync::Arc;
 use crate::execution::callback::CallbackCall;
 use crate::execution::frame::Frame;
 use crate::execution::request::Run;
-use crate::execution::state::shared::Container;
+use crate::execution::state::shared::SharedState;
 use crate::model::callable::Invocation;
 use crate::model::event::{EventKind, Seq};
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
 
-/// How the log line of a failure begins that nobody waits for.
+/// The prefix of the log line of an unhandled promise rejection.
 pub const UNHANDLED: &str = "Unhandled promise rejection: ";
 
 enum Place {
-    Shared(Rc<Container>),
+    Shared(Rc<SharedState>),
     Durable(ScopeKey),
 }
 
@@ -48,17 +47,17 @@ pub struct Context {
     pub run: Rc<Run>,
     /// The block.
     pub frame: Rc<Frame>,
-    /// The call of one of its functions that runs now, where those are counted one by one.
+    /// The callback call that runs now; `None` in a handler, whose function is part of the block itself.
     pub(crate) call: Option<Rc<CallbackCall>>,
 }
 
 impl Context {
-    /// A block's own.
+    /// Returns the context of a block itself, outside of any callback.
     pub(crate) fn new(run: Rc<Run>, frame: Rc<Frame>) -> Self {
         Context { run, frame, call: None }
     }
 
-    /// What a call of an author's function stands for.
+    /// Returns the context of a call of an author's function.
     ///
     /// # Panics
     ///
@@ -68,41 +67,41 @@ impl Context {
         context.cloned().expect("an invocation stands for a context")
     }
 
-    /// The call of an author's function that this context is for.
+    /// Returns the handle that a call of an author's function gets for this context.
     pub(crate) fn invocation(&self) -> Invocation {
         Invocation::new(self.clone())
     }
 
-    /// The same, for one call of a function.
-    pub(crate) fn within(&self, call: Rc<CallbackCall>) -> Self {
+    /// Returns this context for one callback call.
+    pub(crate) fn for_call(&self, call: Rc<CallbackCall>) -> Self {
         Context { call: Some(call), ..self.clone() }
     }
 
-    /// The state behind a handle and a stamp that changes with it; `None` where there is none.
+    /// Returns the state behind a handle and a stamp that changes with it; `None` if there is none.
     pub fn read(&self, target: &Target) -> Option<(u64, Arc<State>)> {
         match self.place(target)? {
             Place::Shared(container) => {
                 if self.run.has_concurrent_blocks.get() {
-                    self.look();
+                    self.note_shared_read();
                 }
                 Some(container.read())
             }
             Place::Durable(key) => {
-                self.look();
+                self.note_shared_read();
                 self.transaction().note_read(&key);
                 self.transaction().read(&key)
             }
         }
     }
 
-    /// Notes that a function looked at what others may change.
-    fn look(&self) {
+    /// Notes that a callback read something that others may change: a resume then takes its result from the log.
+    fn note_shared_read(&self) {
         if let Some(call) = &self.call {
-            call.look();
+            call.note_shared_read();
         }
     }
 
-    /// The nearest sequencer around that has a state, the block itself included.
+    /// Returns the nearest enclosing sequencer that has a state, the block itself included.
     pub fn sequencer(&self) -> Option<Rc<Frame>> {
         let has_state = |frame: &Rc<Frame>| frame.own.as_ref().is_some_and(|own| own.key.kind == ScopeKind::Sequencer);
         self.frame.chain().find(has_state)
@@ -122,7 +121,7 @@ impl Context {
                 let frames = self.frame.siblings().into_iter().chain(self.frame.chain());
                 frames.into_iter().find(|frame| *frame.instance == **instance)?.own.clone().map(Place::Shared)
             }
-            // Seen when it is looked at, which may fail: see `resources`.
+            // Resources are read on first use, which may fail: see `resources`.
             Target::Resource(..) => None,
         }
     }
@@ -132,7 +131,7 @@ impl Context {
         self.record(EventKind::Logged { level: level.to_owned(), text });
     }
 
-    /// A promise failed, and nobody waits for it.
+    /// Logs an unhandled promise rejection.
     pub fn unhandled(&self, error: &str) {
         self.log("error", format!("{UNHANDLED}{error}"));
     }
@@ -140,12 +139,12 @@ impl Context {
     /// Records an event of this block.
     pub fn record(&self, kind: EventKind) -> Seq {
         let seq = self.run.record(&self.frame, kind);
-        self.did(seq);
+        self.add_to_call(seq);
         seq
     }
 
-    /// Notes that an event is evidence of the function that runs now.
-    fn did(&self, seq: Seq) {
+    /// Adds an event to the callback call that runs now, if any.
+    fn add_to_call(&self, seq: Seq) {
         if let Some(call) = &self.call {
             call.events.borrow_mut().push(seq);
         }

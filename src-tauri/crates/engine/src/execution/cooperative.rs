@@ -1,15 +1,15 @@
-//! Before a step boundary the rest of the request has its turn.
+//! Cooperative scheduling: a block yields to its executor before each step boundary.
 //!
-//! A log may answer a boundary at once. Without a pause there a chain would run to its end before the
-//! blocks beside it begin, and nothing else of its thread would be heard of: no timer, no abort. The pause
-//! comes before the boundary, so that nothing comes between what is in the log and what follows from it.
+//! A log may complete an append at once. Without a yield a chain would run to its end before concurrent blocks start,
+//! and timers and aborts of the same thread would not be polled. The yield comes before the boundary, not after it, so
+//! that nothing else runs between a commit and what follows from it.
 
 use std::task::Poll;
 
 use crate::execution::request::Run;
 
 impl Run {
-    /// Lets others go on: the blocks beside this one always, the rest of the thread once a millisecond.
+    /// Yields once, if blocks of this request run concurrently, else at most once a millisecond.
     pub(crate) async fn yield_now(&self) {
         let now = self.recorder.newest_at();
         if self.paused.replace(now) != now || self.has_concurrent_blocks.get() {
@@ -18,7 +18,7 @@ impl Run {
     }
 }
 
-/// Lets everything else that can go on do so first.
+/// Returns `Pending` once, with an immediate wake-up.
 async fn pause() {
     let mut has_paused = false;
     std::future::poll_fn(|cx| {

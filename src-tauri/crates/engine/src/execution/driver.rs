@@ -1,8 +1,8 @@
 //! What a block does, by its kind: the closed list of drivers.
 //!
-//! A driver is given its input and answers with its output. It runs other blocks with `run_block`, which comes back
-//! here: that is a flow's nesting. A new kind of block is a variant of [`Body`], its properties beside it, and an arm
-//! here; whatever every block does (attempts, commits, retries, schemas, hooks) is `block`.
+//! A driver gets the block's input and returns its output. It runs other blocks with `run_block`, which calls [`drive`]
+//! again. A new kind of block is a variant of [`Body`], its properties on [`Block`], and an arm here; what every block
+//! does (attempts, commits, retries, schemas, hooks) is in `block`.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ use crate::model::event::EventKind;
 use crate::model::flow::{Block, Body, Step};
 use crate::model::path::{encode, join};
 
-/// Does what a block is there for.
+/// Runs the body of a block, by its kind.
 pub(crate) async fn drive(cx: &Context, block: &Rc<Block>, input: StepValue) -> Result<StepValue, FlowError> {
     match &block.body {
         Body::Handler { execute } => run_function(cx, execute, input).await,
@@ -29,7 +29,7 @@ pub(crate) async fn drive(cx: &Context, block: &Rc<Block>, input: StepValue) -> 
     }
 }
 
-/// Checks what a driver gave against the block's `outputSchema`. A chain's failure tells of its last step.
+/// Parses a driver's output with the block's `outputSchema`. The error of a sequencer names its last step.
 pub(crate) async fn check_output(
     cx: &Context,
     block: &Block,
@@ -37,7 +37,7 @@ pub(crate) async fn check_output(
     output: StepValue,
 ) -> Result<StepValue, FlowError> {
     match &block.body {
-        Body::Sequencer { .. } => schema_check::leave(cx, schema, output).await,
+        Body::Sequencer { .. } => schema_check::parse_sequencer_output(cx, schema, output).await,
         _ => schema_check::parse(schema, output, &block.name, "output"),
     }
 }
@@ -64,7 +64,7 @@ async fn run_route(
     (routes, execute, validate): (&[Rc<Block>], &Fun, Option<&Fun>),
     input: StepValue,
 ) -> Result<StepValue, FlowError> {
-    let chosen = callback::choose(cx, "execute", execute, vec![input.argument()], routes).await?;
+    let chosen = callback::call_choosing(cx, "execute", execute, vec![input.argument()], routes).await?;
     let route = route::checked(cx, routes, validate, chosen, &input.data).await?;
     cx.run.replay_cache.check_route(&cx.frame.path, &route.name)?;
     cx.record(EventKind::RouteDecided { route: route.name.to_string() });

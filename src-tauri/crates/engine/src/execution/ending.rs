@@ -1,7 +1,7 @@
-//! How a request ends: its budget is judged, its hooks run, and the last event says what came of it.
+//! How a request ends: its token budget is checked, its hooks run, and `request_finished` is recorded.
 //!
-//! The last event is the last of its log, so every hook runs before it (SEMANTICS §1.3). A request that
-//! was aborted runs no hook any more: nothing starts after an abort.
+//! That event is the last of the log, so every hook runs before it (SEMANTICS §1.3). An aborted request runs no hooks:
+//! nothing starts after an abort.
 
 use std::rc::Rc;
 
@@ -16,11 +16,11 @@ use crate::model::item::{ItemStatus, NewItem};
 use crate::views::usage::Verdict;
 
 impl Run {
-    /// Ends a request whose root block, and all work beside it, has ended.
+    /// Ends a request whose root block and background work have ended.
     pub(crate) async fn end(self: &Rc<Self>, action: &Action, result: Result<StepValue, FlowError>) -> Ended {
         let (good, mut result) = self.judge(action, result);
         if result.is_ok() && self.abort.is_set() {
-            // The root block was done, but not the work beside it.
+            // The root block completed before the abort, its background work did not.
             result = Err(FlowError::aborted());
         }
         if let Ok(output) = &result
@@ -28,7 +28,7 @@ impl Run {
             && let Err(error) = self.pool.run_with(hooks::completed(self, action, output), |_, _| {}).await
         {
             if error.parks_request() {
-                return self.leave(RequestStatus::Interrupted, Some(error)).await;
+                return self.park(RequestStatus::Interrupted, Some(error)).await;
             }
             result = Err(error);
         }
@@ -41,7 +41,8 @@ impl Run {
         self.close(good, result).await
     }
 
-    /// What the token budget makes of a good end: the status it has, or the error it is.
+    /// Applies the token budget to a successful end. Returns the status for success, and the result, which is an error
+    /// if the budget fails the request.
     fn judge(
         &self,
         action: &Action,
@@ -65,7 +66,7 @@ impl Run {
         }
     }
 
-    /// A status item for the client: the models used more than they should have.
+    /// Emits a status item for the client: the models have used more tokens than the budget allows.
     fn warn_of_budget(&self, words: String) {
         let payload = serde_json::json!({
             "message": words,
@@ -76,20 +77,20 @@ impl Run {
         self.recorder.record(None, 0, EventKind::ItemAdded { item });
     }
 
-    /// Records the last event: an output as `good`, or an error.
+    /// Records `request_finished`: an output with status `good`, or an error.
     pub(crate) async fn close(&self, good: RequestStatus, result: Result<StepValue, FlowError>) -> Ended {
         let status = status(good, &result);
         let (event, ended) = match result {
-            Ok(flowing) => (
-                EventKind::RequestFinished { status, output: Some(flowing.recorded()), error: None },
-                Ended { status, output: flowing.data, error: None },
+            Ok(value) => (
+                EventKind::RequestFinished { status, output: Some(value.recorded()), error: None },
+                Ended { status, output: value.data, error: None },
             ),
             Err(error) => (
                 EventKind::RequestFinished { status, output: None, error: Some(error.clone()) },
                 Ended { status, output: Data::UNDEFINED, error: Some(error) },
             ),
         };
-        if self.recorder.is_lost() {
+        if self.recorder.has_lost_lease() {
             return self.cut_short(FlowError::taken_over(&self.request));
         }
         match self.recorder.commit_end(event).await {
@@ -98,9 +99,9 @@ impl Run {
         }
     }
 
-    /// The end of a request that could not record one: somebody else owns it now, or the storage failed.
+    /// Returns the end of a request that could not record it: another process owns it now, or the storage failed.
     pub(crate) fn cut_short(&self, error: FlowError) -> Ended {
-        let error = if self.recorder.is_lost() { FlowError::taken_over(&self.request) } else { error };
+        let error = if self.recorder.has_lost_lease() { FlowError::taken_over(&self.request) } else { error };
         Ended { status: RequestStatus::Interrupted, output: Data::UNDEFINED, error: Some(error) }
     }
 }

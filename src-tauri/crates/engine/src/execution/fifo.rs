@@ -1,59 +1,59 @@
-//! A lock within one request: who asks first has it first.
+//! An async mutex within one request that is fair: waiters get it in the order in which they asked.
 //!
-//! Everything of a request runs on one thread, so that waiting costs nothing but a place in the list.
+//! All futures of a request run on one thread, so a waiter costs one entry in a list.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use futures_channel::oneshot;
 
-/// Waiters in order of arrival. A waiter that goes away is passed over.
+/// A fair async mutex without data. A waiter that is dropped is skipped.
 #[derive(Default)]
-pub struct Fifo {
+pub struct FifoMutex {
     held: Cell<bool>,
     waiting: RefCell<VecDeque<oneshot::Sender<()>>>,
 }
 
-/// Holds a [`Fifo`] until dropped.
-pub struct Turn<'a>(&'a Fifo);
+/// Holds a [`FifoMutex`] until dropped.
+pub struct FifoMutexGuard<'a>(&'a FifoMutex);
 
-impl Fifo {
-    /// Whether a caller would have to wait.
+impl FifoMutex {
+    /// Returns whether a caller would have to wait.
     pub(crate) fn is_held(&self) -> bool {
         self.held.get()
     }
 
-    /// Waits for this caller's turn.
-    pub async fn turn(&self) -> Turn<'_> {
+    /// Waits for the mutex, after all earlier callers.
+    pub async fn lock(&self) -> FifoMutexGuard<'_> {
         if self.held.replace(true) {
             let (sender, receiver) = oneshot::channel();
             self.waiting.borrow_mut().push_back(sender);
-            let mut waiting = Waiting { fifo: self, receiver: Some(receiver) };
+            let mut waiting = Waiting { mutex: self, receiver: Some(receiver) };
             if let Some(receiver) = &mut waiting.receiver {
                 // The sender is only dropped with the queue itself, and then nobody waits any more.
                 let _ = receiver.await;
             }
             waiting.receiver = None;
         }
-        Turn(self)
+        FifoMutexGuard(self)
     }
 }
 
-/// A waiter that may be given up: a turn that reached it too late goes on to the next.
+/// A waiter that may be dropped: if it was given the mutex before it was dropped, the next waiter gets it.
 struct Waiting<'a> {
-    fifo: &'a Fifo,
+    mutex: &'a FifoMutex,
     receiver: Option<oneshot::Receiver<()>>,
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if let Some(Ok(Some(()))) = self.receiver.as_mut().map(oneshot::Receiver::try_recv) {
-            drop(Turn(self.fifo));
+            drop(FifoMutexGuard(self.mutex));
         }
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for FifoMutexGuard<'_> {
     fn drop(&mut self) {
         loop {
             let next = self.0.waiting.borrow_mut().pop_front();

@@ -1,4 +1,5 @@
-//! One execution of one block: where it stands, what it holds, and what its siblings may ask of it.
+//! One execution of one block: its path and attempt, its state and pending writes, and what other blocks may read of
+//! it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -8,9 +9,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::execution::abort::Abort;
-use crate::execution::caught::Caller;
+use crate::execution::caught::BlockRole;
 use crate::execution::replay::prior_attempt::AttemptEffects;
-use crate::execution::state::shared::Container;
+use crate::execution::state::shared::SharedState;
 use crate::execution::state::transaction::Transaction;
 use crate::model::data::Data;
 use crate::model::effects::Listener;
@@ -32,23 +33,23 @@ pub struct Frame {
     pub instance: Arc<str>,
     /// How many blocks are around it.
     pub(crate) depth: u32,
-    /// As what the block around it runs it.
-    pub(crate) caller: RefCell<Caller>,
-    /// The block around it.
+    /// In which role the enclosing block runs it.
+    pub(crate) role: RefCell<BlockRole>,
+    /// The enclosing block.
     pub parent: Option<Rc<Frame>>,
     /// What it was called with.
     pub input: RefCell<Data>,
     /// Its own state, where it declares one.
-    pub own: Option<Rc<Container>>,
+    pub own: Option<Rc<SharedState>>,
     /// Which model answered a generator: `{ requested, actual }`.
     pub(crate) model: RefCell<Option<Value>>,
-    /// Hears the author's own model that answers this block now.
+    /// Receives what the author's own model streams, while that model is called for this block.
     pub(crate) listener: RefCell<Option<Listener>>,
     /// Its writes to durable records.
     pub transaction: Transaction,
-    /// The shared memory it wrote to.
-    pub(crate) written: RefCell<Vec<Rc<Container>>>,
-    /// What it got from outside.
+    /// The shared states it wrote to.
+    pub(crate) written: RefCell<Vec<Rc<SharedState>>>,
+    /// Its effects and their results.
     pub(crate) effects: RefCell<Rc<AttemptEffects>>,
     /// Background work its chain started and has not waited for.
     pub(crate) tasks: RefCell<Vec<crate::execution::chain::background::Task>>,
@@ -63,12 +64,12 @@ pub struct Frame {
     pub(crate) callbacks: Cell<u32>,
     /// Its `container` item, once that was added.
     pub(crate) container: Cell<Option<crate::execution::container::Opened>>,
-    /// What changed a sequencer's state last: the operation, or the rescue that took its place.
+    /// Of a sequencer: the last operation that changed its state, or the rescue that ran instead.
     pub(crate) last_step: RefCell<Option<String>>,
-    /// Set when it asks something and there is no answer.
+    /// Set when it suspends: it has asked something that has no answer yet.
     pub(crate) suspended: Abort,
-    /// Whether it may ask: not before its block has begun.
-    pub(crate) can_wait: Cell<bool>,
+    /// Whether it may suspend: not while `userMessage` runs, before the block has started.
+    pub(crate) can_suspend: Cell<bool>,
     finished: Cell<bool>,
 }
 
@@ -81,7 +82,7 @@ impl Frame {
         tries: u32,
         parent: Option<Rc<Frame>>,
         input: Data,
-        own: Option<Rc<Container>>,
+        own: Option<Rc<SharedState>>,
     ) -> Self {
         let instance = InstanceId { path: &path, attempt }.to_string().into();
         let index = parent.as_ref().map_or(0, |parent| parent.children.borrow().len());
@@ -98,7 +99,7 @@ impl Frame {
             model: RefCell::default(),
             listener: RefCell::default(),
             transaction: Transaction::default(),
-            caller: RefCell::default(),
+            role: RefCell::default(),
             written: RefCell::default(),
             effects: RefCell::default(),
             tasks: RefCell::default(),
@@ -111,12 +112,12 @@ impl Frame {
             container: Cell::default(),
             last_step: RefCell::default(),
             suspended: Abort::default(),
-            can_wait: Cell::new(true),
+            can_suspend: Cell::new(true),
             finished: Cell::new(false),
         }
     }
 
-    /// Makes it known to its younger siblings.
+    /// Registers it with its parent, so that later siblings find it.
     pub(crate) fn register(self: &Rc<Self>, roots: &Roots) {
         match &self.parent {
             Some(parent) => parent.children.borrow_mut().push(self.clone()),
@@ -124,11 +125,11 @@ impl Frame {
         }
     }
 
-    /// Keeps how it ended, for siblings that ask.
+    /// Keeps the result for siblings that ask for it.
     pub(crate) fn end(&self, result: &Result<crate::execution::step_value::StepValue, FlowError>) {
         self.effects.borrow().end();
         *self.outcome.borrow_mut() = Some(match result {
-            Ok(flowing) => Ok(flowing.data.clone()),
+            Ok(value) => Ok(value.data.clone()),
             Err(error) => Err(error.clone()),
         });
     }
@@ -137,7 +138,7 @@ impl Frame {
         self.rescued.set(true);
     }
 
-    /// Elder siblings and itself, newest first.
+    /// Returns itself and the siblings dispatched before it, newest first.
     pub(crate) fn siblings(self: &Rc<Self>) -> Vec<Rc<Frame>> {
         match &self.parent {
             Some(parent) => parent.children.borrow().iter().take(self.index + 1).rev().cloned().collect(),
@@ -155,16 +156,16 @@ impl Frame {
         self.finished.get()
     }
 
-    /// This frame and all around it, nearest first.
+    /// Iterates over this frame and its ancestors, nearest first.
     pub fn chain(self: &Rc<Self>) -> impl Iterator<Item = Rc<Frame>> {
         std::iter::successors(Some(self.clone()), |frame| frame.parent.clone())
     }
 }
 
-/// The frames of a request that no other is around.
+/// The frames of a request without a parent.
 ///
-/// A frame has its children, and they have it: without a cut they would keep each other, and with them
-/// their flow and its runtime, when nothing runs any more.
+/// Frames and their children hold each other by `Rc`, a reference cycle. Dropping this breaks all cycles; otherwise
+/// the frames would leak, and with them the flow and its JavaScript runtime.
 #[derive(Default)]
 pub(crate) struct Roots(RefCell<Vec<Weak<Frame>>>);
 

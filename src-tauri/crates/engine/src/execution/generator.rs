@@ -1,20 +1,21 @@
-//! A generator: messages in, model calls and tools in turns, a checked answer and its items out.
+//! The driver of generators: builds the messages, calls the model and the tools it asks for in a loop, and checks the
+//! answer.
 //!
-//! The loop is ours: one model call a step, then the tools it asked for, until it asks for none
-//! (SEMANTICS §6.4). What a model answered is recorded as an effect.
+//! Each step of the loop is one model call, then the tools it asked for; it ends when the model asks for none
+//! (SEMANTICS §6.4). Each model call is recorded as an effect.
 
 mod answer;
-pub(crate) mod answers;
 mod ask;
 mod instance;
 mod messages;
 pub(crate) mod stored_messages;
 mod stream_items;
+pub(crate) mod tool_cache;
 mod tools;
 
 use serde_json::{Value, json};
 
-use crate::execution::block::text;
+use crate::execution::block::resolve_value;
 use crate::execution::callback;
 use crate::execution::context::Context;
 use crate::execution::step_value::StepValue;
@@ -35,10 +36,10 @@ pub async fn generate(
     let chosen = ask::choose(cx, generator, input).await?;
     let start = tools::offered(cx, generator, input, None).await?;
     let conversation = messages::conversation(cx, generator, input).await?;
-    let speech = StreamItems::new(cx, generator);
-    // Text is shown while it comes where somebody may be watching: an agent, or a loop with tools.
+    let stream_items = StreamItems::new(cx, generator);
+    // Text is streamed for a generator that emits messages, and for a loop with tools.
     let streams = !generator.structured && (stream_items::identity(cx, generator).is_some() || !start.is_empty());
-    let mut turns: Vec<Message> = Vec::new();
+    let mut step_messages: Vec<Message> = Vec::new();
     let mut steps: Vec<Value> = Vec::new();
     let mut last = ModelReply::default();
     let mut requested = String::new();
@@ -51,7 +52,7 @@ pub async fn generate(
         let offered = if step == 0 { start.clone() } else { offered };
         let mut all = messages::system(cx, generator, &offered, input).await?;
         all.extend(conversation.iter().cloned());
-        all.extend(turns.iter().cloned());
+        all.extend(step_messages.iter().cloned());
         let call = ModelCall {
             generator: block.name.to_string(),
             model: String::new(),
@@ -64,17 +65,17 @@ pub async fn generate(
             step,
             max_tokens: generator.max_tokens,
             provider_options: match &generator.provider_options {
-                Some(options) => Some(text(cx, "providerOptions", options, input).await?),
+                Some(options) => Some(resolve_value(cx, "providerOptions", options, input).await?),
                 None => None,
             },
             coerces: false,
         };
-        speech.begin_step();
+        stream_items.begin_step();
         let listens = if chosen.is_named() { !generator.structured } else { streams };
-        let listener = listens.then(|| speech.listener());
+        let listener = listens.then(|| stream_items.listener());
         (requested, last) = ask::ask(cx, &chosen, call, listener).await?;
         if !generator.structured {
-            speech.catch_up(&last);
+            stream_items.emit_unstreamed(&last);
         }
         sources.append(&mut last.sources);
         tools::report_executed(cx, generator, &offered, &last);
@@ -82,16 +83,16 @@ pub async fn generate(
         if !wants_tools || !generator.run_tools || !chosen.answers_steps() {
             break;
         }
-        // The last step's tools run too: what the model asked for happened.
-        turns.extend(tools::run_calls(cx, generator, &offered, step, &last).await?);
+        // Tools run after the last step too: the model asked for them.
+        step_messages.extend(tools::run_calls(cx, generator, &offered, step, &last).await?);
         if should_stop(cx, generator, &mut steps, step, &last).await? {
             break;
         }
     }
-    let answer = if streams && (last.structured_output.is_none() || !speech.text().is_empty()) {
-        answer::check_text(cx, &speech.text())?
+    let answer = if streams && (last.structured_output.is_none() || !stream_items.text().is_empty()) {
+        answer::check_text(cx, &stream_items.text())?
     } else {
-        let candidate = candidate(&last, &speech, generator);
+        let candidate = candidate(&last, &stream_items, generator);
         if candidate == Data::UNDEFINED {
             let steps = generator.max_iterations;
             return Err(FlowError::plain(format!(
@@ -99,32 +100,32 @@ pub async fn generate(
                 block.name
             )));
         }
-        answer::fit(cx, generator, candidate).await?
+        answer::check_or_repair(cx, generator, candidate).await?
     };
     let actual = last.model.as_ref().unwrap_or(&requested);
     let model = json!({ "requested": requested, "actual": actual });
     *cx.frame.model.borrow_mut() = Some(model.clone());
-    speech.finish(&answer.to_json(), &model, &sources);
+    stream_items.finish(&answer.to_json(), &model, &sources);
     Ok(StepValue::new(answer))
 }
 
-/// One model call of a block that is no generator.
+/// Calls a model for a block that is not a generator.
 pub async fn call(cx: &Context, call: ModelCall) -> Result<ModelReply, FlowError> {
-    let chosen = ask::Chosen::Named(vec![call.model.clone()]);
+    let chosen = ask::ChosenModel::Named(vec![call.model.clone()]);
     ask::ask(cx, &chosen, call, None).await.map(|(_, reply)| reply)
 }
 
-/// What the model answered: structured, or the text of all its steps.
-fn candidate(last: &ModelReply, speech: &StreamItems, generator: &Generator) -> Data {
+/// Returns the answer before it is checked: structured, or the text of all steps.
+fn candidate(last: &ModelReply, stream_items: &StreamItems, generator: &Generator) -> Data {
     match (&last.structured_output, &last.text) {
         (Some(value), _) => value.clone().into(),
         (None, Some(text)) if generator.structured => Value::String(text.clone()).into(),
-        (None, Some(_)) => Value::String(speech.text()).into(),
+        (None, Some(_)) => Value::String(stream_items.text()).into(),
         (None, None) => Data::UNDEFINED,
     }
 }
 
-/// Whether `loop.stopWhen` ends the loop after this step.
+/// Returns whether `loop.stopWhen` ends the loop after this step.
 async fn should_stop(
     cx: &Context,
     generator: &Generator,

@@ -1,14 +1,14 @@
 //! Hooks: blocks that run around the root block of a request (SEMANTICS §1.4).
 //!
-//! A completed hook belongs to the success of its request: its failure fails it. Any other hook only
-//! looks on: its failure leaves a `step_error` item. When each is due is decided by its callers.
+//! The failure of an `onCompleted` hook fails the request. The failure of any other hook leaves a `step_error` item.
+//! The callers decide when each runs.
 
 use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
 use crate::execution::block::{run_block, run_block_as};
-use crate::execution::caught::Caller;
+use crate::execution::caught::BlockRole;
 use crate::execution::context::Context;
 use crate::execution::request::Run;
 use crate::execution::step_value::StepValue;
@@ -18,12 +18,12 @@ use crate::model::flow::{Action, Block};
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::path::{ON_STEP_ERRORED, encode, is_of_step_hook, join};
 
-/// `request.onStarted`, with the action's input.
+/// Runs `request.onStarted`, with the action's input.
 pub(crate) async fn started(run: &Rc<Run>, input: StepValue) {
     run_observer(run, "request.onStarted", run.flow.hooks.on_started.as_ref(), input).await;
 }
 
-/// The completed hooks, with the output: the action's, then the request's.
+/// Runs the `onCompleted` hooks, with the output: the action's, then the request's.
 pub(crate) async fn completed(run: &Rc<Run>, action: &Action, output: &StepValue) -> Result<(), FlowError> {
     let hooks =
         [("action.onCompleted", &action.hooks.on_completed), ("request.onCompleted", &run.flow.hooks.on_completed)];
@@ -34,38 +34,38 @@ pub(crate) async fn completed(run: &Rc<Run>, action: &Action, output: &StepValue
     Ok(())
 }
 
-/// The errored hooks, with the error: the action's, then the request's.
+/// Runs the `onErrored` hooks, with the error: the action's, then the request's.
 pub(crate) async fn errored(run: &Rc<Run>, action: &Action, error: &FlowError) {
     run_observer(run, "action.onErrored", action.hooks.on_errored.as_ref(), StepValue::thrown(error)).await;
     run_observer(run, "request.onErrored", run.flow.hooks.on_errored.as_ref(), StepValue::thrown(error)).await;
 }
 
-/// `request.onFinished`, with the status the request is about to have.
+/// Runs `request.onFinished`, with the status the request will end with.
 pub(crate) async fn finished(run: &Rc<Run>, status: RequestStatus) {
     let input = StepValue::new(json!({ "status": status.as_str() }).into());
     run_observer(run, "request.onFinished", run.flow.hooks.on_finished.as_ref(), input).await;
 }
 
-/// Tells of a failure that does not end the request: a `step_error` item (SEMANTICS §7.1),
-/// and `request.onStepErrored`. The hook stands below what failed, so that a resume which does not
-/// run that again keeps what the hook changed.
+/// Reports a failure that does not end the request: a `step_error` item (SEMANTICS §7.1), and the hook
+/// `request.onStepErrored`. The hook's path is below the failed block, so that a resume which takes the failure from
+/// the log takes the hook from the log, too.
 pub(crate) async fn step_errored(cx: &Context, failed: &str, error: &FlowError) {
     if error.is_uncatchable() {
         return;
     }
-    // A failure that a resume takes from the log may have been told before.
+    // A failure that a resume takes from the log may have been reported before.
     if !cx.run.replay_cache.has_reported(failed) {
         cx.record(step_error(failed, error));
     }
     let Some(block) = &cx.run.flow.hooks.on_step_errored else { return };
-    // What fails in the hook itself is told, but not to the hook again.
+    // A failure inside the hook is not reported to the hook again.
     if is_of_step_hook(failed) {
         return;
     }
     let path = join(failed, &format!("{ON_STEP_ERRORED}{}", encode(&block.name)));
     let input = StepValue::thrown(error);
     let parent = Some(cx.frame.clone());
-    let ended = run_block_as(cx.run.clone(), block.clone(), parent, path.clone(), input, Caller::Hook).await;
+    let ended = run_block_as(cx.run.clone(), block.clone(), parent, path.clone(), input, BlockRole::Hook).await;
     if let Err(error) = ended.as_ref()
         && !error.is_uncatchable()
         && !cx.run.replay_cache.has_reported(&path)
@@ -74,11 +74,11 @@ pub(crate) async fn step_errored(cx: &Context, failed: &str, error: &FlowError) 
     }
 }
 
-/// Runs a hook whose failure ends nothing.
+/// Runs a hook whose failure is only reported.
 async fn run_observer(run: &Rc<Run>, place: &str, hook: Option<&Rc<Block>>, input: StepValue) {
     let Some(block) = hook else { return };
     let path = path(place, block);
-    let ended = run_block_as(run.clone(), block.clone(), None, path.clone(), input, Caller::Hook).await;
+    let ended = run_block_as(run.clone(), block.clone(), None, path.clone(), input, BlockRole::Hook).await;
     if let Err(error) = ended.as_ref()
         && !error.is_uncatchable()
         && !run.replay_cache.has_reported(&path)

@@ -1,8 +1,8 @@
-//! What a flow's file got from outside while it loaded, at path `load` (ARCHITECTURE §6.5).
+//! The effects of a flow's file while it loads (clock and random values), at path `load` (ARCHITECTURE §6.5).
 //!
-//! A file is evaluated before its request begins, and for a request that is taken up again or replayed it is
-//! evaluated once more. The values it draws then are recorded with the request that uses them, before its
-//! first block, and are the same whenever its file is evaluated again. Must not: run anything of a flow.
+//! A file is evaluated before its request starts, and again when the request is resumed or replayed. The values are
+//! recorded with the request, before its first block, and each later evaluation gets the same values. Must not run
+//! anything of a flow.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::execution::request::Run;
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind};
 
-/// The path of what happens while a file loads.
+/// The path of effects of a file while it loads.
 pub const LOAD: &str = "load";
 
-/// The recorded values, by kind and number. Of a fork, its own come before those of the request it comes from.
+/// Returns the recorded values, by kind and ordinal. A fork's own values replace those of the request it comes from.
 pub fn load_effects(events: &[Event]) -> HashMap<(EffectKind, u32), Value> {
     let found = events.iter().filter_map(|event| match &event.kind {
         EventKind::EffectFinished { effect, ordinal, result, .. } if event.path.as_deref() == Some(LOAD) => {
@@ -27,7 +27,7 @@ pub fn load_effects(events: &[Event]) -> HashMap<(EffectKind, u32), Value> {
 }
 
 impl Run {
-    /// Records what the request's file drew; numbers count by kind.
+    /// Records a value that the request's file got while it loaded; ordinals count by kind.
     pub fn record_load_effect(&self, effect: EffectKind, ordinal: u32, result: Value) {
         let event = EventKind::EffectFinished {
             effect,

@@ -1,7 +1,7 @@
-//! What the blocks of a request said of their session: journal entries and metadata.
+//! Session notes: journal entries and metadata that the blocks of a request have written to their session.
 //!
-//! Kept beside the log, because a flow reads its own notes before they are committed. An attempt that
-//! comes to nothing has said nothing.
+//! Kept in memory besides the log, because a flow reads its own notes before they are committed. Those of a discarded
+//! attempt are removed.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::model::event::Event;
 use crate::model::identity::InstanceId;
 use crate::model::log::NoteKind;
 
-/// What a block said of the session, until the block comes to nothing.
+/// A journal entry or metadata of one attempt.
 pub(crate) struct Note {
     pub(crate) kind: NoteKind,
     pub(crate) value: Value,
-    /// Whose: `path:attempt`.
+    /// The attempt that wrote it: `path:attempt`.
     instance: Arc<str>,
 }
 
@@ -31,12 +31,12 @@ impl Note {
 }
 
 impl Run {
-    /// Keeps what a block says of the session.
+    /// Keeps a note of a block's attempt.
     pub(crate) fn note(&self, frame: &Frame, kind: NoteKind, value: Value) {
         self.notes.borrow_mut().push(Note { kind, value, instance: frame.instance.clone() });
     }
 
-    /// Forgets what an attempt said that came to nothing.
+    /// Removes the notes of a discarded attempt.
     pub(crate) fn forget_notes(&self, frame: &Frame) {
         self.notes.borrow_mut().retain(|note| note.instance != frame.instance);
     }

@@ -1,8 +1,7 @@
-//! Numbers a request's events and hands them to the log.
+//! Numbers a request's events and appends them to the log.
 //!
-//! Evidence waits here until the next step boundary takes it along, or until the runner flushes
-//! it (every 16 ms), so that a chain of steps costs one append each. Nothing here decides what is
-//! an event.
+//! Events that need not be durable at once are buffered here, until the next step boundary appends them with its own
+//! event or the runner flushes them (every 16 ms). So a chain costs one append for each step.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
@@ -17,28 +16,28 @@ use crate::model::item::ItemStatus;
 use crate::model::log::{AppendError, Durability, Lease, Log};
 use crate::views::items::of_items;
 
-/// Evidence beyond this many events is flushed without waiting for the timer.
-const FLUSH_EVENTS: usize = 256;
+/// How many buffered events are flushed without waiting for the timer.
+const MAX_BUFFERED_EVENTS: usize = 256;
 
-/// What happened to an item: `added`, `updated`, `done`; what is whole at once is added and done.
+/// What happened to an item: `added`, `updated`, `done`; an item that is complete at once is both added and done.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct News {
+pub(crate) struct ItemChange {
     /// The event that added the item.
     pub(crate) seq: Seq,
     pub(crate) kinds: &'static [&'static str],
 }
 
-impl News {
-    /// What an event tells of items. A write to shared state is one at once; a write to a durable
-    /// record is one when its commit names it.
+impl ItemChange {
+    /// Returns the item changes of an event. A write to shared state is an item at once; a write to a durable record is
+    /// one when its commit names it.
     fn of(seq: Seq, kind: &EventKind, shown: &[Event]) -> Vec<Self> {
-        // A commit names what it fills in from a schema's defaults, too.
+        // A commit also names `state_initialized` events, which are no items here.
         let is_write = |seq: &Seq| {
             let at = shown.binary_search_by_key(seq, |event| event.seq);
             at.is_ok_and(|at| matches!(shown[at].kind, EventKind::StateChanged { .. }))
         };
         let committed = kind.commits().iter().flat_map(|commit| &commit.operations).filter(|seq| is_write(seq));
-        let mut news: Vec<_> = committed.map(|seq| News { seq: *seq, kinds: &["added", "done"] }).collect();
+        let mut news: Vec<_> = committed.map(|seq| ItemChange { seq: *seq, kinds: &["added", "done"] }).collect();
         let (seq, kinds): (_, &[_]) = match kind {
             EventKind::ItemAdded { item } if item.status == ItemStatus::InProgress => (seq, &["added"]),
             EventKind::BlockFinished { memoized: true, .. }
@@ -53,124 +52,124 @@ impl News {
             EventKind::ItemDone { of, .. } => (*of, &["done"]),
             _ => return news,
         };
-        news.push(News { seq, kinds });
+        news.push(ItemChange { seq, kinds });
         news
     }
 }
 
-/// Whose events they are, and who is stopped when they are another owner's.
-pub struct Whose {
+/// Which request a recorder writes, under which lease, and what it aborts when the lease is lost.
+pub struct RecorderOptions {
     /// The request.
     pub request: Arc<str>,
-    /// Under which it is written.
+    /// The lease of its appends.
     pub lease: Lease,
-    /// Stops it.
+    /// Set when the log refuses the lease.
     pub abort: Abort,
 }
 
-/// The one writer of one request's events.
+/// The only writer of one request's events.
 pub struct Recorder {
     log: Arc<dyn Log>,
     effects: Rc<dyn Effects>,
     request: Arc<str>,
     lease: Lease,
-    /// Set when somebody else has taken the request over: nothing more of it may run here.
+    /// Set when another process has taken the request over: nothing more of it may run here.
     abort: Abort,
-    lost: Cell<bool>,
+    lease_lost: Cell<bool>,
     unwritten: RefCell<Vec<Event>>,
     last: Cell<Seq>,
     began: Cell<Option<i64>>,
     newest: Cell<i64>,
-    waiting: RefCell<Vec<Event>>,
+    buffered: RefCell<Vec<Event>>,
     items: RefCell<Vec<Event>>,
-    listeners: RefCell<Vec<mpsc::UnboundedSender<News>>>,
-    /// Step boundaries that the log has not answered yet.
-    unanswered: Cell<u32>,
+    listeners: RefCell<Vec<mpsc::UnboundedSender<ItemChange>>>,
+    /// How many commits the log has not completed yet.
+    pending_commits: Cell<u32>,
 }
 
-/// A step boundary until it is answered, or nobody waits for the answer any more. What it says shows
-/// in the items from then on; one that the log refused never does.
-pub(crate) struct Unanswered<'a> {
+/// A commit until the log has completed it, or its waiter is dropped. When this is dropped, the event is shown in the
+/// request's items, unless the log refused it.
+pub(crate) struct PendingCommit<'a> {
     recorder: &'a Recorder,
     shown: Option<Event>,
 }
 
-impl<'a> Unanswered<'a> {
+impl<'a> PendingCommit<'a> {
     fn new(recorder: &'a Recorder, event: &Event) -> Self {
-        let mut unanswered = recorder.await_log();
-        unanswered.shown = of_items(event);
-        unanswered
+        let mut pending = recorder.await_log();
+        pending.shown = of_items(event);
+        pending
     }
 }
 
-impl Drop for Unanswered<'_> {
+impl Drop for PendingCommit<'_> {
     fn drop(&mut self) {
-        self.recorder.unanswered.set(self.recorder.unanswered.get() - 1);
+        self.recorder.pending_commits.set(self.recorder.pending_commits.get() - 1);
         if let Some(event) = self.shown.take() {
-            self.recorder.show(event);
+            self.recorder.publish(event);
         }
     }
 }
 
 impl Recorder {
-    /// A recorder that continues after these events; none for a new request.
-    pub fn after(events: &[Event], log: Arc<dyn Log>, effects: Rc<dyn Effects>, whose: Whose) -> Self {
+    /// Creates a recorder that continues after these events (empty for a new request).
+    pub fn after(events: &[Event], log: Arc<dyn Log>, effects: Rc<dyn Effects>, options: RecorderOptions) -> Self {
         Recorder {
             log,
             effects,
-            request: whose.request,
-            lease: whose.lease,
-            abort: whose.abort,
-            lost: Cell::default(),
+            request: options.request,
+            lease: options.lease,
+            abort: options.abort,
+            lease_lost: Cell::default(),
             unwritten: RefCell::default(),
             last: Cell::new(events.last().map_or(0, |event| event.seq)),
             began: Cell::new(events.first().map(|event| event.at)),
             newest: Cell::new(events.last().map_or(0, |event| event.at)),
-            waiting: RefCell::default(),
+            buffered: RefCell::default(),
             items: RefCell::new(events.iter().filter_map(of_items).collect()),
             listeners: RefCell::default(),
-            unanswered: Cell::default(),
+            pending_commits: Cell::default(),
         }
     }
 
-    /// When the request's first event happened, milliseconds since the epoch; 0 before it.
+    /// Returns the time of the request's first event, in milliseconds since the epoch; 0 before it.
     pub fn began(&self) -> i64 {
         self.began.get().unwrap_or_default()
     }
 
-    /// When the newest event happened, milliseconds since the epoch; 0 before the first.
+    /// Returns the time of the newest event, in milliseconds since the epoch; 0 before the first.
     pub(crate) fn newest_at(&self) -> i64 {
         self.newest.get()
     }
 
-    /// The number of the newest event.
+    /// Returns the number of the newest event; 0 before the first.
     pub fn last(&self) -> Seq {
         self.last.get()
     }
 
-    /// Records evidence; the disk is not waited for.
+    /// Records an event without waiting for the disk. Returns its number.
     pub fn record(&self, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) -> Seq {
         if let EventKind::ItemDelta { of, text } = &kind
-            && self.grow(*of, text)
+            && self.append_to_last_delta(*of, text)
         {
             return self.last.get();
         }
-        let event = self.event(path, attempt, kind);
+        let event = self.next_event(path, attempt, kind);
         let seq = event.seq;
         if let Some(shown) = of_items(&event) {
-            self.show(shown);
+            self.publish(shown);
         }
-        self.waiting.borrow_mut().push(event);
-        if self.waiting.borrow().len() >= FLUSH_EVENTS {
+        self.buffered.borrow_mut().push(event);
+        if self.buffered.borrow().len() >= MAX_BUFFERED_EVENTS {
             self.flush();
         }
         seq
     }
 
-    /// Puts a piece of text onto the one before it, if that still waits and nothing came between: a
-    /// model that speaks in syllables costs one event a flush, not one a syllable.
-    fn grow(&self, item: Seq, text: &str) -> bool {
-        let mut waiting = self.waiting.borrow_mut();
+    /// Appends a text to the newest buffered event, if that is an `item_delta` of the same item. So a model that
+    /// streams single words costs one event a flush, not one a word.
+    fn append_to_last_delta(&self, item: Seq, text: &str) -> bool {
+        let mut waiting = self.buffered.borrow_mut();
         let Some(Event { kind: EventKind::ItemDelta { of, text: known }, .. }) = waiting.last_mut() else {
             return false;
         };
@@ -184,44 +183,44 @@ impl Recorder {
         true
     }
 
-    /// Records a step boundary: returns once it and all evidence before it are committed.
+    /// Records a step boundary. Returns when it and all events before it are committed.
     pub async fn commit(&self, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) -> Result<Seq, AppendError> {
-        let event = self.event(path, attempt, kind);
+        let event = self.next_event(path, attempt, kind);
         let seq = event.seq;
-        let mut unanswered = Unanswered::new(self, &event);
-        let mut events = self.waiting.take();
+        let mut pending = PendingCommit::new(self, &event);
+        let mut events = self.buffered.take();
         events.push(event);
         let answer = self.log.append(&self.request, &self.lease, events, Durability::Committed);
         let answer = answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())));
         if let Err(error) = &answer {
-            unanswered.shown = None;
+            pending.shown = None;
             if matches!(error, AppendError::Fenced { .. }) {
-                self.lost.set(true);
+                self.lease_lost.set(true);
                 self.abort.set();
             }
         }
         answer.map(|()| seq)
     }
 
-    /// Records evidence that something may happen outside: it may do so once this, and all before it, is
-    /// committed. The event has its number at once.
+    /// Records the start of an effect outside. Returns the event's number at once, and a future that completes when the
+    /// event and all before it are committed: only then may the effect run.
     pub(crate) fn announce(
         &self,
         path: Option<&Arc<str>>,
         attempt: u32,
         kind: EventKind,
     ) -> (Seq, impl Future<Output = Result<(), AppendError>>) {
-        let event = self.event(path, attempt, kind);
+        let event = self.next_event(path, attempt, kind);
         let seq = event.seq;
-        let unanswered = Unanswered::new(self, &event);
-        let mut events = self.waiting.take();
+        let pending = PendingCommit::new(self, &event);
+        let mut events = self.buffered.take();
         events.push(event);
         let answer = self.log.append(&self.request, &self.lease, events, Durability::Committed);
         let committed = async move {
-            let _unanswered = unanswered;
+            let _pending = pending;
             let answer = answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())));
             if matches!(&answer, Err(AppendError::Fenced { .. })) {
-                self.lost.set(true);
+                self.lease_lost.set(true);
                 self.abort.set();
             }
             answer
@@ -229,8 +228,8 @@ impl Recorder {
         (seq, committed)
     }
 
-    /// Commits an event that the log may refuse with [`AppendError::Busy`]; a refused one has no number.
-    /// Nothing else may wait to be recorded.
+    /// Commits an event that the log may refuse with [`AppendError::Busy`]; the number of a refused event is used
+    /// again. The buffer must be empty.
     pub(crate) async fn claim(&self, kind: EventKind) -> Result<Seq, AppendError> {
         let answer = self.commit(None, 0, kind).await;
         if let Err(AppendError::Busy { .. }) = &answer {
@@ -239,10 +238,10 @@ impl Recorder {
         answer
     }
 
-    /// Commits the event that ends the request for now. What the storage does not take is kept: see
+    /// Commits the last event of this run. If the storage fails, the events are kept: see
     /// [`unwritten`](Self::unwritten).
     pub(crate) async fn commit_end(&self, kind: EventKind) -> Result<Seq, AppendError> {
-        let kept = (self.last.get() + 1, self.waiting.borrow().clone(), kind.clone());
+        let kept = (self.last.get() + 1, self.buffered.borrow().clone(), kind.clone());
         let answer = self.commit(None, 0, kind).await;
         if let Err(AppendError::Storage(_)) = &answer {
             let (seq, mut events, kind) = kept;
@@ -252,54 +251,54 @@ impl Recorder {
         answer
     }
 
-    /// The last events of a request that the storage did not take, for somebody who tries again.
+    /// Returns the last events that the storage failed to append, so that the caller can try again.
     pub fn unwritten(&self) -> Vec<Event> {
         self.unwritten.borrow().clone()
     }
 
-    /// Under which it writes.
+    /// Returns the lease of its appends.
     pub fn lease(&self) -> &Lease {
         &self.lease
     }
 
-    /// Whether somebody else has taken the request over.
-    pub fn is_lost(&self) -> bool {
-        self.lost.get()
+    /// Returns whether another process has taken the request over.
+    pub fn has_lost_lease(&self) -> bool {
+        self.lease_lost.get()
     }
 
-    /// While the answer is kept, the log is waited for as it is at a step boundary.
-    pub(crate) fn await_log(&self) -> Unanswered<'_> {
-        self.unanswered.set(self.unanswered.get() + 1);
-        Unanswered { recorder: self, shown: None }
+    /// Counts a wait for the log as a commit in [`is_committing`](Self::is_committing), until the result is dropped.
+    pub(crate) fn await_log(&self) -> PendingCommit<'_> {
+        self.pending_commits.set(self.pending_commits.get() + 1);
+        PendingCommit { recorder: self, shown: None }
     }
 
-    /// Whether a step boundary is on its way to the log.
+    /// Returns whether any commit is not completed yet.
     pub fn is_committing(&self) -> bool {
-        self.unanswered.get() > 0
+        self.pending_commits.get() > 0
     }
 
-    /// Sends waiting evidence to the log.
+    /// Appends the buffered events to the log, without waiting for the disk.
     pub fn flush(&self) {
-        let events = self.waiting.take();
+        let events = self.buffered.take();
         if !events.is_empty() {
             drop(self.log.append(&self.request, &self.lease, events, Durability::Soon));
         }
     }
 
-    /// The events of this request so far that its own item views are read from.
+    /// Returns the events so far from which the request's own items are read.
     pub fn items(&self) -> Ref<'_, Vec<Event>> {
         self.items.borrow()
     }
 
-    /// Hears of every item from now on, for as long as the receiver is kept.
-    pub(crate) fn listen(&self) -> mpsc::UnboundedReceiver<News> {
+    /// Subscribes to all item changes from now on, until the receiver is dropped.
+    pub(crate) fn listen(&self) -> mpsc::UnboundedReceiver<ItemChange> {
         let (sender, receiver) = mpsc::unbounded();
         self.listeners.borrow_mut().push(sender);
         receiver
     }
 
-    /// The next event.
-    fn event(&self, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) -> Event {
+    /// Makes the next event.
+    fn next_event(&self, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) -> Event {
         let seq = self.last.get() + 1;
         self.last.set(seq);
         let event = Event { seq, at: self.effects.now_ms(), path: path.cloned(), attempt, kind };
@@ -308,12 +307,15 @@ impl Recorder {
         event
     }
 
-    /// Lets the items show an event, and tells whoever listens. A boundary may be answered after
-    /// events that came later: it takes its own place among them.
-    fn show(&self, event: Event) {
+    /// Adds an event to those of the items, and notifies subscribers. A commit may complete after later events were
+    /// added, so the event is inserted by its number.
+    fn publish(&self, event: Event) {
         let mut items = self.items.borrow_mut();
-        let news =
-            if self.listeners.borrow().is_empty() { Vec::new() } else { News::of(event.seq, &event.kind, &items) };
+        let news = if self.listeners.borrow().is_empty() {
+            Vec::new()
+        } else {
+            ItemChange::of(event.seq, &event.kind, &items)
+        };
         let at = items.len() - items.iter().rev().take_while(|shown| shown.seq > event.seq).count();
         items.insert(at, event);
         drop(items);

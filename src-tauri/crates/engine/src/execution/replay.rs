@@ -1,4 +1,4 @@
-//! What a log has of a request: for a resume, which takes it from there, and for a replay, which does it again.
+//! Reading a request's log: for a resume, which reuses recorded results, and for a replay, which runs everything again.
 
 pub(crate) mod cache;
 pub mod effect_log;

@@ -1,7 +1,7 @@
 //! One request from its first event to its last.
 //!
-//! The order of things is SEMANTICS §1.3: identity, scope records, the user's message, the
-//! root block, the terminal event. The caller has checked who may run what; the engine runs it.
+//! The order is that of SEMANTICS §1.3: identity, scope records, the user's message, the root block, the terminal
+//! event. The caller has checked that the user may run it.
 
 mod prior_run;
 mod start;
@@ -14,19 +14,19 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::execution::abort::Abort;
-use crate::execution::beginning::is_begun;
+use crate::execution::beginning::has_initial_states;
 use crate::execution::block::run_block;
 use crate::execution::chain::alignment::Alignment;
 use crate::execution::context::{Context, EmitOptions};
-use crate::execution::fifo::Fifo;
+use crate::execution::fifo::FifoMutex;
 use crate::execution::frame::{Frame, Roots};
-use crate::execution::generator::answers::ToolAnswers;
 use crate::execution::generator::stored_messages::StoredMessages;
+use crate::execution::generator::tool_cache::ToolCache;
 use crate::execution::note::Note;
-use crate::execution::recorder::{Recorder, Whose};
+use crate::execution::recorder::{Recorder, RecorderOptions};
 use crate::execution::replay::cache::ReplayCache;
 use crate::execution::replay::effect_log::EffectLog;
-use crate::execution::state::shared::Container;
+use crate::execution::state::shared::SharedState;
 use crate::execution::step_value::StepValue;
 use crate::execution::{container, hooks};
 use crate::model::callable::{Arg, SchemaRef};
@@ -51,14 +51,14 @@ use prior_run::{has_state, run_once};
 pub use prior_run::PriorRun;
 pub use start::StartRequest;
 
-/// How a request ended.
+/// How the run of a request ended.
 #[derive(Clone, Debug)]
 pub struct Ended {
-    /// `completed`, `failed` or `aborted`.
+    /// Its status; not terminal if the request is suspended or parked.
     pub status: RequestStatus,
     /// The root block's output.
     pub output: Data,
-    /// What failed it.
+    /// The error, where it failed or could not go on.
     pub error: Option<FlowError>,
 }
 
@@ -66,99 +66,99 @@ pub struct Ended {
 pub struct Run {
     /// Its id.
     pub request: Arc<str>,
-    /// Whose blocks run.
+    /// The flow.
     pub flow: Rc<Flow>,
     /// Who asked for what.
-    pub asked: StartRequest,
-    /// Where its events go.
+    pub start: StartRequest,
+    /// Writes its events.
     pub recorder: Recorder,
-    /// Where durable records are.
+    /// Storage of events and durable records.
     pub log: Arc<dyn Log>,
-    /// The outside.
+    /// The clock, random values, models and the network.
     pub effects: Rc<dyn Effects>,
-    /// The request scope.
-    pub state: Rc<Container>,
-    /// Whether to stop.
+    /// The state of the request scope.
+    pub state: Rc<SharedState>,
+    /// Its cancellation token.
     pub abort: Abort,
-    /// The status slot (SEMANTICS §7.6).
+    /// The current status line (SEMANTICS §7.6).
     pub status_line: RefCell<Option<String>>,
-    /// What this request said of its session so far.
+    /// The journal entries and metadata that this request has written to its session.
     pub(crate) notes: RefCell<Vec<Note>>,
-    /// What its models used so far.
+    /// The tokens that its models have used so far.
     pub usage: RefCell<Usage>,
-    /// What its model calls hold of their conversations.
-    pub(crate) held: RefCell<StoredMessages>,
-    /// Answers of `ctx.runOnce`, by key.
+    /// Which messages its model calls have stored in the log.
+    pub(crate) stored_messages: RefCell<StoredMessages>,
+    /// Results of `ctx.runOnce`, by key.
     pub(crate) once: RefCell<HashMap<String, Value>>,
-    /// Answers of tools that equal calls may use again.
-    pub(crate) tool_answers: RefCell<ToolAnswers>,
+    /// The cached outputs of tools.
+    pub(crate) tool_cache: RefCell<ToolCache>,
     /// When it began, milliseconds since the epoch.
     pub(crate) began_at: i64,
-    /// Whether its scopes have their first state.
-    pub(crate) is_begun: bool,
-    /// Whether the log has the first state of its own.
-    pub(crate) has_first_state: bool,
-    /// Work beside the root block.
-    pub(crate) pool: crate::execution::chain::background::Pool,
-    /// Commits of durable records, one at a time.
-    pub(crate) commits: Fifo,
-    /// What an earlier part of this request finished.
+    /// Whether the log has the initial state of its scopes.
+    pub(crate) has_initial_states: bool,
+    /// Whether the log has the initial state of the request scope.
+    pub(crate) has_initial_request_state: bool,
+    /// Its background work.
+    pub(crate) pool: crate::execution::chain::background::BackgroundPool,
+    /// Serializes its commits of durable records.
+    pub(crate) commits: FifoMutex,
+    /// The recorded results that a resume uses.
     pub(crate) replay_cache: ReplayCache,
-    /// Where that stands in the code of today.
-    pub(crate) places: Alignment,
-    /// Questions that were answered with this taking up, and those of them whose answer was used.
+    /// Translates recorded paths to those of today's code.
+    pub(crate) alignment: Alignment,
+    /// The suspensions that this resume brought answers for, and those of them whose answer was used.
     pub(crate) answers: Vec<String>,
     pub(crate) used_answers: RefCell<HashSet<String>>,
-    /// Why work beside the root block has not ended, where it has not.
-    pub(crate) left_beside: RefCell<Option<FlowError>>,
-    /// How the request stood when it was taken up.
+    /// Why background work could not end: a suspension, or drift.
+    pub(crate) unfinished_background: RefCell<Option<FlowError>>,
+    /// The status of the request before this run.
     pub(crate) prior_status: RequestStatus,
-    /// Whether anything was written to its own state before that.
+    /// Whether the log has writes to the state of the request scope from before this run.
     pub(crate) had_state: bool,
-    /// Where a replay takes its effects from.
+    /// In a replay: the recorded effects.
     pub(crate) effect_log: Option<Rc<EffectLog>>,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
-    /// Whether blocks have run beside each other: then state that they share changes between any two looks.
+    /// Whether blocks have run concurrently: then shared state may change between any two reads.
     pub(crate) has_concurrent_blocks: Cell<bool>,
-    /// When a step boundary last let the rest of the thread go on, in milliseconds since the epoch.
+    /// When a step boundary last yielded, in milliseconds since the epoch.
     pub(crate) paused: Cell<i64>,
     pub(crate) versions: RefCell<HashMap<ScopeKey, u64>>,
-    /// The version of each record that this request made last.
+    /// The newest version of each record that this request has committed.
     pub(crate) own_versions: RefCell<HashMap<ScopeKey, u64>>,
-    /// Whether another request has written a record under it.
-    pub(crate) has_rivals: Cell<bool>,
+    /// Whether a commit has ever conflicted with another request.
+    pub(crate) has_write_conflicts: Cell<bool>,
     attempts: RefCell<HashMap<Arc<str>, u32>>,
     roots: Roots,
 }
 
 impl Run {
-    /// A request that has not begun. `flush` it every few milliseconds while it executes.
+    /// Creates a request that has not started. Call `flush` every few milliseconds while it executes.
     pub fn new(
         flow: Rc<Flow>,
-        asked: StartRequest,
+        start: StartRequest,
         log: Arc<dyn Log>,
         effects: Rc<dyn Effects>,
         abort: Abort,
     ) -> Rc<Self> {
-        Run::after(PriorRun::default(), flow, asked, log, effects, abort)
+        Run::after(PriorRun::default(), flow, start, log, effects, abort)
     }
 
-    /// A recorded request once more: its effects come from the effect log, its answers from its events.
+    /// Creates a replay of a recorded request: its effects come from the effect log, its answers from the events.
     pub fn replay(
         events: &[Event],
         effect_log: Rc<EffectLog>,
         flow: Rc<Flow>,
-        asked: StartRequest,
+        start: StartRequest,
         log: Arc<dyn Log>,
         effects: Rc<dyn Effects>,
         abort: Abort,
     ) -> Rc<Self> {
         let earlier = PriorRun::default();
-        let run = Run::after(earlier, flow, asked, log, effects, abort);
+        let run = Run::after(earlier, flow, start, log, effects, abort);
         let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
-        run.replay_cache = ReplayCache::of_answers(events);
-        // What an attempt did that counts is done again; what one did that was cut off is known.
+        run.replay_cache = ReplayCache::for_replay(events);
+        // Attempts that count run again; the `runOnce` results of interrupted ones are known.
         let (attempts, own) = (ReplayOrder::read(events), edited_input(events).unwrap_or(0));
         let is_known = |event: &&Event| event.seq <= own || attempts.place(event).is_none();
         run.once = RefCell::new(run_once(events.iter().filter(is_known)));
@@ -167,86 +167,86 @@ impl Run {
         Rc::new(run)
     }
 
-    /// A request that goes on after its earlier part.
+    /// Creates the resumed run of a request, or a new request if `earlier` has no events.
     pub fn after(
         earlier: PriorRun<'_>,
         flow: Rc<Flow>,
-        asked: StartRequest,
+        start: StartRequest,
         log: Arc<dyn Log>,
         effects: Rc<dyn Effects>,
         abort: Abort,
     ) -> Rc<Self> {
         let PriorRun { events, prior_status, answers } = earlier;
-        let request = asked.request.clone();
+        let request = start.request.clone();
         let schemas: Vec<SchemaRef> = declared(&flow, ScopeKind::Request);
         let mut state = State::default();
         state.fill_in(&defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
-        let places = Alignment::read(events, &flow, flow.actions.get(&asked.action));
-        let replay_cache = ReplayCache::read(&places.of_today(events), answers);
-        let has_first_state = events
+        let alignment = Alignment::read(events, &flow, flow.actions.get(&start.action));
+        let replay_cache = ReplayCache::read(&alignment.translate(events), answers);
+        let has_initial_request_state = events
             .iter()
             .any(|event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key));
-        let container = Container::new(key, Vec::new(), state, 0);
+        let container = SharedState::new(key, Vec::new(), state, 0);
         let mut attempts = replay_cache.attempts.clone();
-        places.keep_attempts_apart(events, &mut attempts);
+        alignment.keep_attempts_apart(events, &mut attempts);
         let notes = counting(events).flat_map(Note::of).collect();
-        // Each part of a request has an owner of its own.
+        // Each run of a request has a lease of its own.
         let lease = match Lease::of(events) {
-            Some(before) => before.next(asked.owner.as_str()),
-            None => Lease::first(asked.owner.as_str()),
+            Some(before) => before.next(start.owner.as_str()),
+            None => Lease::first(start.owner.as_str()),
         };
-        let whose = Whose { request: request.clone(), lease, abort: abort.clone() };
+        let options = RecorderOptions { request: request.clone(), lease, abort: abort.clone() };
         Rc::new(Run {
             began_at: events.first().map_or_else(|| effects.now_ms(), |event| event.at),
-            is_begun: is_begun(events),
-            has_first_state,
-            recorder: Recorder::after(events, log.clone(), effects.clone(), whose),
+            has_initial_states: has_initial_states(events),
+            has_initial_request_state,
+            recorder: Recorder::after(events, log.clone(), effects.clone(), options),
             request,
             flow,
-            asked,
+            start,
             log,
             effects,
             state: Rc::new(container),
             abort,
             status_line: RefCell::default(),
             notes: RefCell::new(notes),
-            commits: Fifo::default(),
+            commits: FifoMutex::default(),
             replay_cache,
-            places,
+            alignment,
             answers: answers.iter().map(|answer| answer.id.clone()).collect(),
             used_answers: RefCell::default(),
-            left_beside: RefCell::default(),
+            unfinished_background: RefCell::default(),
             prior_status,
             had_state: has_state(events),
             effect_log: None,
             usage: RefCell::new(Usage::of(events)),
-            held: RefCell::new(StoredMessages::of(events)),
+            stored_messages: RefCell::new(StoredMessages::of(events)),
             once: RefCell::new(run_once(events)),
-            tool_answers: RefCell::default(),
-            pool: crate::execution::chain::background::Pool::default(),
+            tool_cache: RefCell::default(),
+            pool: crate::execution::chain::background::BackgroundPool::default(),
             stamps: Cell::new(1),
             noted: RefCell::default(),
             has_concurrent_blocks: Cell::default(),
             paused: Cell::default(),
             versions: RefCell::default(),
             own_versions: RefCell::default(),
-            has_rivals: Cell::default(),
+            has_write_conflicts: Cell::default(),
             attempts: RefCell::new(attempts),
             roots: Roots::default(),
         })
     }
 
-    /// Runs the action of a request that has [begun](Run::begin) to its end. A failure of the log
-    /// ends it as `interrupted`: what was committed stays, nothing runs on.
+    /// Runs the action of a request that has [begun](Run::begin) to its end. If the log fails, the run ends as
+    /// `interrupted`: what was committed stays, and nothing runs on.
     pub async fn execute(self: &Rc<Self>, input_seq: Seq) -> Ended {
         let flow = self.flow.clone();
-        let Some(action) = flow.actions.get(&self.asked.action) else {
-            let error = FlowError::plain(format!("unknown action \"{}\"", self.asked.action));
+        let Some(action) = flow.actions.get(&self.start.action) else {
+            let error = FlowError::plain(format!("unknown action \"{}\"", self.start.action));
             return self.close(RequestStatus::Completed, Err(error)).await;
         };
-        if let Err(error) = self.take_turn().await {
-            if self.recorder.is_lost() {
+        if let Err(error) = self.wait_in_queue().await {
+            if self.recorder.has_lost_lease() {
                 return self.cut_short(error);
             }
             return self.close(RequestStatus::Completed, Err(error)).await;
@@ -254,13 +254,13 @@ impl Run {
         if let Some(make) = action
             .user_message
             .as_ref()
-            .filter(|_| !self.replay_cache.has_greeting && self.replay_cache.attempts.is_empty())
+            .filter(|_| !self.replay_cache.has_user_message && self.replay_cache.attempts.is_empty())
         {
             let frame = self.frame(action.block.clone(), ROOT.into(), None, Data::UNDEFINED, 0);
-            frame.can_wait.set(false);
+            frame.can_suspend.set(false);
             let cx = Context::new(self.clone(), frame);
             match make
-                .call(vec![Arg::Data(self.asked.input.clone())], cx.invocation())
+                .call(vec![Arg::Data(self.start.input.clone())], cx.invocation())
                 .await
                 .and_then(|r| r.into_data())
             {
@@ -271,29 +271,29 @@ impl Run {
             }
             self.attempts.borrow_mut().clear();
         }
-        let input = StepValue { data: self.asked.input.clone(), origin: Some(input_seq), thrown: None };
+        let input = StepValue { data: self.start.input.clone(), origin: Some(input_seq), thrown: None };
         let root = async {
             hooks::started(self, input.clone()).await;
             run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await
         };
-        let result = self.pool.run_with(root, |result, tasks| self.tell_background(result, tasks)).await;
-        if self.recorder.is_lost() {
+        let result = self.pool.run_with(root, |result, tasks| self.report_background_tasks(result, tasks)).await;
+        if self.recorder.has_lost_lease() {
             return self.cut_short(FlowError::taken_over(&self.request));
         }
-        // What work beside the chain wrote, when all of that is in the log already.
+        // Recorded writes of background work, in case all of it was taken from the log.
         self.replay_all_shared_state(None);
-        // Work beside the chain may wait for somebody when the chain itself has ended.
-        let left = self.left_beside.take().filter(|_| result.is_ok() && !self.abort.is_set());
+        // Background work may have suspended although the root block has ended.
+        let left = self.unfinished_background.take().filter(|_| result.is_ok() && !self.abort.is_set());
         match left.map_or(result, Err) {
-            Err(error) if error.parks_request() => self.leave(self.stands_after(&error), Some(error)).await,
-            Err(error) if error.is_suspension() => self.leave(RequestStatus::Suspended, None).await,
+            Err(error) if error.parks_request() => self.park(self.status_after_parking(&error), Some(error)).await,
+            Err(error) if error.is_suspension() => self.park(RequestStatus::Suspended, None).await,
             result => self.end(action, result).await,
         }
     }
 
-    /// Says how many tasks are left beside the chain that has ended (SEMANTICS §3.5); nothing where the
-    /// request only waits for somebody.
-    fn tell_background<T>(&self, result: &Result<T, FlowError>, tasks: u64) {
+    /// Emits a status item with the number of background tasks left after the root block (SEMANTICS §3.5), unless the
+    /// request suspends or parks.
+    fn report_background_tasks<T>(&self, result: &Result<T, FlowError>, tasks: u64) {
         if matches!(result, Err(error) if error.is_suspension() || error.parks_request()) {
             return;
         }
@@ -305,13 +305,12 @@ impl Run {
         self.recorder.record(Some(&ROOT.into()), attempt, EventKind::ItemAdded { item });
     }
 
-    /// Hands waiting evidence to the log.
+    /// Appends buffered events to the log.
     pub fn flush(&self) {
         self.recorder.flush();
     }
 
-    /// A frame for the next execution of a path, with its own state where it declares one, seeing
-    /// the newest committed records.
+    /// Creates the frame for the next execution of a path, with its initial state if the block declares one.
     pub fn frame(
         self: &Rc<Self>,
         block: Rc<crate::model::flow::Block>,
@@ -332,7 +331,7 @@ impl Run {
             schemas.extend(block.joined.get().into_iter().flatten().cloned());
             let mut state = State::default();
             state.fill_in(&defaults(&schemas));
-            Rc::new(Container::new(
+            Rc::new(SharedState::new(
                 ScopeKey::new(block.state_scope(), owner.to_string()),
                 schemas,
                 state,
@@ -344,12 +343,12 @@ impl Run {
         frame
     }
 
-    /// The key of a durable scope of this request; the project may be absent.
+    /// Returns the key of a durable scope of this request; `None` for the project if there is none.
     pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
-        self.asked.durable_key(kind)
+        self.start.durable_key(kind)
     }
 
-    /// Every declaration of a scope's state.
+    /// Returns every declaration of a scope's state.
     pub fn schemas(&self, kind: ScopeKind) -> Vec<SchemaRef> {
         declared(&self.flow, kind)
     }
@@ -362,13 +361,13 @@ impl Run {
         self.recorder.record(Some(&frame.path), frame.attempt, kind)
     }
 
-    /// A number never used before in this request.
+    /// Returns a number never used before in this request.
     pub fn next_stamp(&self) -> u64 {
         self.stamps.set(self.stamps.get() + 1);
         self.stamps.get()
     }
 
-    /// True the first time a subject is noted.
+    /// Returns true the first time it is called with a subject.
     pub fn note_once(&self, subject: String) -> bool {
         self.noted.borrow_mut().insert(subject)
     }
@@ -384,7 +383,7 @@ fn declared(flow: &Flow, kind: ScopeKind) -> Vec<SchemaRef> {
     flow.declarations.iter().filter(|d| d.scope == kind).map(|d| d.schema.clone()).collect()
 }
 
-/// The defaults of all declared fields; the first declaration of a field wins.
+/// Returns the defaults of all declared fields; the first declaration of a field wins.
 pub(crate) fn defaults(schemas: &[SchemaRef]) -> Map<String, Value> {
     let mut all = Map::new();
     for schema in schemas {

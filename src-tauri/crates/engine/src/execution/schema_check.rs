@@ -1,6 +1,6 @@
-//! What schemas let into a block and out of it (SEMANTICS §2.3).
+//! Parsing of a block's input and output with its schemas (SEMANTICS §2.3).
 //!
-//! Parsed data goes on, with its defaults and transforms. Must not decide when a value is checked.
+//! The parsed data flows on, with defaults and transforms applied. Must not decide when a value is checked.
 
 use crate::execution::context::Context;
 use crate::execution::step_value::StepValue;
@@ -8,10 +8,10 @@ use crate::model::callable::{Issue, SchemaRef};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 
-/// What a sequencer's last step is called while no operation has changed its state.
+/// `lastStepName` of an error, as long as no operation has changed the sequencer's state.
 const INITIAL: &str = "__initial__";
 
-/// The value parsed by the schema; it keeps its origin when parsing changed nothing.
+/// Parses a value. It keeps its origin if parsing changed nothing.
 pub(crate) fn parse(schema: &SchemaRef, value: StepValue, block: &str, side: &str) -> Result<StepValue, FlowError> {
     match schema.parse(&value.data) {
         Ok(parsed) => Ok(keep(value, parsed)),
@@ -24,8 +24,12 @@ pub(crate) fn parse(schema: &SchemaRef, value: StepValue, block: &str, side: &st
     }
 }
 
-/// A sequencer's declared output schema, checked once, whichever way the chain ended.
-pub(crate) async fn leave(cx: &Context, schema: &SchemaRef, value: StepValue) -> Result<StepValue, FlowError> {
+/// Parses the output of a sequencer, once, whichever way the chain ended. Fails with `SequencerOutputSchemaError`.
+pub(crate) async fn parse_sequencer_output(
+    cx: &Context,
+    schema: &SchemaRef,
+    value: StepValue,
+) -> Result<StepValue, FlowError> {
     match schema.parse_async(&value.data, cx.invocation()).await {
         Ok(parsed) => Ok(keep(value, parsed)),
         Err(issues) => {
@@ -51,7 +55,7 @@ fn keep(value: StepValue, parsed: Data) -> StepValue {
     if parsed == value.data { value } else { StepValue::new(parsed) }
 }
 
-/// ` at "place": what is wrong`, of the first issue.
+/// Describes the first issue: ` at "place": what is wrong`.
 fn words(issues: &[Issue]) -> String {
     match issues.first() {
         Some(issue) if !issue.path.is_empty() => format!(" at \"{}\": {}", issue.path, issue.message),

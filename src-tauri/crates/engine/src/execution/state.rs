@@ -1,4 +1,4 @@
-//! State while a request runs: shared memory, and a block's own transaction on durable records.
+//! State while a request runs: shared state in memory, and a block's transaction on durable records.
 
 pub(crate) mod record_view;
 pub(crate) mod shared;

@@ -1,4 +1,4 @@
-//! What goes from block to block: a value, and where the log holds it already.
+//! The value that flows from step to step, and the event that already holds it.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{Recorded, Seq};
 
-/// A value on its way between blocks, and the event that already holds it.
+/// A value between steps, and the event that already holds it.
 #[derive(Clone, Debug, Default)]
 pub struct StepValue {
     /// The value.
@@ -21,18 +21,19 @@ pub struct StepValue {
 }
 
 impl StepValue {
-    /// A value no event holds yet.
+    /// Wraps a value that no event holds yet.
     pub fn new(data: Data) -> Self {
         StepValue { data, origin: None, thrown: None }
     }
 
-    /// An error on its way to a rescue block: the object itself for a function, its words for the log.
+    /// Wraps an error for a rescue block or a hook: functions get the thrown object, the log its name, message and
+    /// code.
     pub(crate) fn thrown(error: &FlowError) -> Self {
         let words = serde_json::json!({ "name": error.name, "message": error.message, "code": error.code });
         StepValue { data: words.into(), origin: None, thrown: Some(Rc::new(error.clone())) }
     }
 
-    /// The value as an author's function gets it.
+    /// Returns the argument for an author's function.
     pub(crate) fn argument(&self) -> Arg {
         match &self.thrown {
             Some(error) => Arg::Error((**error).clone()),
@@ -40,7 +41,7 @@ impl StepValue {
         }
     }
 
-    /// How the log should write it: by reference where an event holds it already.
+    /// Returns the form for an event: by reference if another event holds the value, unless it is short.
     pub fn recorded(&self) -> Recorded {
         match self.origin {
             // A short value is cheaper to write out than to look up.

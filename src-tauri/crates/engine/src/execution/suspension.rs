@@ -1,15 +1,15 @@
 //! Waiting for an answer from outside: `ctx.suspend` (SEMANTICS §9).
 //!
-//! A question is numbered within its block (ARCHITECTURE §5.5), so that several of one block each get
-//! their own answer. The block that asks runs again from its top once there is one; where it then asks
-//! something else, that is a new question, because an answer belongs to what was shown. A suspension is
-//! an outcome of its own: it is no failure, no rescue sees it, and nothing that runs beside it is cut off.
+//! Suspensions are numbered within their block (ARCHITECTURE §5.5), so that each gets its own answer. The block that
+//! suspended runs again from its top once there is an answer. If it then asks something else, that is a new suspension,
+//! because the answer was given to what was shown before. A suspension is an outcome of its own: it is not a failure,
+//! no rescue sees it, and concurrent blocks run on.
 
 use std::rc::Rc;
 
 use crate::execution::context::Context;
 use crate::execution::frame::Frame;
-use crate::execution::replay::cache::PendingQuestion;
+use crate::execution::replay::cache::RecordedSuspension;
 use crate::execution::request::{Ended, Run};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
@@ -17,9 +17,9 @@ use crate::model::event::{DriftKind, EventKind, Outcome, RequestStatus};
 use crate::model::suspension::{Reply, Resolved, SuspendOptions, SuspensionRequest, SuspensionStatus};
 
 impl Context {
-    /// `ctx.suspend`: the answer, where there is one. Without one it never comes back: the block ends
-    /// suspended, and no `catch` of the author's sees that (ARCHITECTURE §5.5).
-    pub async fn suspend(&self, wanted: SuspendOptions) -> Result<Resolved, FlowError> {
+    /// `ctx.suspend`: returns the answer if there is one. Otherwise it never completes: the block ends with outcome
+    /// `suspended`, which no `catch` of the author sees (ARCHITECTURE §5.5).
+    pub async fn suspend(&self, options: SuspendOptions) -> Result<Resolved, FlowError> {
         if !self.frame.path.starts_with(crate::model::path::ROOT)
             || crate::model::path::is_of_step_hook(&self.frame.path)
         {
@@ -28,60 +28,60 @@ impl Context {
                 self.frame.block.name
             )));
         }
-        if !self.frame.can_wait.get() {
+        if !self.frame.can_suspend.get() {
             return Err(FlowError::plain("ctx.suspend: the user's message is said before anything can wait"));
         }
         let run = &self.run;
         let (callback, ordinal) = match &self.call {
-            Some(call) => (Some(call.function.clone()), call.number_question()),
+            Some(call) => (Some(call.name.clone()), call.next_suspension_ordinal()),
             None => (None, self.ordinal("suspend")),
         };
-        let asking = self.asking(wanted, callback, ordinal);
-        let known = run.replay_cache.questions.find(&self.frame.path, asking.callback.as_deref(), ordinal);
-        // A replay gives every answer where the request got it.
+        let request = self.suspension_request(options, callback, ordinal);
+        let known = run.replay_cache.suspensions.find(&self.frame.path, request.callback.as_deref(), ordinal);
+        // A replay returns every answer, whatever is shown.
         let differences =
-            known.filter(|_| run.effect_log.is_none()).and_then(|asked| asked.asking.differences(&asking));
+            known.filter(|_| run.effect_log.is_none()).and_then(|recorded| recorded.request.differences(&request));
         match (known, differences) {
-            (Some(asked), None) => {
-                if let Some(resolved) = &asked.resolved {
+            (Some(recorded), None) => {
+                if let Some(resolved) = &recorded.resolved {
                     run.used_answers.borrow_mut().insert(resolved.id.clone());
                     return Ok(resolved.clone());
                 }
             }
-            (Some(asked), Some(differences)) => {
-                self.withdraw(asked, &differences);
-                self.record(EventKind::Suspended(asking));
+            (Some(recorded), Some(differences)) => {
+                self.expire_changed(recorded, &differences);
+                self.record(EventKind::Suspended(request));
             }
-            (None, _) => drop(self.record(EventKind::Suspended(asking))),
+            (None, _) => drop(self.record(EventKind::Suspended(request))),
         }
         self.frame.suspended.set();
         std::future::pending().await
     }
 
-    /// A question as it is asked now.
-    fn asking(&self, wanted: SuspendOptions, callback: Option<String>, ordinal: u32) -> SuspensionRequest {
+    /// Makes the suspension that is asked for now.
+    fn suspension_request(&self, options: SuspendOptions, callback: Option<String>, ordinal: u32) -> SuspensionRequest {
         let (run, by) = (&self.run, callback.as_deref().unwrap_or_default());
         let key = format!("{}\0{}\0{}\0{by}\0{ordinal}", run.request, self.frame.path, self.frame.attempt);
-        let allow = wanted.allow.filter(|allow| !allow.is_empty());
+        let allow = options.allow.filter(|allow| !allow.is_empty());
         SuspensionRequest {
             id: format!("susp_{}", &blake3::hash(key.as_bytes()).to_hex()[..16]),
             ordinal,
             callback,
-            allow: allow.unwrap_or_else(|| Reply::usual(&wanted.reason, wanted.resume_schema.is_some())),
-            reason: wanted.reason,
-            message: wanted.message,
-            data: wanted.data,
-            resume_schema: wanted.resume_schema,
-            render: wanted.render,
-            expires_at: wanted.timeout_ms.map(|ms| run.effects.now_ms().saturating_add_unsigned(ms)),
+            allow: allow.unwrap_or_else(|| Reply::usual(&options.reason, options.resume_schema.is_some())),
+            reason: options.reason,
+            message: options.message,
+            data: options.data,
+            resume_schema: options.resume_schema,
+            render: options.render,
+            expires_at: options.timeout_ms.map(|ms| run.effects.now_ms().saturating_add_unsigned(ms)),
         }
     }
 
-    /// Ends a question that would show something else now. An answer belongs to what was shown, so the one
-    /// that it has is not used.
-    fn withdraw(&self, asked: &PendingQuestion, differences: &str) {
-        let (run, id) = (&self.run, &asked.asking.id);
-        let answer = match &asked.resolved {
+    /// Expires a recorded suspension that would show something else now. Its answer, if any, is not used, because it
+    /// was given to what was shown before.
+    fn expire_changed(&self, recorded: &RecordedSuspension, differences: &str) {
+        let (run, id) = (&self.run, &recorded.request.id);
+        let answer = match &recorded.resolved {
             Some(resolved) => format!("; its answer \"{}\" is not used", resolved.resolution.as_str()),
             None => String::new(),
         };
@@ -90,7 +90,7 @@ impl Context {
             self.frame.path
         );
         self.record(EventKind::Drift { drift: DriftKind::Question, text });
-        // The answer came to its end here, and nobody need be asked for it again.
+        // Counts as used, so that the suspension is not reopened.
         run.used_answers.borrow_mut().insert(id.clone());
         let expired = Resolved { id: id.clone(), resolution: SuspensionStatus::Expired, data: None, by: None };
         run.recorder.record(None, 0, EventKind::SuspensionResolved(expired));
@@ -98,7 +98,7 @@ impl Context {
 }
 
 impl Frame {
-    /// Waits for the end of `work`, or for a question without an answer that was asked in it.
+    /// Waits for the end of `work`, or until the block suspends; then fails with [`FlowError::suspended`].
     pub(crate) async fn until_suspended<T>(
         &self,
         work: impl Future<Output = Result<T, FlowError>>,
@@ -112,7 +112,7 @@ impl Frame {
 }
 
 impl Run {
-    /// Ends an attempt that waits for an answer: its writes are dropped, because it runs again.
+    /// Ends an attempt that suspends: drops its writes, because the block runs again from its top.
     pub(crate) fn suspend(&self, frame: &Rc<Frame>) {
         frame.transaction.clear();
         frame.roll_back(|| self.next_stamp());
@@ -129,16 +129,17 @@ impl Run {
         self.record(frame, event);
     }
 
-    /// Keeps that work beside the chain has not ended: it waits, or the code of today does not fit it.
-    pub(crate) fn leave_beside(&self, error: &FlowError) {
-        let mut left = self.left_beside.borrow_mut();
+    /// Notes that background work could not end: it suspended, or today's code does not fit the log.
+    pub(crate) fn note_unfinished_background(&self, error: &FlowError) {
+        let mut left = self.unfinished_background.borrow_mut();
         if error.parks_request() || (error.is_suspension() && left.is_none()) {
             *left = Some(error.clone());
         }
     }
 
-    /// How a request stands whose code, or whose answer, did not fit: as before, unless it came further.
-    pub(crate) fn stands_after(&self, error: &FlowError) -> RequestStatus {
+    /// Returns the status of a request whose code, or whose answer, does not fit: `suspended` if an answer was refused,
+    /// `interrupted` if an answer was used, else the status it had before this run.
+    pub(crate) fn status_after_parking(&self, error: &FlowError) -> RequestStatus {
         match refused_answer(error) {
             Some(_) => RequestStatus::Suspended,
             None if self.answers.iter().any(|id| self.used_answers.borrow().contains(id)) => RequestStatus::Interrupted,
@@ -146,9 +147,9 @@ impl Run {
         }
     }
 
-    /// Leaves the request as something somebody can go on with: no hook runs, nothing is an end. A
-    /// question that was answered in vain is asked again.
-    pub(crate) async fn leave(&self, status: RequestStatus, error: Option<FlowError>) -> Ended {
+    /// Parks the request so that it can be resumed: records `request_status` and runs no hooks. With an error,
+    /// suspensions whose answer was not used are reopened.
+    pub(crate) async fn park(&self, status: RequestStatus, error: Option<FlowError>) -> Ended {
         if let Some(error) = &error {
             let used = self.used_answers.borrow();
             let mut reopened: Vec<&str> =
@@ -165,7 +166,7 @@ impl Run {
     }
 }
 
-/// The question whose answer its schema refused, if that is what went wrong.
+/// Returns the id of the suspension whose answer a schema refused, if that is the error.
 fn refused_answer(error: &FlowError) -> Option<&str> {
     error.details.as_ref().filter(|_| error.is_refused_answer())?.get("suspensionId")?.as_str()
 }

@@ -1,7 +1,6 @@
-//! A call of a tool as an item: in progress while the block runs, then done with its output or error.
+//! The `block_tool_output` item of a tool call: in progress while the block runs, then done with its output or error.
 //!
-//! A generator's calls leave it, and so does a block wrapped by `asTool`, which is a call that no
-//! model asked for (SEMANTICS §2.7).
+//! Emitted for a generator's calls, and for a block wrapped by `asTool`, which no model asked for (SEMANTICS §2.7).
 
 use std::rc::Rc;
 
@@ -17,7 +16,7 @@ use crate::model::item::{ItemStatus, NewItem};
 use crate::model::path::{encode, join};
 use crate::views::history::tool_alias;
 
-/// Records that a call began. The answer names its item.
+/// Records the start of a call. Returns the event that adds its item.
 pub(crate) fn begin(cx: &Context, tool: &str, call_id: &str, alias: &str, args: &Value, who: &ToolIdentity) -> Seq {
     let mut payload = Map::new();
     payload.insert("blockName".to_owned(), tool.into());
@@ -40,7 +39,7 @@ pub(crate) fn begin(cx: &Context, tool: &str, call_id: &str, alias: &str, args: 
     cx.record(EventKind::ItemAdded { item })
 }
 
-/// Records how a call ended: the fields of its output, or its error.
+/// Records the end of a call: the fields of its output, or its error.
 pub(crate) fn end(cx: &Context, of: Seq, ended: Result<Map<String, Value>, &FlowError>) {
     let (status, patch) = match ended {
         Ok(patch) => (ItemStatus::Completed, patch),
@@ -60,14 +59,14 @@ pub(crate) async fn run(
     let path = join(&cx.frame.path, &format!("tool:{}", encode(&block.name)));
     let result = run_block(cx.run.clone(), block.clone(), Some(cx.frame.clone()), path, input).await;
     if result.as_ref().is_err_and(FlowError::is_suspension) {
-        // A call that waits for somebody has not ended.
+        // A suspended call has not ended: its item stays in progress.
         return result;
     }
     end(cx, of, result.as_ref().map(|output| Map::from_iter([("output".to_owned(), output.data.to_json())])));
     result
 }
 
-/// No model gave this call an id. It is the same when a resumed request runs the block once more.
+/// Returns an id for a call that no model gave an id; the same when a resumed request runs the block again.
 fn call_id(cx: &Context) -> String {
     // FNV-1a: short, in letters that every model provider takes, and the same in every build.
     let key = format!("{}:{}", cx.run.request, cx.frame.path);

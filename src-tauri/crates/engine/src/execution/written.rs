@@ -1,7 +1,6 @@
-//! Flows written in Rust: closures, and the same words as in TypeScript.
+//! Flows written in Rust, with closures, for tests and benchmarks: builders with the names of the TypeScript SDK.
 //!
-//! The engine does not know in which language a flow was written; this is the shortest way to write
-//! one here. Must not do anything that a flow from a file could not.
+//! Must not do anything that a flow from a file could not.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -21,7 +20,7 @@ use crate::model::flow::{
 };
 use crate::model::resource::Resources;
 
-/// A closure as an author's function: its first argument as JSON, an error as its message.
+/// A closure as an author's function. It gets the first argument as JSON; an error as its message.
 pub struct Function<F>(pub F);
 
 impl<F, R> Callable for Function<F>
@@ -40,7 +39,7 @@ where
     }
 }
 
-/// A block with everything else left out.
+/// Returns a block with this name and body and no other settings.
 pub fn block(name: &str, body: Body) -> Block {
     Block {
         name: name.into(),
@@ -68,7 +67,7 @@ pub fn block(name: &str, body: Body) -> Block {
     }
 }
 
-/// A handler from a closure.
+/// Returns a handler that calls a closure.
 pub fn handler<F, R>(name: &str, execute: F) -> Rc<Block>
 where
     F: Fn(Value, Context) -> R + 'static,
@@ -77,7 +76,7 @@ where
     Rc::new(block(name, Body::Handler { execute: Rc::new(Function(execute)) }))
 }
 
-/// A sequencer from its operations.
+/// Returns a sequencer of these operations.
 pub fn sequencer(name: &str, operations: Vec<Operation>) -> Rc<Block> {
     Rc::new(block(name, Body::Sequencer { steps: number_steps(operations), durable: true }))
 }
@@ -93,12 +92,12 @@ pub fn parallel<'a>(arms: impl IntoIterator<Item = (&'a str, Rc<Block>)>) -> Ope
     Operation::Parallel { arms: arms.collect(), limit: None }
 }
 
-/// A block in a chain that gets the chain's value.
+/// Returns a child without a connector: it gets the chain's value as its input.
 pub fn child(block: &Rc<Block>) -> Child {
     Child { connector: None, block: block.clone() }
 }
 
-/// A flow with a block as its only action, `run`.
+/// Returns a flow with one action, `run`, which runs this block.
 pub fn flow(kind: &str, root: &Rc<Block>) -> Flow {
     let action = Action {
         input_schema: None,

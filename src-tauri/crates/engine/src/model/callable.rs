@@ -1,6 +1,6 @@
-//! What the engine asks of an author's code: functions and schemas, in whatever language.
+//! The traits of an author's code: functions and schemas, in whatever language.
 //!
-//! The engine never names JavaScript. A flow written in Rust implements these with closures.
+//! The engine knows nothing of JavaScript. A flow written in Rust implements these traits with closures.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -23,26 +23,26 @@ pub enum Arg {
     Error(FlowError),
 }
 
-/// One call of an author's function: what its `ctx` stands for.
+/// An opaque handle of one call of an author's function.
 ///
-/// A language keeps it for as long as the call lasts, and makes an `engine::context::Context` of it where the function
-/// asks for something. Only the execution that made it knows what is inside.
+/// The language host keeps it for as long as the call lasts, and turns it into an `engine::context::Context` to serve
+/// the function's `ctx`. Only `execution` knows what is inside.
 #[derive(Clone)]
 pub struct Invocation(Rc<dyn Any>);
 
 impl Invocation {
-    /// A call that stands for this.
+    /// Wraps a value.
     pub(crate) fn new(of: impl Any) -> Self {
         Invocation(Rc::new(of))
     }
 
-    /// What it stands for, where that is a `T`.
+    /// Returns the wrapped value, if it is a `T`.
     pub(crate) fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }
 }
 
-/// What an author's function gave back.
+/// What an author's function returned.
 #[derive(Clone)]
 pub enum Returned {
     /// A value, already in JSON normal form (ARCHITECTURE §3.10).
@@ -56,7 +56,7 @@ pub enum Returned {
 }
 
 impl Returned {
-    /// The value; a block where only a value makes sense is an author's mistake.
+    /// Returns the value. Anything else is a `ValidationError`.
     pub fn into_data(self) -> Result<Data, FlowError> {
         match self {
             Returned::Data(data) => Ok(data),
@@ -75,11 +75,11 @@ impl Returned {
 
 /// An author's function.
 pub trait Callable {
-    /// Calls it; the answer comes when its promise settles.
+    /// Calls the function. The future completes when the function's promise settles.
     fn call(&self, args: Vec<Arg>, invocation: Invocation) -> LocalBoxFuture<'static, Result<Returned, FlowError>>;
 
-    /// What it is known by wherever it stands: 16 hexadecimal digits that are the same for the same source.
-    /// Nothing where its source is not known; a resume goes by its place then.
+    /// Returns the fingerprint of its source: 16 hexadecimal digits, equal for equal sources. `None` if the source is
+    /// not known; a resume then identifies the function by its place alone.
     fn fingerprint(&self) -> Option<Arc<str>> {
         None
     }
@@ -90,12 +90,12 @@ pub trait Callable {
 pub struct Issue {
     /// Dotted path inside the value, empty for the value itself.
     pub path: String,
-    /// The schema's words.
+    /// The schema's message.
     pub message: String,
 }
 
 impl Issue {
-    /// All issues as JSON, for `details` of an error.
+    /// Returns all issues as JSON, for `details` of an error.
     pub fn list(issues: &[Issue]) -> Value {
         issues
             .iter()
@@ -114,7 +114,7 @@ impl Issue {
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// What it starts as, where the schema says.
+    /// Its default, if the schema has one.
     pub default: Option<Value>,
     /// Marked by `transientSlot`: in memory only.
     pub transient: bool,
@@ -122,10 +122,10 @@ pub struct Field {
 
 /// A schema of an author.
 pub trait Schema {
-    /// The parsed value (defaults and transforms applied), or what is wrong.
+    /// Returns the parsed value (defaults and transforms applied), or what is wrong.
     fn parse(&self, data: &Data) -> Result<Data, Vec<Issue>>;
 
-    /// As `parse`, for a schema whose refinements may wait: they are called as part of a call.
+    /// As `parse`, for a schema with asynchronous refinements: they run as part of the call `_invocation`.
     fn parse_async(&self, data: &Data, _invocation: Invocation) -> LocalBoxFuture<'static, Result<Data, Vec<Issue>>> {
         std::future::ready(self.parse(data)).boxed_local()
     }
@@ -133,24 +133,26 @@ pub trait Schema {
     /// Checks one top-level field's value, without transforming it. Unknown fields pass.
     fn check_field(&self, field: &str, value: &Value) -> Result<(), Vec<Issue>>;
 
-    /// Whether a field's value is known to pass without a look at the author's code; if not, it still may.
-    fn lets_pass(&self, _field: &str, _value: &Value) -> bool {
+    /// Returns true if a field's value is certain to pass without running the author's code. With false it may pass or
+    /// not: [`check_field`](Self::check_field) decides.
+    fn is_known_valid(&self, _field: &str, _value: &Value) -> bool {
         false
     }
 
-    /// The top-level fields, or `None` when the schema is not an object's.
+    /// Returns the top-level fields, or `None` if the schema is not that of an object.
     fn fields(&self) -> Option<&[Field]>;
 
-    /// Whether it lets other fields through on purpose, so that nobody need be told of them.
+    /// Returns whether it explicitly accepts undeclared fields, so that a write to one is not noted.
     fn is_open(&self) -> bool {
         false
     }
 
-    /// JSON Schema (draft 7) for forms and models.
+    /// Returns the JSON Schema (draft 7) for forms and models.
     fn describe(&self) -> Value;
 
-    /// The same, never stricter than the schema: what it makes of other values counts as let through.
-    fn accepted(&self) -> Value {
+    /// As [`describe`](Self::describe), but never stricter than the schema: any input that a transform or a coercion
+    /// may accept is accepted.
+    fn describe_accepted(&self) -> Value {
         self.describe()
     }
 }

@@ -1,7 +1,7 @@
 //! Concurrency policies: which requests of a flow must not run at the same time (SEMANTICS §1.6).
 //!
-//! An action's policy and the caller's ids give a request its [`Claim`]; the [log](crate::model::log) lets
-//! no two requests in progress hold the same key. Whose process lives is the log's to know.
+//! An action's policy and the caller's ids give a request its [`Claim`]. The [log](crate::model::log) enforces that no
+//! two requests in progress hold the same key, and ignores requests whose process has died.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,38 +12,38 @@ use serde_json::{Value, json};
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, RequestStatus};
 
-/// What becomes of a request whose key another one holds.
+/// What happens to a request whose key another one holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
-    /// It is accepted and waits for its turn.
+    /// It is accepted and waits in a queue.
     Queue,
     /// It is refused.
     Reject,
 }
 
-/// An action's policy. An action that allows everything has none.
+/// An action's concurrency limit. An action with policy `allow` has none.
 pub struct Concurrency {
-    /// What happens to the second one.
+    /// What happens to the second of two requests with the same key.
     pub policy: Policy,
-    /// What it is the second of.
+    /// Which key a request has.
     pub key: Key,
 }
 
-/// What requests have in common that must not run at the same time.
+/// The kind of key. Requests of a flow with equal keys must not run at the same time.
 pub enum Key {
-    /// The session that the caller named; a request without one is alone.
+    /// The session that the caller named; a request without one has no key.
     Session,
     /// The user.
     User,
-    /// The author's function of the caller's ids; one that answers nothing leaves the request alone.
+    /// The result of the author's function of the caller's ids; without a result the request has no key.
     Custom(KeyFunction),
 }
 
 /// The author's function of `{ flowKind, actionName, sessionId?, userId, projectId?, orgId? }`.
 pub type KeyFunction = Rc<dyn Fn(&Value) -> Result<Option<String>, FlowError>>;
 
-/// Who asks, as far as a key may depend on it.
+/// What a key may depend on: the flow, the action, and the caller's ids.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller<'a> {
     /// The flow's kind.
@@ -58,8 +58,8 @@ pub struct Caller<'a> {
     pub project: Option<&'a str>,
 }
 
-/// What a request holds while it runs. Requests with equal keys run one at a time, whatever their
-/// actions and policies are.
+/// The key that a request holds while it runs. Requests with equal keys run one at a time, whatever their actions and
+/// policies are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// What happens while another holds the key.
@@ -69,7 +69,7 @@ pub struct Claim {
 }
 
 impl Concurrency {
-    /// What a request of this caller claims; nothing where it has no key.
+    /// Returns the claim of a request of this caller; `None` if it has no key. Fails if the author's function does.
     pub fn claim(&self, caller: Caller<'_>) -> Result<Option<Claim>, FlowError> {
         let (scope, key) = match &self.key {
             Key::Session => ("session", caller.session.map(str::to_owned)),
@@ -82,13 +82,13 @@ impl Concurrency {
 }
 
 impl Claim {
-    /// Whether a request waits for its turn.
+    /// Returns whether a request with this claim waits in a queue.
     pub fn waits(&self) -> bool {
         self.policy == Policy::Queue
     }
 }
 
-/// The status that these events of a request leave it in, where they change it.
+/// Returns the status of a request after these events; `None` if they do not change it.
 pub fn status_after<'e>(events: impl DoubleEndedIterator<Item = &'e Event>) -> Option<RequestStatus> {
     events.rev().find_map(|event| match &event.kind {
         EventKind::RequestStarted { .. } | EventKind::RequestResumed { .. } => Some(RequestStatus::InProgress),

@@ -1,6 +1,6 @@
 //! A value that flows between blocks: JSON, or nothing at all.
 //!
-//! JavaScript tells `undefined` from `null`, and so do zod schemas, so the engine does too.
+//! JavaScript and zod schemas distinguish `undefined` and `null`, so the engine does, too.
 //! Values are shared, not copied: a fan-out hands one allocation to all its branches.
 
 use std::sync::Arc;

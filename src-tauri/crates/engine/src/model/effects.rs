@@ -1,8 +1,7 @@
-//! Everything a request gets from outside, passed in.
+//! Effects: everything a request gets from outside, as a trait.
 //!
-//! The engine reads no clock and rolls no dice of its own: what is not here does not exist for a
-//! flow. What a flow gets through [`Effects`] is recorded with its path and ordinal by the
-//! the context, so that a replay can answer it from the log.
+//! The engine reads no clock and makes no random values itself; a flow has no other effects than these. Their results
+//! are recorded with path and ordinal by `execution::context`, so that a replay can take them from the log.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,13 +24,13 @@ pub enum EffectKind {
     Fetch,
     /// A pause.
     Sleep,
-    /// A look at a clock.
+    /// A time.
     Clock,
     /// Random numbers or bytes.
     Random,
     /// A random UUID.
     Uuid,
-    /// `ctx.runOnce`: the author's own effect, kept under a key.
+    /// `ctx.runOnce`: the author's own effect, once for each key.
     Once,
 }
 
@@ -50,12 +49,12 @@ impl EffectKind {
     }
 }
 
-/// What a flow gets from outside at once: a look at a clock, or chance.
+/// An effect whose result is there at once: a time or random values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instant {
+pub enum SyncEffect {
     /// Milliseconds since the epoch.
     Clock,
-    /// The same with a fraction, by a clock that never goes back.
+    /// The same with a fraction, by a monotonic clock.
     PreciseClock,
     /// A number in `[0, 1)`.
     Random,
@@ -65,40 +64,40 @@ pub enum Instant {
     Uuid,
 }
 
-impl Instant {
+impl SyncEffect {
     /// Its kind in the log.
     pub fn kind(self) -> EffectKind {
         match self {
-            Instant::Clock | Instant::PreciseClock => EffectKind::Clock,
-            Instant::Random | Instant::Bytes(_) => EffectKind::Random,
-            Instant::Uuid => EffectKind::Uuid,
+            SyncEffect::Clock | SyncEffect::PreciseClock => EffectKind::Clock,
+            SyncEffect::Random | SyncEffect::Bytes(_) => EffectKind::Random,
+            SyncEffect::Uuid => EffectKind::Uuid,
         }
     }
 
-    /// What stands for it where there is no outside.
-    pub fn fixed(self) -> Value {
+    /// Returns a constant of the right shape, for code that runs without a request.
+    pub fn placeholder(self) -> Value {
         match self {
-            Instant::Clock | Instant::PreciseClock => 0.into(),
-            Instant::Random => 0.5.into(),
-            Instant::Bytes(count) => {
+            SyncEffect::Clock | SyncEffect::PreciseClock => 0.into(),
+            SyncEffect::Random => 0.5.into(),
+            SyncEffect::Bytes(count) => {
                 let mut base64 = "A".repeat((count * 4).div_ceil(3));
                 base64.push_str(["", "==", "="][count % 3]);
                 serde_json::json!({ "base64": base64 })
             }
-            Instant::Uuid => "00000000-0000-4000-8000-000000000000".into(),
+            SyncEffect::Uuid => "00000000-0000-4000-8000-000000000000".into(),
         }
     }
 }
 
-/// The outside world of one request.
+/// The outside world of one request. Results are not recorded here; `execution::context` does that.
 pub trait Effects {
-    /// What it answers at once.
-    fn instant(&self, instant: Instant) -> Value {
-        match instant {
-            Instant::Clock | Instant::PreciseClock => self.now_ms().into(),
-            Instant::Random => self.random().into(),
-            Instant::Bytes(_) => instant.fixed(),
-            Instant::Uuid => self.uuid().into(),
+    /// Returns the result of a synchronous effect.
+    fn sync_effect(&self, effect: SyncEffect) -> Value {
+        match effect {
+            SyncEffect::Clock | SyncEffect::PreciseClock => self.now_ms().into(),
+            SyncEffect::Random => self.random().into(),
+            SyncEffect::Bytes(_) => effect.placeholder(),
+            SyncEffect::Uuid => self.uuid().into(),
         }
     }
 
@@ -114,38 +113,38 @@ pub trait Effects {
     /// Completes after `ms` milliseconds.
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()>;
 
-    /// One model call. A listener hears text and reasoning as they arrive, in order; the reply holds
-    /// all of it again. Without a listener the model need not stream.
+    /// Calls a model. The listener gets text and reasoning as they arrive, in order; the reply contains all of it
+    /// again. Without a listener the model need not stream.
     fn model(
         &self,
         call: ModelCall,
         listener: Option<Listener>,
     ) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>>;
 
-    /// One HTTP exchange, where the workspace allows it.
+    /// Sends an HTTP request, if the workspace allows it.
     fn fetch(&self, call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>>;
 
-    /// What is taken out of the record of all that.
+    /// Returns which secrets are removed from recorded requests and results.
     fn redaction(&self) -> Arc<Redaction> {
         Arc::default()
     }
 
-    /// How deep a text of a model may be nested that is read as JSON.
+    /// Returns how many levels JSON in a model's text may nest.
     fn depth(&self) -> usize {
-        crate::model::json::DEPTH
+        crate::model::json::DEFAULT_MAX_DEPTH
     }
 }
 
-/// Whether the client follows where a server sends it.
+/// What the client does with a redirect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Redirect {
-    /// As far as the hosts are allowed.
+    /// It is followed, as far as the hosts are allowed.
     #[default]
     Follow,
-    /// The answer that redirects is the reply.
+    /// The redirect itself is the reply.
     Manual,
-    /// The same; the flow's `fetch` then fails.
+    /// As `Manual`, and the flow's `fetch` fails.
     Error,
 }
 
@@ -155,7 +154,7 @@ impl Redirect {
     }
 }
 
-/// Hears a model's answer while it grows.
+/// A function that gets a model's deltas as they arrive.
 pub type Listener = Rc<dyn Fn(ModelDelta)>;
 
 /// A piece of a model's answer.
@@ -184,12 +183,12 @@ pub struct FetchCall {
     /// Whether `body` is base64.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub base64: bool,
-    /// What becomes of a redirect.
+    /// What the client does with a redirect.
     #[serde(default, skip_serializing_if = "Redirect::is_followed")]
     pub redirect: Redirect,
 }
 
-/// What came back, read whole.
+/// The reply to a [`FetchCall`], with its whole body.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FetchReply {
@@ -209,7 +208,7 @@ pub struct FetchReply {
     pub base64: bool,
 }
 
-/// The code of the error of a model that was to answer from a script, and has nothing there.
+/// The code of the error of a mocked model whose script has no reply left.
 pub const INCOMPLETE_SCRIPT: &str = "mock_script";
 
 /// One call of a model, as a generator asks for it.
@@ -233,10 +232,10 @@ pub struct ModelCall {
     /// The longest answer, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// What the author passes on to the provider as it is.
+    /// The author's options for the provider, passed on unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
     pub provider_options: Option<Value>,
-    /// Whether it only writes anew what the generator's model said.
+    /// True for the call that rewrites an answer which does not fit its schema (SEMANTICS §6.5).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub coerces: bool,
 }
@@ -265,10 +264,10 @@ pub struct ToolCall {
     /// Its arguments.
     #[serde(deserialize_with = "crate::model::json::exact")]
     pub args: Value,
-    /// Whether the provider has run it itself: then nobody runs it again, and the model waits for nothing.
+    /// Whether the provider has run the tool itself: then it is not run here, and no result is sent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provider_executed: bool,
-    /// What came of it there, as far as the provider tells.
+    /// The result of a tool that the provider has run, if it reports one.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
     pub result: Option<Value>,
 }
@@ -279,7 +278,7 @@ impl ToolCall {
         ToolCall { id: id.into(), name: name.into(), args, provider_executed: false, result: None }
     }
 
-    /// The call in an author's words.
+    /// Returns the call with the field names that authors know.
     pub fn to_public_json(&self) -> Value {
         let mut json = json!({ "toolCallId": self.id, "toolName": self.name, "args": self.args });
         if self.provider_executed {
@@ -329,13 +328,13 @@ pub struct ModelReply {
     /// Why it stopped: `stop`, `length`, `tool-calls`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
-    /// Pages the answer rests on: `{ id?, url, title? }`.
+    /// Sources that the answer cites: `{ id?, url, title? }`.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::model::json::exact")]
     pub sources: Vec<Value>,
 }
 
 impl ModelReply {
-    /// The answer a generator checks against its schema: structured where there is one.
+    /// Returns the answer: structured if there is one, else the text.
     pub fn candidate(&self) -> Data {
         match (&self.structured_output, &self.text) {
             (Some(value), _) => value.clone().into(),

@@ -7,13 +7,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// An error as it left an author's function, or one the engine raised in its place.
+/// An error that an author's function threw, or that the engine raised.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FlowError {
     /// The class name: `Error`, `FlowError`, `ValidationError`, …
     pub name: String,
-    /// What went wrong, in the author's or the engine's words.
+    /// The message.
     pub message: String,
     /// A stable code where the class has one, e.g. `validation_error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub struct FlowError {
     /// The path of the block that failed first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What its `name` property says, where that is not its class's name.
+    /// Its `name` property, if that differs from its class's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_name: Option<String>,
     /// The script host's handle to the thrown object itself, so a rescue block gets that object.
@@ -84,7 +84,7 @@ impl FlowError {
         }
     }
 
-    /// A committed record changed under a block more often than it may retry.
+    /// A committed record was changed by others more often than a block may run again. `attempts` counts its runs.
     pub fn conflict(attempts: u32) -> Self {
         let mut details = Map::new();
         details.insert("attempts".to_owned(), attempts.into());
@@ -97,7 +97,7 @@ impl FlowError {
         }
     }
 
-    /// A block waits for something that nothing can bring any more.
+    /// A block awaits a promise that nothing can settle any more.
     pub fn never_settles(block: &str) -> Self {
         FlowError {
             code: Some("never_settles".to_owned()),
@@ -112,7 +112,7 @@ impl FlowError {
         }
     }
 
-    /// What items and hooks tell of it: `{ name, message, code?, details? }`.
+    /// Returns what items and hooks contain of it: `{ name, message, code?, details? }`.
     pub fn to_public_json(&self) -> Value {
         let mut json = Map::new();
         json.insert("name".to_owned(), self.name.as_str().into());
@@ -143,18 +143,18 @@ impl FlowError {
         self.name == "SuspensionError" && self.handle.is_none() && self.message == "Flow suspended"
     }
 
-    /// True when the code of today is not the code that the request began with, or an answer does not
-    /// fit it: the request stays as somebody can go on with it.
+    /// Returns whether today's code does not fit the log, or an answer does not fit what was asked: the request is
+    /// parked, so that it can be resumed later.
     pub fn parks_request(&self) -> bool {
         matches!(self.code.as_deref(), Some("replay_drift" | "resume_data"))
     }
 
-    /// True when somebody's answer does not fit what the flow asked.
+    /// Returns whether the answer to a suspension does not fit its schema.
     pub fn is_refused_answer(&self) -> bool {
         self.code.as_deref() == Some("resume_data")
     }
 
-    /// Abort, suspension, drift and a lost disk are nothing a flow can answer.
+    /// Returns whether no rescue, retry or `catch` of a flow may handle it: abort, suspension, drift, lost storage.
     pub fn is_uncatchable(&self) -> bool {
         self.is_abort() || self.is_suspension() || self.parks_request() || self.name == "StorageError"
     }

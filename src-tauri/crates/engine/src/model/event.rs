@@ -1,4 +1,4 @@
-//! Every line a request's event log can hold.
+//! The events of a request's log.
 //!
 //! A request **is** these events. They are append-only, numbered densely from 1 by the one engine
 //! that runs the request, and final once their batch is committed. Nothing else about a request is
@@ -79,17 +79,17 @@ impl Recorded {
     }
 }
 
-/// What a function of a block returned.
+/// What a callback returned, as recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum RecordedReturn {
     /// A value.
     Value(#[serde(deserialize_with = "crate::model::json::exact")] Value),
     /// A block, by its name: a router's choice.
     Block(Arc<str>),
 }
 
-/// Where a fork leaves the request it comes from.
+/// Where a fork branches off from another request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct ForkedFrom {
@@ -131,14 +131,14 @@ pub enum EventKind {
         /// What it is a fork of; the events up to that one are those of the other request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forked_from: Option<ForkedFrom>,
-        /// Which earlier requests its session keeps in sight from here on.
+        /// How many earlier items its session shows from here on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retention: Option<Retention>,
-        /// Whether it shows no checkpoint of a sequencer that has ended (SEMANTICS §4.8).
+        /// Whether checkpoints of a sequencer are removed when it ends (SEMANTICS §4.8).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cleanup_checkpoints: bool,
     },
-    /// Another process, or the same one later, took the request up again.
+    /// The request was resumed, by another process or the same one.
     RequestResumed {
         owner: String,
         /// Which owner of the request it is, counted from 1; each take-over raises it.
@@ -148,7 +148,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mock: Option<String>,
     },
-    /// Somebody took the request over without running it, for example to abort it after its owner had died.
+    /// A process took the request over without running it, for example to abort it after its owner had died.
     RequestAdopted { owner: String, epoch: u64 },
     /// The request's status changed without ending it.
     RequestStatus { status: RequestStatus },
@@ -174,7 +174,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fingerprint: Option<Arc<str>>,
     },
-    /// What the block really got, where `connectInput` or its schema changed it.
+    /// The input of the block's body, if `connectInput` or the input schema changed it.
     BlockInput { input: Recorded },
     /// A block ended. Its writes to durable records are in `commits`: this event is their commit.
     BlockFinished {
@@ -183,10 +183,10 @@ pub enum EventKind {
         output: Option<Recorded>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<FlowError>,
-        /// Who catches the failure, where somebody around the block does.
+        /// Who catches the failure, if anyone does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         caught: Option<CaughtBy>,
-        /// True when a `transient: true` block asks for no `block_output` item.
+        /// True for a block with `transient: true`, which has no `block_output` item.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         transient: bool,
         /// True when a resume took this from an earlier execution instead of running the block.
@@ -195,21 +195,21 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commits: Vec<ScopeCommit>,
     },
-    /// The first state of durable records, as a request finds them.
+    /// A request gave durable records their initial state.
     Committed { commits: Vec<ScopeCommit> },
-    /// A callback of a block that runs others (map, condition, tap, connector, hook) returned, and left
-    /// evidence or writes. The writes commit here, at its operation's boundary (ARCHITECTURE §3.5).
+    /// A callback of a block that runs others (map, condition, tap, connector, hook) returned, and had emitted events
+    /// or written something. Its writes to durable records are in `commits` (ARCHITECTURE §3.5).
     CallbackReturned {
-        /// Which callback of its block: its operation and role, and how often that was called before.
+        /// Its name: operation, role, and how often it was called before (SEMANTICS §3.2).
         callback: String,
         /// The fingerprint of its source, where it has one: 16 hexadecimal digits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fingerprint: Option<Arc<str>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        returned: Option<Answer>,
-        /// What it did: the events of its last call.
+        returned: Option<RecordedReturn>,
+        /// The events of its last call.
         events: Vec<Seq>,
-        /// What earlier calls did, which a changed record made it run again for; without effect.
+        /// The events of earlier calls, which were repeated after a conflict; they have no effect.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         superseded: Vec<Seq>,
         /// True when a resume took this from the log instead of calling the function.
@@ -218,14 +218,14 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commits: Vec<ScopeCommit>,
     },
-    /// A block asked for an answer from outside; it runs again from its top once there is one.
+    /// A block waits for an answer from outside; it runs again from its top once there is one.
     Suspended(SuspensionRequest),
-    /// Somebody answered, or time ran out.
+    /// A suspension was answered, or it expired.
     SuspensionResolved(Resolved),
-    /// An answer was not used: the code of today did not get as far as the question.
+    /// An answer was not used, because the run did not reach the suspension or refused the answer: it is pending again.
     SuspensionReopened { id: String },
-    /// A commit that lost the race for a record. It stands where the committing event would have
-    /// stood, so that `seq` stays dense; the evidence before it is kept.
+    /// A commit was refused, because a record had changed. This replaces the committing event, so that `seq` stays
+    /// dense; the events before it are kept.
     CommitRefused { scopes: Vec<ScopeKey> },
     /// A scope got its initial state from its schema's defaults. A sequencer that is not durable
     /// says so: its state is no checkpoint.
@@ -236,7 +236,7 @@ pub enum EventKind {
         #[serde(default = "yes", skip_serializing_if = "is_true")]
         durable: bool,
     },
-    /// A block looked at resources: the versions it sees, where they are news to the request.
+    /// A block read records whose versions this request had not seen before.
     RecordsSeen { versions: Vec<(ScopeKey, u64)> },
     /// One state operation. For request, sequencer and block state it is in force at its own
     /// `seq`; for durable records when a `commits` entry names it.
@@ -267,7 +267,7 @@ pub enum EventKind {
         #[serde(deserialize_with = "crate::model::json::exact")]
         patch: Map<String, Value>,
     },
-    /// A router chose.
+    /// A router chose a route.
     RouteDecided { route: String },
     /// A model call, a fetch, a sleep or a `runOnce` begins. `ordinal` counts per path, attempt and kind.
     EffectStarted {
@@ -276,7 +276,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
         request: Option<Value>,
     },
-    /// The answer from outside. The clock and chance answer at once, and have no start.
+    /// An effect ended. Clock and random values have no `effect_started`.
     EffectFinished {
         effect: EffectKind,
         ordinal: u32,
@@ -306,22 +306,23 @@ pub enum EventKind {
         #[serde(deserialize_with = "crate::model::json::exact")]
         metadata: Value,
     },
-    /// A fork goes on as if it had been asked with this; what it has in common with the other request was not.
+    /// A fork's edit: it goes on as if this had been its input. The events it shares with the other request were
+    /// recorded with the old one.
     InputEdited { input: Recorded },
-    /// A fork goes on as if a block that ended had given this.
+    /// A fork's edit: it goes on as if a block that ended had returned this.
     OutputEdited { output: Recorded },
-    /// A fork goes on as if the block had also written this: to the request's state, or to that of the
-    /// sequencer or block at a path around it.
+    /// A fork's edit: it goes on as if the block had also written this, to the request's state or to that of the
+    /// enclosing sequencer or block at path `of`.
     StateEdited {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<String>,
         operation: Operation,
     },
-    /// The engine has something to say: an undeclared key, a stored value today's schema refuses.
+    /// A note of the engine: an undeclared key, a stored value that today's schema refuses.
     Noted { text: String },
-    /// The code of today is not the code that was recorded, or asks for something else (SEMANTICS §10.3): in words.
+    /// Today's code differs from what was recorded, or asks for something else (SEMANTICS §10.3). `text` describes it.
     Drift { drift: DriftKind, text: String },
-    /// A kind that this version does not know: kept as it is, and without meaning here.
+    /// A kind that this version does not know: kept unchanged, and ignored.
     #[serde(skip_deserializing)]
     Unknown {
         name: String,

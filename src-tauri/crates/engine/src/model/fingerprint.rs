@@ -1,9 +1,9 @@
-//! Fingerprints: by what a resume knows a function or a block again that stands elsewhere than before
+//! Fingerprints: hashes of sources, by which a resume recognizes a function or a block that has moved
 //! (ARCHITECTURE §4.2).
 //!
-//! A function has one where its language can tell its source. A handler's is that of its function, and
-//! any other block's is that of everything it is made of, so that chains of one name can be told apart.
-//! Must not run an author's code, nor decide what a difference means: that is `replay::cache`'s.
+//! A function has one if its language host knows its source. A handler's is that of its function; that of any other
+//! block covers everything it is made of, so that blocks of the same name differ. Must not run an author's code, nor
+//! decide what a difference means: that is for `execution::chain::alignment` and `execution::replay`.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use serde_json::Value;
 
 use crate::model::callable::Fun;
 use crate::model::flow::{
-    Arm, Block, Body, Child, Each, Generator, History, Hook, Model, ModelInstance, Operation, Text,
+    Arm, Block, Body, Child, Each, Generator, History, Hook, Model, ModelInstance, Operation, ValueOrCall,
 };
 use crate::model::path::encode;
 
 /// How many hexadecimal digits a fingerprint has: 64 bits.
 const DIGITS: usize = 16;
 
-/// The fingerprint of some bytes.
+/// Returns the fingerprint of some bytes.
 pub fn fingerprint(bytes: &[u8]) -> Arc<str> {
     blake3::hash(bytes).to_hex()[..DIGITS].into()
 }
 
 impl Block {
-    /// What it is known by wherever it stands; nothing for a handler whose function has no source.
+    /// Returns its fingerprint; `None` for a handler whose function's source is not known.
     pub fn fingerprint(&self) -> Option<Arc<str>> {
         self.fingerprint.get_or_init(|| of_block(self)).clone()
     }
@@ -49,7 +49,7 @@ fn of_block(block: &Block) -> Option<Arc<str>> {
     Some(fingerprint(&parts.0))
 }
 
-/// What a block is made of, each part with its length before it.
+/// The bytes that are hashed: the parts of a block, each prefixed with its length.
 #[derive(Default)]
 struct Parts(Vec<u8>);
 
@@ -72,10 +72,10 @@ impl Parts {
         self.text(&value.to_string());
     }
 
-    fn words(&mut self, text: &Text) {
+    fn value_or_function(&mut self, text: &ValueOrCall) {
         match text {
-            Text::Fixed(value) => self.value(value),
-            Text::Call(function) => self.function(Some(function)),
+            ValueOrCall::Fixed(value) => self.value(value),
+            ValueOrCall::Call(function) => self.function(Some(function)),
         }
     }
 
@@ -107,14 +107,14 @@ impl Parts {
 
     fn generator(&mut self, generator: &Generator) {
         match &generator.model {
-            Model::Named(text) => self.words(text),
+            Model::Named(text) => self.value_or_function(text),
             Model::Instance(instance) => self.instance(instance),
         }
         let texts = generator.prompt.iter().chain(&generator.context).chain(&generator.user);
-        texts.chain(&generator.provider_options).for_each(|text| self.words(text));
+        texts.chain(&generator.provider_options).for_each(|text| self.value_or_function(text));
         match &generator.history {
             Some(History::Query(query)) => self.value(query),
-            Some(History::Slot(text)) => self.words(text),
+            Some(History::Slot(text)) => self.value_or_function(text),
             None => {}
         }
         generator.tools.iter().for_each(|tool| self.block(tool));
@@ -139,7 +139,7 @@ impl Parts {
 }
 
 impl Operation {
-    /// The functions it calls, with the role that the log knows each by.
+    /// Returns the functions it calls, each with its role in the log.
     pub fn functions(&self) -> Vec<(&'static str, &Fun)> {
         let mut found: Vec<(&'static str, &Fun)> = Vec::new();
         match self {
@@ -185,7 +185,8 @@ impl Operation {
         found
     }
 
-    /// The blocks it may run, with what their paths have behind its segment: `/left`, `[0]`, `:key`, or nothing.
+    /// Returns the blocks it may run, each with what follows the operation's segment in its path: `/left`, `[0]`,
+    /// `:key`, or nothing.
     pub fn blocks_by_key(&self) -> Vec<(String, &Rc<Block>)> {
         let arms = |arms: &'_ [Arm]| -> Vec<String> {
             let key = |(at, arm): (usize, &Arm)| match self {

@@ -1,7 +1,6 @@
 //! A flow as the engine runs it: plain descriptions of blocks and operations.
 //!
-//! Control flow is data here and is interpreted by `execution`;
-//! only the author's functions and schemas stay opaque.
+//! Control flow is data, which `execution` interprets. Only the author's functions and schemas are opaque.
 
 mod block;
 mod clash;
@@ -23,7 +22,7 @@ use crate::model::scope::ScopeKind;
 
 pub use block::{Block, Body, Cache, ContainerItem, Rescue, Retry};
 pub use declarations::{Conflict, Declaration, Expectation, check_declarations, join_declarations};
-pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, Text, ToolIdentity, ToolSettings};
+pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, ToolIdentity, ToolSettings, ValueOrCall};
 pub use hooks::{ActionHooks, RequestHooks};
 pub use operations::{Arm, Child, Each, Operation, Step, number_steps};
 
@@ -39,33 +38,33 @@ pub struct Flow {
     pub resources: Resources,
     /// The hash of the bundle it came from.
     pub code_hash: String,
-    /// How its requests treat state, and its sessions the past.
+    /// Settings of its requests and sessions.
     pub settings: Settings,
     /// What runs around every request.
     pub hooks: RequestHooks,
 }
 
-/// How a flow's requests treat state, and its sessions the past.
+/// Settings of a flow's requests and sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// How long a mutation may wait for its turn and run; `None` is for ever (SEMANTICS §4.3).
+    /// How long a mutation may take, including the wait for its state's mutex; `None` is unlimited (SEMANTICS §4.3).
     pub mutation_timeout_ms: Option<u64>,
-    /// The compare-and-set loop of each scope that does not keep the default.
+    /// The compare-and-set settings of scopes that do not have the default.
     pub cas: Vec<(ScopeKind, Cas)>,
-    /// How many completed requests of its session a request looks back on.
+    /// How many completed requests of its session a request reads.
     pub history_turns: usize,
-    /// Which completed requests a session keeps in sight; all where it says nothing.
+    /// Which completed requests a session shows; all if absent.
     pub retention: Option<Retention>,
-    /// Whether the checkpoint of a sequencer goes when the sequencer ends; it stays otherwise (SEMANTICS §4.8).
+    /// Whether the checkpoints of a sequencer are removed when it ends (SEMANTICS §4.8).
     pub cleanup_checkpoints: bool,
 }
 
-/// How often a block runs again because a record changed under it (SEMANTICS §4.4).
+/// How often a block runs again after a conflict on a record of a scope (SEMANTICS §4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cas {
     /// Retries after the first attempt.
     pub max_retries: u32,
-    /// The pause before the first retry, in milliseconds. Read, and not used: writers wait in the queue instead.
+    /// The pause before the first retry, in milliseconds. Parsed but not used: writers wait in the log's queue instead.
     pub base_delay_ms: u64,
 }
 
@@ -88,7 +87,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The loop of a scope.
+    /// Returns the compare-and-set settings of a scope.
     pub fn cas(&self, scope: ScopeKind) -> Cas {
         self.cas.iter().find(|(kind, _)| *kind == scope).map_or_else(Cas::default, |(_, cas)| *cas)
     }
@@ -106,7 +105,7 @@ pub struct Action {
     pub user_message: Option<Fun>,
     /// How many tokens its models may use.
     pub token_budget: Option<TokenBudget>,
-    /// What it must not run at the same time with.
+    /// Which requests must not run at the same time as this one.
     pub concurrency: Option<Concurrency>,
     /// What runs after it.
     pub hooks: ActionHooks,
@@ -118,31 +117,31 @@ pub struct Action {
 pub struct TokenBudget {
     /// The budget, over all models.
     pub max_total_tokens: u64,
-    /// Where a warning is due.
+    /// From where on a warning is emitted: up to 1 a fraction of the budget, above it tokens.
     pub warn_at: Option<u64>,
     /// What happens beyond it.
     pub on_exceeded: OnExceeded,
 }
 
-/// What a spent budget does to a request.
+/// What happens to a request that has used more tokens than its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnExceeded {
     /// It fails with `ValidationError`.
     Error,
     /// It ends `incomplete`.
     Stop,
-    /// A status item says so.
+    /// It emits a status item.
     Warn,
 }
 
 impl Flow {
-    /// The blocks that something outside of all blocks runs: those of the hooks and of the actions.
+    /// Returns the blocks without a parent: those of actions and hooks.
     pub fn roots(&self) -> Vec<Rc<Block>> {
         let hooks = self.hooks.blocks().chain(self.actions.values().flat_map(|action| action.hooks.blocks()));
         self.actions.values().map(|action| &action.block).chain(hooks).cloned().collect()
     }
 
-    /// Every block reachable from an action or a hook, each once, parents before children.
+    /// Returns every block reachable from an action or a hook, each once, parents before children.
     pub fn blocks(&self) -> Vec<Rc<Block>> {
         let mut found: Vec<Rc<Block>> = Vec::new();
         let mut stack: Vec<Rc<Block>> = self.roots().into_iter().rev().collect();

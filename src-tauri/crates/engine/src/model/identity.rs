@@ -1,4 +1,4 @@
-//! What the log knows executions and their state by, as text and as types. Nobody else takes these texts apart.
+//! The ids of executions and of their state in the log, as types. All other code uses these to parse and write the ids.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl fmt::Display for InstanceId<'_> {
     }
 }
 
-/// Whose state a sequencer's or a block's scope holds: `request:path:attempt`.
+/// The id of a sequencer's or a block's scope, by the execution that owns the state: `request:path:attempt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StateOwner<'t> {
     /// The request; of a fork, the one that it shares the execution with.

@@ -1,4 +1,4 @@
-//! Items: the artifacts a request produces, and who may see them (SEMANTICS §7).
+//! Items: what a request shows, and who sees it (SEMANTICS §7).
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub enum AgentType {
     Trace,
 }
 
-/// Where an item stands in its life.
+/// The status of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemStatus {
@@ -47,22 +47,22 @@ pub struct NewItem {
     /// A type of SEMANTICS §7.1.
     #[serde(rename = "type")]
     pub item_type: String,
-    /// Its phase.
+    /// Its status.
     pub status: ItemStatus,
-    /// Ties a keyed component to its last version.
+    /// Of a component: a new one with the same key replaces the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Streams to clients, is never kept for later requests.
+    /// Whether it is shown to clients but not to later requests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub transient: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<AgentType>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_name: Option<String>,
-    /// An explicit `itemVisibility`, kept beside the agent type.
+    /// An explicit `itemVisibility`, in addition to the agent type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_visibility: Option<Visibility>,
-    /// The block instance of the innermost container around it.
+    /// The block instance of the innermost enclosing container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owned_by: Option<Arc<str>>,
     /// The fields of its type: `role`, `content`, `component`, `data`, `message`, …
@@ -71,7 +71,7 @@ pub struct NewItem {
 }
 
 impl NewItem {
-    /// An item that nobody in particular emitted.
+    /// Returns an item without an agent, a key or a container.
     pub(crate) fn plain(item_type: &str, status: ItemStatus, payload: Map<String, Value>) -> Self {
         NewItem {
             item_type: item_type.to_owned(),

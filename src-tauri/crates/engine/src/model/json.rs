@@ -1,14 +1,13 @@
-//! JSON text as values, exactly.
+//! Parsing of JSON without loss.
 //!
-//! `serde_json` knows objects of its own (`{"$serde_json::private::Number": …}`), which stand for numbers and
-//! for text between its own parts, and a crate that this program needs makes it use them for every number.
-//! An author's object of that shape would be taken for one, and a number outside 64 bits cannot pass through
-//! a tagged enum. So everything that holds a value of an author is read by this module, and every field of
-//! type [`Value`] of a type that is read has `deserialize_with = "crate::model::json::exact"`.
+//! `serde_json` passes numbers and raw text between its own parts as magic objects
+//! (`{"$serde_json::private::Number": …}`); a dependency of this program turns on the feature that does so for every
+//! number. An author's object of that shape would be mistaken for one, and a number outside 64 bits cannot pass
+//! through a tagged enum. So everything that holds a value of an author is parsed by this module, and every
+//! field of type [`Value`] in a type that is parsed has `deserialize_with = "crate::model::json::exact"`.
 //!
-//! A number has one form: the one JavaScript prints, where that is an integer of 64 bits; else a double.
-//! Must not: change a value. What JSON cannot say, or a double cannot hold where the caller asks for that,
-//! is an error with its place.
+//! A number has one form: a 64-bit integer where JavaScript prints it as one, else a double. Must not change a value:
+//! text that is not JSON, or that a double cannot hold where the caller asks for that, is an error with its place.
 
 mod from_text;
 mod from_value;
@@ -21,39 +20,39 @@ use std::fmt;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Error, Map, Number, Value};
 
-use from_value::Whole;
+use from_value::ValueDeserializer;
 use reader::Reader;
 
 /// Integers up to here are the same as a double and as an integer.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// How deep what comes from outside may be nested, where nobody says otherwise: as deep as a value of a flow.
-pub const DEPTH: usize = 1_000;
+/// How many levels JSON from outside may nest by default: as many as a value of a flow.
+pub const DEFAULT_MAX_DEPTH: usize = 1_000;
 
-/// How deep what comes from outside may be nested, whatever anybody says. Reading, cloning, printing and dropping
-/// a value take stack by its depth, and every thread that holds values has enough for this.
-pub const MOST_DEPTH: usize = 4_000;
+/// The largest depth that a setting may allow. Parsing, cloning, printing and dropping a value take stack in proportion
+/// to its depth, and every thread that holds values has enough for this.
+pub const MAX_DEPTH: usize = 4_000;
 
 /// The longest path of a field that an error is worth beginning with, in bytes.
 const MAX_FIELD_PATH: usize = 200;
 
-/// How deep a value of the log may be. A flow's own value may be wrapped by its chains, so there is more room than
-/// for what comes from outside; a log that somebody made by hand does not end the process.
-const LOG_DEPTH: usize = 10_000;
+/// How deep a value in a log may nest: deeper than one from outside, because chains wrap values. The limit keeps a
+/// manipulated log from overflowing the stack.
+const MAX_LOG_DEPTH: usize = 10_000;
 
-/// Reads a value of the log, or of what crosses from a script.
+/// Parses a value of the log, or one from a script.
 pub fn parse(text: &str) -> Result<Value, Error> {
-    parse_within(text, LOG_DEPTH)
+    parse_within(text, MAX_LOG_DEPTH)
 }
 
-/// Reads a value that comes from outside. One that is nested deeper is an error with its place.
+/// Parses a value from outside. One that nests deeper than `depth` levels is an error with its place.
 pub fn parse_within(text: &str, depth: usize) -> Result<Value, Error> {
     read_value(Reader::new(text, false, depth))
 }
 
-/// The same for what a person wrote: an integer that a double cannot hold is refused, with its place.
+/// Parses a value that a person wrote: an integer that a double cannot hold is an error with its place.
 pub fn parse_input(text: &str) -> Result<Value, Error> {
-    read_value(Reader::new(text, true, DEPTH))
+    read_value(Reader::new(text, true, DEFAULT_MAX_DEPTH))
 }
 
 fn read_value(mut reader: Reader<'_>) -> Result<Value, Error> {
@@ -62,24 +61,25 @@ fn read_value(mut reader: Reader<'_>) -> Result<Value, Error> {
     Ok(value)
 }
 
-/// Reads a type of the log, or of what crosses from a script. Its fields of type [`Value`] are read by [`exact`].
+/// Parses a type of the log, or one from a script. Its fields of type [`Value`] must use [`exact`].
 pub fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    from_json_within(text, LOG_DEPTH)
+    from_json_within(text, MAX_LOG_DEPTH)
 }
 
-/// The same for what comes from outside; see [`parse_within`].
+/// As [`from_json`], for text from outside; see [`parse_within`].
 pub fn from_json_within<T: DeserializeOwned>(text: &str, depth: usize) -> Result<T, Error> {
     read(Reader::new(text, false, depth))
 }
 
-/// The same for what a person wrote; see [`parse_input`]. An error names the field: `limits.depth: invalid type: …`.
+/// As [`from_json`], for text that a person wrote; see [`parse_input`]. An error names the field:
+/// `limits.depth: invalid type: …`.
 pub fn from_input<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    let mut reader = Reader::new(text, true, DEPTH);
+    let mut reader = Reader::new(text, true, DEFAULT_MAX_DEPTH);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let field = error.path().to_string();
         let error = reader.with_place(error.into_inner());
-        // A text that is no JSON is wrong at its line, and so is what lies too deep for its path to be read;
-        // `?` is a place inside of something untagged.
+        // Only the line is named for text that is not JSON, and where the path is very long; `?` is the path inside an
+        // untagged enum.
         let is_known =
             error.is_data() && field.len() <= MAX_FIELD_PATH && field.contains(|c: char| c.is_alphanumeric());
         if is_known { Error::custom(format_args!("{field}: {error}")) } else { error }
@@ -89,33 +89,33 @@ pub fn from_input<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
 }
 
 fn read<T: DeserializeOwned>(mut reader: Reader<'_>) -> Result<T, Error> {
-    // The values of `serde_json` read themselves, and not exactly.
+    // `serde_json::Value` deserializes itself, with the magic objects.
     debug_assert!(!std::any::type_name::<T>().contains("serde_json::"), "read it with `parse`");
     let value = T::deserialize(&mut reader).map_err(|error| reader.with_place(error))?;
     reader.end()?;
     Ok(value)
 }
 
-/// Reads a type out of a value, as [`from_json`] does out of text.
+/// Converts a value into a type, as [`from_json`] does with text.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
     debug_assert!(!std::any::type_name::<T>().contains("serde_json::"), "it is one already");
-    T::deserialize(Whole(value))
+    T::deserialize(ValueDeserializer(value))
 }
 
-/// For `deserialize_with`: a field that holds values of an author, letter by letter.
+/// For `deserialize_with` of a field that holds values of an author: takes them unchanged.
 pub fn exact<'de, T: Exact, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     T::exact(deserializer)
 }
 
-/// What [`exact`] reads.
+/// The types that [`exact`] can deserialize.
 pub trait Exact: Sized {
-    /// Reads it.
+    /// Deserializes a value unchanged.
     fn exact<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 }
 
 impl Exact for Value {
     fn exact<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(OfValue)
+        deserializer.deserialize_any(ValueVisitor)
     }
 }
 
@@ -136,7 +136,7 @@ impl Exact for Vec<Value> {
 
 impl Exact for Map<String, Value> {
     fn exact<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(OfObject)
+        deserializer.deserialize_map(ObjectVisitor)
     }
 }
 
@@ -151,7 +151,7 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// A finite double as a JSON number, in its one form; `null` is for the others, as in JavaScript.
+/// Returns a double as a JSON number in its one form; `null` if it is not finite, as in JavaScript.
 pub fn number(value: f64) -> Value {
     number_of(value).map_or(Value::Null, Value::Number)
 }
@@ -174,16 +174,16 @@ fn number_of(value: f64) -> Option<Number> {
     }
 }
 
-/// Whether JavaScript has this integer: a double is exactly it, or prints as it.
+/// Returns whether a double equals this integer, or JavaScript prints it as these digits.
 fn is_double(digits: &str, double: f64) -> bool {
     let shortest = format!("{double}");
     // All digits of a double are written where a precision is asked for.
     digits == shortest || digits == format!("{double:.0}") || (double == 0.0 && digits == "-0")
 }
 
-struct OfValue;
+struct ValueVisitor;
 
-impl<'de> DeserializeSeed<'de> for OfValue {
+impl<'de> DeserializeSeed<'de> for ValueVisitor {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -191,7 +191,7 @@ impl<'de> DeserializeSeed<'de> for OfValue {
     }
 }
 
-impl<'de> Visitor<'de> for OfValue {
+impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -240,20 +240,20 @@ impl<'de> Visitor<'de> for OfValue {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(OfValue)? {
+        while let Some(item) = items.next_element_seed(ValueVisitor)? {
             list.push(item);
         }
         Ok(Value::Array(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Value, A::Error> {
-        OfObject.visit_map(fields).map(Value::Object)
+        ObjectVisitor.visit_map(fields).map(Value::Object)
     }
 }
 
-struct OfObject;
+struct ObjectVisitor;
 
-impl<'de> Visitor<'de> for OfObject {
+impl<'de> Visitor<'de> for ObjectVisitor {
     type Value = Map<String, Value>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -263,7 +263,7 @@ impl<'de> Visitor<'de> for OfObject {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
         let mut object = Map::new();
         while let Some(name) = fields.next_key::<String>()? {
-            object.insert(name, fields.next_value_seed(OfValue)?);
+            object.insert(name, fields.next_value_seed(ValueVisitor)?);
         }
         Ok(object)
     }

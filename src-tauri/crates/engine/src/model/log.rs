@@ -1,7 +1,7 @@
-//! The engine's one door to storage, and what it promises.
+//! The interface to storage, and the guarantees that the engine relies on.
 //!
-//! SQLite is the first store behind it; nothing here may assume one process or one machine.
-//! What a store promises:
+//! The store with SQLite implements it; nothing here may assume one process or one machine. An implementation
+//! guarantees:
 //!
 //! 1. **Atomic appends.** An append's events, its commits of durable records, and every row derived
 //!    from them become visible together or not at all.
@@ -11,12 +11,12 @@
 //!    [`AppendError::Conflict`] when the record is not at *n*. Its evidence is kept, and each event
 //!    that would have committed is replaced by `commit_refused`, so that `seq` stays dense while
 //!    parallel blocks append behind it.
-//! 4. **Durability.** When a [`Durability::Committed`] append answers, a killed process loses
+//! 4. **Durability.** When a [`Durability::Committed`] append completes, a killed process loses
 //!    nothing of it. [`Durability::Soon`] joins the next batch.
 //! 5. **Visibility.** Nothing is shown to any reader before its batch is committed.
-//! 6. **Turns.** An append that puts a request with a claim in progress is refused with
-//!    [`AppendError::Busy`], and nothing of it kept, while another request that is in progress holds the
-//!    key, or one that was accepted earlier waits for it. Of processes that died, none holds or waits.
+//! 6. **Concurrency keys.** An append that puts a request with a claim in progress is refused with
+//!    [`AppendError::Busy`], and nothing of it is kept, while another request in progress holds the key, or a
+//!    request that was accepted earlier waits for it. Requests of processes that have died do not count.
 //! 7. **One owner.** An append names the [`Lease`] it is made under. It is kept only under the request's own lease,
 //!    or when it takes the request over: it begins with `request_resumed` or `request_adopted`, its epoch is the
 //!    next one, and no job that lives runs the request. Everything else is refused with [`AppendError::Fenced`].
@@ -42,9 +42,9 @@ use crate::model::state::State;
 /// Whether the caller waits for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// Answer after the commit: a step boundary.
+    /// Complete after the commit: a step boundary.
     Committed,
-    /// Evidence: join the next batch, 256 KiB or 16 ms, whichever comes first.
+    /// Join the next batch: 256 KiB or 16 ms, whichever comes first.
     Soon,
 }
 
@@ -63,8 +63,8 @@ impl Lease {
         Lease { owner: owner.into(), epoch: 1 }
     }
 
-    /// The newest owner of a request, as its events tell; none where it has none yet. What a fork has in common
-    /// with the request it comes from says nothing of the fork's own owners.
+    /// Returns the newest lease in a request's events; `None` if there are none. Events that a fork shares with another
+    /// request are skipped, except the first one.
     pub fn of(events: &[Event]) -> Option<Lease> {
         let common = match events.first().map(|event| &event.kind) {
             Some(EventKind::RequestStarted { forked_from: Some(from), .. }) => from.seq,
@@ -74,7 +74,7 @@ impl Lease {
         own.into_iter().find_map(|event| Lease::named(&event.kind))
     }
 
-    /// The owner that an event names.
+    /// Returns the lease that an event names, if it names one.
     pub fn named(kind: &EventKind) -> Option<Lease> {
         match kind {
             EventKind::RequestStarted { owner, .. } => Some(Lease::first(owner.as_str())),
@@ -85,7 +85,7 @@ impl Lease {
         }
     }
 
-    /// The lease under which somebody takes the request over from this owner.
+    /// Returns the lease with which `owner` takes the request over from this one.
     pub fn next(&self, owner: impl Into<Arc<str>>) -> Lease {
         Lease { owner: owner.into(), epoch: self.epoch + 1 }
     }
@@ -94,13 +94,13 @@ impl Lease {
 /// Why an append was refused.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AppendError {
-    /// Somebody committed these records first; see promise 3.
+    /// These records have changed; see promise 3.
     #[error("records changed: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
     Conflict(Vec<ScopeKey>),
     /// The append starts a request whose id is already in use.
     #[error("request id is already in use")]
     Exists,
-    /// Somebody else owns the request; see promise 7.
+    /// Another process owns the request; see promise 7.
     #[error("request \"{request}\" was taken over by another process; nothing of this step was kept")]
     Fenced {
         /// The request.
@@ -133,11 +133,11 @@ pub enum AppendError {
     Storage(String),
 }
 
-/// How long a ticket counts, in milliseconds: longer than any queue should be, and short enough that a process
-/// that was stopped holds nobody up for good.
+/// How long a ticket is valid, in milliseconds: longer than any queue should take, and short enough that a stopped
+/// process does not block others for long.
 pub const TICKET_MS: i64 = 30_000;
 
-/// A durable record at one version. A record nobody wrote is at version 0 and empty.
+/// A durable record at one version. One that was never written is empty, at version 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// Counts committed operations.
@@ -151,12 +151,12 @@ pub struct Record {
 pub enum NoteKind {
     /// Entries of its journal.
     Journal,
-    /// What was set of its metadata.
+    /// Its metadata.
     Metadata,
 }
 
 impl NoteKind {
-    /// The name of the events that hold it.
+    /// Returns the kind of its events.
     pub fn event(self) -> &'static str {
         match self {
             NoteKind::Journal => "journal_appended",
@@ -164,7 +164,7 @@ impl NoteKind {
         }
     }
 
-    /// What such an event says.
+    /// Returns the value in an event of this kind; `None` for other events.
     pub fn read(self, kind: &EventKind) -> Option<&Value> {
         match (self, kind) {
             (NoteKind::Journal, EventKind::JournalAppended { entry: value })
@@ -179,8 +179,8 @@ pub type RequestEvents = (Arc<str>, Vec<Event>);
 
 /// Storage of event logs and durable records; see the promises above.
 pub trait Log: Send + Sync {
-    /// Appends events of one request under a lease. A `Soon` append may be answered before it is written; its
-    /// failure is then reported by the next `Committed` one.
+    /// Appends events of one request under a lease. A `Soon` append may complete before it is written; a failure is
+    /// then reported by the next `Committed` one.
     fn append(
         &self,
         request: &str,
@@ -189,19 +189,21 @@ pub trait Log: Send + Sync {
         durability: Durability,
     ) -> oneshot::Receiver<Result<(), AppendError>>;
 
-    /// Puts a record at a value, as a replay does when others had written it; a log that lasts ignores it.
-    fn put(&self, _scope: ScopeKey, _record: Record) {}
+    /// Sets a record, without an event. Only a replay does so, for records that other requests had written; a
+    /// persistent log ignores it.
+    fn set_record(&self, _scope: ScopeKey, _record: Record) {}
 
-    /// The newest committed state of a durable record.
+    /// Returns the newest committed version of a durable record.
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError>;
 
-    /// The same of each of several, in their order; none is older than the call, one may be newer than another.
+    /// As [`record`](Self::record), for several, in their order. None is older than the call, but they need not be of
+    /// one moment.
     fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
         scopes.iter().map(|scope| self.record(scope)).collect()
     }
 
-    /// Puts a request into the queue of those who write these records, or adds the records to the ticket it has;
-    /// see promise 9. `at` is the time. A log that only one request writes to has no queue.
+    /// Takes a ticket in the queue of the writers of these records, or adds the records to the request's ticket; see
+    /// promise 9. `at` is the time in milliseconds. A log with only one request needs no queue: the default.
     fn take_ticket(
         &self,
         _request: &str,
@@ -214,22 +216,22 @@ pub trait Log: Send + Sync {
         receiver
     }
 
-    /// Whether nobody who took a ticket earlier waits for a record that this request waits for.
+    /// Returns whether no earlier ticket waits for a record that this request waits for.
     fn is_first(&self, _request: &str, _at: i64) -> Result<bool, AppendError> {
         Ok(true)
     }
 
-    /// Gives up a request's ticket, if it has one.
+    /// Removes a request's ticket, if it has one.
     fn leave_ticket(&self, _request: &str) {}
 
-    /// Whether a queued request could go on now, as far as one can tell without trying.
-    fn is_turn_of(&self, request: &str) -> Result<bool, AppendError>;
+    /// Returns whether a queued request could start now. A hint: the append that puts it in progress decides.
+    fn may_leave_queue(&self, request: &str) -> Result<bool, AppendError>;
 
-    /// The committed events of the `newest` completed requests of a session, oldest first: each with
-    /// its request. `before` is left out.
+    /// Returns the committed events of the `newest` completed requests of a session, each with its request, oldest
+    /// first. The request `before` is left out.
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError>;
 
-    /// What blocks that ended said of a session in all its requests but `before`, oldest first:
-    /// its journal's entries, or what was set of its metadata.
+    /// Returns the journal entries or metadata of a session, oldest first, from attempts that count. The request
+    /// `before` is left out.
     fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError>;
 }

@@ -1,8 +1,7 @@
 //! The seven state operations as data, and what each does to a state.
 //!
-//! An operation is what the log stores and what a conflict applies again, never its result
-//! (ARCHITECTURE §3.2). An updater or `atomicState` is a function of the author, so it is stored as the
-//! fields it changed, and marked as not repeatable.
+//! The log stores operations, not their results, and a rebase after a conflict applies them again (ARCHITECTURE §3.2).
+//! An updater or a mutator is a function of the author, so the fields it changed are stored, and it is not repeatable.
 
 use std::sync::Arc;
 
@@ -96,14 +95,15 @@ impl Operation {
         }
     }
 
-    /// What an increment made of its fields, which its event cannot tell otherwise.
+    /// Returns the sums after an increment, for its event; `None` for other operations.
     pub fn sums(&self, after: &State) -> Option<Value> {
         let Operation::Increment { by } = self else { return None };
         let made = by.keys().filter_map(|field| Some((field.clone(), (**after.get(field)?).clone())));
         Some(Value::Object(made.collect()))
     }
 
-    /// The top-level fields it writes; `Set` also removes every other field of `before`.
+    /// Returns the top-level fields it writes. `Set` also touches every other field of `before`, because it removes
+    /// them.
     pub fn touched<'a>(&'a self, before: &'a State) -> Vec<&'a str> {
         match self {
             Operation::Patch { fields } | Operation::Atomic { fields } => fields.keys().map(String::as_str).collect(),
@@ -120,8 +120,8 @@ impl Operation {
         }
     }
 
-    /// What of it may be recorded when some fields live in memory only (transient slots, SEMANTICS §4.7);
-    /// `None` when nothing is left.
+    /// Returns the operation without transient fields (SEMANTICS §4.7), which are not recorded; `None` if nothing is
+    /// left.
     pub fn recorded_without(&self, transient: &[String]) -> Option<Operation> {
         let kept = |fields: &Map<String, Value>| -> Option<Map<String, Value>> {
             let kept: Map<_, _> = fields
@@ -151,9 +151,9 @@ impl Operation {
         })
     }
 
-    /// Whether a conflict may apply it again to a newer record without running the author's code
-    /// (SEMANTICS §4.2): a single increment and a push always; a record write and a patch of one literal
-    /// unless the author's code had looked at the record before (`after_read`).
+    /// Returns whether a rebase may apply it to a newer record without running the author's code (SEMANTICS §4.2): an
+    /// increment of one field and a push always; a write of a record's key and a patch of one field unless the author's
+    /// code had read the record before (`after_read`).
     pub fn is_repeatable(&self, after_read: bool) -> bool {
         match self {
             Operation::Patch { fields } => fields.len() == 1 && !after_read,
@@ -164,7 +164,7 @@ impl Operation {
         }
     }
 
-    /// Applies it. Returns whether anything changed; a structural no-op leaves the state alone.
+    /// Applies it to a state. Returns whether anything changed.
     pub fn apply(&self, state: &mut State) -> bool {
         match self {
             Operation::Patch { fields } | Operation::Atomic { fields } => {
@@ -192,7 +192,7 @@ impl Operation {
                 changed
             }
             Operation::Push { field, value } => {
-                // Taken out first, so that a list nobody else holds grows in place.
+                // The field is cleared first, so that a list without other references grows in place.
                 let mut list = match state.get(field) {
                     Some(current) if current.is_array() => state.get(field).cloned().unwrap_or_default(),
                     _ => Arc::new(Value::Array(Vec::new())),
@@ -258,7 +258,7 @@ fn object(key: &str, value: Value) -> Value {
     Value::Object(map)
 }
 
-/// A sum, as JavaScript adds.
+/// Adds numbers as JavaScript does.
 fn add(current: Option<&Value>, amount: &Value) -> Value {
     let sum = current.and_then(Value::as_f64).unwrap_or(0.0) + amount.as_f64().unwrap_or(0.0);
     number(sum)

@@ -1,4 +1,4 @@
-//! Logical paths: where a block stands in a request, by names instead of positions.
+//! Logical paths: the place of a block in a request, by names instead of positions.
 //!
 //! Inserting a step before another must not change its path, because a resume finds finished work
 //! by path (SEMANTICS §3.2). One segment per operation:
@@ -25,7 +25,7 @@ use std::collections::HashMap;
 /// The path of an action's root block.
 pub const ROOT: &str = "root";
 
-/// A name made safe for a segment.
+/// Percent-encodes a name for a segment.
 pub fn encode(name: &str) -> String {
     let mut encoded = String::with_capacity(name.len());
     for c in name.chars() {
@@ -37,12 +37,12 @@ pub fn encode(name: &str) -> String {
     encoded
 }
 
-/// Numbers repeated segments of one chain in the order they stand in it.
+/// Numbers repeated segments of one chain, in its order.
 #[derive(Default)]
 pub struct Numbering(HashMap<String, u32>);
 
 impl Numbering {
-    /// `step:writer` the first time, `step:writer~2` the second.
+    /// Returns `step:writer` the first time, `step:writer~2` the second.
     pub fn number(&mut self, segment: String) -> String {
         let count = self.0.entry(segment.clone()).or_insert(0);
         *count += 1;
@@ -50,43 +50,43 @@ impl Numbering {
     }
 }
 
-/// A child's path.
+/// Returns a child's path.
 pub fn join(parent: &str, segment: &str) -> String {
     format!("{parent}/{segment}")
 }
 
-/// The path around a path; nothing around a root.
+/// Returns the parent of a path; `None` for a root.
 pub fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(around, _)| around)
 }
 
-/// A path and every path around it, from the inside out.
+/// Iterates over a path and its ancestors, from the inside out.
 pub fn with_ancestors(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| parent(path))
 }
 
-/// Whether a path is another one, or inside it.
+/// Returns whether a path equals another one, or is inside it.
 pub fn is_at_or_inside(path: &str, outer: &str) -> bool {
     path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What a path has below another one, without the slash; nothing where it is not inside that.
+/// Returns the part of a path below another one, without the slash; `None` if it is not inside it.
 pub fn path_below<'p>(path: &'p str, outer: &str) -> Option<&'p str> {
     path.strip_prefix(outer)?.strip_prefix('/')
 }
 
-/// Whether a path is inside another one, and not that one itself.
+/// Returns whether a path is inside another one and does not equal it.
 pub fn is_inside(path: &str, outer: &str) -> bool {
     path_below(path, outer).is_some()
 }
 
-/// What a path has in common with those of the other blocks of its operation: all but the index.
+/// Returns a path without the index of its last segment: the same for all blocks of one operation.
 pub fn operation(path: &str) -> &str {
     let start = path.rfind('/').map_or(0, |at| at + 1);
     path[start..].find('[').map_or(path, |at| &path[..start + at])
 }
 
-/// The innermost background work that a path is or belongs to, if any.
+/// Returns the path of the innermost background task that a path is or is inside of, if any.
 pub fn background_task(path: &str) -> Option<&str> {
     let mut end = path.len();
     for segment in path.rsplit('/') {
@@ -102,8 +102,8 @@ fn is_background(segment: &str) -> bool {
     segment.starts_with("work:") || segment.starts_with("forEachBackground")
 }
 
-/// The block around the outermost background work that a path belongs to, if it belongs to any.
-pub fn beside(path: &str) -> Option<&str> {
+/// Returns the parent of the outermost background task that a path is or is inside of, if any.
+pub fn background_parent(path: &str) -> Option<&str> {
     let mut end = 0;
     for segment in path.split('/') {
         if is_background(segment) {
@@ -114,10 +114,10 @@ pub fn beside(path: &str) -> Option<&str> {
     None
 }
 
-/// The segment of a hook that runs when a step failed, up to its block's name.
+/// The segment of `request.onStepErrored`, before its block's name.
 pub(crate) const ON_STEP_ERRORED: &str = "onStepErrored:";
 
-/// Whether a path is that of a hook that runs when a step failed, or inside one.
+/// Returns whether a path is that of `request.onStepErrored`, or inside it.
 pub(crate) fn is_of_step_hook(path: &str) -> bool {
     path.split('/').any(|segment| segment.starts_with(ON_STEP_ERRORED))
 }

@@ -1,11 +1,10 @@
-//! The failures of models that flows can tell apart, and what each is known by (SEMANTICS §5.5).
+//! Classification of the failures of models (SEMANTICS §5.5).
 //!
-//! One table for servers that the runner asks and for models that are an author's own code. It must not
-//! say what happened in words: those who asked know.
+//! Used for servers that the runner calls and for models that are an author's own code. The callers write the messages.
 
 use crate::model::error::FlowError;
 
-/// One of the classified failures: its code follows from its name.
+/// Returns an error of this class; its code and whether it is retryable follow from the class.
 pub fn provider_error(name: &str, message: impl Into<String>) -> FlowError {
     let (code, retryable) = match name {
         "NetworkError" => ("network_error", true),
@@ -23,7 +22,7 @@ pub fn provider_error(name: &str, message: impl Into<String>) -> FlowError {
     }
 }
 
-/// The name of a failure by its HTTP status, 0 where there is none, and what came with it.
+/// Returns the class of a failure by its HTTP status (0 if there is none) and its body.
 pub fn class_of_status(status: u16, body: &str) -> &'static str {
     let said = body.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
@@ -48,7 +47,7 @@ pub fn class_of_status(status: u16, body: &str) -> &'static str {
     }
 }
 
-/// The name of a failure by the code that a network library gives it.
+/// Returns the class of a failure by the code of a network library.
 pub fn class_of_network(code: &str) -> Option<&'static str> {
     match code {
         "ETIMEDOUT" | "ESOCKETTIMEDOUT" | "UND_ERR_CONNECT_TIMEOUT" | "UND_ERR_HEADERS_TIMEOUT" => Some("TimeoutError"),

@@ -1,8 +1,8 @@
-//! What is taken out of a record before it is kept: secrets, known by the name they stand under or by their value.
+//! Redaction: secrets are removed from events before they are recorded, by the name of their field or by their value.
 //!
-//! A flow gets everything as it came; only what is recorded of it is redacted, in the same way each time, so that
-//! a replay can compare what it asks with what was asked. Must not: find a secret that neither a name nor a value
-//! tells. A value goes to flows by `…Env` of the settings, a name is on [the list](NAMES) or on the workspace's.
+//! A flow gets everything unredacted. Redaction is deterministic, so that a replay can compare a request with the
+//! recorded one. Names are those of [the list](NAMES) and of the workspace's settings; values are those that the
+//! settings pass to flows by `…Env`. Other secrets are not found.
 
 mod names;
 mod scan;
@@ -19,36 +19,36 @@ use crate::model::error::FlowError;
 pub use names::NAMES;
 pub use value::{Secrets, Stream};
 
-/// What stands in a record for a secret.
+/// The replacement of a secret.
 pub const REDACTED: &str = "[redacted]";
 
 /// What a workspace redacts.
 #[derive(Clone, Debug, Default)]
 pub struct Redaction {
-    /// Names besides those of the list, plain.
+    /// Normalized names besides those of the list.
     more: Vec<String>,
     secrets: Secrets,
 }
 
 impl Redaction {
-    /// The names of the list and these; and these values, wherever they stand.
+    /// Creates a redaction of the names of the list, of these names, and of these values.
     pub fn new<'n>(more: impl IntoIterator<Item = &'n str>, secrets: Secrets) -> Redaction {
         Redaction { more: more.into_iter().map(names::plain).collect(), secrets }
     }
 
-    /// Whether what stands under this name is a secret.
+    /// Returns whether the value of a field with this name is a secret.
     pub(crate) fn is_listed(&self, name: &str) -> bool {
         let plain = names::plain(name);
         NAMES.contains(&&*plain) || self.more.contains(&plain)
     }
 
-    /// The same for the name of a header.
+    /// As [`is_listed`](Self::is_listed), for a header.
     fn is_header(&self, name: &str) -> bool {
         names::ends_like_a_secret(name) || self.is_listed(name)
     }
 
-    /// A text without passwords in addresses, without the values of listed query parameters, form fields and fields
-    /// of JSON, and without known values.
+    /// Redacts a text: passwords in URLs, the values of listed query parameters, form fields and JSON fields, and known
+    /// values.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let named = scan::hide(text, self);
         match self.secrets.hidden(&named) {
@@ -57,7 +57,7 @@ impl Redaction {
         }
     }
 
-    /// Every text in a value, and whole fields by their names.
+    /// Redacts all strings in a value, and whole fields with listed names.
     pub fn value(&self, value: &mut Value) {
         match value {
             Value::String(text) => self.string(text),
@@ -76,7 +76,7 @@ impl Redaction {
         }
     }
 
-    /// An error, of which a flow sees no more than its record holds: its words may quote what was sent.
+    /// Redacts an error. The flow gets the redacted one, too: the message may quote what was sent.
     pub fn error(&self, mut error: FlowError) -> FlowError {
         self.string(&mut error.message);
         if let Some(details) = &mut error.details {
@@ -85,7 +85,7 @@ impl Redaction {
         error
     }
 
-    /// One side of an HTTP exchange as the log has it: `url`, `headers` and `body`.
+    /// Redacts a recorded HTTP request or reply: `url`, `headers` and `body`.
     pub(crate) fn exchange(&self, side: &mut Value) {
         if let Some(Value::String(url)) = side.get_mut("url") {
             self.string(url);
@@ -103,7 +103,7 @@ impl Redaction {
         if !is_base64 {
             return self.string(body);
         }
-        // Bytes that are text hold secrets as text does.
+        // Bytes that are UTF-8 are redacted as text.
         let text = STANDARD.decode(&*body).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         if let Some(text) = text
             && let Cow::Owned(hidden) = self.text(&text)

@@ -1,9 +1,8 @@
-//! Resources: named containers of a session, a user or a project, kept apart from its state.
+//! Resources: named durable records of a session, a user or a project, separate from its state.
 //!
-//! A resource is one more durable record, so operations, transactions, compare-and-set, time travel
-//! and resume are those of every other record. Here is what makes it a resource: how it is declared,
-//! which declarations fit together, where its record lies, and what its text looks like.
-//! It must not run anything: `execution` does.
+//! Operations, transactions, compare-and-set, state at an instant and resume are those of every other durable record.
+//! This module has declarations of resources, conflicts between them, the keys of their records, and their texts. Must
+//! not run anything.
 
 pub mod pattern;
 pub mod record;
@@ -20,11 +19,11 @@ use crate::model::scope::ScopeKind;
 use crate::model::state::State;
 use pattern::Pattern;
 
-/// A definition under the name it is reached by.
+/// A resource definition under the name it is reached by.
 pub struct Resource {
     /// Its number among the flow's resources.
     pub id: u32,
-    /// The number of the definition, which may stand under several names.
+    /// The number of the definition, which may have several names.
     pub definition: u32,
     /// The name in `ctx.resources`.
     pub accessor: Arc<str>,
@@ -35,15 +34,15 @@ pub struct Resource {
     pub nested: bool,
     /// Session, user or project.
     pub scope: ScopeKind,
-    /// Whether flows keep it apart from each other.
+    /// Whether each flow has a record of its own.
     pub isolated: bool,
     /// One record, or many.
     pub shape: Shape,
     /// Checks writes.
     pub schema: Option<SchemaRef>,
-    /// What a new one starts as.
+    /// The initial fields.
     pub initial: Map<String, Value>,
-    /// Where its text comes from until somebody writes one.
+    /// Its text until a flow writes one.
     pub content: Option<Content>,
     /// False makes every write fail.
     pub writable: bool,
@@ -51,19 +50,19 @@ pub struct Resource {
 
 /// One record, or many.
 pub enum Shape {
-    /// Always there; the path is the `ref`.
+    /// One record that always exists; the path is the `ref`.
     Single(String),
-    /// As many as were created.
+    /// One record for each instance.
     Collection(Box<Collection>),
 }
 
-/// What a collection adds.
+/// The settings of a collection.
 pub struct Collection {
-    /// Which paths its instances have.
+    /// The pattern of its instances' paths.
     pub pattern: Pattern,
     /// At most this many at once.
     pub max: Option<usize>,
-    /// Which one gives way to a new one.
+    /// Which instance is deleted for a new one.
     pub eviction: Eviction,
     /// `onInstanceCreated(key, state, ctx)`
     pub on_created: Option<Fun>,
@@ -73,12 +72,12 @@ pub struct Collection {
     pub on_deleted: Option<Fun>,
 }
 
-/// Which instance gives way when a collection is full.
+/// Which instance is deleted when a collection is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Eviction {
     /// None: creating one more fails.
     None,
-    /// The one not read, created or written for the longest time.
+    /// The least recently read, created or written one.
     Lru,
     /// The one created first.
     Oldest,
@@ -94,7 +93,7 @@ pub enum Content {
 }
 
 impl Resource {
-    /// How errors and notes call it.
+    /// Returns its name in errors and notes.
     pub fn title(&self) -> String {
         let path = match &self.shape {
             Shape::Single(path) => path,
@@ -103,7 +102,7 @@ impl Resource {
         format!("{}/{path}", self.scope.as_str())
     }
 
-    /// What a collection adds; a single resource is refused.
+    /// Returns the settings of a collection, or an error for a single resource.
     pub fn collection(&self) -> Result<&Collection, FlowError> {
         match &self.shape {
             Shape::Collection(collection) => Ok(collection),
@@ -111,7 +110,7 @@ impl Resource {
         }
     }
 
-    /// The text of a record: as it lies there, and with placeholders filled.
+    /// Returns the text of a record: as stored, and with placeholders filled. `None` if it has no text.
     pub fn text(&self, state: &State) -> Option<(String, String)> {
         let raw = match (record::content(state), &self.content) {
             (Some(written), _) => written.to_owned(),
@@ -125,12 +124,13 @@ impl Resource {
         Some((raw, filled))
     }
 
-    /// Whether two can stand under one name: each in a scope that its own place names.
+    /// Returns whether two resources may both be reachable: their names differ, or both were declared in places that
+    /// name their (different) scopes.
     fn may_share_name(&self, other: &Resource) -> bool {
         self.accessor != other.accessor || (self.nested && other.nested && self.scope != other.scope)
     }
 
-    /// Whether two definitions would use one record.
+    /// Returns whether two definitions would use the same record.
     fn shares_place(&self, other: &Resource) -> bool {
         let same = match (&self.shape, &other.shape) {
             (Shape::Single(one), Shape::Single(two)) => one == two,
@@ -145,8 +145,8 @@ impl Resource {
 #[derive(Default)]
 pub struct Resources(Vec<Rc<Resource>>);
 
-/// Two definitions that cannot both be had.
-pub struct Clash {
+/// Two conflicting definitions.
+pub struct ResourceConflict {
     /// The `SchemaConflictError`.
     pub error: FlowError,
     /// The second of them, by the number that [`Resource::definition`] has.
@@ -154,9 +154,9 @@ pub struct Clash {
 }
 
 impl Resources {
-    /// The flow's own declarations with those of its blocks under them: the flow's win, and two
-    /// blocks that mean different things by one name are refused (SEMANTICS §4.6).
-    pub fn gather(own: Vec<Rc<Resource>>, blocks: &[Rc<Block>]) -> Result<Resources, Clash> {
+    /// Merges the declarations of a flow and of its blocks. The flow's replace those of blocks; two blocks that declare
+    /// different definitions under one name are an error (SEMANTICS §4.6).
+    pub fn gather(own: Vec<Rc<Resource>>, blocks: &[Rc<Block>]) -> Result<Resources, ResourceConflict> {
         let mut all: Vec<Rc<Resource>> = Vec::new();
         let flow_level = own.len();
         for (at, resource) in own.iter().chain(blocks.iter().flat_map(|block| &block.resources)).enumerate() {
@@ -164,7 +164,7 @@ impl Resources {
             match known {
                 None => all.push(resource.clone()),
                 Some(known) if all[known].definition == resource.definition => {}
-                // All of the flow's own were taken before the first of a block's.
+                // The flow's own come first in the iteration.
                 Some(known) if known < flow_level && at >= flow_level => {}
                 Some(known) => {
                     let message = format!(
@@ -172,7 +172,7 @@ impl Resources {
                          share one definition, or rename one of them",
                         resource.accessor, all[known].owner, resource.owner
                     );
-                    return Err(Clash { error: conflict(&message), definition: resource.definition });
+                    return Err(ResourceConflict { error: conflict(&message), definition: resource.definition });
                 }
             }
         }
@@ -189,18 +189,18 @@ impl Resources {
                     two.owner,
                     two.title()
                 );
-                return Err(Clash { error: conflict(&message), definition: two.definition });
+                return Err(ResourceConflict { error: conflict(&message), definition: two.definition });
             }
         }
         Ok(Resources(all))
     }
 
-    /// The one of a number.
+    /// Returns the resource with this number.
     pub fn get(&self, id: u32) -> Option<&Rc<Resource>> {
         self.0.iter().find(|resource| resource.id == id)
     }
 
-    /// Those that a block can reach: the flow's, and what blocks made while it runs bring along.
+    /// Returns the resources that a block can reach: the flow's, and `late` ones of blocks that a factory made.
     pub fn with<'a>(&'a self, late: impl Iterator<Item = &'a Rc<Resource>>) -> Vec<&'a Rc<Resource>> {
         let mut all: Vec<&Rc<Resource>> = self.0.iter().collect();
         for resource in late {
@@ -216,8 +216,8 @@ fn conflict(message: &str) -> FlowError {
     FlowError { code: Some("schema_conflict".to_owned()), ..FlowError::new("SchemaConflictError", message) }
 }
 
-/// A template with its `{{field}}` and `{{field.inner}}` placeholders filled from a state. Text is
-/// put in as it is, other values as JSON, and what is not there leaves nothing.
+/// Fills the placeholders `{{field}}` and `{{field.inner}}` of a template from a state: strings as they are, other
+/// values as JSON, missing ones and `null` as nothing.
 pub fn fill_template(template: &str, state: &State) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;

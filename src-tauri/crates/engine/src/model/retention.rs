@@ -1,4 +1,4 @@
-//! How much of a session its item views keep, as a flow declares it (SEMANTICS §7.8).
+//! How many earlier items of a session its item views show, as a flow declares it (SEMANTICS §7.8).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retention {
-    /// At most so many items, transient ones not counted. The newest request stays however many it has.
+    /// The maximal number of items, not counting transient ones. The newest request is always shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_items: Option<usize>,
-    /// Only requests that ended within so many milliseconds.
+    /// Only requests that ended at most this many milliseconds ago.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_age_ms: Option<i64>,
 }

@@ -1,8 +1,7 @@
-//! Where state lives.
+//! Scopes of state (SEMANTICS §4.1).
 //!
-//! Four scopes are tied to identity, the sequencer's and a block's own to execution
-//! (SEMANTICS §4.1). `session`, `user`, `project` and their resources outlive a request and are committed
-//! with compare-and-set; the others are shared memory of one request.
+//! `session`, `user`, `project` and their resources outlive a request and are committed with compare-and-set. The state
+//! of a request, a sequencer or a block is shared memory of one request.
 
 use std::sync::Arc;
 
@@ -57,7 +56,7 @@ impl ScopeKind {
         })
     }
 
-    /// Whether the scope outlives a request and commits by compare-and-set.
+    /// Returns whether the scope outlives a request and is committed with compare-and-set.
     pub fn is_durable(self) -> bool {
         matches!(self, ScopeKind::Session | ScopeKind::User | ScopeKind::Project | ScopeKind::Resource)
     }
@@ -74,8 +73,7 @@ pub struct ScopeKey {
 }
 
 impl ScopeKey {
-    /// A user's or a project's record as the sessions of a fork see it: a copy of their own, so that an
-    /// experiment never writes to the real one.
+    /// Returns the key of a fork's copy of a user's or a project's record, so that a fork never writes to the original.
     pub fn overlay(kind: ScopeKind, id: &str, fork: &str) -> Self {
         ScopeKey::new(kind, format!("{id}~{fork}"))
     }

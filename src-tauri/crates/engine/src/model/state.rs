@@ -1,7 +1,7 @@
 //! The state of one scope: top-level fields, each shared until it changes.
 //!
-//! All operations are shallow (SEMANTICS §4.2), so cloning a state copies one pointer a
-//! field, and an unchanged megabyte costs nothing.
+//! All operations are shallow (SEMANTICS §4.2), so cloning a state copies one pointer for each field, and large
+//! unchanged values are shared.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl State {
         }
     }
 
-    /// Sets those of these fields that it does not have: declared defaults.
+    /// Sets the fields that it does not have, from declared defaults.
     pub fn fill_in(&mut self, defaults: &Map<String, Value>) {
         for (field, value) in defaults {
             if self.get(field).is_none() {
@@ -60,7 +60,7 @@ impl State {
         self.fields.is_empty()
     }
 
-    /// A JSON object of all fields; those that nobody else holds are not copied.
+    /// Returns a JSON object of all fields. Only values that are shared with another state are copied.
     pub fn into_json(self) -> Value {
         Value::Object(self.fields.into_iter().map(|(k, v)| (k.to_string(), Arc::unwrap_or_clone(v))).collect())
     }

@@ -1,13 +1,14 @@
-//! Questions to somebody outside, and their answers, as the log and a flow's author have them (SEMANTICS §9).
+//! Suspensions (questions to a person or system outside) and their answers, as types of the log and of `ctx.suspend`
+//! (SEMANTICS §9).
 //!
-//! Only what they are; when a block waits and goes on is `execution::suspension`.
+//! Only the types; `execution::suspension` suspends and resumes blocks.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::operation::equal;
 
-/// How a question may be answered.
+/// The kinds of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
@@ -32,7 +33,8 @@ impl Reply {
         }
     }
 
-    /// Which answers a question takes whose author names none: data where it asks for data, else yes or no.
+    /// Returns the allowed answers of a suspension without `allow`: submitting data if it asks for input, approval or
+    /// rejection otherwise, and all three if it has a schema.
     pub fn usual(reason: &str, has_schema: bool) -> Vec<Reply> {
         match (reason, has_schema) {
             ("human_input", _) => vec![Reply::Submit],
@@ -42,7 +44,7 @@ impl Reply {
     }
 }
 
-/// How a question stands, or was answered (SEMANTICS §9.2).
+/// Whether and how a suspension was answered (SEMANTICS §9.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum SuspensionStatus {
@@ -95,48 +97,48 @@ impl From<Reply> for SuspensionStatus {
     }
 }
 
-/// A question, as it is in the log.
+/// A suspension, as recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SuspensionRequest {
     /// Unique in the workspace.
     pub id: String,
-    /// Which question of its block, or of the callback that asked, from 0.
+    /// Its number among the suspensions of its block, or of the callback that suspended, from 0.
     pub ordinal: u32,
-    /// Which callback of its block asked, where that is not the body.
+    /// The callback of its block that suspended; absent for the body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callback: Option<String>,
     /// Why the run waits, for example `approval`.
     pub reason: String,
-    /// What the person who answers should read.
+    /// The message for the person who answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What they need to decide.
+    /// The data for the person who answers.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
     pub data: Option<Value>,
     /// JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
     pub resume_schema: Option<Value>,
-    /// How a client of the author's own may show it.
+    /// Rendering hints for a client of the author's own.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
     pub render: Option<Value>,
-    /// Which answers it takes.
+    /// The allowed answers.
     pub allow: Vec<Reply>,
-    /// When it is too late, milliseconds since the epoch.
+    /// When it expires, in milliseconds since the epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
 }
 
 impl SuspensionRequest {
-    /// Whether it is too late to answer.
+    /// Returns whether it has expired at time `now` (milliseconds since the epoch).
     pub fn is_over(&self, now: i64) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// What a person who answers is shown, by the names that authors know. Times are no part of it, nor is
-    /// how a client draws it.
+    /// Returns what the person who answers is shown, by the names that authors know: not the expiry, nor rendering
+    /// hints.
     fn shown(&self) -> [(&'static str, Option<Value>); 5] {
-        // Which answers are taken is a set.
+        // In a fixed order, because it is a set.
         let allow: Vec<Value> =
             ALL_REPLIES.iter().filter(|one| self.allow.contains(one)).map(|one| one.as_str().into()).collect();
         [
@@ -148,7 +150,7 @@ impl SuspensionRequest {
         ]
     }
 
-    /// In what two questions differ for whoever answers them: nothing where an answer to one answers the other.
+    /// Describes how what is shown of two suspensions differs; `None` if an answer to one is valid for the other.
     pub(crate) fn differences(&self, other: &SuspensionRequest) -> Option<String> {
         let differing = |(was, is): (&Option<Value>, &Option<Value>)| match (was, is) {
             (Some(was), Some(is)) => !equal(was, is),
@@ -168,7 +170,7 @@ const ALL_REPLIES: [Reply; 4] = [Reply::Approve, Reply::Reject, Reply::Submit, R
 /// The longest value that a drift event shows, in characters.
 const LONGEST_SHOWN: usize = 160;
 
-/// A value as JSON, cut off where it is long.
+/// Returns a value as JSON, cut off if it is long.
 fn clipped(value: Option<&Value>) -> String {
     let Some(value) = value else { return "nothing".to_owned() };
     let json = value.to_string();
@@ -178,11 +180,11 @@ fn clipped(value: Option<&Value>) -> String {
     }
 }
 
-/// An answer, as it is in the log.
+/// The answer to a suspension, as recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resolved {
-    /// The question's id.
+    /// The suspension's id.
     pub id: String,
     /// What was answered; never `pending`.
     pub resolution: SuspensionStatus,
@@ -194,7 +196,7 @@ pub struct Resolved {
     pub by: Option<String>,
 }
 
-/// What a flow asks with `ctx.suspend`.
+/// The argument of `ctx.suspend`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SuspendOptions {
@@ -212,10 +214,10 @@ pub struct SuspendOptions {
     /// See [`SuspensionRequest::render`].
     #[serde(default, deserialize_with = "crate::model::json::exact")]
     pub render: Option<Value>,
-    /// See [`SuspensionRequest::allow`]; the usual ones where absent.
+    /// See [`SuspensionRequest::allow`]; absent for [`Reply::usual`].
     #[serde(default)]
     pub allow: Option<Vec<Reply>>,
-    /// How long the question stands, in milliseconds.
+    /// After how many milliseconds it expires.
     #[serde(default)]
     pub timeout_ms: Option<u64>,
 }

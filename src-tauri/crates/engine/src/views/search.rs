@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::model_requests::own_part;
 use crate::model::error::FlowError;
-use crate::model::event::{Answer, EventKind, Recorded};
+use crate::model::event::{EventKind, Recorded, RecordedReturn};
 use crate::model::operation::Operation;
 
 /// How much of a text is shown around a hit, in characters.
@@ -106,7 +106,7 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
                 tell(Where::Effect, &failure(error));
             }
         }
-        EventKind::CallbackReturned { returned: Some(Answer::Value(value)), .. } => of(Where::Output, value),
+        EventKind::CallbackReturned { returned: Some(RecordedReturn::Value(value)), .. } => of(Where::Output, value),
         EventKind::OutputEdited { output: Recorded::Value(value) } => of(Where::Output, value),
         EventKind::StateEdited { operation, .. } => of(Where::State, &written(operation)),
         EventKind::Suspended(asking) => {

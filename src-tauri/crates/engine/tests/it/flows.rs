@@ -104,7 +104,7 @@ fn a_record_that_changed_under_a_block_loses_nothing() {
                     version: 5,
                     state: Arc::new(serde_json::from_value(json!({"all": 41})).expect("a state")),
                 };
-                other.put(session(), record);
+                other.set_record(session(), record);
             }
             Ok(json!(all))
         }
@@ -130,7 +130,7 @@ fn a_push_is_applied_again_without_running_the_body_again() {
                 version: 1,
                 state: Arc::new(serde_json::from_value(json!({"l": ["theirs"]})).expect("a state")),
             };
-            other.put(session(), record);
+            other.set_record(session(), record);
             Ok(Value::Null)
         }
     });
@@ -192,7 +192,7 @@ fn a_callback_that_lost_a_race_runs_again_without_the_children() {
             let state = [("n".to_owned(), json!(seen["n"].as_i64().unwrap_or(0) + 1))].into_iter().collect();
             cx.apply(&Target::Session, Change::Ready(Op::Set { state })).await?;
             if calls.get() == 1 {
-                other.put(
+                other.set_record(
                     session(),
                     Record { version: 9, state: Arc::new(serde_json::from_value(json!({"n": 5})).expect("a state")) },
                 );
@@ -214,7 +214,7 @@ fn the_same_flow_twice_writes_the_same_log() {
 
 /// Another process writes the session.
 fn written_elsewhere(log: &MemoryLog, version: u64, state: Value) {
-    log.put(session(), Record { version, state: Arc::new(serde_json::from_value(state).expect("a state")) });
+    log.set_record(session(), Record { version, state: Arc::new(serde_json::from_value(state).expect("a state")) });
 }
 
 /// A `map` that adds 1 to what it sees of `n`, and fails.

@@ -16,7 +16,7 @@ use engine::abort::Abort;
 use engine::callable::{Field, Issue, Schema};
 use engine::context::{Change, Context, Target};
 use engine::data::Data;
-use engine::effect_log::{EffectLog, Seen};
+use engine::effect_log::{EffectLog, SeenRecords};
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, Outcome, RequestStatus};
 use engine::flow::{Arm, Block, Child, Operation as Op, Rescue};
@@ -278,8 +278,8 @@ impl Log for Failing {
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
         self.log.record(scope)
     }
-    fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {
-        self.log.is_turn_of(request)
+    fn may_leave_queue(&self, request: &str) -> Result<bool, AppendError> {
+        self.log.may_leave_queue(request)
     }
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
         self.log.session_events(session, before, newest)
@@ -328,7 +328,7 @@ impl Bed {
         let effects = Rc::new(Counted::after(events.last().map_or(0, |event| event.at)));
         let run = Run::after(earlier, flow, asked("request", json!(1)), log, effects, Abort::default());
         let ended = block_on(async {
-            let input = if events.is_empty() { run.begin().await } else { run.take_up(answers.to_vec()).await };
+            let input = if events.is_empty() { run.begin().await } else { run.begin_resumed(answers.to_vec()).await };
             Some(run.execute(input.ok()?).await)
         });
         (ended, run)
@@ -368,7 +368,7 @@ impl Bed {
 
     /// Replays the request, and compares what its blocks did.
     fn replay(&self, events: &[Event]) {
-        let tape = EffectLog::new(events, Seen::new());
+        let tape = EffectLog::new(events, SeenRecords::new());
         let log = Arc::new(MemoryLog::default());
         let root = sequencer("root", vec![step(&Builder(Effects::default()).build(&self.plan))]);
         let (flow, effects) = (Rc::new(flow("test", &root)), Rc::new(Counted::default()));

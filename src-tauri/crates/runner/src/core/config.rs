@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use engine::json::MOST_DEPTH;
+use engine::json::MAX_DEPTH;
 use engine::redaction::{Redaction, Secrets};
 use serde::Deserialize;
 
@@ -74,7 +74,7 @@ impl Default for Limits {
             line_bytes: 1 << 20,
             error_bytes: 64 << 10,
             import_bytes: 1 << 30,
-            depth: engine::json::DEPTH,
+            depth: engine::json::DEFAULT_MAX_DEPTH,
         }
     }
 }
@@ -92,8 +92,8 @@ impl Limits {
         if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
             return Err(format!("limits.{name} must be at least 1"));
         }
-        if self.depth > MOST_DEPTH {
-            return Err(format!("limits.depth must be at most {MOST_DEPTH}, not {}", self.depth));
+        if self.depth > MAX_DEPTH {
+            return Err(format!("limits.depth must be at most {MAX_DEPTH}, not {}", self.depth));
         }
         Ok(())
     }

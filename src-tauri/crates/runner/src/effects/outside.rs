@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use engine::effects::{Effects, FetchCall, FetchReply, Instant, Listener, ModelCall, ModelReply};
+use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply, SyncEffect};
 use engine::error::FlowError;
 use engine::redaction::Redaction;
 use futures_util::future::LocalBoxFuture;
@@ -38,17 +38,17 @@ pub(crate) fn new_id() -> Uuid {
 }
 
 /// What this machine answers at once.
-pub(crate) fn draw(instant: Instant) -> Value {
-    match instant {
-        Instant::Clock => now_ms().into(),
-        Instant::PreciseClock => engine::json::number(precise_now_ms()),
-        Instant::Random => engine::json::number(random()),
-        Instant::Bytes(count) => {
+pub(crate) fn draw(effect: SyncEffect) -> Value {
+    match effect {
+        SyncEffect::Clock => now_ms().into(),
+        SyncEffect::PreciseClock => engine::json::number(precise_now_ms()),
+        SyncEffect::Random => engine::json::number(random()),
+        SyncEffect::Bytes(count) => {
             let mut bytes = vec![0; count];
             fill(&mut bytes);
             json!({ "base64": BASE64_STANDARD.encode(bytes) })
         }
-        Instant::Uuid => Uuid::new_v4().to_string().into(),
+        SyncEffect::Uuid => Uuid::new_v4().to_string().into(),
     }
 }
 
@@ -121,8 +121,8 @@ impl Effects for World {
         now_ms()
     }
 
-    fn instant(&self, instant: Instant) -> Value {
-        draw(instant)
+    fn sync_effect(&self, effect: SyncEffect) -> Value {
+        draw(effect)
     }
 
     fn random(&self) -> f64 {

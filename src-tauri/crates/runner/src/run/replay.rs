@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::abort::Abort;
-use engine::effect_log::{EffectLog, Missing, Seen};
-use engine::effects::{Effects, FetchCall, FetchReply, Instant, Listener, ModelCall, ModelReply};
+use engine::effect_log::{EffectLog, Missing, SeenRecords};
+use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply, SyncEffect};
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::loading::{LOAD, load_effects};
@@ -42,7 +42,7 @@ pub(crate) struct ReplayInput {
     pub(crate) events: Vec<Event>,
     /// Records as they were just before the request.
     pub(crate) records: Vec<(ScopeKey, Record)>,
-    pub(crate) seen: Seen,
+    pub(crate) seen: SeenRecords,
     pub(crate) store: Arc<Store>,
 }
 
@@ -58,13 +58,17 @@ pub(crate) fn replay(workspace: &Path, input: ReplayInput) -> Result<Replay, Fau
 fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replay, Fault> {
     let ReplayInput { loaded_flow, config, mut asked, events, records, seen, store } = input;
     let is_known = PriorEvents { events: events.clone(), ..PriorEvents::default() };
-    let loaded =
-        load(workspace, &loaded_flow, config.script_limits(), LoadTime::after(load_effects(&events), Instant::fixed))?;
+    let loaded = load(
+        workspace,
+        &loaded_flow,
+        config.script_limits(),
+        LoadTime::after(load_effects(&events), SyncEffect::placeholder),
+    )?;
     let flow = prepare(&loaded, &mut asked, &is_known)?;
     let began = events.first().map_or(0, |event| event.at);
     let log = Arc::new(ReplayLog { memory: MemoryLog::default(), store, began });
     for (scope, record) in records {
-        log.put(scope, record);
+        log.set_record(scope, record);
     }
     let effect_log = EffectLog::new(&events, seen);
     let (redaction, depth) = (Arc::new(config.redaction()), config.limits.depth);
@@ -76,7 +80,7 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replay, Fault> {
         let input = run.begin().await.map_err(Fault::internal)?;
         loaded.attach(&run);
         let work = Box::pin(with_script(run.execute(input), loaded.drive()));
-        run_to_end(work, Awaited::default(), || false, || effect_log.advance() || loaded.give_up()).await;
+        run_to_end(work, Awaited::default(), || false, || effect_log.advance() || loaded.fail_waiting_calls()).await;
         run.flush();
         Ok::<_, Fault>(())
     })?;
@@ -233,15 +237,15 @@ impl Log for ReplayLog {
         self.memory.append(request, lease, events, durability)
     }
 
-    fn put(&self, scope: ScopeKey, record: Record) {
-        self.memory.put(scope, record);
+    fn set_record(&self, scope: ScopeKey, record: Record) {
+        self.memory.set_record(scope, record);
     }
 
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
         self.memory.record(scope)
     }
 
-    fn is_turn_of(&self, _request: &str) -> Result<bool, AppendError> {
+    fn may_leave_queue(&self, _request: &str) -> Result<bool, AppendError> {
         Ok(true)
     }
 

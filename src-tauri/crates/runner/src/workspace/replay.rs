@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use engine::effect_log::{Seen, of_callback};
+use engine::effect_log::{SeenRecords, callback_key};
 use engine::event::{Event, EventKind};
 use engine::request::StartRequest;
 use engine::scope::{ScopeKey, ScopeKind};
@@ -55,10 +55,10 @@ impl Workspace {
         request: &str,
         events: &[Event],
         began: impl Iterator<Item = (ScopeKey, u64)>,
-    ) -> Result<Seen, Fault> {
+    ) -> Result<SeenRecords, Fault> {
         let attempts = ReplayOrder::read(events);
         let mut versions: HashMap<ScopeKey, u64> = began.collect();
-        let (mut seen, mut waiting, mut ran) = (Seen::new(), Vec::new(), HashSet::new());
+        let (mut seen, mut waiting, mut ran) = (SeenRecords::new(), Vec::new(), HashSet::new());
         let mut callbacks: HashMap<u64, &str> = HashMap::new();
         for event in events {
             if let EventKind::CallbackReturned { callback, events, memoized: false, .. } = &event.kind {
@@ -121,7 +121,7 @@ impl Workspace {
                 // Resources are found when they are looked at, whoever looks; other records when a callback begins.
                 let is_of_callback = is_look && news.iter().all(|(scope, _)| scope.kind != ScopeKind::Resource);
                 let callback = callbacks.get(&event.seq).filter(|_| is_of_callback);
-                let path = callback.map_or_else(|| path.clone(), |callback| of_callback(path, callback));
+                let path = callback.map_or_else(|| path.clone(), |callback| callback_key(path, callback));
                 let key: (Arc<str>, u32) = (path, nth as u32);
                 seen.entry(key).or_default().append(&mut waiting);
             }

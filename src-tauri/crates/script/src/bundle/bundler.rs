@@ -1,5 +1,5 @@
-//! The threads that bundling runs on. Parsers call themselves for every level of a source, so each of these has a
-//! stack that sources of any sensible depth do not use up; what is not used takes no memory.
+//! The threads that bundling runs on. Parsers recurse for every level of nesting in a source, so each thread has a very
+//! large stack; pages that are never touched take no memory.
 
 use std::path::Path;
 
@@ -17,10 +17,9 @@ pub struct Bundler {
 }
 
 impl Bundler {
-    /// With threads of its own.
+    /// Creates a bundler with threads of its own.
     pub fn new() -> std::io::Result<Bundler> {
-        // One pool for the whole process: the first to ask decides. Whoever did before us has threads that overflow
-        // sooner.
+        // Rayon has one pool for the whole process. If it exists already, its threads keep their smaller stacks.
         let _ = rayon::ThreadPoolBuilder::new().stack_size(PARSER_STACK).build_global();
         let runtime =
             Builder::new_multi_thread().worker_threads(2).thread_stack_size(PARSER_STACK).enable_all().build()?;

@@ -1,33 +1,33 @@
-//! Where an author's code went wrong, from the place that the runtime knows.
+//! The exact place of an error in an author's code, from the approximate one that the runtime reports.
 //!
-//! The runtime notes places of calls, operators and names only. Of `defineFlow({ block: handler({ … }) })` it
-//! remembers `handler`, of a property read over several lines the name that it began with, of `new Error(…)`
-//! the last argument. So the place is looked for again in the bundle's text, from the one that is known: outwards
-//! for a call, onwards for a property. Must not guess: without what it looks for around the place, the place stays.
+//! QuickJS records the places of calls, operators and names only. For `defineFlow({ block: handler({ … }) })` it
+//! reports `handler`, for a property read over several lines the name it begins with, for `new Error(…)` the last
+//! argument. So the bundle's text is searched from the reported place: outwards for a call, forwards for a property.
+//! Must not guess: if the search finds nothing, the reported place is kept.
 
 use engine::error::Location;
 
 use crate::bundle::trace::{Trace, frame};
 
-/// How far a call may reach, in characters.
-const FARTHEST: usize = 200_000;
-/// How far a property may stand from the name or call before it.
-const FARTHEST_PROPERTY: usize = 20_000;
+/// How far before the reported place a call may begin, in characters.
+const MAX_CALL_LENGTH: usize = 200_000;
+/// How far after the reported place a property may be, in characters.
+const MAX_PROPERTY_DISTANCE: usize = 20_000;
 
 /// What is known of an error besides its place.
 pub(crate) struct Hint<'a> {
-    /// The function that was called there, and threw.
+    /// The function outside the author's code that was called there and threw.
     pub(crate) called: Option<&'a str>,
-    /// What was thrown says.
+    /// The error's message.
     pub(crate) message: &'a str,
     /// Its class names, nearest first.
     pub(crate) classes: &'a [String],
 }
 
-/// The place that is meant, both 1-based.
+/// Returns the exact line and column, both 1-based.
 pub(crate) fn refine(code: &str, line: u32, column: u32, hint: &Hint<'_>) -> (u32, u32) {
     let found = match hint.called {
-        Some(name) => around(code, line, column, name),
+        Some(name) => call_around(code, line, column, name),
         None => property_of(hint.message)
             .and_then(|name| {
                 let is_write = hint.message.starts_with("cannot set");
@@ -40,17 +40,17 @@ pub(crate) fn refine(code: &str, line: u32, column: u32, hint: &Hint<'_>) -> (u3
     found.unwrap_or((line, column))
 }
 
-/// The property that the runtime could not read or write.
+/// Returns the property that could not be read or written, from the runtime's message.
 fn property_of(message: &str) -> Option<&str> {
     let rest = message.strip_prefix("cannot read property '").or(message.strip_prefix("cannot set property '"))?;
     rest.rsplit_once("' of ").map(|(name, _)| name)
 }
 
-/// Where `.name` follows a place within its statement, in no list or call that begins after the place.
+/// Finds `.name` after a place, within the statement and outside brackets that open after the place.
 fn property_after(code: &str, line: u32, column: u32, name: &str) -> Option<(u32, u32)> {
     let start = offset(code, line, column)?;
     let (mut depth, mut quote, mut is_escaped) = (0_i32, None, false);
-    for (at, c) in code[start..].char_indices().take(FARTHEST_PROPERTY) {
+    for (at, c) in code[start..].char_indices().take(MAX_PROPERTY_DISTANCE) {
         match (quote, c) {
             _ if is_escaped => is_escaped = false,
             (Some(_), '\\') => is_escaped = true,
@@ -69,7 +69,7 @@ fn property_after(code: &str, line: u32, column: u32, name: &str) -> Option<(u32
     None
 }
 
-/// Where `.name` stands before a place within its statement: a value that is written is read after it.
+/// Finds `.name` before a place, within the statement: in an assignment the reported place is that of the value.
 fn property_before(code: &str, line: u32, column: u32, name: &str) -> Option<(u32, u32)> {
     let end = offset(code, line, column)?;
     let start = code[..end].rfind([';', '{', '}']).map_or(0, |at| at + 1);
@@ -77,8 +77,8 @@ fn property_before(code: &str, line: u32, column: u32, name: &str) -> Option<(u3
     Some(position(code, start + found.0 + 1))
 }
 
-/// The one place where a property of a written `undefined` or `null` is read: the bundler puts a constant where it
-/// is used, and the runtime notes no place of a constant.
+/// Finds the only place where a property of a literal `undefined` or `null` is read: the bundler inlines constants, and
+/// the runtime reports no place for a literal.
 fn read_of_nothing(code: &str, name: &str) -> Option<(u32, u32)> {
     let mut found = Vec::new();
     for nothing in ["(void 0).", "null.", "undefined."] {
@@ -88,13 +88,13 @@ fn read_of_nothing(code: &str, name: &str) -> Option<(u32, u32)> {
     if let [only] = found[..] { Some(position(code, only + 1)) } else { None }
 }
 
-/// Whether `.name` stands here.
+/// Returns whether the code at a byte is `.name`.
 fn is_property(code: &str, at: usize, name: &str) -> bool {
     let rest = code[at..].strip_prefix('.').and_then(|rest| rest.strip_prefix(name));
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$'))
 }
 
-/// The name of what is called with arguments that hold a place.
+/// Finds the callee of the call whose arguments contain a place.
 fn callee_before(code: &str, line: u32, column: u32) -> Option<(u32, u32)> {
     let place = offset(code, line, column)?;
     let open = open_before(code, place)?;
@@ -104,10 +104,10 @@ fn callee_before(code: &str, line: u32, column: u32) -> Option<(u32, u32)> {
     (name < callee.len()).then(|| position(code, name))
 }
 
-/// The bracket of the innermost call or group around a place.
+/// Finds the opening bracket of the innermost call or group around a place.
 fn open_before(code: &str, place: usize) -> Option<usize> {
     let mut closed = 0;
-    for (at, c) in code[..place].char_indices().rev().take(FARTHEST) {
+    for (at, c) in code[..place].char_indices().rev().take(MAX_CALL_LENGTH) {
         match c {
             ')' => closed += 1,
             '(' if closed > 0 => closed -= 1,
@@ -118,7 +118,7 @@ fn open_before(code: &str, place: usize) -> Option<usize> {
     None
 }
 
-/// The `new` of the innermost construction of a class around a place, within its statement.
+/// Finds the `new` of the innermost construction of a class around a place, within the statement.
 fn construction_around(code: &str, line: u32, column: u32, class: &str) -> Option<(u32, u32)> {
     let mut place = offset(code, line, column)?;
     while let Some(open) = open_before(code, place) {
@@ -139,19 +139,19 @@ fn construction_around(code: &str, line: u32, column: u32, class: &str) -> Optio
     None
 }
 
-/// The byte of a place, both 1-based.
+/// Returns the byte offset of a line and column, both 1-based.
 fn offset(code: &str, line: u32, column: u32) -> Option<usize> {
     let start: usize = code.split_inclusive('\n').take(line.checked_sub(1)? as usize).map(str::len).sum();
     let width: usize = code.get(start..)?.chars().take(column.checked_sub(1)? as usize).map(char::len_utf8).sum();
     Some(start + width)
 }
 
-/// The first place on a stack that is the author's: of the call that led out of the author's code.
+/// Returns the first place on a stack that is in the author's code.
 pub(crate) fn of_stack(trace: &Trace, code: &str, stack: &str) -> Option<Location> {
     of_thrown(trace, code, stack, "", &[])
 }
 
-/// The same for an error with this message and these classes.
+/// As [`of_stack`], for an error with this message and these classes.
 pub(crate) fn of_thrown(trace: &Trace, code: &str, stack: &str, message: &str, classes: &[String]) -> Option<Location> {
     let mut called = None;
     for line in stack.lines() {
@@ -167,15 +167,15 @@ pub(crate) fn of_thrown(trace: &Trace, code: &str, stack: &str, message: &str, c
     trace.locate(line, column)
 }
 
-/// The call of `name` whose arguments hold a place, both 1-based; `None` where the place is itself
-/// such a call, or nothing of that name is around it.
-fn around(code: &str, line: u32, column: u32, name: &str) -> Option<(u32, u32)> {
+/// Finds the call of `name` whose arguments contain a place (1-based). `None` if the place itself is such a call, or
+/// there is none around it.
+fn call_around(code: &str, line: u32, column: u32, name: &str) -> Option<(u32, u32)> {
     let place = offset(code, line, column)?;
     if code[place..].trim_start_matches('.').starts_with(name) {
         return None;
     }
     let mut closed = 0;
-    for (at, c) in code[..place].char_indices().rev().take(FARTHEST) {
+    for (at, c) in code[..place].char_indices().rev().take(MAX_CALL_LENGTH) {
         match c {
             ')' => closed += 1,
             '(' if closed > 0 => closed -= 1,
@@ -191,7 +191,7 @@ fn ends_with_name(text: &str, name: &str) -> bool {
     !before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$')
 }
 
-/// The line and column of a byte, both 1-based.
+/// Returns the line and column of a byte offset, both 1-based.
 fn position(code: &str, at: usize) -> (u32, u32) {
     let before = &code[..at];
     let line = before.matches('\n').count() as u32 + 1;
@@ -207,7 +207,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, name: &str, expected: Option<(u32, u32)>) {
         let (line, column) = position(text, text.find('@').expect("a marked place"));
-        assert_eq!(around(&text.replace('@', ""), line, column, name), expected, "{name} in {text}");
+        assert_eq!(call_around(&text.replace('@', ""), line, column, name), expected, "{name} in {text}");
     }
 
     /// Where an error with a message is put, from the place of `@`.

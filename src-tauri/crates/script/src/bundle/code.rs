@@ -1,5 +1,5 @@
-//! The code of a bundle as a database keeps it: the author's files, and the part of the source map that leads
-//! to them. What the SDK and packages brought is not the author's, and is left out.
+//! The part of a bundle that a database stores: the author's files, and the part of the source map that refers to them.
+//! The SDK and packages are left out.
 
 use std::path::Path;
 
@@ -23,14 +23,14 @@ pub struct Source {
 pub struct Code {
     /// The flow file.
     pub file: String,
-    /// It and what it imports of the workspace.
+    /// The flow file, and the files of the workspace that it imports.
     pub sources: Vec<Source>,
     /// From places in the bundle to places in these files, as JSON, without their texts.
     pub map: String,
 }
 
 impl Code {
-    /// What is kept of a bundle.
+    /// Returns the part of a bundle that is stored.
     pub fn of(bundle: &Bundle, workspace: &Path) -> Code {
         let workspace = workspace.display().to_string().replace('\\', "/");
         let whole = SourceMap::from_slice(bundle.map.as_bytes()).ok();
@@ -41,7 +41,8 @@ impl Code {
         Code { file: bundle.file.clone(), sources, map: as_json(made) }
     }
 
-    /// Where a block of this name is defined, if one place alone says so: its file, the line, and the call.
+    /// Finds the definition of a block by its name: its file, the line, and the text of the call. `None` if there are
+    /// several or none.
     pub fn definition(&self, name: &str) -> Option<(&Source, u32, &str)> {
         let mut found = self.sources.iter().flat_map(|source| {
             definitions(&source.text, name).map(move |(line, text)| (source, line, text)).collect::<Vec<_>>()
@@ -51,7 +52,7 @@ impl Code {
     }
 }
 
-/// A bundle's map without what we brought along, which is most of it and is never shown.
+/// Returns a bundle's source map without the SDK and zod, which are most of it and are never shown.
 pub(crate) fn without_embedded(map: &str) -> String {
     let whole = SourceMap::from_slice(map.as_bytes()).ok();
     let is_shown = |source: &str| !is_embedded(source);
@@ -63,20 +64,20 @@ pub(crate) fn without_embedded(map: &str) -> String {
     as_json(made)
 }
 
-/// The sources of a map that are wanted, with their texts.
+/// Returns the sources of a map for which `is_wanted` is true, with their texts.
 fn contents(map: Option<&SourceMap>, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = (&str, &str)> {
     let all = map.into_iter().flat_map(|map| map.sources().enumerate().map(move |(id, source)| (map, id, source)));
     all.filter(move |(_, _, source)| is_wanted(source))
         .map(|(map, id, source)| (source, map.get_source_contents(id as u32).unwrap_or_default()))
 }
 
-/// The part of a map that leads to the sources that are wanted.
+/// Returns the part of a map that refers to sources for which `is_wanted` is true.
 fn part(map: Option<&SourceMap>, is_wanted: impl Fn(&str) -> bool, named: impl Fn(&str) -> String) -> SourceMapBuilder {
     let mut made = SourceMapBuilder::new(None);
     let mut is_before = true;
     for token in map.into_iter().flat_map(SourceMap::tokens) {
         let wanted = token.get_source().filter(|source| is_wanted(source));
-        // Where a wanted part ends says one token without a source.
+        // One token without a source marks the end of a wanted part.
         if wanted.is_none() && is_before {
             continue;
         }
@@ -103,7 +104,7 @@ fn is_own(source: &str) -> bool {
     !is_embedded(source) && !source.contains("node_modules/")
 }
 
-/// The calls in a text that give something this name: the line, from 1, and the text of the call.
+/// Finds the calls in a text with an argument `name: "…"` of this value: the line, from 1, and the text of the call.
 fn definitions<'a>(text: &'a str, name: &str) -> impl Iterator<Item = (u32, &'a str)> {
     let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{name}{quote}"));
 
@@ -119,7 +120,7 @@ fn definitions<'a>(text: &'a str, name: &str) -> impl Iterator<Item = (u32, &'a 
     })
 }
 
-/// From the line on which the innermost call around a place begins to the end of the call.
+/// Returns the range from the beginning of the line of the innermost call around a place to the end of the call.
 fn call_around(text: &str, at: usize) -> Option<(usize, usize)> {
     let mut depth = 0_i32;
     let open = text[..at].char_indices().rev().find_map(|(place, c)| {

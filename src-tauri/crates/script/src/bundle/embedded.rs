@@ -1,7 +1,7 @@
-//! The modules a flow can import without installing them: our SDK and zod, each bundled when this program was built.
+//! The modules that a flow can import without installing them: the SDK and zod, bundled by the build script.
 //!
-//! They are no part of a flow's bundle: the runtime loads them beside it, compiled once in this process. A bundle
-//! names their exports all the same, so that an import of what is not there fails with its place.
+//! They are not part of a flow's bundle: the runtime loads them separately, compiled once for each process. The bundle
+//! contains small link modules that name their exports, so that an import of a missing export fails at its place.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use rquickjs::{Ctx, Error, Module as Js, Result};
 
 /// One module, as the build script made it.
 struct Module {
-    /// Where it lies among the modules: `sdk/index.js`.
+    /// Its path among the modules: `sdk/index.js`.
     name: &'static str,
     code: &'static str,
     exports: &'static [&'static str],
@@ -21,13 +21,13 @@ struct Module {
 
 static MODULES: &[Module] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// What the runtime calls our modules, before their names.
+/// The prefix of the modules' names in the runtime.
 pub(crate) const SCHEME: &str = "flowglass:";
-/// What stands for a module in a bundle and names its exports.
+/// The prefix of the ids of link modules.
 const LINK: &str = "flowglass-link:";
-/// What a bundle imports first: the globals of a flow, and what finds its exports.
+/// The first import of a bundle: it installs the globals and registers the flow file's exports.
 pub(crate) const START: &str = "flowglass:sdk/start.js";
-/// What async functions are run by.
+/// The helper that runs lowered async functions.
 pub(crate) const ASYNC: &str = "flowglass:sdk/async.js";
 
 fn named(name: &str) -> Option<&'static Module> {
@@ -35,12 +35,12 @@ fn named(name: &str) -> Option<&'static Module> {
     MODULES.iter().find(|module| module.name == name)
 }
 
-/// Whether the runtime has a module of this name.
+/// Returns whether the runtime has a module of this name.
 pub(crate) fn is_module(name: &str) -> bool {
     named(name).is_some()
 }
 
-/// What stands for the module that a bare import means, if it is one of ours.
+/// Returns the id of the link module for a bare import, if it is one of the embedded modules.
 pub(crate) fn link(specifier: &str) -> Option<String> {
     let name: Cow<'_, str> = match specifier {
         "@flow-state-dev/core" => "sdk/index.js".into(),
@@ -51,19 +51,19 @@ pub(crate) fn link(specifier: &str) -> Option<String> {
     MODULES.iter().any(|module| module.name == name).then(|| format!("{LINK}{name}"))
 }
 
-/// The text of what stands for a module.
+/// Returns the text of a link module.
 pub(crate) fn link_text(id: &str) -> Option<String> {
     let name = id.strip_prefix(LINK)?;
     let module = MODULES.iter().find(|module| module.name == name)?;
     Some(format!("export {{ {} }} from \"{SCHEME}{name}\";\n", module.exports.join(", ")))
 }
 
-/// Whether an import stands in the text of a link.
+/// Returns whether an importer is a link module.
 pub(crate) fn is_link(importer: &str) -> bool {
     importer.starts_with(LINK)
 }
 
-/// What people know a module by, for errors that name it.
+/// Replaces ids of link modules in an error message by the names that people import.
 pub(crate) fn with_public_names(message: &str) -> String {
     let mut message = message.replace(&format!("{LINK}sdk/index.js"), "@flow-state-dev/core");
     while let Some(at) = message.find(LINK) {
@@ -74,7 +74,7 @@ pub(crate) fn with_public_names(message: &str) -> String {
     message
 }
 
-/// Finds our modules; there are no others beside a bundle.
+/// The runtime's resolver and loader of embedded modules. It has no others besides the bundle.
 pub(crate) struct Modules;
 
 impl Resolver for Modules {
@@ -101,7 +101,7 @@ impl Loader for Modules {
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<Js<'js, Declared>> {
         type Compiled = Mutex<HashMap<&'static str, Arc<[u8]>>>;
-        /// By name, what a module compiled to. It holds for this process alone, whose runtime wrote it.
+        /// The bytecode of modules, by name. Valid only within this process, whose runtime wrote it.
         static COMPILED: OnceLock<Compiled> = OnceLock::new();
         let module = named(name).ok_or_else(|| Error::new_loading(name))?;
         let all = COMPILED.get_or_init(Mutex::default);
@@ -111,7 +111,7 @@ impl Loader for Modules {
             return unsafe { Js::load(ctx.clone(), &compiled) };
         }
         let declared = Js::declare(ctx.clone(), name, crate::bundle::fingerprint::mark(module.code))?;
-        // Without it the next runtime compiles again.
+        // On an error the next runtime compiles the module again.
         if let Ok(compiled) = declared.write(WriteOptions::default()) {
             all.lock().unwrap_or_else(PoisonError::into_inner).insert(module.name, compiled.into());
         }
@@ -119,7 +119,7 @@ impl Loader for Modules {
     }
 }
 
-/// A relative import, from the name of the module that it stands in.
+/// Resolves a relative import against the name of the importing module.
 fn beside(base: &str, specifier: &str) -> String {
     let mut parts: Vec<&str> = base.split('/').collect();
     parts.pop();
@@ -133,7 +133,7 @@ fn beside(base: &str, specifier: &str) -> String {
     parts.join("/")
 }
 
-/// A hash of the SDK, of zod and of the pinned bundler: a cached bundle of another version is not used.
+/// Returns a hash of the SDK, of zod and of the bundler's version. A cached bundle of another version is not used.
 pub fn version() -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"rolldown 1.2.5, 4");

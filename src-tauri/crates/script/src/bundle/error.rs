@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 pub enum LoadErrorKind {
     /// The file is not TypeScript.
     Syntax,
-    /// An import leads nowhere, or to something flows cannot have.
+    /// An import is not found, or flows may not have it.
     Import,
     /// The file's own code threw while it loaded.
     Thrown,
-    /// The flow's parts contradict each other.
+    /// Parts of the flow contradict each other.
     Conflict,
-    /// The parser's process ended, or said nothing for too long.
+    /// The bundling process died, or did not reply in time.
     Abnormal,
-    /// It loads, and is probably not what was meant.
+    /// A warning: the file loads, but is probably not what the author meant.
     Warning,
 }
 
@@ -32,7 +32,7 @@ pub enum LoadErrorKind {
 pub struct LoadError {
     /// What kind.
     pub kind: LoadErrorKind,
-    /// What is wrong and what would be right.
+    /// What is wrong, and how to mend it.
     pub message: String,
     /// Relative to the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]

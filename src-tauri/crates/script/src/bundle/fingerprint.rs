@@ -1,26 +1,26 @@
 //! Fingerprints of an author's functions: hashes of their sources as the bundle has them.
 //!
-//! A bundler writes more than the author did. Where it has lowered an `async` function, the function that
-//! a flow hands on only calls the lowered one, and would be the same for all: [`mark`] puts the hash of the
-//! lowered one into it. The names it makes up are numbered through a whole file, so that their numbers say
-//! nothing of the function that has them. Must not run an author's code.
+//! Two things of the bundler must not change a fingerprint, or hide a change. A lowered `async` function is a wrapper
+//! that calls the lowered body, and all wrappers have the same source: [`mark`] adds the hash of the body as a
+//! comment. And generated names are numbered through the whole file, so their numbers are left out. Must not run an
+//! author's code.
 
 use std::sync::Arc;
 
-/// What a function that stands for a lowered one does, before and behind the lowered one's name.
+/// The statement in a wrapper that calls the lowered body: before and after the body's name.
 const CALLS: (&str, &str) = ("return ", ".apply(this, arguments);");
 
-/// The longest name of a lowered function that is looked for.
+/// The longest name of a lowered body that is found, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// The fingerprint of a function's source; nothing where the source is not the function's own.
+/// Returns the fingerprint of a function's source; `None` for a native function.
 pub(crate) fn of_source(source: &str) -> Option<Arc<str>> {
     let is_native = source.contains("[native code]");
     (!is_native && !source.is_empty()).then(|| engine::fingerprint::fingerprint(plain(source).as_bytes()))
 }
 
-/// A bundle in which every function that stands for a lowered one names the hash of that. Lines stay
-/// where they are, and so does everything in them.
+/// Adds the hash of the lowered body to every wrapper, as a comment at the end of its statement. Lines and columns of
+/// the author's code do not change.
 pub(crate) fn mark(code: &str) -> String {
     let mut marked = String::with_capacity(code.len() + code.len() / 64);
     let mut done = 0;
@@ -38,7 +38,7 @@ pub(crate) fn mark(code: &str) -> String {
     marked
 }
 
-/// The name in `return <name>`, at the end of a text.
+/// Returns the name in `return <name>` at the end of a text.
 fn name_before(text: &str) -> Option<&str> {
     let start =
         text.char_indices().rev().take(LONGEST_NAME).find(|(_, c)| !is_of_name(*c)).map(|(at, c)| at + c.len_utf8())?;
@@ -46,8 +46,7 @@ fn name_before(text: &str) -> Option<&str> {
     (name.starts_with('_') && text[..start].ends_with(CALLS.0)).then_some(name)
 }
 
-/// The source that a lowered function of this name was made from. `start` and `end` are those of the
-/// statement that calls it.
+/// Returns the source of the lowered body of this name. `start` and `end` are those of the statement that calls it.
 fn lowered<'c>(code: &'c str, name: &str, start: usize, end: usize) -> Option<&'c str> {
     // `function pay(_x) { return _pay.apply(this, arguments); } function _pay() { _pay = lower(…); … }`
     let behind = code[end..].trim_start().strip_prefix('}').map(str::trim_start);
@@ -60,7 +59,7 @@ fn lowered<'c>(code: &'c str, name: &str, start: usize, end: usize) -> Option<&'
     // `var _ref = lower(…); return function pay(_x) { return _ref.apply(this, arguments); };`
     let assigned = format!("{name} = ");
     let from = code[..start].rfind(&assigned)? + assigned.len();
-    // The function around the statement begins behind it, and has the author's name.
+    // The wrapper follows the body.
     let close = code[from..start].rfind("function").map_or(start, |at| from + at);
     code.get(from..close)
 }
@@ -69,7 +68,7 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
-/// A source without the numbers of names that a bundler made up: `_ref2`, `_ctx$session3`, `add$1`.
+/// Removes the numbers of names that the bundler generated: `_ref2`, `_ctx$session3`, `add$1`.
 fn plain(source: &str) -> String {
     let mut plain = String::with_capacity(source.len());
     let mut rest = source;

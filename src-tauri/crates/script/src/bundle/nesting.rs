@@ -1,10 +1,10 @@
-//! How deep a source file nests, told before a parser that calls itself for every level reads it.
+//! A check of how deep a source file nests, before a recursive parser reads it.
 //!
-//! One pass over the bytes with a list of open brackets: no recursion, no tree. It knows strings, comments,
-//! templates and regular expressions well enough not to count what stands in them; where it mistakes one, a
-//! closing bracket finds its opening one again, so that mistakes do not add up. Must not decide what is valid.
+//! One pass over the bytes with a stack of open brackets, without recursion. Strings, comments, templates and regular
+//! expressions are recognized well enough to skip them. If one is mistaken, a later closing bracket pops the stack to
+//! its opening one, so that mistakes do not add up. Must not decide what is valid.
 
-/// How many brackets may lie in each other.
+/// How many brackets may be nested.
 const MAX_DEPTH: usize = 1_000;
 /// How many operators, calls or branches one expression or statement may chain: each is a level of the tree.
 const MAX_CHAIN: u32 = 20_000;
@@ -50,34 +50,34 @@ struct Found {
     kind: Kind,
 }
 
-/// A bracket that is open, and what is chained directly in it.
+/// An open bracket, and how many operators are chained directly in it.
 struct Level {
     open: u8,
     links: u32,
-    /// Whether it is what an `if` or a loop asks: a statement follows, not an operator.
+    /// Whether it is the condition of an `if` or a loop: a statement follows, not an operator.
     is_head: bool,
 }
 
-/// What the last token was, which says what a slash or a name means.
+/// What the last token was: it decides whether a slash is a division or begins a regular expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     /// An operand ended: an operator may follow.
     Value,
-    /// An operator, a bracket or a word that wants an operand.
+    /// An operator, an opening bracket or a keyword: an operand must follow.
     Operator,
 }
 
 struct Scan<'a> {
     text: &'a [u8],
     at: usize,
-    /// The file, and in it what is open.
+    /// The file itself, and the open brackets.
     levels: Vec<Level>,
     last: Last,
     /// Whether the last token was `if`, `for`, `while` or `with`.
     begins_head: bool,
 }
 
-/// Stands on the list of open brackets for `${` of a template.
+/// On the stack of open brackets: `${` of a template.
 const TEMPLATE: u8 = b'`';
 
 impl<'a> Scan<'a> {
@@ -138,7 +138,7 @@ impl<'a> Scan<'a> {
         self.at = found.map_or(self.text.len(), |found| self.at + found + end.len());
     }
 
-    /// What was chained in the innermost bracket has ended.
+    /// Ends the chain in the innermost bracket.
     fn reset(&mut self) {
         if let Some(level) = self.levels.last_mut() {
             level.links = 0;
@@ -185,7 +185,7 @@ impl<'a> Scan<'a> {
         self.levels.last().is_some_and(|level| level.open == TEMPLATE)
     }
 
-    /// From a quote to the next one; a string ends with its line.
+    /// Skips a string. It ends with its line at the latest.
     fn string(&mut self, quote: u8) {
         self.at += 1;
         while let Some(byte) = self.text.get(self.at).copied() {
@@ -200,7 +200,7 @@ impl<'a> Scan<'a> {
         self.step(Last::Value);
     }
 
-    /// From the beginning of a template, or the end of a part of it, to its end or to `${`.
+    /// Skips a template, from its beginning or after a `}`, to its end or the next `${`.
     fn template(&mut self) -> Result<(), Found> {
         self.at += 1;
         while let Some(byte) = self.text.get(self.at).copied() {
@@ -219,7 +219,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// A regular expression, in which a slash may stand between square brackets; it ends with its line.
+    /// Skips a regular expression, in which a slash may stand between square brackets. It ends with its line at the
+    /// latest.
     fn regex(&mut self) {
         let mut is_in_class = false;
         self.at += 1;
@@ -271,7 +272,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Whether a word goes on with the value or the statement before it.
+/// Returns whether a keyword continues the expression or statement before it.
 fn is_between(word: &[u8]) -> bool {
     matches!(word, b"else" | b"as" | b"satisfies" | b"in" | b"instanceof" | b"of" | b"extends" | b"is")
 }

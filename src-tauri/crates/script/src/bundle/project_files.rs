@@ -1,7 +1,7 @@
-//! `tsconfig.json` and `package.json`, looked at before the bundler reads them.
+//! Checks of `tsconfig.json` and `package.json` before the bundler reads them.
 //!
-//! The bundler says of a broken one neither which it is nor where, and reads whatever its path leads to. So each
-//! is opened here first: an ordinary file of reasonable size, inside, and JSON. Must not quote what a file says.
+//! The bundler's errors name neither the file nor the place, and it follows any path. So each file is checked here
+//! first: an ordinary file of limited size, in the workspace, and valid JSON. Must not quote a file's content.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::bundle::shown;
 
-/// The largest source or settings file.
+/// The largest source or settings file, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The text of an ordinary file; nothing else is opened, because a device or a pipe may never end.
+/// Reads an ordinary file. Nothing else is opened, because a device or a pipe may never end.
 pub(crate) fn read(path: &Path) -> Result<String, String> {
     let about = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
     if !about.is_file() {
@@ -26,7 +26,7 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A path without `.` and `..`, as far as its text tells.
+/// Removes `.` and `..` from a path, without reading links.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -39,7 +39,7 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
     plain
 }
 
-/// Refuses a `package.json` that is there and is not one.
+/// Fails if a `package.json` exists and is not valid.
 pub(crate) fn check_package(workspace: &Path, file: &Path) -> Result<(), LoadError> {
     match std::fs::symlink_metadata(file) {
         Ok(_) => parse(workspace, file, |text| text).map(drop),
@@ -47,7 +47,7 @@ pub(crate) fn check_package(workspace: &Path, file: &Path) -> Result<(), LoadErr
     }
 }
 
-/// The name that a package's folder says it has.
+/// Returns the name in the `package.json` of a folder.
 pub(crate) fn package_name(folder: &Path) -> Option<String> {
     let text = read(&folder.join("package.json")).ok()?;
     let value: Value = serde_json::from_str(&text).ok()?;
@@ -83,14 +83,14 @@ fn parse(workspace: &Path, file: &Path, prepare: fn(String) -> String) -> Result
 pub(crate) struct TsSettings {
     /// The file, where there is one.
     pub(crate) file: Option<PathBuf>,
-    /// It and what it extends.
+    /// That file and the files it extends.
     pub(crate) read: Vec<PathBuf>,
     /// The patterns of `paths`, and whether one of their targets leads out of the workspace.
     paths: Vec<(String, bool)>,
 }
 
 impl TsSettings {
-    /// The nearest `tsconfig.json` of a flow file in its workspace, with everything it extends.
+    /// Reads the nearest `tsconfig.json` of a flow file in its workspace, with everything it extends.
     pub(crate) fn find(workspace: &Path, flow: &Path) -> Result<TsSettings, LoadError> {
         let mut settings = TsSettings::default();
         let folders = flow.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace));
@@ -102,12 +102,12 @@ impl TsSettings {
         Ok(settings)
     }
 
-    /// Whether a bare import may be one of `paths`.
+    /// Returns whether a bare import matches `paths`.
     pub(crate) fn maps(&self, specifier: &str) -> bool {
         self.paths.iter().any(|(pattern, _)| matches(pattern, specifier))
     }
 
-    /// Whether `paths` lead an import out of the workspace.
+    /// Returns whether `paths` map an import to a target outside the workspace.
     pub(crate) fn leads_out(&self, specifier: &str) -> bool {
         self.paths.iter().any(|(pattern, leads_out)| *leads_out && matches(pattern, specifier))
     }
@@ -181,14 +181,14 @@ impl TsSettings {
     }
 }
 
-/// The file that an `extends` means: itself, with `.json`, or the `tsconfig.json` in it.
+/// Returns the file that an `extends` refers to: the path itself, with `.json`, or the `tsconfig.json` in it.
 fn settings_file(target: &Path) -> Option<PathBuf> {
     let with_ending = PathBuf::from(format!("{}.json", target.display()));
     let all = [target.to_owned(), with_ending, target.join("tsconfig.json")];
     all.into_iter().find(|file| std::fs::metadata(file).is_ok_and(|about| !about.is_dir()))
 }
 
-/// What is said of a path that leads out of the workspace.
+/// Returns the message for an import that leads out of the workspace.
 pub(crate) fn outside_message(specifier: &str) -> String {
     format!(
         "\"{specifier}\" leads out of the workspace: a flow may import files inside the workspace and installed \
@@ -206,7 +206,7 @@ fn outside(workspace: &Path, file: &Path, place: Option<(u32, u32)>, specifier: 
     }
 }
 
-/// Where a text names an import, 1-based.
+/// Finds the line and column of an import in a text, both 1-based.
 pub(crate) fn place_of(text: &str, specifier: &str) -> Option<(u32, u32)> {
     text.lines().enumerate().find_map(|(at, line)| {
         let found = ['"', '\'', '`'].iter().find_map(|quote| line.find(&format!("{quote}{specifier}{quote}")))?;
@@ -214,7 +214,7 @@ pub(crate) fn place_of(text: &str, specifier: &str) -> Option<(u32, u32)> {
     })
 }
 
-/// Whether a pattern of `paths`, which may hold one `*`, fits an import.
+/// Returns whether a pattern of `paths`, which may contain one `*`, matches an import.
 fn matches(pattern: &str, specifier: &str) -> bool {
     match pattern.split_once('*') {
         Some((head, tail)) => {
@@ -224,11 +224,11 @@ fn matches(pattern: &str, specifier: &str) -> bool {
     }
 }
 
-/// JSON as `tsconfig.json` may have it, with comments and commas at the end of lists made spaces.
+/// Replaces comments and trailing commas, which `tsconfig.json` may have, by spaces.
 fn without_comments(text: String) -> String {
     let mut plain = text.into_bytes();
     let mut at = 0;
-    // Where a comma stands that no value has followed yet.
+    // The last comma, if no value has followed it yet.
     let mut comma = None;
     while let Some(byte) = plain.get(at).copied() {
         match (byte, plain.get(at + 1).copied()) {
@@ -255,7 +255,7 @@ fn without_comments(text: String) -> String {
     String::from_utf8(plain).unwrap_or_default()
 }
 
-/// Makes a comment spaces, lines kept; answers with the place of its last byte.
+/// Replaces a comment by spaces, except line ends. Returns its last byte.
 fn blank(text: &mut [u8], start: usize, end: &[u8]) -> usize {
     let from = (start + 2).min(text.len());
     let found = text[from..].windows(end.len()).position(|part| part == end);

@@ -1,4 +1,4 @@
-//! From places in a bundle to places in the author's files.
+//! Mapping of places in a bundle to places in the author's files.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::bundle::Bundle;
 use crate::bundle::callsite::{Hint, refine};
 use crate::bundle::embedded::SCHEME;
 
-/// What a stack calls the bundle.
+/// The bundle's name in stacks.
 pub(crate) const BUNDLE: &str = "flow.js";
 
 /// A bundle's source map, ready for look-ups.
@@ -26,11 +26,11 @@ impl Trace {
         Trace { map, workspace, code: bundle.code.clone() }
     }
 
-    /// A stack with every place mapped; frames of the SDK are left out. The first frame in an
-    /// author's file is where the error was thrown.
+    /// Maps every place of a stack; frames of the SDK are left out. Returns the first place in an author's file, which
+    /// is where the error was thrown, and the mapped stack.
     ///
-    /// `classes` are the error's own class names: the constructors of an author's error class
-    /// stand on the stack too, but nobody looks for the mistake there. `message` is what it says.
+    /// `classes` are the error's class names: the constructors of an author's error class are on the stack, too, and
+    /// are skipped. `message` is the error's message.
     pub(crate) fn map_stack(&self, stack: &str, message: &str, classes: &[String]) -> (Option<Location>, String) {
         let mut first = None;
         let mut called = None;
@@ -58,7 +58,7 @@ impl Trace {
         (first, mapped.join("\n"))
     }
 
-    /// A text with the stacks in it mapped, line by line; frames of the SDK are left out.
+    /// Maps the stacks in a text, line by line; frames of the SDK are left out.
     pub(crate) fn map_text(&self, text: &str) -> String {
         if !text.contains(BUNDLE) {
             return text.to_owned();
@@ -74,7 +74,7 @@ impl Trace {
         mapped.collect::<Vec<_>>().join("\n")
     }
 
-    /// The author's place behind a place in the bundle (both 1-based).
+    /// Returns the author's place of a place in the bundle (both 1-based); `None` for code of the SDK.
     pub(crate) fn locate(&self, line: u32, column: u32) -> Option<Location> {
         let token = self.map.as_ref()?.lookup_token(line.checked_sub(1)?, column.saturating_sub(1))?;
         let source = token.get_source()?;
@@ -86,7 +86,7 @@ impl Trace {
     }
 }
 
-/// Whether a source of a map is the SDK's or the bundler's.
+/// Returns whether a source of a map is the SDK's or the bundler's.
 pub(crate) fn is_embedded(source: &str) -> bool {
     source.contains("flowglass:")
         || source.contains("flowglass-link:")
@@ -94,20 +94,20 @@ pub(crate) fn is_embedded(source: &str) -> bool {
         || source.contains("rolldown/runtime")
 }
 
-/// A source of a map as people see it.
+/// Returns the path of a source of a map for people.
 pub(crate) fn shown_source(source: &str, workspace: &str) -> String {
     let source = source.trim_start_matches("./");
     let file = source.strip_prefix(&format!("{workspace}/")).unwrap_or(source);
     file.trim_start_matches("../").to_owned()
 }
 
-/// The name in `    at name (native)`.
+/// Returns the name in `    at name (native)`.
 fn native_name(line: &str) -> Option<&str> {
     line.trim().strip_prefix("at ")?.strip_suffix(" (native)")
 }
 
-/// `    at name (file:line:column)` as QuickJS writes it: the name, and the place if it is one in the bundle. A place
-/// in a module of ours is none; of what else runs in the runtime nothing is told.
+/// Parses `    at name (file:line:column)` as QuickJS writes it. Returns the name, and the place if it is in the bundle
+/// (`None` for an embedded module). Returns `None` for other lines and other files.
 pub(crate) fn frame(line: &str) -> Option<(&str, Option<(u32, u32)>)> {
     let rest = line.trim().strip_prefix("at ")?;
     let (name, place) = match rest.split_once(" (") {

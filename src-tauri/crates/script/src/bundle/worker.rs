@@ -1,5 +1,5 @@
-//! Bundling in a process of its own: requests and replies as lines of JSON. A parser that overflows its stack ends
-//! its process, and nothing that can be caught; here it ends this process, which has nothing else to lose.
+//! Bundling in a child process: requests and replies as lines of JSON. A parser that overflows its stack ends its
+//! process without an error that could be caught, so it runs in a process that does nothing else.
 
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub enum BundleReply {
     Done(Result<Bundle, LoadError>),
 }
 
-/// Answers requests until nobody sends any more, and ends the process at once when the sender is gone.
+/// Serves requests until the input ends, and then exits the process at once.
 pub fn serve(input: impl BufRead + Send + 'static, output: impl Write + Send + 'static) -> std::io::Result<()> {
     let bundler = Bundler::new()?;
     let (sender, requests) = mpsc::channel::<BundleRequest>();
@@ -41,7 +41,7 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write + Send + '
                 break;
             }
         }
-        // Who asked is gone, so what is under way is for nobody.
+        // The parent is gone, so nobody needs the result of a running request.
         std::process::exit(0);
     })?;
     let output = Arc::new(Mutex::new(output));
@@ -54,7 +54,7 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write + Send + '
     Ok(())
 }
 
-/// One reply as a line.
+/// Writes a reply as a line.
 fn write(output: &Mutex<impl Write>, reply: &BundleReply) -> std::io::Result<()> {
     let mut line = serde_json::to_vec(reply)?;
     line.push(b'\n');

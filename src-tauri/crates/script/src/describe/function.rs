@@ -1,4 +1,4 @@
-//! An author's function as the engine calls it: arguments one way, what it returned the other, as JSON text.
+//! An author's function as the engine calls it. Arguments and results cross as JSON text.
 
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use futures_util::future::LocalBoxFuture;
 use rquickjs::Function;
 
 use crate::describe::registry::Registry;
-use crate::vm::calls::{answer, thrown, wire_error};
-use crate::vm::{Answer, Vm};
+use crate::vm::calls::{call_and_wait, thrown, wire_error};
+use crate::vm::{CallResult, Vm};
 
 /// A function of the bundle.
 pub(crate) struct ScriptFunction {
     pub(crate) vm: Rc<Vm>,
-    /// Which keeps this function, so that neither may keep the other alive.
+    /// The registry, which owns this function: weak, to avoid a reference cycle.
     pub(crate) registry: Weak<Registry>,
     pub(crate) id: u32,
 }
@@ -34,7 +34,7 @@ impl Callable for ScriptFunction {
         async move {
             let registry = registry.upgrade().ok_or_else(|| FlowError::plain("the script ended"))?;
             let args = encode(&args);
-            let answer = answer(&vm, cx, |host, call, token| {
+            let answer = call_and_wait(&vm, cx, |host, call, token| {
                 host.get::<_, Function>("call")?.call::<_, ()>((call, id, token, args))
             });
             decode(&vm, &registry, answer.await?)
@@ -65,20 +65,20 @@ fn encode(args: &[Arg]) -> String {
     text
 }
 
-pub(crate) fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: Answer) -> Result<Returned, FlowError> {
+pub(crate) fn decode(vm: &Rc<Vm>, registry: &Rc<Registry>, answer: CallResult) -> Result<Returned, FlowError> {
     match answer {
-        Answer::Undefined => Ok(Returned::Data(Data::UNDEFINED)),
-        Answer::Value(json) => {
+        CallResult::Undefined => Ok(Returned::Data(Data::UNDEFINED)),
+        CallResult::Value(json) => {
             let value = parse(&json).map_err(|error| FlowError::validation(error.to_string(), None))?;
             Ok(Returned::Data(value.into()))
         }
-        Answer::Block(json) => registry.late(vm, &json).map(Returned::Block),
-        Answer::Blocks(json) => registry.late_all(vm, &json).map(Returned::Blocks),
-        Answer::Model(json) => {
+        CallResult::Block(json) => registry.block_from_factory(vm, &json).map(Returned::Block),
+        CallResult::Blocks(json) => registry.blocks_from_factory(vm, &json).map(Returned::Blocks),
+        CallResult::Model(json) => {
             let wire = from_json(&json).map_err(|error| FlowError::plain(error.to_string()))?;
             Ok(Returned::Model(registry.instance(vm, wire)))
         }
-        Answer::Error(json) => Err(thrown(vm, &json)),
-        Answer::Never(error) => Err(error),
+        CallResult::Error(json) => Err(thrown(vm, &json)),
+        CallResult::NeverSettles(error) => Err(error),
     }
 }

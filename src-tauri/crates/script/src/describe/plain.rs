@@ -1,13 +1,14 @@
-//! Shapes of values that a schema is known to let through, so that it need not be asked.
+//! Simple schemas that Rust can check itself, without running JavaScript.
 //!
-//! It must never let through what the schema would refuse; what does not fit here is the schema's to judge.
+//! Must never accept what the schema would refuse. A value that does not fit here may still be valid: then the schema
+//! itself is called.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A shape, as the SDK's `plain.ts` describes a schema that is nothing else.
+/// A simple schema, as the SDK's `plain.ts` describes it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Plain {
@@ -32,7 +33,7 @@ pub(crate) enum Plain {
 }
 
 impl Plain {
-    /// Whether a value fits.
+    /// Returns whether a value is certain to be accepted.
     pub(crate) fn fits(&self, value: &Value) -> bool {
         match (self, value) {
             (Plain::Any, _)
@@ -42,7 +43,7 @@ impl Plain {
             | (Plain::Boolean, Value::Bool(_)) => true,
             (Plain::One(values), value) => values.contains(value),
             (Plain::List(element), Value::Array(items)) => items.iter().all(|item| element.fits(item)),
-            // Names by which objects are told apart: every schema treats them in its own way.
+            // Schemas treat these two names specially, so they are left to the schema itself.
             (Plain::Record(element), Value::Object(fields)) => fields
                 .iter()
                 .all(|(name, field)| !matches!(name.as_str(), "__proto__" | "constructor") && element.fits(field)),

@@ -1,4 +1,4 @@
-//! Concurrency policies of a bundle: what the SDK read of them, as the engine has them.
+//! Concurrency policies: from the SDK's descriptions to the engine's types.
 
 use std::rc::Rc;
 
@@ -42,7 +42,7 @@ impl WireConcurrency {
     }
 }
 
-/// Asks a key function. It belongs to no block: the request does not exist yet.
+/// Calls a key function. It runs for no block, because the request does not exist yet.
 fn ask(vm: &Rc<Vm>, id: u32, caller: &Value) -> Result<Option<String>, FlowError> {
     #[derive(Deserialize)]
     struct Wire {

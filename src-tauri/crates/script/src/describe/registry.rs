@@ -1,6 +1,6 @@
 //! The blocks, functions and schemas of a loaded bundle: from the SDK's descriptions to the engine's flow.
 //!
-//! Must not interpret a flow: it only names what the engine will run.
+//! Must not interpret a flow: the engine does.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -12,10 +12,10 @@ use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
     Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, ContainerItem, Each, Expectation, Flow, Generator,
-    History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Settings, Text,
-    TokenBudget, ToolIdentity, ToolSettings, join_declarations, number_steps,
+    History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Settings, TokenBudget,
+    ToolIdentity, ToolSettings, ValueOrCall, join_declarations, number_steps,
 };
-use engine::resource::{Clash, Resources};
+use engine::resource::{ResourceConflict, Resources};
 use engine::scope::ScopeKind;
 use indexmap::IndexMap;
 use rquickjs::Function;
@@ -27,7 +27,7 @@ use crate::describe::schema::ScriptSchema;
 use crate::describe::wire::*;
 use crate::vm::Vm;
 
-/// The blocks, functions and schemas of one loaded bundle, each made once.
+/// The blocks, functions and schemas of one loaded bundle, each created once.
 #[derive(Default)]
 pub(crate) struct Registry {
     blocks: RefCell<HashMap<u32, Rc<Block>>>,
@@ -35,22 +35,22 @@ pub(crate) struct Registry {
     fingerprints: RefCell<HashMap<u32, Option<Arc<str>>>>,
 }
 
-/// Why a description makes no flow.
-pub(crate) struct Unbuilt {
+/// Why a flow cannot be built from its description.
+pub(crate) struct BuildError {
     pub(crate) error: FlowError,
     /// The resource definition that is at fault, by its number.
     pub(crate) definition: Option<u32>,
 }
 
-impl From<FlowError> for Unbuilt {
+impl From<FlowError> for BuildError {
     fn from(error: FlowError) -> Self {
-        Unbuilt { error, definition: None }
+        BuildError { error, definition: None }
     }
 }
 
-impl From<Clash> for Unbuilt {
-    fn from(clash: Clash) -> Self {
-        Unbuilt { error: clash.error, definition: Some(clash.definition) }
+impl From<ResourceConflict> for BuildError {
+    fn from(clash: ResourceConflict) -> Self {
+        BuildError { error: clash.error, definition: Some(clash.definition) }
     }
 }
 
@@ -63,12 +63,12 @@ impl Registry {
             .clone()
     }
 
-    /// A function's fingerprint, which is made when it is first asked for.
+    /// Returns a function's fingerprint. The first call computes those of all functions so far.
     pub(crate) fn fingerprint(&self, vm: &Vm, id: u32) -> Option<Arc<str>> {
         if let Some(known) = self.fingerprints.borrow().get(&id) {
             return known.clone();
         }
-        // The first time, of all that are there: each look into the runtime costs more than a source.
+        // All at once the first time: a call into the runtime costs more than a fingerprint.
         let first = if self.fingerprints.borrow().is_empty() { 0 } else { id };
         let count = if first < id { u32::MAX } else { 1 };
         let sources: String =
@@ -80,8 +80,8 @@ impl Registry {
         fingerprints.get(&id).cloned().flatten()
     }
 
-    /// A block that a factory made while the flow runs.
-    pub(crate) fn late(self: &Rc<Self>, vm: &Rc<Vm>, json: &str) -> Result<Rc<Block>, FlowError> {
+    /// Returns the block that a factory made while the flow runs, from its description.
+    pub(crate) fn block_from_factory(self: &Rc<Self>, vm: &Rc<Vm>, json: &str) -> Result<Rc<Block>, FlowError> {
         #[derive(Deserialize)]
         struct Late {
             id: u32,
@@ -99,10 +99,10 @@ impl Registry {
         Ok(block)
     }
 
-    pub(crate) fn late_all(self: &Rc<Self>, vm: &Rc<Vm>, json: &str) -> Result<Vec<Rc<Block>>, FlowError> {
+    pub(crate) fn blocks_from_factory(self: &Rc<Self>, vm: &Rc<Vm>, json: &str) -> Result<Vec<Rc<Block>>, FlowError> {
         let each: Vec<Box<serde_json::value::RawValue>> =
             serde_json::from_str(json).map_err(|error| FlowError::plain(error.to_string()))?;
-        each.iter().map(|block| self.late(vm, block.get())).collect()
+        each.iter().map(|block| self.block_from_factory(vm, block.get())).collect()
     }
 
     fn block(&self, id: u32) -> Result<Rc<Block>, FlowError> {
@@ -113,7 +113,7 @@ impl Registry {
         id.map(|id| self.block(id)).transpose()
     }
 
-    pub(crate) fn flow(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireFlow, code_hash: &str) -> Result<Flow, Unbuilt> {
+    pub(crate) fn flow(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireFlow, code_hash: &str) -> Result<Flow, BuildError> {
         for block in wire.blocks {
             self.add(vm, block)?;
         }
@@ -207,7 +207,7 @@ impl Registry {
                 Body::Generator(Box::new(self.generator(vm, settings)?))
             }
         };
-        let active_status = wire.active_status.map(|text| self.text(vm, text));
+        let active_status = wire.active_status.map(|text| self.value_or_call(vm, text));
         let block = Block {
             name: wire.name.as_str().into(),
             body,
@@ -237,8 +237,8 @@ impl Registry {
             active_status,
             container: wire.container.map(|container| ContainerItem {
                 component: container.component,
-                label: container.label.map(|text| self.text(vm, text)),
-                metadata: container.metadata.map(|text| self.text(vm, text)),
+                label: container.label.map(|text| self.value_or_call(vm, text)),
+                metadata: container.metadata.map(|text| self.value_or_call(vm, text)),
             }),
             rescue: wire
                 .rescue
@@ -252,20 +252,20 @@ impl Registry {
         Ok(())
     }
 
-    fn text(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireText) -> Text {
+    fn value_or_call(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireValueOrCall) -> ValueOrCall {
         match wire {
-            WireText::Fixed(value) => Text::Fixed(value),
-            WireText::Call(id) => Text::Call(self.function(vm, id)),
+            WireValueOrCall::Fixed(value) => ValueOrCall::Fixed(value),
+            WireValueOrCall::Call(id) => ValueOrCall::Call(self.function(vm, id)),
         }
     }
 
     fn generator(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireGenerator) -> Result<Generator, FlowError> {
-        let text = |wire: WireText| self.text(vm, wire);
+        let text = |wire: WireValueOrCall| self.value_or_call(vm, wire);
         Ok(Generator {
             model: match (wire.instance, wire.model) {
                 (Some(instance), _) => Model::Instance(self.instance(vm, instance)),
                 (None, Some(named)) => Model::Named(text(named)),
-                (None, None) => Model::Named(Text::Fixed(Value::Null)),
+                (None, None) => Model::Named(ValueOrCall::Fixed(Value::Null)),
             },
             prompt: wire.prompt.into_iter().map(text).collect(),
             context: wire.context.into_iter().flatten().map(text).collect(),
@@ -394,7 +394,7 @@ impl Registry {
     }
 }
 
-/// A schema of a value.
+/// Returns a schema of a whole value.
 pub(crate) fn schema(vm: &Rc<Vm>, id: u32) -> SchemaRef {
     Rc::new(ScriptSchema { vm: vm.clone(), id, fields: None, plain: HashMap::new(), open: false })
 }

@@ -1,4 +1,4 @@
-//! The resources that a bundle declares, as the engine has them.
+//! The resources that a bundle declares: from the SDK's descriptions to the engine's types.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::describe::registry::Registry;
 use crate::describe::wire::WireState;
 use crate::vm::Vm;
 
-/// A definition under a name.
+/// A resource definition under a name, as the SDK describes it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WireResource {

@@ -1,6 +1,4 @@
-//! A schema of the bundle, as the engine asks it.
-//!
-//! It must not decide what a refusal means: the engine does.
+//! A schema of the bundle, as the engine calls it. Must not decide what a refusal means: the engine does.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -16,15 +14,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::describe::plain::Plain;
-use crate::vm::calls::{answer, thrown};
-use crate::vm::{Answer, Vm};
+use crate::vm::calls::{call_and_wait, thrown};
+use crate::vm::{CallResult, Vm};
 
 /// A schema of the bundle.
 pub(crate) struct ScriptSchema {
     pub(crate) vm: Rc<Vm>,
     pub(crate) id: u32,
     pub(crate) fields: Option<Vec<Field>>,
-    /// Of fields that are nothing but a shape: that shape.
+    /// The simple schemas of fields that have one.
     pub(crate) plain: HashMap<String, Plain>,
     /// Whether an object may have other fields.
     pub(crate) open: bool,
@@ -44,7 +42,7 @@ fn failed(error: FlowError) -> Vec<Issue> {
     vec![Issue { path: String::new(), message: error.message }]
 }
 
-/// What the bundle answers: parsed data, nothing for `undefined`, or what is wrong.
+/// Reads the result of a parse: data (absent for `undefined`), or what is wrong.
 fn parsed(answer: &str) -> Result<Data, Vec<Issue>> {
     #[derive(Deserialize)]
     struct Wire {
@@ -76,24 +74,24 @@ impl Schema for ScriptSchema {
         let json = data.as_value().map(Value::to_string);
         let (vm, id) = (self.vm.clone(), self.id);
         async move {
-            let answer = answer(&vm, cx, |host, call, token| {
+            let answer = call_and_wait(&vm, cx, |host, call, token| {
                 host.get::<_, Function>("parseAsync")?.call::<_, ()>((call, id, token, json))
             });
             match answer.await.map_err(failed)? {
-                Answer::Value(json) => parsed(&json),
-                Answer::Error(json) => Err(failed(thrown(&vm, &json))),
+                CallResult::Value(json) => parsed(&json),
+                CallResult::Error(json) => Err(failed(thrown(&vm, &json))),
                 _ => Err(failed(FlowError::plain("the schema gave no answer"))),
             }
         }
         .boxed_local()
     }
 
-    fn lets_pass(&self, field: &str, value: &Value) -> bool {
+    fn is_known_valid(&self, field: &str, value: &Value) -> bool {
         self.plain.get(field).is_some_and(|plain| plain.fits(value))
     }
 
     fn check_field(&self, field: &str, value: &Value) -> Result<(), Vec<Issue>> {
-        if self.lets_pass(field, value) {
+        if self.is_known_valid(field, value) {
             return Ok(());
         }
         let (id, json) = (self.id, value.to_string());
@@ -118,19 +116,19 @@ impl Schema for ScriptSchema {
     }
 
     fn describe(&self) -> Value {
-        self.described(false)
+        self.json_schema(false)
     }
 
-    fn accepted(&self) -> Value {
-        self.described(true)
+    fn describe_accepted(&self) -> Value {
+        self.json_schema(true)
     }
 }
 
 impl ScriptSchema {
-    fn described(&self, wide: bool) -> Value {
+    fn json_schema(&self, accepted: bool) -> Value {
         let id = self.id;
         self.vm
-            .enter(|_, host| host.get::<_, Function>("describeSchema")?.call::<_, String>((id, wide)))
+            .enter(|_, host| host.get::<_, Function>("describeSchema")?.call::<_, String>((id, accepted)))
             .ok()
             .and_then(|json| parse(&json).ok())
             .unwrap_or(Value::Null)

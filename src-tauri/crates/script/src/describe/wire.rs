@@ -1,6 +1,6 @@
-//! The SDK's descriptions of a flow, as they cross from JavaScript.
+//! The SDK's descriptions of a flow, as they come from JavaScript.
 //!
-//! Numbers stand for functions, schemas and blocks of the bundle.
+//! Functions, schemas and blocks of the bundle are referred to by numbers.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -95,7 +95,7 @@ impl WireDeclaration {
     }
 }
 
-/// What a block says of the sequencer around it, or of a block around it by its name.
+/// What a block declares of the state of the nearest enclosing sequencer, or of the enclosing block `target`.
 #[derive(Deserialize)]
 pub(crate) struct WireExpectation {
     pub(crate) target: Option<String>,
@@ -155,7 +155,7 @@ pub(crate) struct WireBlock {
     pub(crate) retry: Option<WireRetry>,
     #[serde(default)]
     pub(crate) transient: bool,
-    pub(crate) active_status: Option<WireText>,
+    pub(crate) active_status: Option<WireValueOrCall>,
     pub(crate) container: Option<WireContainer>,
     pub(crate) execute: Option<u32>,
     pub(crate) validate_route: Option<u32>,
@@ -180,8 +180,8 @@ pub(crate) struct WireBlock {
 #[derive(Deserialize)]
 pub(crate) struct WireContainer {
     pub(crate) component: Option<String>,
-    pub(crate) label: Option<WireText>,
-    pub(crate) metadata: Option<WireText>,
+    pub(crate) label: Option<WireValueOrCall>,
+    pub(crate) metadata: Option<WireValueOrCall>,
 }
 
 #[derive(Deserialize)]
@@ -214,7 +214,7 @@ pub(crate) struct WireCache {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum WireText {
+pub(crate) enum WireValueOrCall {
     Fixed(#[serde(deserialize_with = "engine::json::exact")] Value),
     Call(u32),
 }
@@ -254,15 +254,15 @@ pub(crate) struct WireHandler {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WireGenerator {
-    pub(crate) model: Option<WireText>,
+    pub(crate) model: Option<WireValueOrCall>,
     pub(crate) instance: Option<WireInstance>,
-    pub(crate) prompt: Vec<WireText>,
+    pub(crate) prompt: Vec<WireValueOrCall>,
     #[serde(default)]
-    pub(crate) context: Vec<Option<WireText>>,
+    pub(crate) context: Vec<Option<WireValueOrCall>>,
     #[serde(default, deserialize_with = "engine::json::exact")]
     pub(crate) history: Option<Value>,
-    pub(crate) history_slot: Option<WireText>,
-    pub(crate) user: Option<WireText>,
+    pub(crate) history_slot: Option<WireValueOrCall>,
+    pub(crate) user: Option<WireValueOrCall>,
     pub(crate) structured: bool,
     pub(crate) agent_type: Option<AgentType>,
     pub(crate) item_visibility: Option<Visibility>,
@@ -275,12 +275,12 @@ pub(crate) struct WireGenerator {
     pub(crate) run_tools: bool,
     pub(crate) stop_when: Option<u32>,
     pub(crate) max_tokens: Option<u32>,
-    pub(crate) provider_options: Option<WireText>,
+    pub(crate) provider_options: Option<WireValueOrCall>,
     pub(crate) repair: WireRepair,
     pub(crate) tool_settings: WireToolSettings,
 }
 
-/// An author's own model, by the functions that answer.
+/// An author's own model, by its functions.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WireInstance {

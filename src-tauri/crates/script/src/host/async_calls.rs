@@ -1,10 +1,10 @@
-//! What a running flow asks of the engine and waits for: one operation for each such member of `ctx`.
+//! The asynchronous host functions: one operation for each member of `ctx` that returns a promise.
 //!
-//! Questions and answers cross as JSON text. It must not decide anything: rules live in the engine.
+//! Arguments and results cross as JSON text. Must not enforce rules: the engine does.
 
 use std::rc::Rc;
 
-use engine::context::{Begun, Change, Context as Cx, Target};
+use engine::context::{Change, Context as Cx, EffectStart, Target};
 use engine::data::from_json;
 use engine::effects::{Message, ModelCall, ToolCall};
 use engine::error::FlowError;
@@ -19,13 +19,14 @@ use serde_json::Value;
 use crate::describe::function::decode;
 use crate::describe::registry::Registry;
 use crate::vm::calls::{thrown, wire_error};
-use crate::vm::{Call, LOAD, Question, Shared, Vm};
+use crate::vm::{AsyncCall, Call, LOAD_TOKEN, Shared, Vm};
 
-/// What a client sees of a flow's state. Its functions are given all there is, so none may wait.
+/// Returns what a client sees of a flow's state. The author's projections get all of it as their argument, and must not
+/// be asynchronous.
 pub(crate) fn client_data(vm: &Rc<Vm>, registry: &Rc<Registry>, states: &Value) -> Result<Value, FlowError> {
     let call = vm.next_number();
     let (sender, mut receiver) = oneshot::channel();
-    vm.shared.calls.borrow_mut().insert(call, Call { token: LOAD, answer: sender });
+    vm.shared.calls.borrow_mut().insert(call, Call { token: LOAD_TOKEN, answer: sender });
     let states = states.to_string();
     vm.enter(|_, host| host.get::<_, Function>("clientData")?.call::<_, ()>((call, states)))?;
     match receiver.try_recv() {
@@ -34,32 +35,32 @@ pub(crate) fn client_data(vm: &Rc<Vm>, registry: &Rc<Registry>, states: &Value) 
     }
 }
 
-/// Answers what flows ask for and wait on, for as long as it is polled. Run it beside the engine.
+/// Serves the asynchronous calls of a flow, for as long as it is polled. Must be polled together with the engine.
 pub(crate) async fn drive(vm: Rc<Vm>, registry: Rc<Registry>) {
-    let Some(mut questions) = vm.questions.borrow_mut().take() else { return };
+    let Some(mut calls) = vm.async_calls.borrow_mut().take() else { return };
     let mut running = FuturesUnordered::new();
     loop {
         select! {
-            question = questions.select_next_some() => running.push(ask(vm.clone(), registry.clone(), question)),
+            call = calls.select_next_some() => running.push(serve(vm.clone(), registry.clone(), call)),
             () = running.select_next_some() => {}
         }
     }
 }
 
-async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
-    let cx = vm.shared.contexts.borrow().get(&question.token).cloned();
-    let result = match (cx, question.op.as_str()) {
-        (Some(cx), "apply") => apply(&vm, &registry, &cx, &question.payload).await,
+async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
+    let cx = vm.shared.contexts.borrow().get(&call.token).cloned();
+    let result = match (cx, call.op.as_str()) {
+        (Some(cx), "apply") => apply(&vm, &registry, &cx, &call.payload).await,
         (Some(cx), "sleep") => {
-            let ms = question.payload.parse::<f64>().unwrap_or(0.0);
+            let ms = call.payload.parse::<f64>().unwrap_or(0.0);
             cx.sleep(ms.max(0.0) as u64).await;
             Ok(String::new())
         }
-        (Some(cx), "beginOnce") => begin_once(&cx, &question.payload).await,
-        (Some(cx), "endOnce") => end_once(&vm, &cx, &question.payload).await,
-        (Some(cx), "fetch") => crate::host::fetch::fetch(&cx, &question.payload, question.stopped).await,
-        (Some(cx), "model") => model(&cx, &question.payload).await,
-        (Some(cx), "suspend") => suspend(&cx, &question.payload).await,
+        (Some(cx), "beginOnce") => begin_once(&cx, &call.payload).await,
+        (Some(cx), "endOnce") => end_once(&vm, &cx, &call.payload).await,
+        (Some(cx), "fetch") => crate::host::fetch::fetch(&cx, &call.payload, call.stopped).await,
+        (Some(cx), "model") => model(&cx, &call.payload).await,
+        (Some(cx), "suspend") => suspend(&cx, &call.payload).await,
         (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
         (None, _) => Err(FlowError::plain("the block has ended; await what it starts before it returns")),
     };
@@ -67,64 +68,65 @@ async fn ask(vm: Rc<Vm>, registry: Rc<Registry>, question: Question) {
         Ok(answer) => (true, answer),
         Err(error) => (false, wire_error(&error).to_string()),
     };
-    vm.shared.stops.borrow_mut().remove(&(question.id as u64));
-    // A runtime that is over has nobody to answer.
-    let _ = vm.enter(|_, host| host.get::<_, Function>("answer")?.call::<_, ()>((question.id, ok, payload)));
-    if question.op == "apply" {
-        settle(&vm.shared, question.token);
+    vm.shared.stops.borrow_mut().remove(&(call.id as u64));
+    // Fails if the runtime has failed: then nobody waits for the result.
+    let _ = vm.enter(|_, host| host.get::<_, Function>("answer")?.call::<_, ()>((call.id, ok, payload)));
+    if call.op == "apply" {
+        finish_apply(&vm.shared, call.token);
     }
 }
 
-fn settle(shared: &Shared, token: u32) {
-    let mut open = shared.open.borrow_mut();
-    let Some(count) = open.get_mut(&token) else { return };
+/// Counts a completed state operation of a call. With the last one, wakes those that wait for the call's operations.
+fn finish_apply(shared: &Shared, token: u32) {
+    let mut pending = shared.pending_applies.borrow_mut();
+    let Some(count) = pending.get_mut(&token) else { return };
     *count -= 1;
     if *count > 0 {
         return;
     }
-    open.remove(&token);
-    let mut settled = shared.settled.borrow_mut();
+    pending.remove(&token);
+    let mut waiters = shared.apply_waiters.borrow_mut();
     let mut at = 0;
-    while at < settled.len() {
-        if settled[at].0 == token {
-            let _ = settled.remove(at).1.send(());
+    while at < waiters.len() {
+        if waiters[at].0 == token {
+            let _ = waiters.remove(at).1.send(());
         } else {
             at += 1;
         }
     }
 }
 
-/// `ctx.runOnce` is about to call the author's function.
+/// `ctx.runOnce`, before the author's function is called.
 async fn begin_once(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     let key: String = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
     let begun = cx.begin_once(&key).await?;
     serde_json::to_string(&begun).map_err(|error| FlowError::plain(error.to_string()))
 }
 
-/// Keeps what came of it: an answer, or a failure.
+/// `ctx.runOnce`, after the author's function has returned or thrown.
 async fn end_once(vm: &Vm, cx: &Cx, payload: &str) -> Result<String, FlowError> {
     #[derive(Deserialize)]
-    struct Told {
+    struct OnceResult {
         key: String,
-        begun: Begun,
+        begun: EffectStart,
         #[serde(default, deserialize_with = "engine::json::exact")]
         answer: Value,
         #[serde(default, deserialize_with = "engine::json::exact")]
         error: Option<Value>,
     }
-    let json: Told = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
-    let answer = json.error.map_or(Ok(json.answer), |error| Err(thrown(vm, &error.to_string())));
-    cx.end_once(json.begun, json.key, answer).await.map(|()| String::new())
+    let told: OnceResult = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
+    let answer = told.error.map_or(Ok(told.answer), |error| Err(thrown(vm, &error.to_string())));
+    cx.end_once(told.begun, told.key, answer).await.map(|()| String::new())
 }
 
-/// `ctx.suspend`: answered only where there is an answer.
+/// `ctx.suspend`. Never completes without an answer.
 async fn suspend(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     let wanted = from_json(payload).map_err(|error| FlowError::validation(format!("ctx.suspend: {error}"), None))?;
     let resolved = cx.suspend(wanted).await?;
     serde_json::to_string(&resolved).map_err(|error| FlowError::plain(error.to_string()))
 }
 
-/// `ctx.resolveModel(id).generate(options)`: a model call of a handler's own.
+/// `ctx.resolveModel(id).generate(options)`: a model call by a handler.
 async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -154,7 +156,7 @@ async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     };
     let reply = engine::generator::call(cx, call).await?;
     let mut json = serde_json::to_value(&reply).map_err(|error| FlowError::plain(error.to_string()))?;
-    // Authors know tool calls by other names than a log does.
+    // Authors know the fields of tool calls by other names than the log.
     if !reply.tool_calls.is_empty() {
         json["toolCalls"] = reply.tool_calls.iter().map(ToolCall::to_public_json).collect();
     }

@@ -1,4 +1,4 @@
-//! `ctx.resources` while a flow runs: collections, lists and texts. Must not decide anything: rules live in the engine.
+//! `ctx.resources` while a flow runs: collections, lists and texts. Must not enforce rules: the engine does.
 
 use engine::context::{Context as Cx, Create, Target};
 use engine::data::{from_json, parse};
@@ -7,7 +7,7 @@ use engine::resource::{Resource, Shape};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// An operation on a collection; the answer is an entry, or whether anything was there.
+/// An operation on a collection. Returns an entry, or for `delete` whether the instance existed.
 pub(crate) async fn collection(cx: &Cx, id: u32, op: &str, key: &Value, payload: &str) -> Result<String, FlowError> {
     #[derive(Deserialize)]
     struct Asked {
@@ -30,7 +30,7 @@ pub(crate) async fn collection(cx: &Cx, id: u32, op: &str, key: &Value, payload:
     Ok(json!(cx.create_instance(id, key, asked.fields, how).await?).to_string())
 }
 
-/// What flows ask of resources on the spot.
+/// The synchronous host functions of resources.
 pub(crate) fn sync(cx: &Cx, op: &str, payload: &str) -> Result<Option<String>, String> {
     let parsed = || parse(payload).map_err(|error| error.to_string());
     let target = |value: &Value| match value.as_str().and_then(Target::parse) {

@@ -1,20 +1,21 @@
-//! What a flow asks of `ctx` and is answered on the spot: state, items, its surroundings, and what it emits.
+//! The synchronous host functions: reading state and items, other blocks, emitting, clock and random values.
 //!
-//! Nothing here waits; what takes time is `bridge`'s. Rules live in the engine.
+//! Nothing here waits; `async_calls` has what takes time. Must not enforce rules: the engine does.
 
 use engine::context::{Context as Cx, EmitOptions, Target};
 use engine::data::{from_json, parse};
-use engine::effects::{Instant, ModelDelta};
+use engine::effects::{ModelDelta, SyncEffect};
 use engine::item::{AgentType, Visibility, canonical_item_type, resolve_item_visibility};
 use engine::resource::pattern::Pattern;
 use engine::views::items::Audience;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::vm::calls::relative;
-use crate::vm::{LOAD, Shared};
+use crate::vm::calls::enclosing_block;
+use crate::vm::{LOAD_TOKEN, Shared};
 
-/// Answers what flows ask for on the spot.
+/// Serves a synchronous call. `token` identifies the running call of an author's function, and so its block. The error
+/// is thrown in the flow.
 pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
     if op == "url" {
         let asked = parse(payload).map_err(|error| error.to_string())?;
@@ -74,13 +75,13 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "say" => {
             let asked = parsed()?;
             let text = asked[1].as_str().unwrap_or_default().to_owned();
-            cx.say(if asked[0] == "reasoning" { ModelDelta::Reasoning(text) } else { ModelDelta::Text(text) });
+            cx.stream_delta(if asked[0] == "reasoning" { ModelDelta::Reasoning(text) } else { ModelDelta::Text(text) });
             None
         }
         "once" => cx.once(parsed()?.as_str().unwrap_or_default()).map(|answer| answer.to_string()),
         "usage" => {
             let usage = cx.run.usage.borrow();
-            let budget = cx.run.flow.actions.get(&cx.run.asked.action).and_then(|action| action.token_budget.as_ref());
+            let budget = cx.run.flow.actions.get(&cx.run.start.action).and_then(|action| action.token_budget.as_ref());
             let mut json = serde_json::to_value(&*usage).map_err(|error| error.to_string())?;
             json["remaining"] =
                 json!(budget.map(|budget| budget.max_total_tokens.saturating_sub(usage.total_consumed)));
@@ -120,15 +121,15 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
                 ),
             }
         }
-        // In the order they were asked for: not past one that waits.
-        "apply" if shared.open.borrow().is_empty() => apply(&cx, payload).map(|changed| changed.to_string()),
+        // Only if no earlier operation is pending, to keep their order.
+        "apply" if shared.pending_applies.borrow().is_empty() => apply(&cx, payload).map(|changed| changed.to_string()),
         "apply" => None,
-        "relative.kind" => relative(&cx, payload).map(|frame| {
+        "relative.kind" => enclosing_block(&cx, payload).map(|frame| {
             let kind = if frame.own.is_some() { "stateful" } else { "stateless" };
             kind.to_owned()
         }),
-        "relative.facts" => relative(&cx, payload).map(|frame| facts(&cx, &frame)),
-        "relative.input" => relative(&cx, payload).and_then(|frame| {
+        "relative.facts" => enclosing_block(&cx, payload).map(|frame| facts(&cx, &frame)),
+        "relative.input" => enclosing_block(&cx, payload).and_then(|frame| {
             let input = frame.input.borrow();
             input.as_value().map(Value::to_string)
         }),
@@ -136,14 +137,14 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "blockOutput" => cx.block_output(parsed()?.as_str().unwrap_or_default()).as_value().map(Value::to_string),
         "wasRescued" => Some(cx.was_rescued(parsed()?.as_str().unwrap_or_default()).to_string()),
         op if op.starts_with("resource") => crate::host::resource_calls::sync(&cx, op, payload)?,
-        other => match instant(other, payload) {
-            Some(instant) => Some(drawn(&cx.draw(instant))),
+        other => match sync_effect(other, payload) {
+            Some(effect) => Some(encode_sync_effect(&cx.sync_effect(effect))),
             None => return Err(format!("unknown operation \"{other}\"")),
         },
     })
 }
 
-/// Who sees an item: `{ client, history }`.
+/// Returns who sees an item: `{ client, history }`.
 fn visibility(payload: &str) -> Result<String, String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -158,20 +159,20 @@ fn visibility(payload: &str) -> Result<String, String> {
     serde_json::to_string(&seen).map_err(|error| error.to_string())
 }
 
-/// What is answered at once from outside.
-fn instant(op: &str, payload: &str) -> Option<Instant> {
+/// Returns the synchronous effect that an operation stands for.
+fn sync_effect(op: &str, payload: &str) -> Option<SyncEffect> {
     Some(match op {
-        "now" => Instant::Clock,
-        "clock" => Instant::PreciseClock,
-        "random" => Instant::Random,
-        "bytes" => Instant::Bytes(payload.parse().ok()?),
-        "uuid" => Instant::Uuid,
+        "now" => SyncEffect::Clock,
+        "clock" => SyncEffect::PreciseClock,
+        "random" => SyncEffect::Random,
+        "bytes" => SyncEffect::Bytes(payload.parse().ok()?),
+        "uuid" => SyncEffect::Uuid,
         _ => return None,
     })
 }
 
-/// Such an answer as it crosses.
-fn drawn(value: &Value) -> String {
+/// Returns the result of a synchronous effect as the SDK expects it: a text.
+fn encode_sync_effect(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Object(fields) => fields.get("base64").and_then(Value::as_str).unwrap_or_default().to_owned(),
@@ -179,27 +180,28 @@ fn drawn(value: &Value) -> String {
     }
 }
 
-/// While a file loads there is clock and chance; after a block has ended they stand still. The rest is refused.
+/// Serves a call for which no block runs. While the file loads, clock and random values are real; after a block has
+/// ended they are constants. All other calls fail.
 fn without_block(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
-    match instant(op, payload) {
-        Some(instant) if token == LOAD => Ok(Some(drawn(&shared.load_time.draw(instant)))),
-        Some(instant) => Ok(Some(drawn(&instant.fixed()))),
+    match sync_effect(op, payload) {
+        Some(effect) if token == LOAD_TOKEN => Ok(Some(encode_sync_effect(&shared.load_time.draw(effect)))),
+        Some(effect) => Ok(Some(encode_sync_effect(&effect.placeholder()))),
         None if op == "log" => Ok(None),
-        None if token == LOAD => Err("a file cannot ask for this while it loads; ask inside a block".to_owned()),
+        None if token == LOAD_TOKEN => Err("a file cannot ask for this while it loads; ask inside a block".to_owned()),
         None => Err("the block has ended; await what it starts before it returns".to_owned()),
     }
 }
 
-/// A state operation, as JSON and then its target, where it need not wait. What is wrong with it is told
-/// by the way that waits.
+/// Applies a state operation (JSON, a line end, and its target) if it need not wait. Returns `None` if it must, and
+/// also if it is invalid: the asynchronous call then reports the error.
 fn apply(cx: &Cx, payload: &str) -> Option<bool> {
     let (operation, target) = payload.split_once('\n')?;
     cx.apply_at_once(&Target::parse(target)?, from_json(operation).ok()?)
 }
 
 fn info(cx: &Cx) -> Value {
-    let asked = &cx.run.asked;
-    // A block has what the blocks around it use; of two with one name the outer one is kept.
+    let asked = &cx.run.start;
+    // A block has the capabilities of its ancestors; of two with the same name the outer one wins.
     let mut around: Vec<_> = cx.frame.chain().collect();
     around.reverse();
     let uses: Vec<u32> = around.iter().flat_map(|frame| frame.block.uses.iter().copied()).collect();
@@ -222,7 +224,7 @@ fn info(cx: &Cx) -> Value {
     info
 }
 
-/// What is known of such a block; its input is asked for by itself, because it may be large.
+/// Returns the name, kind and id of an enclosing block. Its input, which may be large, has a call of its own.
 fn facts(cx: &Cx, frame: &engine::frame::Frame) -> String {
     let facts = json!({
         "name": &*frame.block.name,

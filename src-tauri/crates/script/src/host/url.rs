@@ -1,9 +1,10 @@
-//! URLs for flows: taken apart and changed by the `url` crate, which follows the web's standard.
+//! `URL` for flows, with the `url` crate, which follows the WHATWG standard.
 
 use serde_json::{Value, json};
 use url::{Position, Url};
 
-/// Answers `[url, base, [part, value]]` with the URL's parts; `None` when it is no URL.
+/// Parses `[url, base, [part, value]]`, and sets the part if there is one. Returns the URL's parts; `None` if it is no
+/// URL.
 pub(crate) fn parts(asked: &Value) -> Option<Value> {
     let text = asked[0].as_str()?;
     let mut url = match asked[1].as_str() {
@@ -32,7 +33,7 @@ fn with_mark(mark: char, part: Option<&str>) -> String {
     part.filter(|part| !part.is_empty()).map(|part| format!("{mark}{part}")).unwrap_or_default()
 }
 
-/// As the standard's setters: what does not fit changes nothing.
+/// Sets a part. As with the standard's setters, an invalid value changes nothing.
 fn change(url: &mut Url, part: &str, value: &str) {
     let some = |mark: char| Some(value.trim_start_matches(mark)).filter(|value| !value.is_empty());
     let _unfit = match part {

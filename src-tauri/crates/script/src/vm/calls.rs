@@ -10,14 +10,14 @@ use rquickjs::Object;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::vm::{Answer, Call, Vm};
+use crate::vm::{Call, CallResult, Vm};
 
-/// Starts something in the bundle with a context of its own, and waits for its answer.
-pub(crate) async fn answer(
+/// Starts a call in the bundle with a context, and waits for its result and for its pending state operations.
+pub(crate) async fn call_and_wait(
     vm: &Rc<Vm>,
     cx: Cx,
     start: impl FnOnce(&Object<'_>, u32, u32) -> rquickjs::Result<()>,
-) -> Result<Answer, FlowError> {
+) -> Result<CallResult, FlowError> {
     let call = vm.next_number();
     let token = vm.next_number();
     let (sender, receiver) = oneshot::channel();
@@ -27,19 +27,19 @@ pub(crate) async fn answer(
     vm.enter(|_, host| start(host, call, token))?;
     let answer = match receiver.await {
         Ok(answer) => answer,
-        Err(_) => return Err(vm.cause_of_death().unwrap_or_else(|| FlowError::plain("the script ended"))),
+        Err(_) => return Err(vm.failure().unwrap_or_else(|| FlowError::plain("the script ended"))),
     };
     // State operations that were not awaited still belong to this call.
-    let open = vm.shared.open.borrow().get(&token).copied().unwrap_or(0);
+    let open = vm.shared.pending_applies.borrow().get(&token).copied().unwrap_or(0);
     if open > 0 {
         let (sender, receiver) = oneshot::channel();
-        vm.shared.settled.borrow_mut().push((token, sender));
+        vm.shared.apply_waiters.borrow_mut().push((token, sender));
         let _ = receiver.await;
     }
     Ok(answer)
 }
 
-/// Takes a context out of the runtime's table when its call is over, however it ends.
+/// Removes a call's context from the table when it is dropped.
 struct Registered {
     vm: Rc<Vm>,
     token: u32,
@@ -48,11 +48,11 @@ struct Registered {
 impl Drop for Registered {
     fn drop(&mut self) {
         self.vm.shared.contexts.borrow_mut().remove(&self.token);
-        self.vm.shared.open.borrow_mut().remove(&self.token);
+        self.vm.shared.pending_applies.borrow_mut().remove(&self.token);
     }
 }
 
-/// An error of the bundle, with its place in the author's file.
+/// Returns an error thrown in the bundle, with its place in the author's file.
 pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
     #[derive(Deserialize)]
     struct Wire {
@@ -77,15 +77,15 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
     error
 }
 
-/// An error on its way back: the bundle finds the very object that was thrown by its handle.
+/// Returns an error as JSON for the bundle, which finds the object that was thrown by its handle.
 pub(crate) fn wire_error(error: &FlowError) -> Value {
     let mut wire = serde_json::to_value(error).unwrap_or_default();
     wire["handle"] = error.handle.into();
     wire
 }
 
-/// The block that `ctx.sequencer`, `ctx.self` or `ctx.parent` stands for.
-pub(crate) fn relative(cx: &Cx, name: &str) -> Option<Rc<engine::frame::Frame>> {
+/// Returns the block of `ctx.sequencer`, `ctx.self` or `ctx.parent`.
+pub(crate) fn enclosing_block(cx: &Cx, name: &str) -> Option<Rc<engine::frame::Frame>> {
     match name {
         "sequencer" => cx.sequencer(),
         "self" => cx.frame.own.is_some().then(|| cx.frame.clone()),

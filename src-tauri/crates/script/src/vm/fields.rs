@@ -1,7 +1,7 @@
-//! A change of state whose fields are texts, numbers and truths, taken from JavaScript without JSON between.
+//! A fast path for state operations whose fields are strings, numbers and booleans: without JSON.
 //!
-//! Most changes are such, and each is made while its flow waits. Whatever is not exactly that is left alone,
-//! and goes the way on which it is looked at, refused and explained. It must not decide what a change does.
+//! Most operations are such, and they are applied synchronously. All others take the normal path, which validates them
+//! and reports errors. Must not decide what an operation does.
 
 use std::rc::Rc;
 
@@ -16,16 +16,16 @@ use crate::vm::Shared;
 
 type Make = fn(Map<String, Value>) -> Operation;
 
-/// Makes `native.patch` and `native.increment`: they answer whether the state changed, or nothing where the
-/// change has to go the other way.
+/// Installs `native.patch` and `native.increment`. They return whether the state changed, or nothing if the normal path
+/// must be taken.
 pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Shared>) -> rquickjs::Result<()> {
     let operations: [(&str, Make); 2] =
         [("patch", |fields| Operation::Patch { fields }), ("increment", |by| Operation::Increment { by })];
     for (name, operation) in operations {
         let seen = shared.clone();
         let change = move |token: u32, target: String, fields: Object<'js>, plain: Object<'js>| {
-            // In the order they were asked for: not past one that waits. And a proxy's prototype is its flow's to tell.
-            if !seen.open.borrow().is_empty() || fields.is_proxy() || fields.get_prototype()? != plain {
+            // Only if no earlier operation is pending, to keep their order; and not for a proxy, whose traps would run.
+            if !seen.pending_applies.borrow().is_empty() || fields.is_proxy() || fields.get_prototype()? != plain {
                 return None;
             }
             let fields = fields_of(&fields, name == "increment")?;
@@ -37,22 +37,22 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Sha
     Ok(())
 }
 
-/// The fields of an object without a class of its own.
+/// Returns the fields of a plain object; `None` if any field needs the normal path.
 fn fields_of(object: &Object<'_>, only_numbers: bool) -> Option<Map<String, Value>> {
     let mut fields = Map::new();
     for field in object.own_props::<String, Js<'_>>(Filter::new().string().enum_only()) {
         let Ok((name, value)) = field else {
-            // What a getter threw is thrown again on the other way.
+            // A getter threw: clear the exception, the normal path throws it again.
             object.ctx().catch();
             return None;
         };
         let value = match value.type_of() {
             Type::Int => Value::Number(value.as_int()?.into()),
-            // What is not finite is refused on the other way.
+            // The normal path refuses infinities and NaN.
             Type::Float => number(value.as_float().filter(|number| number.is_finite())?),
             _ if only_numbers => return None,
             Type::Bool => Value::Bool(value.as_bool()?),
-            // Half of a surrogate pair is no text of ours.
+            // A lone surrogate is no valid UTF-8.
             Type::String => Value::String(value.as_string()?.to_string().ok()?),
             _ => return None,
         };

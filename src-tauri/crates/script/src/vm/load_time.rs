@@ -1,40 +1,40 @@
-//! What a flow's file gets from outside while it loads: clock and chance, and nothing else.
+//! Clock and random values for a flow's file while it loads. It has no other effects.
 //!
-//! There is no request yet, so what is drawn is kept until there is one. Values of an earlier life of the
-//! request come first, in their order. It must not read a clock: the caller brings the outside.
+//! There is no request yet, so new values are kept until there is one. A resumed or replayed request gets its recorded
+//! values first, in their order. Must not read a clock: the caller passes the source of values.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
-use engine::effects::{EffectKind, Instant};
+use engine::effects::{EffectKind, SyncEffect};
 use engine::request::Run;
 use serde_json::Value;
 
-/// Values by kind and number.
+/// Values by kind and ordinal.
 type Recorded = HashMap<(EffectKind, u32), Value>;
 
-/// Where the values come from that a file draws while it loads.
+/// The source of clock and random values for a file while it loads.
 pub struct LoadTime {
-    outside: Box<dyn Fn(Instant) -> Value>,
+    outside: Box<dyn Fn(SyncEffect) -> Value>,
     recorded: Recorded,
     counts: RefCell<HashMap<EffectKind, u32>>,
-    /// What was drawn before there was a request.
+    /// New values from before there was a request.
     drawn: RefCell<Vec<(EffectKind, u32, Value)>>,
     run: RefCell<Weak<Run>>,
-    /// The first value that was asked for and is not among the recorded ones.
+    /// The first value that was asked for and not recorded.
     missing: Cell<Option<(EffectKind, u32)>>,
 }
 
 impl LoadTime {
-    /// For a request that begins: every value is new.
-    pub fn new(outside: impl Fn(Instant) -> Value + 'static) -> Self {
+    /// Creates the source for a new request: every value is new.
+    pub fn new(outside: impl Fn(SyncEffect) -> Value + 'static) -> Self {
         LoadTime::after(Recorded::new(), outside)
     }
 
-    /// For a request that has a log, with what [`load_effects`](engine::loading::load_effects) found in it; what
-    /// is not there comes from outside.
-    pub fn after(recorded: Recorded, outside: impl Fn(Instant) -> Value + 'static) -> Self {
+    /// Creates the source for a request that has a log. `recorded` is what
+    /// [`load_effects`](engine::loading::load_effects) found in it; further values are new.
+    pub fn after(recorded: Recorded, outside: impl Fn(SyncEffect) -> Value + 'static) -> Self {
         LoadTime {
             outside: Box::new(outside),
             recorded,
@@ -45,9 +45,9 @@ impl LoadTime {
         }
     }
 
-    /// The next value.
-    pub(crate) fn draw(&self, instant: Instant) -> Value {
-        let kind = instant.kind();
+    /// Returns the next value of a kind.
+    pub(crate) fn draw(&self, effect: SyncEffect) -> Value {
+        let kind = effect.kind();
         let ordinal = {
             let mut counts = self.counts.borrow_mut();
             let count = counts.entry(kind).or_insert(0);
@@ -58,7 +58,7 @@ impl LoadTime {
             return known.clone();
         }
         self.missing.set(self.missing.take().or(Some((kind, ordinal))));
-        let value = (self.outside)(instant);
+        let value = (self.outside)(effect);
         match self.run.borrow().upgrade() {
             Some(run) => run.record_load_effect(kind, ordinal, value.clone()),
             None => self.drawn.borrow_mut().push((kind, ordinal, value.clone())),
@@ -66,7 +66,7 @@ impl LoadTime {
         value
     }
 
-    /// Records with a request what was drawn so far, and what will be.
+    /// Records the new values so far with a request, and later ones when they are drawn.
     pub(crate) fn attach(&self, run: &Rc<Run>) {
         for (kind, ordinal, value) in self.drawn.take() {
             run.record_load_effect(kind, ordinal, value);
@@ -74,7 +74,7 @@ impl LoadTime {
         *self.run.borrow_mut() = Rc::downgrade(run);
     }
 
-    /// The first value that was asked for beyond the recorded ones, where there are any.
+    /// Returns the first value that was asked for and not recorded, if any value was recorded.
     pub(crate) fn missing(&self) -> Option<(EffectKind, u32)> {
         self.missing.get().filter(|_| !self.recorded.is_empty())
     }

@@ -1,7 +1,7 @@
-//! A promise that fails and that nobody waits for leaves a log line of level `error` with its block.
+//! Unhandled promise rejections: each is logged with level `error` for its block.
 //!
-//! It fails nothing: the block did not wait for it. The runtime tells of each rejection as it
-//! happens; what is still unhandled when every job has run counts (as in other runtimes).
+//! They do not fail the block. As in other runtimes, a rejection counts as unhandled if it has no handler when all
+//! pending jobs have run.
 
 use std::rc::Rc;
 
@@ -11,29 +11,29 @@ use serde_json::value::RawValue;
 use crate::vm::calls::thrown;
 use crate::vm::{Shared, Vm};
 
-/// Hands every rejection to the bundle's own record of them.
+/// Reports every rejection to the bundle, which keeps a list of unhandled ones.
 pub(crate) fn track(runtime: &Runtime, shared: &Rc<Shared>) {
     let shared = shared.clone();
     runtime.set_host_promise_rejection_tracker(Some(Box::new(
         move |ctx: Ctx<'_>, promise: Value<'_>, reason: Value<'_>, is_handled: bool| {
-            let shown = ctx
+            let recorded = ctx
                 .globals()
                 .get::<_, Object>("__flowglass_host")
                 .and_then(|host| host.get::<_, Function>("rejected"))
                 .and_then(|rejected| rejected.call::<_, ()>((promise, reason, is_handled)));
-            // While a file loads there is no record yet, and no block.
-            shared.rejected.set(shared.rejected.get() || shown.is_ok());
+            // While the file loads, there is no such list yet, and no block.
+            shared.rejected.set(shared.rejected.get() || recorded.is_ok());
         },
     )));
 }
 
-/// Logs what is still unhandled.
+/// Logs the rejections that are still unhandled.
 pub(crate) fn report(vm: &Vm) {
     if !vm.shared.rejected.take() {
         return;
     }
     let taken = vm.enter(|_, host| host.get::<_, Function>("takeUnhandled")?.call::<_, String>(()));
-    // A runtime that is over tells its own reason.
+    // The error of a failed runtime is reported elsewhere.
     let Ok(taken) = taken else { return };
     for (token, json) in serde_json::from_str::<Vec<(u32, Box<RawValue>)>>(&taken).unwrap_or_default() {
         let error = thrown(vm, json.get());

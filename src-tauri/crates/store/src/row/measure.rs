@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use engine::error::FlowError;
-use engine::event::{Answer, EventKind, Recorded};
+use engine::event::{EventKind, Recorded, RecordedReturn};
 use engine::operation::Operation;
 use serde_json::{Map, Value};
 
@@ -30,8 +30,8 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         EventKind::Logged { text, .. } | EventKind::Noted { text } | EventKind::Drift { text, .. } => text_bytes(text),
         EventKind::JournalAppended { entry: value } | EventKind::MetadataSet { metadata: value } => json_bytes(value),
         EventKind::CallbackReturned { returned, .. } => match returned {
-            Some(Answer::Value(value)) => json_bytes(value),
-            Some(Answer::Block(_)) | None => 0,
+            Some(RecordedReturn::Value(value)) => json_bytes(value),
+            Some(RecordedReturn::Block(_)) | None => 0,
         },
         EventKind::Suspended(asking) => {
             optional(&asking.data) + asking.message.as_deref().map_or(0, text_bytes) + optional(&asking.resume_schema)

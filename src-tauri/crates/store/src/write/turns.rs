@@ -36,7 +36,7 @@ pub(crate) fn in_the_way_of(
 }
 
 /// Whether a request could go on now.
-pub(crate) fn is_turn_of(connection: &Connection, request: &str, owners: &Owners) -> Result<bool, Error> {
+pub(crate) fn may_leave_queue(connection: &Connection, request: &str, owners: &Owners) -> Result<bool, Error> {
     let row: Option<(i64, Option<String>)> = connection
         .prepare_cached("SELECT n, claim FROM request WHERE id = ?1")?
         .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?)))

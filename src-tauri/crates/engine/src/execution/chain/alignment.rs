@@ -1,13 +1,13 @@
-//! Where that what was recorded stands in the chains of today (ARCHITECTURE §4.2).
+//! Which operation of today's code each recorded operation is (ARCHITECTURE §4.2).
 //!
-//! Operations without a name of their own, and those of blocks of one name, are known by their place in the chain:
-//! `map~2`, `step:charge~2`. When the code has changed since, the fingerprints of what ran say which of today's
-//! operations a record belongs to: first the one with the same source, then the one at the same place. The events of
-//! other code are then read as if they had been recorded at today's paths. Events without fingerprints, and those of
-//! today's code, stay as they are. Must not change a log.
+//! Operations without a name, and several of the same name, are numbered by their place in the chain: `map~2`,
+//! `step:charge~2`. When the code has changed since they ran, fingerprints say which of today's operations a record
+//! belongs to: first the one with the same source, then the one at the same place. The events of other code are then
+//! read as if they had been recorded at today's paths. Events without fingerprints, and those of today's code, stay
+//! as they are. Must not change a log.
 
+mod assign;
 mod renumber;
-mod settle;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -22,69 +22,68 @@ use crate::model::flow::{Action, Block, Body, Flow, Step};
 use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::path::{ROOT, encode, join, path_below};
 use crate::model::scope::ScopeKind;
+use assign::{ChainNumbers, RecordedOperation, assign_group};
 use renumber::{Chain, split};
-use settle::{Numbers, Recorded, settle};
 
-/// One version of the code that made a request's events, by its place among them.
+/// One version of the code that recorded a request's events: an index, in the order in which versions first appear.
 type Code = usize;
 
-/// What one version of the code left in the log of one request.
+/// What one version of the code recorded in the log of one request.
 #[derive(Default)]
 struct Evidence {
     /// The blocks that began within each block.
     children: HashMap<String, Vec<String>>,
     /// The blocks that began.
-    blocks: HashMap<String, Began>,
-    /// The functions of each block that returned: what the log calls them, their fingerprints, and whether
-    /// what they returned was taken from the log.
+    blocks: HashMap<String, RecordedStart>,
+    /// The callbacks of each block that returned.
     functions: HashMap<String, Vec<ReturnedFunction>>,
 }
 
-/// The event that tells of a function that returned, its name, its fingerprint, and whether it was taken from the log.
+/// A callback that returned: its event, its name, its fingerprint, and whether a resume took the result from the log.
 type ReturnedFunction = (Seq, String, Arc<str>, bool);
 
-/// Operations of a chain by what stands before their number, and by number.
-type Operations = HashMap<String, BTreeMap<u32, Recorded>>;
+/// Operations of a chain by group (the label without its number) and by number.
+type Operations = HashMap<String, BTreeMap<u32, RecordedOperation>>;
 
-struct Began {
+struct RecordedStart {
     first: Seq,
     name: Arc<str>,
     fingerprint: Option<Arc<str>>,
     has_ended: bool,
     times: u32,
-    /// How often of these the block was taken from the log.
-    times_taken: u32,
+    /// How many of these times a resume took the result from the log.
+    times_memoized: u32,
 }
 
-/// A chain as versions of the code knew it: its path in each.
-type Known = Vec<(Code, String)>;
+/// The path of one chain in each version of the code that ran it.
+type ChainPaths = Vec<(Code, String)>;
 
-/// Where the records of a request stand today.
+/// How recorded paths translate to today's paths.
 #[derive(Default)]
 pub(crate) struct Alignment {
-    /// The events from which on another version of the code made them.
-    lives: Vec<(Seq, Code)>,
-    /// The version that runs now, if it left events.
+    /// From which event on which version of the code recorded.
+    code_changes: Vec<(Seq, Code)>,
+    /// The version that runs now, if it recorded events.
     today: Option<Code>,
     evidence: Vec<Evidence>,
-    /// The chains whose operations have other numbers today, by code and the path they had then.
+    /// The chains whose operations have other numbers today: for each version, by the path in that version.
     chains: Vec<HashMap<String, Chain>>,
     /// The chains that were compared, by today's path.
     compared: HashSet<String>,
-    /// Chains whose records cannot be told apart, by today's path.
-    unclear: HashMap<String, FlowError>,
-    /// Chains of blocks that code makes while it runs, by today's path.
-    unseen: HashMap<String, Known>,
+    /// Chains whose records are ambiguous: equal sources at several places. By today's path.
+    ambiguous: HashMap<String, FlowError>,
+    /// Chains of blocks that a factory makes while the flow runs, by today's path.
+    dynamic: HashMap<String, ChainPaths>,
 }
 
 impl Alignment {
     /// Compares the log of a request with the flow of today.
     pub(crate) fn read(events: &[Event], flow: &Flow, action: Option<&Action>) -> Alignment {
         let mut codes: Vec<Option<&str>> = Vec::new();
-        let mut places = Alignment::default();
+        let mut alignment = Alignment::default();
         for event in events {
             let code = match &event.kind {
-                // What a fork has in common with another request was made by that one's code.
+                // The events a fork shares with another request were recorded by that request's code.
                 EventKind::RequestStarted { forked_from: Some(_), .. } => None,
                 EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
                     Some(code_hash.as_str())
@@ -95,29 +94,29 @@ impl Alignment {
                 codes.push(code);
                 codes.len() - 1
             });
-            places.lives.push((event.seq, code));
+            alignment.code_changes.push((event.seq, code));
         }
-        places.today = codes.iter().position(|code| *code == Some(flow.code_hash.as_str()));
-        if codes.iter().enumerate().all(|(code, _)| places.today == Some(code)) {
+        alignment.today = codes.iter().position(|code| *code == Some(flow.code_hash.as_str()));
+        if codes.iter().enumerate().all(|(code, _)| alignment.today == Some(code)) {
             return Alignment::default();
         }
-        places.evidence.resize_with(codes.len(), Evidence::default);
-        places.chains.resize_with(codes.len(), HashMap::new);
+        alignment.evidence.resize_with(codes.len(), Evidence::default);
+        alignment.chains.resize_with(codes.len(), HashMap::new);
         for event in events {
-            let code = places.code_of(event.seq);
-            places.evidence[code].read(event);
+            let code = alignment.code_of(event.seq);
+            alignment.evidence[code].read(event);
         }
         for (path, block) in roots(flow, action) {
-            let known = (0..codes.len()).filter(|code| places.evidence[*code].blocks.contains_key(&path));
+            let known = (0..codes.len()).filter(|code| alignment.evidence[*code].blocks.contains_key(&path));
             let known = known.map(|code| (code, path.clone())).collect();
-            places.walk(path, &block, known);
+            alignment.walk(path, &block, known);
         }
-        places.find_unseen();
-        places
+        alignment.find_dynamic_chains();
+        alignment
     }
 
-    /// The events as if they had been recorded at today's paths.
-    pub(crate) fn of_today<'e>(&self, events: &'e [Event]) -> Cow<'e, [Event]> {
+    /// Returns the events as if they had been recorded at today's paths.
+    pub(crate) fn translate<'e>(&self, events: &'e [Event]) -> Cow<'e, [Event]> {
         if self.chains.iter().all(HashMap::is_empty) {
             return Cow::Borrowed(events);
         }
@@ -128,8 +127,7 @@ impl Alignment {
         Cow::Owned(moved.collect())
     }
 
-    /// Counts the attempts that the log has at paths which belong to something else today: what runs there
-    /// now is another instance.
+    /// Raises the next attempt of each path above all recorded ones: what runs there now must be a new instance.
     pub(crate) fn keep_attempts_apart(&self, events: &[Event], next: &mut HashMap<Arc<str>, u32>) {
         if self.chains.iter().all(HashMap::is_empty) {
             return;
@@ -142,19 +140,21 @@ impl Alignment {
         }
     }
 
-    /// Refuses a chain whose records cannot be told apart.
+    /// Returns `ReplayDriftError` for a chain whose records are ambiguous.
     pub(crate) fn check(&self, path: &str, steps: &[Step]) -> Result<(), FlowError> {
-        if let Some(error) = self.unclear.get(path) {
+        if let Some(error) = self.ambiguous.get(path) {
             return Err(error.clone());
         }
-        let Some(known) = self.unseen.get(path).filter(|_| !self.compared.contains(path)) else { return Ok(()) };
-        // It is only now that this chain is there to be compared, and its records stay at their places.
-        for (_, numbers) in self.settle(path, steps, known)? {
+        let Some(known) = self.dynamic.get(path).filter(|_| !self.compared.contains(path)) else {
+            return Ok(());
+        };
+        // The chain exists only now. Its events have been read under the old numbers, so a moved one is an error.
+        for (_, numbers) in self.assign(path, steps, known)? {
             if let Some((group, before, now)) = numbers.first_moved() {
-                return Err(unclear(
+                return Err(ambiguous(
                     path,
-                    &[mark(&group, before)],
-                    &now.map(|now| mark(&group, now)).into_iter().collect::<Vec<_>>(),
+                    &[label(&group, before)],
+                    &now.map(|now| label(&group, now)).into_iter().collect::<Vec<_>>(),
                 ));
             }
         }
@@ -162,18 +162,18 @@ impl Alignment {
     }
 
     fn code_of(&self, seq: Seq) -> Code {
-        let at = self.lives.partition_point(|(from, _)| *from <= seq);
-        at.checked_sub(1).map_or(0, |at| self.lives[at].1)
+        let at = self.code_changes.partition_point(|(from, _)| *from <= seq);
+        at.checked_sub(1).map_or(0, |at| self.code_changes[at].1)
     }
 
-    /// Compares what stands at a path of today, and everything below.
-    fn walk(&mut self, path: String, block: &Rc<Block>, known: Known) {
+    /// Compares the block at a path of today, and everything below it.
+    fn walk(&mut self, path: String, block: &Rc<Block>, known: ChainPaths) {
         if known.is_empty() {
             return;
         }
         if let Body::Sequencer { steps, .. } = &block.body {
             self.compared.insert(path.clone());
-            match self.settle(&path, steps, &known) {
+            match self.assign(&path, steps, &known) {
                 Ok(numbers) => {
                     for (code, numbers) in numbers {
                         let old = known.iter().find(|(one, _)| *one == code).map(|(_, old)| old.clone());
@@ -182,16 +182,16 @@ impl Alignment {
                         }
                     }
                 }
-                Err(error) => drop(self.unclear.insert(path.clone(), error)),
+                Err(error) => drop(self.ambiguous.insert(path.clone(), error)),
             }
         }
-        let mut below: BTreeMap<String, (Rc<Block>, Known)> = BTreeMap::new();
+        let mut below: BTreeMap<String, (Rc<Block>, ChainPaths)> = BTreeMap::new();
         for (code, old) in &known {
             for child in self.evidence[*code].children.get(old).into_iter().flatten() {
                 let now = self.path(*code, child);
                 let Some(rest) = path_below(&now, &path) else { continue };
                 let Some(inner) = inner(block, rest) else { continue };
-                below.entry(now).or_insert_with(|| (inner, Known::new())).1.push((*code, child.clone()));
+                below.entry(now).or_insert_with(|| (inner, ChainPaths::new())).1.push((*code, child.clone()));
             }
         }
         for (path, (block, known)) in below {
@@ -199,52 +199,52 @@ impl Alignment {
         }
     }
 
-    /// Which of today's numbers the operations of a chain have that other code recorded.
-    fn settle(&self, path: &str, steps: &[Step], known: &Known) -> Result<HashMap<Code, Numbers>, FlowError> {
+    /// Returns the numbers that the recorded operations of a chain have today, for each other version of the code.
+    fn assign(&self, path: &str, steps: &[Step], known: &ChainPaths) -> Result<HashMap<Code, ChainNumbers>, FlowError> {
         let groups: HashSet<&str> = steps.iter().map(|step| split(&step.label).head).collect();
         let mut recorded: Vec<(Code, Operations)> = Vec::new();
         for (code, old) in known {
             recorded.push((*code, self.evidence[*code].operations(old, &groups)));
         }
         let names: BTreeSet<&String> = recorded.iter().flat_map(|(_, groups)| groups.keys()).collect();
-        let mut all: HashMap<Code, Numbers> = HashMap::new();
+        let mut all: HashMap<Code, ChainNumbers> = HashMap::new();
         for group in names {
             let in_group = |step: &&Step| split(&step.label).head == group;
             let now: BTreeMap<u32, &Step> =
                 steps.iter().filter(in_group).map(|step| (split(&step.label).number, step)).collect();
-            let by_code: Vec<(Code, &BTreeMap<u32, Recorded>)> =
+            let by_code: Vec<(Code, &BTreeMap<u32, RecordedOperation>)> =
                 recorded.iter().filter_map(|(code, groups)| Some((*code, groups.get(group)?))).collect();
-            let settled = settle(&by_code, &now, self.today).map_err(|(was, is)| {
-                let marks =
-                    |numbers: Vec<u32>| numbers.into_iter().map(|number| mark(group, number)).collect::<Vec<_>>();
-                unclear(path, &marks(was), &marks(is))
+            let settled = assign_group(&by_code, &now, self.today).map_err(|(was, is)| {
+                let labels =
+                    |numbers: Vec<u32>| numbers.into_iter().map(|number| label(group, number)).collect::<Vec<_>>();
+                ambiguous(path, &labels(was), &labels(is))
             })?;
             for (code, numbers) in settled {
-                all.entry(code).or_insert_with(|| Numbers::of(&groups)).insert(group, numbers);
+                all.entry(code).or_insert_with(|| ChainNumbers::of(&groups)).insert(group, numbers);
             }
         }
         Ok(all)
     }
 
-    /// Finds the chains that the flow of today does not show before it runs.
-    fn find_unseen(&mut self) {
+    /// Finds the recorded chains that are not in the flow's description: a factory makes their blocks while it runs.
+    fn find_dynamic_chains(&mut self) {
         for code in (0..self.evidence.len()).filter(|code| self.today != Some(*code)) {
             let evidence = &self.evidence[code];
             for old in evidence.children.keys().chain(evidence.functions.keys()).collect::<BTreeSet<_>>() {
                 let now = self.path(code, old);
                 if !self.compared.contains(&now) {
-                    self.unseen.entry(now).or_default().push((code, old.clone()));
+                    self.dynamic.entry(now).or_default().push((code, old.clone()));
                 }
             }
         }
     }
 
-    /// A path of other code as it is today.
+    /// Translates a path of another version to today's.
     fn path(&self, code: Code, path: &str) -> String {
         renumber::path(&self.chains[code], path)
     }
 
-    /// An event of other code as if it had been recorded at today's paths.
+    /// Translates an event of another version to today's paths.
     fn moved(&self, code: Code, event: &Event) -> Event {
         let mut event = event.clone();
         let old = event.path.take();
@@ -297,14 +297,14 @@ impl Evidence {
                         self.children.entry(parent.to_owned()).or_default().push(path.to_owned());
                     }
                     let (first, name) = (event.seq, name.clone());
-                    Began { first, name, fingerprint: None, has_ended: false, times: 0, times_taken: 0 }
+                    RecordedStart { first, name, fingerprint: None, has_ended: false, times: 0, times_memoized: 0 }
                 });
                 began.times += 1;
                 began.fingerprint = fingerprint.clone().or(began.fingerprint.take());
             }
             EventKind::BlockFinished { memoized, outcome, .. } => {
                 if let Some(began) = self.blocks.get_mut(path) {
-                    began.times_taken += u32::from(*memoized);
+                    began.times_memoized += u32::from(*memoized);
                     began.has_ended |= matches!(outcome, Outcome::Completed | Outcome::Failed);
                 }
             }
@@ -316,15 +316,15 @@ impl Evidence {
         }
     }
 
-    /// What is known of the operations of a chain, by their group and number.
+    /// Returns what was recorded of the operations of a chain, by group and number.
     fn operations(&self, chain: &str, groups: &HashSet<&str>) -> Operations {
-        let mut found: HashMap<String, BTreeMap<u32, Recorded>> = HashMap::new();
-        for (seq, callback, fingerprint, is_taken) in self.functions.get(chain).into_iter().flatten() {
+        let mut found: HashMap<String, BTreeMap<u32, RecordedOperation>> = HashMap::new();
+        for (seq, callback, fingerprint, is_memoized) in self.functions.get(chain).into_iter().flatten() {
             let Some((label, role)) = renumber::label_of(callback) else { continue };
             let label = split(label);
             let recorded = found.entry(label.head.to_owned()).or_default().entry(label.number).or_default();
             recorded.functions.entry(role.to_owned()).or_default().insert(fingerprint.clone());
-            recorded.saw(*seq, *is_taken, true);
+            recorded.add(*seq, *is_memoized, true);
         }
         for child in self.children.get(chain).into_iter().flatten() {
             let Some(rest) = path_below(child, chain) else { continue };
@@ -333,13 +333,13 @@ impl Evidence {
             let Some((group, number, key)) = renumber::place_of(rest, |group| groups.contains(group)) else { continue };
             let recorded = found.entry(group).or_default().entry(number).or_default();
             recorded.blocks.insert(key, (began.name.clone(), fingerprint.clone()));
-            recorded.saw(began.first, began.times_taken >= began.times, began.has_ended);
+            recorded.add(began.first, began.times_memoized >= began.times, began.has_ended);
         }
         found
     }
 }
 
-/// The blocks that nothing is around, with their paths.
+/// Returns the blocks without a parent, with their paths.
 fn roots(flow: &Flow, action: Option<&Action>) -> Vec<(String, Rc<Block>)> {
     let mut found: Vec<(String, Rc<Block>)> = Vec::new();
     found.extend(action.map(|action| (ROOT.to_owned(), action.block.clone())));
@@ -358,7 +358,7 @@ fn roots(flow: &Flow, action: Option<&Action>) -> Vec<(String, Rc<Block>)> {
     found
 }
 
-/// The block that stands within another at this end of its path, where the flow shows it before it runs.
+/// Returns the block inside `block` whose path ends with `rest`, where the flow's description has it.
 fn inner(block: &Rc<Block>, rest: &str) -> Option<Rc<Block>> {
     let named = |place: &str, blocks: &[Rc<Block>]| -> Option<Rc<Block>> {
         let name = rest.strip_prefix(place)?;
@@ -388,18 +388,18 @@ fn inner(block: &Rc<Block>, rest: &str) -> Option<Rc<Block>> {
     }
 }
 
-/// An instance at another path.
+/// Returns an instance with its path translated.
 fn moved_instance(instance: InstanceId<'_>, now: impl Fn(&str) -> String) -> String {
     InstanceId { path: &now(instance.path), ..instance }.to_string()
 }
 
-/// The label of an operation: `map`, `map~2`.
-fn mark(group: &str, number: u32) -> String {
+/// Returns the label of an operation: `map`, `map~2`.
+fn label(group: &str, number: u32) -> String {
     if number == 1 { group.to_owned() } else { format!("{group}~{number}") }
 }
 
-/// Records and operations of equal source that stand at different places.
-fn unclear(chain: &str, was: &[String], is: &[String]) -> FlowError {
+/// Returns the error for records and operations of equal source at different places.
+fn ambiguous(chain: &str, was: &[String], is: &[String]) -> FlowError {
     let list = |labels: &[String]| {
         let all: Vec<String> = labels.iter().map(|label| join(chain, label)).collect();
         if all.is_empty() { "no place".to_owned() } else { all.join(" and ") }

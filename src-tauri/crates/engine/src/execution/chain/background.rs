@@ -1,7 +1,7 @@
-//! Work beside the chain: `work`, `forEachBackground`, `waitForWork` (SEMANTICS §3.5).
+//! Background work: `work`, `forEachBackground`, `waitForWork` (SEMANTICS §3.5).
 //!
-//! One pool per request, polled beside its root block and drained before the request ends, on
-//! every path. A failure there never fails the request: it leaves a `step_error` item.
+//! One pool per request. It is polled together with the root block, and drained before the request ends, however it
+//! ends. A failure of background work never fails the request: it leaves a `step_error` item.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, select_biased};
 
 use crate::execution::block::run_block_as;
-use crate::execution::caught::Caller;
+use crate::execution::caught::BlockRole;
 use crate::execution::chain::fanout::{Branch, iterations};
 use crate::execution::chain::sequencer::Chain;
 use crate::execution::context::Context;
@@ -23,36 +23,36 @@ use crate::model::error::FlowError;
 use crate::model::flow::{Block, Each};
 
 /// The background work of one request.
-pub(crate) struct Pool {
+pub(crate) struct BackgroundPool {
     sender: mpsc::UnboundedSender<LocalBoxFuture<'static, ()>>,
     receiver: RefCell<Option<mpsc::UnboundedReceiver<LocalBoxFuture<'static, ()>>>>,
-    /// Tasks of sequencers that have not ended.
+    /// How many tasks that sequencers started have not ended.
     tasks: Cell<u64>,
 }
 
-impl Default for Pool {
+impl Default for BackgroundPool {
     fn default() -> Self {
         let (sender, receiver) = mpsc::unbounded();
-        Pool { sender, receiver: RefCell::new(Some(receiver)), tasks: Cell::new(0) }
+        BackgroundPool { sender, receiver: RefCell::new(Some(receiver)), tasks: Cell::new(0) }
     }
 }
 
-impl Pool {
-    /// Takes work that goes on until the request ends, and that nobody waits for.
-    pub(crate) fn beside(&self, work: LocalBoxFuture<'static, ()>) {
+impl BackgroundPool {
+    /// Adds a task to the pool. The request does not end before it.
+    pub(crate) fn spawn(&self, work: LocalBoxFuture<'static, ()>) {
         // The pool lives as long as the request.
         let _ = self.sender.unbounded_send(work);
     }
 
-    /// Runs the request's own work, and whatever it starts beside it, to the end of both. When its own has
-    /// ended, `tell` hears how many tasks are left, whenever that changes; nothing where none was left.
-    pub(crate) async fn run_with<T>(&self, work: impl Future<Output = T>, tell: impl Fn(&T, u64)) -> T {
-        // Work within work: the outer one takes care of what starts beside either.
+    /// Runs `work` and all tasks it adds to the pool to their end, and returns the output of `work`. After `work` has
+    /// ended, calls `on_remaining` with the number of tasks left, whenever it changes (not for 0 from the start).
+    pub(crate) async fn run_with<T>(&self, work: impl Future<Output = T>, on_remaining: impl Fn(&T, u64)) -> T {
+        // A nested call: the outer one polls the pool.
         let Some(mut arriving) = self.receiver.borrow_mut().take() else { return work.await };
         let mut running = FuturesUnordered::new();
         let mut work = Box::pin(work.fuse());
         let mut answer = None;
-        let mut json = 0;
+        let mut reported = 0;
         loop {
             select_biased! {
                 ended = work => answer = Some(ended),
@@ -63,9 +63,9 @@ impl Pool {
                 while let Ok(task) = arriving.try_recv() {
                     running.push(task);
                 }
-                if json != self.tasks.get() {
-                    json = self.tasks.get();
-                    tell(&ended, json);
+                if reported != self.tasks.get() {
+                    reported = self.tasks.get();
+                    on_remaining(&ended, reported);
                 }
                 if running.is_empty() {
                     *self.receiver.borrow_mut() = Some(arriving);
@@ -80,14 +80,14 @@ impl Pool {
 /// A task that a sequencer may wait for.
 pub(crate) type Task = oneshot::Receiver<Result<(), FlowError>>;
 
-/// Starts a block beside the chain.
+/// Starts a block in the background.
 pub(crate) async fn start(cx: &Context, path: String, block: Rc<Block>, input: StepValue) {
     let (run, parent) = (cx.run.clone(), cx.frame.clone());
     let cx = cx.clone();
     spawn(&cx.clone(), async move {
-        let result = run_block_as(run, block, Some(parent), path.clone(), input, Caller::Background).await;
+        let result = run_block_as(run, block, Some(parent), path.clone(), input, BlockRole::Background).await;
         if let Err(error) = &result {
-            cx.run.leave_beside(error);
+            cx.run.note_unfinished_background(error);
             step_errored(&cx, &path, error).await;
         }
         result.map(drop)
@@ -95,7 +95,7 @@ pub(crate) async fn start(cx: &Context, path: String, block: Rc<Block>, input: S
     .await;
 }
 
-/// Starts a block for each item, at most `limit` at a time; one failure stops no other.
+/// Starts a block for each item in the background, at most `limit` at a time; a failure does not stop the others.
 pub(crate) async fn for_each(
     chain: &Chain<'_>,
     segment: &str,
@@ -113,12 +113,12 @@ pub(crate) async fn for_each(
             .map(|branch| {
                 let (run, parent, path) = (run.clone(), parent.clone(), branch.path.clone());
                 let Branch { path: place, block, input } = branch;
-                async move { (path, run_block_as(run, block, Some(parent), place, input, Caller::Background).await) }
+                async move { (path, run_block_as(run, block, Some(parent), place, input, BlockRole::Background).await) }
             })
             .buffer_unordered(limit);
         while let Some((path, result)) = ends.next().await {
             if let Err(error) = result {
-                cx.run.leave_beside(&error);
+                cx.run.note_unfinished_background(&error);
                 step_errored(&cx, &path, &error).await;
                 if error.is_uncatchable() || first.is_none() {
                     first = Some(error);
@@ -131,7 +131,7 @@ pub(crate) async fn for_each(
     Ok(value)
 }
 
-/// Begins work at once, as far as it comes without waiting, and leaves the rest to the pool.
+/// Polls the work once, so that it starts before the chain goes on, and adds what is left of it to the pool.
 async fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> + 'static) {
     let (sender, task) = oneshot::channel();
     cx.run.has_concurrent_blocks.set(true);
@@ -142,12 +142,12 @@ async fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> +
     let work = async move {
         let result = work.await;
         tasks(-1);
-        // Nobody has to wait for it.
+        // The receiver is gone where no `waitForWork` waits for it.
         let _ = sender.send(result);
     };
     let mut work = work.boxed_local();
     if futures_util::poll!(&mut work).is_pending() {
-        cx.run.pool.beside(work);
+        cx.run.pool.spawn(work);
     }
 }
 
@@ -157,7 +157,7 @@ pub(crate) async fn wait(cx: &Context, fail_on_error: bool, timeout_ms: Option<u
     let all = Box::pin(async {
         let mut newest: Option<FlowError> = None;
         for task in tasks {
-            // A task that vanished was dropped with its request. One that waits for somebody is waited for.
+            // A cancelled task was dropped with its request. A suspension is an error here too, and wins over others.
             if let Ok(Err(error)) = task.await
                 && !newest.as_ref().is_some_and(FlowError::is_uncatchable)
             {

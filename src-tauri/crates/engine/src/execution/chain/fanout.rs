@@ -1,7 +1,7 @@
 //! Several blocks at once: `parallel`, `stepAll`, `stepAny`, `race`, `forEach` (SEMANTICS §3.3).
 //!
-//! Branches that have started are never cut off: an operation answers when all of them have ended,
-//! so that nothing of it runs on behind the next step.
+//! Branches that have started are never cancelled: an operation ends when all of them have ended, so that none still
+//! runs when the next step starts.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Map, Value};
 
 use crate::execution::block::run_block_as;
-use crate::execution::caught::{Arms, Caller};
+use crate::execution::caught::{BlockRole, Branches};
 use crate::execution::chain::sequencer::Chain;
 use crate::execution::context::Context;
 use crate::execution::step_value::StepValue;
@@ -34,45 +34,45 @@ enum StopAfter {
     Success,
 }
 
-/// Runs branches, at most `limit` at a time, and answers their ends in the order they came.
-async fn settle(
+/// Runs branches, at most `limit` at a time, until all that started have ended or `stop` forbids further starts.
+/// Returns the results with the branch's index, in the order in which they ended.
+async fn run_branches(
     cx: &Context,
     branches: Vec<Branch>,
     limit: Option<usize>,
     stop: StopAfter,
-    caller: impl Fn(usize) -> Caller,
+    role: impl Fn(usize) -> BlockRole,
 ) -> Vec<(usize, Result<StepValue, FlowError>)> {
     if branches.len() > 1 && limit != Some(1) {
         cx.run.has_concurrent_blocks.set(true);
     }
     let limit = limit.unwrap_or(usize::MAX).max(1);
-    // A resume takes ends from the log all at once: they count in the order they came, and the end that
-    // had stopped the others goes on stopping those that had no turn before it, or only waited.
+    // A resume takes recorded ends from the log all at once. They are ordered as recorded, and an end that stopped the
+    // operation before still keeps the branches from starting that had not started by then, or were suspended.
     let replay_cache = &cx.run.replay_cache;
     let known: Vec<Option<(Seq, bool)>> = branches.iter().map(|branch| replay_cache.end_of(&branch.path)).collect();
     let stops = |good: bool| good == (stop == StopAfter::Success);
     let first_stop = known.iter().flatten().filter(|(_, good)| stops(*good)).map(|(seq, _)| *seq).min();
-    let had_turns = first_stop.map(|stop| {
+    let had_started = first_stop.map(|stop| {
         let ended = known.iter().flatten().filter(|(seq, _)| *seq < stop).count();
-        let waited = branches.iter().filter(|branch| replay_cache.has_waited(&branch.path)).count();
+        let waited = branches.iter().filter(|branch| replay_cache.has_suspended(&branch.path)).count();
         limit.saturating_add(ended + waited)
     });
-    let mut waiting = branches
-        .into_iter()
-        .enumerate()
-        .filter(|(at, branch)| had_turns.is_none_or(|turns| *at < turns && !replay_cache.has_waited(&branch.path)));
+    let mut waiting = branches.into_iter().enumerate().filter(|(at, branch)| {
+        had_started.is_none_or(|started| *at < started && !replay_cache.has_suspended(&branch.path))
+    });
     let mut running = FuturesUnordered::new();
     let mut ended = Vec::new();
     let mut stopped = false;
     loop {
         while !stopped && running.len() < limit {
             let Some((at, branch)) = waiting.next() else { break };
-            let (run, parent, caller) = (cx.run.clone(), Some(cx.frame.clone()), caller(at));
+            let (run, parent, role) = (cx.run.clone(), Some(cx.frame.clone()), role(at));
             let Branch { path, block, input } = branch;
-            running.push(async move { (at, run_block_as(run, block, parent, path, input, caller).await) });
+            running.push(async move { (at, run_block_as(run, block, parent, path, input, role).await) });
         }
         let Some((at, result)) = running.next().await else { break };
-        // What waits for somebody has neither failed nor succeeded.
+        // A suspended branch has neither failed nor succeeded.
         let waits = result.as_ref().is_err_and(FlowError::is_suspension);
         stopped |= !waits && first_stop.is_none() && stops(result.is_ok());
         ended.push((at, result));
@@ -81,11 +81,11 @@ async fn settle(
     ended
 }
 
-/// The outputs in the branches' order, or the first failure.
+/// Returns the outputs in the branches' order, or the first failure.
 async fn all(cx: &Context, branches: Vec<Branch>, limit: Option<usize>) -> Result<Vec<Data>, FlowError> {
     let mut outputs = vec![Data::UNDEFINED; branches.len()];
     let mut waits = None;
-    for (at, result) in settle(cx, branches, limit, StopAfter::Failure, |_| Caller::Plain).await {
+    for (at, result) in run_branches(cx, branches, limit, StopAfter::Failure, |_| BlockRole::Plain).await {
         match result {
             Ok(output) => outputs[at] = output.data,
             Err(error) if error.is_suspension() => waits = Some(error),
@@ -148,10 +148,11 @@ pub(crate) async fn step_any(
         return Err(aggregate("stepAny called with no blocks", Vec::new()));
     }
     let mut errors = Vec::new();
-    let all = Arms::new(CaughtBy::StepAny, arms.len());
+    let all = Branches::new(CaughtBy::StepAny, arms.len());
     for (at, branch) in branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?.into_iter().enumerate() {
         let mut ended =
-            settle(chain.cx, vec![branch], None, StopAfter::Success, |_| Caller::Arm(all.clone(), at)).await;
+            run_branches(chain.cx, vec![branch], None, StopAfter::Success, |_| BlockRole::Branch(all.clone(), at))
+                .await;
         match ended.pop() {
             Some((_, Ok(output))) => return Ok(output),
             Some((_, Err(error))) if error.is_uncatchable() => return Err(error),
@@ -176,15 +177,15 @@ pub(crate) async fn race(
     let ready = branches(chain, arms, &value, |at, _| format!("{path}[{at}]")).await?;
     let mut errors = Vec::new();
     let mut waits = None;
-    let all = Arms::new(CaughtBy::Race, arms.len());
-    let caller = |at| Caller::Arm(all.clone(), at);
-    for (at, result) in settle(chain.cx, ready, limit, StopAfter::Success, caller).await {
+    let all = Branches::new(CaughtBy::Race, arms.len());
+    let role = |at| BlockRole::Branch(all.clone(), at);
+    for (at, result) in run_branches(chain.cx, ready, limit, StopAfter::Success, role).await {
         match result {
             Ok(output) => return Ok(output),
-            // Whoever waits for somebody may still win.
+            // A suspended branch may still win after a resume.
             Err(error) if error.is_suspension() => waits = Some(error),
             Err(error) if error.is_uncatchable() => return Err(error),
-            // One block simply runs, and its failure is its own.
+            // A race of one block fails with that block's error.
             Err(error) if arms.len() == 1 => return Err(error),
             Err(error) => errors.push((at, error)),
         }
@@ -193,7 +194,6 @@ pub(crate) async fn race(
         return Err(suspension);
     }
     match errors.pop() {
-        // One block does not race: its failure is its own.
         Some((_, only)) if arms.len() == 1 => Err(only),
         last => {
             errors.extend(last);
@@ -216,7 +216,7 @@ pub(crate) async fn for_each(
     Ok(StepValue::new(outputs.iter().map(Data::to_json).collect::<Value>().into()))
 }
 
-/// The items of a list with their blocks; nothing at all counts as an empty list.
+/// Returns a branch for each item of a list. `undefined` and `null` count as an empty list.
 pub(crate) async fn iterations(
     chain: &Chain<'_>,
     segment: &str,
@@ -225,7 +225,7 @@ pub(crate) async fn iterations(
     value: &StepValue,
     name: &str,
 ) -> Result<Vec<Branch>, FlowError> {
-    let list = chain.keep_list(chain.connect(connector, value.clone()).await?);
+    let list = chain.record_list(chain.connect(connector, value.clone()).await?);
     let items = match list.data.as_value() {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(items)) => items.clone(),

@@ -1,12 +1,12 @@
-//! How often a chain's loopBacks have sent it back, and what that makes of its children's paths.
+//! How often each loopBack of a chain has jumped, and the path prefixes that follow from it.
 //!
-//! Every pass gives its children instances of their own (SEMANTICS §3.4), so every pass needs
-//! paths of its own: each loopBack that a step stands in puts its segment before the step's, the
-//! outer one first. Counts are never set back, so no path comes twice.
+//! Every pass runs new instances of its blocks (SEMANTICS §3.4), so every pass needs its own paths: each loopBack
+//! around a step puts its segment before the step's, the outer one first. Counts are never reset, so no path is
+//! used twice.
 
 use std::collections::BTreeMap;
 
-/// The loopBacks of one chain that have jumped, by their place in it.
+/// The loopBacks of one chain that have jumped, by their index in it.
 #[derive(Default)]
 pub(crate) struct Passes(BTreeMap<usize, Pass>);
 
@@ -16,7 +16,7 @@ struct Pass {
 }
 
 impl Passes {
-    /// How often the loopBack at a place has jumped.
+    /// Returns how often the loopBack at an index has jumped.
     pub(crate) fn jumps(&self, at: usize) -> u32 {
         self.0.get(&at).map_or(0, |pass| pass.jumps)
     }
@@ -26,8 +26,8 @@ impl Passes {
         self.0.entry(at).or_insert(Pass { target, jumps: 0 }).jumps += 1;
     }
 
-    /// What stands before the segment of a step: `loop[2]/`, or `loop~2[1]/loop[2]/` within two, or
-    /// nothing. `segment` gives a loopBack's own segment.
+    /// Returns the prefix of a step's segment: `loop[2]/`, or `loop~2[1]/loop[2]/` within two loopBacks, or nothing.
+    /// `segment` returns a loopBack's own segment.
     pub(crate) fn before<'s>(&self, step: usize, segment: impl Fn(usize) -> &'s str) -> String {
         let mut around: Vec<(usize, &Pass)> = self
             .0

@@ -1,4 +1,4 @@
-//! A router's choice: one of its declared routes, or one that its own check lets pass (SEMANTICS §2.6).
+//! Validation of a router's choice: a declared route, or one that `validateRoute` accepts (SEMANTICS §2.6).
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::flow::Block;
 
-/// The block that a router's function chose, where it may be chosen.
+/// Returns the block that a router's function chose, or an error where it may not be chosen.
 pub(crate) async fn checked(
     cx: &Context,
     routes: &[Rc<Block>],
@@ -20,7 +20,7 @@ pub(crate) async fn checked(
     input: &Data,
 ) -> Result<Rc<Block>, FlowError> {
     let name = &cx.frame.block.name;
-    let invalid = |json: String| FlowError::plain(format!("Router \"{name}\" selected {json}"));
+    let invalid = |what: String| FlowError::plain(format!("Router \"{name}\" selected {what}"));
     let Returned::Block(block) = chosen else {
         let chosen = chosen.into_data()?.as_value().map_or_else(|| "undefined".to_owned(), Value::to_string);
         let names = routes.iter().map(|route| &*route.name).collect::<Vec<_>>().join(", ");

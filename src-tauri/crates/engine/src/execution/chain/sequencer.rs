@@ -1,8 +1,8 @@
 //! The interpreter of a chain: one operation after another, each given what the last one made.
 //!
-//! SEMANTICS §3. A child block commits its own step boundary; a function of the chain (map,
-//! condition, tap, connector) that wrote durable records commits at its operation's boundary
-//! (ARCHITECTURE §3.5). Several blocks at once are `fanout`'s, work beside the chain is `background`'s.
+//! SEMANTICS §3. A child block commits its own step boundary; a callback of the chain (map, condition, tap,
+//! connector) that wrote durable records commits when it returns (ARCHITECTURE §3.5). Branches that run at once are
+//! in `fanout`, background work is in `background`.
 
 use crate::execution::block::run_block;
 use crate::execution::callback;
@@ -33,15 +33,15 @@ pub(crate) struct Chain<'a> {
     pub(crate) cx: &'a Context,
     steps: &'a [Step],
     passes: Passes,
-    /// What the passes put before the segment of the step that runs.
+    /// The path prefix of the step that runs, from the passes of loopBacks around it.
     pass: String,
-    /// What the functions of the step that runs are known by.
+    /// The label of the step that runs; the names of its callbacks begin with it.
     label: &'a str,
 }
 
 /// Runs the steps on a value.
 pub(crate) async fn run_steps(cx: &Context, steps: &[Step], input: StepValue) -> Result<StepValue, FlowError> {
-    cx.run.places.check(&cx.frame.path, steps)?;
+    cx.run.alignment.check(&cx.frame.path, steps)?;
     let mut chain = Chain { cx, steps, passes: Passes::default(), pass: String::new(), label: "" };
     let mut value = input;
     let mut at = 0;
@@ -71,12 +71,12 @@ pub(crate) async fn run_steps(cx: &Context, steps: &[Step], input: StepValue) ->
 }
 
 impl<'a> Chain<'a> {
-    /// The path of an operation's child; the loopBack passes it stands in come before it.
+    /// Returns the path of an operation's child, with the passes of the loopBacks around it.
     pub(crate) fn path(&self, segment: &str) -> String {
         format!("{}/{}{segment}", self.cx.frame.path, self.pass)
     }
 
-    /// Changes whenever the sequencer's own state does.
+    /// Returns the stamp of the sequencer's own state, which changes whenever the state does.
     fn stamp(&self) -> Option<u64> {
         self.cx.frame.own.as_ref().map(|own| own.read().0)
     }
@@ -187,8 +187,8 @@ impl<'a> Chain<'a> {
         value: StepValue,
     ) -> Result<StepValue, FlowError> {
         let mut value = self.connect(child.connector.as_ref(), value).await?;
-        for turn in 0..=LOOP_GUARD {
-            value = self.dispatch(format!("{path}[{turn}]"), child, value).await?;
+        for iteration in 0..=LOOP_GUARD {
+            value = self.dispatch(format!("{path}[{iteration}]"), child, value).await?;
             if self.holds(condition, &value).await? == until {
                 return Ok(value);
             }
@@ -233,7 +233,7 @@ impl<'a> Chain<'a> {
         run_block(self.cx.run.clone(), child.block.clone(), Some(self.cx.frame.clone()), path, input).await
     }
 
-    /// The input a connector makes of the chain's value.
+    /// Returns the input that a connector makes of the chain's value.
     pub(crate) async fn connect(&self, connector: Option<&Fun>, value: StepValue) -> Result<StepValue, FlowError> {
         let Some(connector) = connector else { return Ok(value) };
         let connected = self.call("connector", connector, &value).await?.into_data()?;
@@ -253,12 +253,12 @@ impl<'a> Chain<'a> {
         callback::call(self.cx, &format!("{}{}.{role}", self.pass, self.label), function, args).await
     }
 
-    /// Keeps the list that an operation goes by.
-    pub(crate) fn keep_list(&self, list: StepValue) -> StepValue {
-        callback::keep_list(self.cx, &format!("{}{}.list", self.pass, self.label), list)
+    /// Records the list that the operation runs over: see [`callback::record_list`].
+    pub(crate) fn record_list(&self, list: StepValue) -> StepValue {
+        callback::record_list(self.cx, &format!("{}{}.list", self.pass, self.label), list)
     }
 
-    /// The block of one item, made or given, with its path.
+    /// Returns the block for one item, fixed or made by the factory, with its path.
     pub(crate) async fn block_of(
         &self,
         segment: &str,

@@ -1,19 +1,19 @@
-//! `waitForCondition`: a chain that waits for what its request shows (SEMANTICS §3.6).
+//! `waitForCondition`: a chain waits for a condition on the request's items (SEMANTICS §3.6).
 //!
-//! The condition is asked once, then whenever an item was added, updated or done. It must not be cut
-//! off while it is asked: only the pauses between race against the clock.
+//! The condition is evaluated once, then whenever an item was added, updated or done. An evaluation is never cut off
+//! by the timeout: only the waits in between are.
 
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use serde_json::{Value, json};
 
 use crate::execution::chain::sequencer::Chain;
-use crate::execution::recorder::News;
+use crate::execution::recorder::ItemChange;
 use crate::execution::step_value::StepValue;
 use crate::model::callable::{Arg, Fun};
 use crate::model::error::FlowError;
 
-/// Waits until the condition on the request's items holds or the time is up; tells which.
+/// Waits until the condition on the request's items holds or the time is up. Returns `{ timedOut }`.
 pub(crate) async fn wait_for(
     chain: &Chain<'_>,
     condition: &Fun,
@@ -21,7 +21,7 @@ pub(crate) async fn wait_for(
     timeout_ms: u64,
 ) -> Result<StepValue, FlowError> {
     let cx = chain.cx;
-    // Heard from before the first look, so that nothing falls between the two.
+    // Subscribed before the first evaluation, so that no change is missed in between.
     let mut news = cx.run.recorder.listen();
     let mut timer = cx.run.effects.sleep(timeout_ms);
     let mut due = true;
@@ -30,7 +30,7 @@ pub(crate) async fn wait_for(
             break false;
         }
         let Either::Right((Some(first), _)) = select(&mut timer, news.next()).await else { break true };
-        // One look answers for all that has happened meanwhile.
+        // One evaluation covers all changes so far.
         let mut happened = vec![first];
         while let Ok(more) = news.try_recv() {
             happened.push(more);
@@ -45,9 +45,9 @@ async fn holds(chain: &Chain<'_>, condition: &Fun) -> Result<bool, FlowError> {
     Ok(chain.call_with("condition", condition, vec![Arg::Data(items.into())]).await?.into_data()?.is_truthy())
 }
 
-/// Whether any of the news is a reason to ask again. A filter that throws, or an item that has
-/// already given way to a newer one, is no reason to stay asleep.
-async fn wakes(chain: &Chain<'_>, filter: Option<&Fun>, happened: &[News]) -> bool {
+/// Returns whether any of the changes passes `wakeOn`. A filter that throws counts as passed, and so does a change of
+/// an item that a newer version has replaced.
+async fn wakes(chain: &Chain<'_>, filter: Option<&Fun>, happened: &[ItemChange]) -> bool {
     let Some(filter) = filter else { return true };
     let items = chain.cx.request_items();
     for news in happened {

@@ -1,8 +1,8 @@
-//! Collections of `ctx.resources`: instances that come and go (SEMANTICS §4.9).
+//! Collections of `ctx.resources`: creating, listing, evicting and deleting instances (SEMANTICS §4.9).
 //!
-//! An instance is there when its own record says so. The collection's index only lists and orders
-//! the keys; creating in a limited collection also changes a counter in it that conflicts, so that
-//! two blocks cannot both find the last place free.
+//! An instance exists when its own record says so. The collection's index only lists and orders the keys. Creating in
+//! a collection with `maxInstances` also updates a counter in the index, which makes concurrent creations conflict:
+//! otherwise two blocks could both take the last free place.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Context;
-use super::resources::{Entry, Instance, UncertainEffect, need_free, refusal, refusal_of};
+use super::resources::{Entry, Instance, InstanceChange, need_free, refusal, refusal_of};
 use crate::model::callable::Issue;
 use crate::model::error::FlowError;
 use crate::model::operation::Operation;
 use crate::model::resource::{Eviction, Resource, Shape, record};
 use crate::model::state::State;
 
-/// What to do when the key is taken, and when it is free.
+/// What `create_instance` does when an instance with the key exists; without one it always creates it.
 pub enum Create {
     /// `create`: a taken key is an error.
     New,
-    /// `create` with `replace`: what is there gives way.
+    /// `create` with `replace`: the existing one is replaced.
     Replace,
-    /// `getOrCreate`: what is there is the answer.
+    /// `getOrCreate`: the existing one is returned.
     OrGet,
-    /// `upsert`: what is there is patched; the fields are for a new one only.
+    /// `upsert`: the existing one is patched. The fields here are added for a new one only.
     OrPatch(Map<String, Value>),
 }
 
 impl Context {
-    /// `get` of a collection: what is not there is an error.
+    /// `get` of a collection: fails with `resource_not_found` if there is no such instance.
     pub async fn get_instance(&self, id: u32, key: &Value) -> Result<Entry, FlowError> {
         if let Some(entry) = self.find_instance(id, key).await? {
             return Ok(entry);
@@ -42,7 +42,7 @@ impl Context {
     /// `getOptional` of a collection.
     pub async fn find_instance(&self, id: u32, key: &Value) -> Result<Option<Entry>, FlowError> {
         let at = self.entry(id, key)?;
-        let turn = async {
+        let mutation = async {
             let found = record::exists(&self.see(&at)?.1);
             self.transaction().note_read(&at.record);
             if found && at.resource.writable {
@@ -50,7 +50,7 @@ impl Context {
             }
             Ok(found)
         };
-        let found = self.in_turn(&self.transaction().queue, turn).await?;
+        let found = self.with_lock(&self.transaction().queue, mutation).await?;
         Ok(at.entry.filter(|_| found))
     }
 
@@ -73,37 +73,37 @@ impl Context {
         how: Create,
     ) -> Result<Entry, FlowError> {
         let at = self.entry(id, key)?;
-        let turn = async { self.create_in_turn(&at, fields, how) };
-        for (instance, happened) in self.in_turn(&self.transaction().queue, turn).await? {
-            self.tell(instance.as_ref().unwrap_or(&at), happened).await?;
+        let mutation = async { self.create_locked(&at, fields, how) };
+        for (instance, happened) in self.with_lock(&self.transaction().queue, mutation).await? {
+            self.call_callback(instance.as_ref().unwrap_or(&at), happened).await?;
         }
         at.entry.ok_or_else(|| FlowError::plain("an instance has a key"))
     }
 
-    /// `delete`; a key that is free stays free. Answers whether there was anything.
+    /// `delete`. Returns whether the instance existed.
     pub async fn delete_instance(&self, id: u32, key: &Value) -> Result<bool, FlowError> {
         let at = self.entry(id, key)?;
-        let turn = async {
+        let mutation = async {
             self.need_writable(&at.resource)?;
             self.need_running()?;
-            self.delete_in_turn(&at)
+            self.delete_locked(&at)
         };
-        let deleted = self.in_turn(&self.transaction().queue, turn).await?;
+        let deleted = self.with_lock(&self.transaction().queue, mutation).await?;
         if deleted {
-            self.tell(&at, UncertainEffect::Deleted).await?;
+            self.call_callback(&at, InstanceChange::Deleted).await?;
         }
         Ok(deleted)
     }
 
-    /// Creates, replaces or patches; answers what happened to it (`None`) and to those evicted for it.
-    fn create_in_turn(
+    /// Creates, replaces or patches. Returns the changes: of the instance itself (`None`) and of those evicted for it.
+    fn create_locked(
         &self,
         at: &Instance,
         fields: Map<String, Value>,
         how: Create,
-    ) -> Result<Vec<(Option<Instance>, UncertainEffect)>, FlowError> {
+    ) -> Result<Vec<(Option<Instance>, InstanceChange)>, FlowError> {
         let before = self.see(at)?.1;
-        // Whether there is one already decides what happens.
+        // The result depends on whether it exists, so this counts as a read.
         self.transaction().note_read(&at.record);
         let is_taken = record::exists(&before);
         if is_taken && matches!(how, Create::OrGet) {
@@ -147,12 +147,12 @@ impl Context {
         let state = record::fields(&Arc::new(next.clone()));
         self.write(&at.record, operation, next);
         self.add_key(at)?;
-        happened.push((None, UncertainEffect::Created(state)));
+        happened.push((None, InstanceChange::Created(state)));
         Ok(happened)
     }
 
-    /// The fields of a new instance: what is given, over what every one starts as; the schema fills
-    /// the rest and must accept the whole.
+    /// Returns the fields of a new instance: the given ones over the declared initial ones. The schema adds its
+    /// defaults and must accept the result.
     fn beginning(&self, at: &Instance, given: Map<String, Value>) -> Result<Map<String, Value>, FlowError> {
         given.keys().try_for_each(|field| need_free(field))?;
         let mut fields = at.resource.initial.clone();
@@ -175,8 +175,8 @@ impl Context {
         }
     }
 
-    /// Deletes what a full collection gives up for one more.
-    fn make_room(&self, at: &Instance) -> Result<Vec<(Option<Instance>, UncertainEffect)>, FlowError> {
+    /// Deletes the instances that a full collection evicts for one more.
+    fn make_room(&self, at: &Instance) -> Result<Vec<(Option<Instance>, InstanceChange)>, FlowError> {
         let collection = at.resource.collection()?;
         let Some(max) = collection.max else { return Ok(Vec::new()) };
         let mut keys = self.keys(&at.resource)?;
@@ -192,13 +192,13 @@ impl Context {
             };
             let key = Value::String(keys.remove(victim).0);
             let instance = self.entry(at.resource.id, &key)?;
-            self.delete_in_turn(&instance)?;
-            evicted.push((Some(instance), UncertainEffect::Deleted));
+            self.delete_locked(&instance)?;
+            evicted.push((Some(instance), InstanceChange::Deleted));
         }
         Ok(evicted)
     }
 
-    fn delete_in_turn(&self, at: &Instance) -> Result<bool, FlowError> {
+    fn delete_locked(&self, at: &Instance) -> Result<bool, FlowError> {
         let before = self.see(at)?.1;
         if !record::exists(&before) {
             return Ok(false);
@@ -209,9 +209,9 @@ impl Context {
         Ok(true)
     }
 
-    /// The keys of a collection in the order of their creation, with when each was used last.
+    /// Returns the keys of a collection in the order of creation, each with the number of its last use.
     fn keys(&self, resource: &Rc<Resource>) -> Result<Vec<(String, u64)>, FlowError> {
-        self.look();
+        self.note_shared_read();
         let state = self.see(&self.index(resource)?)?.1;
         let keys = state.get(record::KEYS).and_then(|keys| keys.as_object());
         Ok(keys.into_iter().flatten().map(|(key, used)| (key.clone(), used.as_u64().unwrap_or(0))).collect())
@@ -225,11 +225,11 @@ impl Context {
             return Ok(());
         }
         let state = self.see(&self.index(&at.resource)?)?.1;
-        let made = state.get(record::MADE).and_then(|made| made.as_u64()).unwrap_or(0);
-        self.change_index(at, Operation::Update { field: record::MADE.to_owned(), value: (made + 1).into() })
+        let made = state.get(record::CREATIONS).and_then(|made| made.as_u64()).unwrap_or(0);
+        self.change_index(at, Operation::Update { field: record::CREATIONS.to_owned(), value: (made + 1).into() })
     }
 
-    /// Notes that an instance was used, where that decides who gives way.
+    /// Notes that an instance was used, in a collection that evicts the least recently used one.
     pub(super) fn use_instance(&self, at: &Instance) -> Result<(), FlowError> {
         let Shape::Collection(collection) = &at.resource.shape else { return Ok(()) };
         if collection.eviction != Eviction::Lru || at.entry.is_none() {

@@ -1,4 +1,4 @@
-//! Writes to durable records on their way into the transaction of a block, or of one of its functions.
+//! Writes to durable records, into the transaction of a block or of a callback.
 
 use serde_json::Value;
 
@@ -10,20 +10,20 @@ use crate::model::scope::ScopeKey;
 use crate::model::state::State;
 
 impl Context {
-    /// What the writes to durable records wait in: the function's own where those are counted one by one,
-    /// else the block's.
+    /// Returns the transaction that holds the pending writes: the callback call's if there is one, else the block's.
     pub(crate) fn transaction(&self) -> &Transaction {
         self.call.as_ref().map_or(&self.frame.transaction, |call| &call.transaction)
     }
 
-    /// Notes that the author was told that an operation changes nothing: on a newer record it might.
+    /// Notes an operation that changed nothing. The author's code was told so, so a rebase must check that it still
+    /// changes nothing.
     pub(super) fn note_unchanged(&self, place: &Place, operation: Operation) {
         if let Place::Durable(key) = place {
             self.transaction().push_unchanged(key, operation);
         }
     }
 
-    /// Takes an operation on a durable record, and the state it makes, into the block's transaction.
+    /// Records an operation on a durable record, and adds it with the resulting state to the transaction.
     pub(super) fn write(&self, key: &ScopeKey, operation: Operation, next: State) {
         let transaction = self.transaction();
         if let Some(fields) = transaction.unwritten_defaults(key) {

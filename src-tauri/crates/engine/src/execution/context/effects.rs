@@ -1,7 +1,7 @@
-//! What a block gets from outside the engine: the clock, chance, pauses, and pages of the network.
+//! A block's effects: the clock, random values, pauses, `fetch` and `runOnce`.
 //!
-//! Each is recorded with the block and its ordinal of that kind, so that a replay can answer it.
-//! Secrets do not enter the record; see [`redaction`](crate::model::redaction).
+//! Each is recorded with the block and its ordinal of that kind, so that a replay can return the recorded result.
+//! Secrets are not recorded; see [`redaction`](crate::model::redaction).
 
 use std::future::Future;
 
@@ -12,26 +12,32 @@ use serde_json::Value;
 use super::Context;
 use crate::execution::replay::cache::Pause;
 use crate::execution::replay::effect_log::RecordedEffect;
-use crate::model::effects::{EffectKind, FetchCall, FetchReply, Instant, ModelDelta};
+use crate::model::effects::{EffectKind, FetchCall, FetchReply, ModelDelta, SyncEffect};
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};
 
 impl Context {
-    /// What an earlier `ctx.runOnce` of this request answered under a key.
+    /// Returns the result of an earlier `ctx.runOnce` of this request with this key.
     pub fn once(&self, key: &str) -> Option<Value> {
         self.run.once.borrow().get(key).cloned()
     }
 
-    /// An author's own effect under a key begins. The log says so before it can happen: if nothing more is
-    /// heard of it, it may have happened. Answers what [`end_once`](Self::end_once) needs.
-    pub async fn begin_once(&self, key: &str) -> Result<Begun, FlowError> {
+    /// Starts a `ctx.runOnce`. Returns when the start is committed: only then may the author's function run, so that
+    /// the log shows that it may have happened even if the process dies. The result goes to
+    /// [`end_once`](Self::end_once).
+    pub async fn begin_once(&self, key: &str) -> Result<EffectStart, FlowError> {
         self.begin(EffectKind::Once, Some(key.into())).await
     }
 
-    /// Keeps what it came to; an answer is in the log before anybody gets it. A failure is no answer: whoever
-    /// asks next tries again.
-    pub async fn end_once(&self, begun: Begun, key: String, answer: Result<Value, FlowError>) -> Result<(), FlowError> {
-        let Begun { ordinal, seq } = begun;
+    /// Ends a `ctx.runOnce`. A result is committed before the flow gets it, and every later call with the key returns
+    /// it. A failure is recorded but not kept: the next call with the key runs the function again.
+    pub async fn end_once(
+        &self,
+        begun: EffectStart,
+        key: String,
+        answer: Result<Value, FlowError>,
+    ) -> Result<(), FlowError> {
+        let EffectStart { ordinal, seq } = begun;
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => {
@@ -54,40 +60,39 @@ impl Context {
         Ok(())
     }
 
-    /// An author's own model says something while it answers. Where nobody listens it is not lost: the
-    /// answer holds all of it again.
-    pub fn say(&self, delta: ModelDelta) {
+    /// Passes on a delta that an author's own model streams. Without a listener it is dropped, because the final reply
+    /// contains the whole text again.
+    pub fn stream_delta(&self, delta: ModelDelta) {
         let listener = self.frame.listener.borrow().clone();
         if let Some(listener) = listener {
             listener(delta);
         }
     }
 
-    /// A look at a clock or chance, as an effect.
-    pub fn draw(&self, instant: Instant) -> Value {
-        self.instant(instant.kind(), || self.run.effects.instant(instant))
+    /// Returns a clock or random value, as an effect.
+    pub fn sync_effect(&self, effect: SyncEffect) -> Value {
+        self.record_sync_effect(effect.kind(), || self.run.effects.sync_effect(effect))
     }
 
     /// The clock, as an effect.
     pub fn now(&self) -> i64 {
-        let now = self.instant(EffectKind::Clock, || self.run.effects.now_ms().into());
+        let now = self.record_sync_effect(EffectKind::Clock, || self.run.effects.now_ms().into());
         now.as_i64().unwrap_or_default()
     }
 
     /// A random number, as an effect.
     pub fn random(&self) -> f64 {
-        let number = self.instant(EffectKind::Random, || self.run.effects.random().into());
+        let number = self.record_sync_effect(EffectKind::Random, || self.run.effects.random().into());
         number.as_f64().unwrap_or_default()
     }
 
     /// A UUID, as an effect.
     pub fn uuid(&self) -> String {
-        let id = self.instant(EffectKind::Uuid, || self.run.effects.uuid().into());
+        let id = self.record_sync_effect(EffectKind::Uuid, || self.run.effects.uuid().into());
         id.as_str().map(str::to_owned).unwrap_or_default()
     }
 
-    /// A pause, as an effect. One that an earlier part of the request had begun keeps its end: only what is
-    /// left of it is waited for.
+    /// A pause, as an effect. A pause that was started before a resume keeps its end: only the rest is waited for.
     pub async fn sleep(&self, ms: u64) {
         let ordinal = self.ordinal(EffectKind::Sleep.as_str());
         if let Some(done) = self.take_earlier(EffectKind::Sleep, ordinal, Some(&ms.into())) {
@@ -103,15 +108,15 @@ impl Context {
         match &self.run.effect_log {
             Some(effect_log) => {
                 match effect_log.effect(&self.frame.path, self.frame.attempt, EffectKind::Sleep, ordinal) {
-                    Some(taped) => effect_log.turn(&taped).await,
-                    // One that outlived its block was not recorded.
+                    Some(recorded) => effect_log.wait_until_due(&recorded).await,
+                    // The end of a pause that outlives its block is not recorded.
                     None => std::future::pending().await,
                 }
             }
             None => {
                 let end = |pause: &Pause| pause.since.saturating_add_unsigned(ms);
                 let left = kept.as_ref().map(|pause| end(pause).saturating_sub(self.run.effects.now_ms()));
-                // A clock that was set back makes no pause longer than it was.
+                // Limited to `ms`, in case the clock was set back.
                 let left = left.map_or(ms, |left| u64::try_from(left).unwrap_or(0).min(ms));
                 self.run.effects.sleep(left).await;
             }
@@ -119,7 +124,7 @@ impl Context {
         self.effect_finished(EffectKind::Sleep, ordinal, Some(started), Ok(Value::Null), false);
     }
 
-    /// An HTTP exchange, as an effect. It is given up when `stop` completes: the author's signal.
+    /// An HTTP exchange, as an effect. It is cancelled when `stop` completes: the author's `AbortSignal`.
     pub async fn fetch(&self, call: FetchCall, stop: impl Future<Output = ()>) -> Result<FetchReply, FlowError> {
         let ordinal = self.ordinal(EffectKind::Fetch.as_str());
         let redaction = self.run.effects.redaction();
@@ -136,16 +141,16 @@ impl Context {
             return crate::model::json::from_value(result).map_err(|error| FlowError::plain(error.to_string()));
         }
         if self.run.effect_log.is_some() {
-            let taped = self.taped(EffectKind::Fetch, ordinal, &request).await?;
-            let answer = taped.error.map_or(Ok(taped.result), Err);
+            let recorded = self.await_recorded_effect(EffectKind::Fetch, ordinal, &request).await?;
+            let answer = recorded.error.map_or(Ok(recorded.result), Err);
             self.note_effect_started(EffectKind::Fetch, ordinal, Some(&request));
-            self.note_effect_finished((EffectKind::Fetch, ordinal), None, taped.seq, answer.clone());
+            self.note_effect_finished((EffectKind::Fetch, ordinal), None, recorded.seq, answer.clone());
             return crate::model::json::from_value(answer?).map_err(|error| FlowError::plain(error.to_string()));
         }
-        let Begun { seq, .. } = self.begin_numbered(EffectKind::Fetch, ordinal, Some(request)).await?;
+        let EffectStart { seq, .. } = self.begin_numbered(EffectKind::Fetch, ordinal, Some(request)).await?;
         let answer = match select(self.run.effects.fetch(call), stop).await {
             Either::Left((answer, _)) => answer.map_err(|error| redaction.error(error)),
-            // Not the abort of the request: only this exchange ends, and the author may go on.
+            // This cancels the exchange, not the request.
             Either::Right(_) => Err(aborted_by_author()),
         };
         let result = answer.as_ref().map(|reply| serde_json::to_value(reply).unwrap_or_default());
@@ -153,9 +158,9 @@ impl Context {
         answer
     }
 
-    /// What the effect log of a replay has for a call that takes time, when its moment has come. A call that asks
-    /// something else than the recorded one is not on it.
-    pub(crate) async fn taped(
+    /// In a replay: waits until a recorded asynchronous effect is due, and returns it. A call whose request differs
+    /// from the recorded one aborts the replay as diverged.
+    pub(crate) async fn await_recorded_effect(
         &self,
         effect: EffectKind,
         ordinal: u32,
@@ -163,33 +168,33 @@ impl Context {
     ) -> Result<RecordedEffect, FlowError> {
         let Some(effect_log) = self.run.effect_log.clone() else { return Err(FlowError::plain("no replay")) };
         let (path, attempt) = (&self.frame.path, self.frame.attempt);
-        let Some(taped) = effect_log.effect(path, attempt, effect, ordinal) else {
-            if effect_log.miss(path, attempt, effect, ordinal) {
+        let Some(recorded) = effect_log.effect(path, attempt, effect, ordinal) else {
+            if effect_log.note_missing(path, attempt, effect, ordinal) {
                 self.diverge();
                 return Err(FlowError::aborted());
             }
             return std::future::pending().await;
         };
-        let taped = effect_log.same(path, effect, taped, request).inspect_err(|_| self.diverge())?;
-        effect_log.turn(&taped).await;
-        Ok(taped)
+        let recorded = effect_log.check_request(path, effect, recorded, request).inspect_err(|_| self.diverge())?;
+        effect_log.wait_until_due(&recorded).await;
+        Ok(recorded)
     }
 
-    /// What the outside, or the effect log of a replay, answers at once.
-    fn instant(&self, effect: EffectKind, ask: impl FnOnce() -> Value) -> Value {
+    /// Returns the result of a synchronous effect: of an earlier attempt, from the log, or from `ask`; and records it.
+    fn record_sync_effect(&self, effect: EffectKind, ask: impl FnOnce() -> Value) -> Value {
         let ordinal = self.ordinal(effect.as_str());
-        let nth = self.call.as_ref().map_or(ordinal, |call| call.number_instant(effect));
+        let nth = self.call.as_ref().map_or(ordinal, |call| call.next_effect_ordinal(effect));
         if let Some(done) = self.take_earlier(effect, ordinal, None) {
             return self.hand_over_at_once(effect, ordinal, done).unwrap_or_default();
         }
-        let function = self.call.as_ref().map(|call| call.function.as_str());
-        let known = self.run.replay_cache.instant(&self.frame.path, function, effect, nth);
+        let function = self.call.as_ref().map(|call| call.name.as_str());
+        let known = self.run.replay_cache.sync_effect(&self.frame.path, function, effect, nth);
         let is_known = self.run.effect_log.is_none() && known.is_some();
         let result = match &self.run.effect_log {
             Some(effect_log) => match effect_log.effect(&self.frame.path, self.frame.attempt, effect, ordinal) {
-                Some(taped) => taped.result,
+                Some(recorded) => recorded.result,
                 None => {
-                    if effect_log.miss(&self.frame.path, self.frame.attempt, effect, ordinal) {
+                    if effect_log.note_missing(&self.frame.path, self.frame.attempt, effect, ordinal) {
                         self.diverge();
                     }
                     ask()
@@ -201,50 +206,52 @@ impl Context {
         result
     }
 
-    /// Ends a replay that asks for something that was not recorded.
+    /// Aborts a replay that asks for an effect that was not recorded.
     pub(crate) fn diverge(&self) {
         self.run.abort.set();
     }
 
-    /// Records that an effect begins which leaves the process. It may do so when this returns: then the log
-    /// keeps that it may have happened, whatever becomes of the process, and all that led to it.
-    pub(crate) async fn begin(&self, effect: EffectKind, request: Option<Value>) -> Result<Begun, FlowError> {
+    /// Records the start of an effect that leaves the process. Returns when the start and all events before it are
+    /// committed; only then may the effect run, so that the log shows that it may have happened even if the process
+    /// dies.
+    pub(crate) async fn begin(&self, effect: EffectKind, request: Option<Value>) -> Result<EffectStart, FlowError> {
         let ordinal = self.ordinal(effect.as_str());
         self.begin_numbered(effect, ordinal, request).await
     }
 
-    /// As [`begin`](Self::begin), of an effect that has its number already.
+    /// As [`begin`](Self::begin), for an effect that has its ordinal already.
     pub(crate) async fn begin_numbered(
         &self,
         effect: EffectKind,
         ordinal: u32,
         request: Option<Value>,
-    ) -> Result<Begun, FlowError> {
+    ) -> Result<EffectStart, FlowError> {
         self.note_effect_started(effect, ordinal, request.as_ref());
         let kind = EventKind::EffectStarted { effect, ordinal, request: self.as_stored(effect, request) };
         let (seq, committed) = self.run.recorder.announce(Some(&self.frame.path), self.frame.attempt, kind);
-        self.did(seq);
+        self.add_to_call(seq);
         committed.await.map_err(|error| FlowError::storage(error.to_string()))?;
-        Ok(Begun { ordinal, seq })
+        Ok(EffectStart { ordinal, seq })
     }
 
-    /// What a model is told again stands where it was told first.
+    /// Replaces messages of a model call that an earlier call holds already by references to it.
     fn as_stored(&self, effect: EffectKind, request: Option<Value>) -> Option<Value> {
         let next = self.run.recorder.last() + 1;
         match effect {
-            EffectKind::Model => request.map(|request| self.run.held.borrow_mut().store(next, request)),
+            EffectKind::Model => request.map(|request| self.run.stored_messages.borrow_mut().store(next, request)),
             _ => request,
         }
     }
 
-    /// Records that an effect begins that does not leave the process, or happens only on an effect log.
+    /// Records the start of an effect that does not leave the process, or that a replay takes from the effect log. Does
+    /// not wait for a commit.
     pub(crate) fn effect_started(&self, effect: EffectKind, ordinal: u32, request: Option<Value>) -> Seq {
         self.note_effect_started(effect, ordinal, request.as_ref());
         let request = self.as_stored(effect, request);
         self.record(EventKind::EffectStarted { effect, ordinal, request })
     }
 
-    /// Records what came of an effect; `started` is the event of its beginning, where it has one.
+    /// Records the end of an effect; `started` is the event of its start, if it has one.
     pub(crate) fn effect_finished(
         &self,
         effect: EffectKind,
@@ -258,7 +265,7 @@ impl Context {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
         };
-        // The flow has it as it came.
+        // Only the record is redacted; the flow gets the result as it came.
         if effect == EffectKind::Fetch {
             self.run.effects.redaction().exchange(&mut result);
         }
@@ -270,15 +277,15 @@ impl Context {
         }
     }
 
-    /// The number that this block's next effect of a kind will have.
+    /// Returns the ordinal that this block's next effect of a kind will get.
     pub(crate) fn peek(&self, effect: &str) -> u32 {
-        if let Some(number) = self.call.as_ref().and_then(|call| call.numbers.peek(effect)) {
+        if let Some(number) = self.call.as_ref().and_then(|call| call.ordinals.peek(effect)) {
             return number;
         }
         self.frame.ordinals.borrow().get(effect).copied().unwrap_or(0)
     }
 
-    /// Counts this block's effects of one kind, from 0.
+    /// Takes the ordinal of this block's next effect of a kind, counted from 0.
     pub fn ordinal(&self, effect: &str) -> u32 {
         let new = || {
             let mut ordinals = self.frame.ordinals.borrow_mut();
@@ -287,18 +294,18 @@ impl Context {
             *count - 1
         };
         match &self.call {
-            Some(call) => call.numbers.count(effect, new),
+            Some(call) => call.ordinals.count(effect, new),
             None => new(),
         }
     }
 }
 
-/// The beginning of an effect in the log.
+/// The recorded start of an effect.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Begun {
-    /// Which effect of its kind it is in its block.
+pub struct EffectStart {
+    /// Its ordinal among the effects of its kind in its block.
     pub ordinal: u32,
-    /// The event.
+    /// The `effect_started` event.
     pub seq: Seq,
 }
 

@@ -1,6 +1,6 @@
-//! `ctx.emit`: items that an author's function makes.
+//! `ctx.emit`: items that an author's function emits.
 //!
-//! Emitting never waits and never fails: an item is evidence and joins the next batch.
+//! Emitting never waits and never fails: the event joins the next batch of the log.
 
 use serde_json::{Map, Value};
 
@@ -39,7 +39,7 @@ impl Context {
         self.emit("component", serde_json::json!({ "component": name, "data": data }), false, options);
     }
 
-    /// `ctx.emit.status`: one slot per request; the same text again is not news (SEMANTICS §7.6).
+    /// `ctx.emit.status`: one status line per request; the same text again is not recorded (SEMANTICS §7.6).
     pub fn emit_status(&self, message: Option<String>, signals: Map<String, Value>, options: EmitOptions) {
         {
             let mut slot = self.run.status_line.borrow_mut();
@@ -55,7 +55,7 @@ impl Context {
         self.emit("status", Value::Object(payload), true, options);
     }
 
-    /// Any item, whole and done.
+    /// Emits an item of any type, complete and done.
     pub fn emit(&self, item_type: &str, payload: Value, transient: bool, options: EmitOptions) {
         let payload = match payload {
             Value::Object(map) => map,

@@ -1,7 +1,7 @@
 //! `ctx.resources`: what a block can do with single resources and collections (SEMANTICS §4.9).
 //!
-//! A resource is seen when it is first looked at; from then on it is a record like any other of the
-//! block's transaction. Every rule about existence, room and writability is decided here.
+//! A resource is read from the log on first use; from then on it is a record of the block's transaction like any other.
+//! All rules about existence, limits and writability are enforced here.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::model::resource::{Resource, Shape};
 use crate::model::scope::ScopeKey;
 use crate::model::state::State;
 
-/// More callbacks than this at once in one block can only mean that they cause each other.
-const MOST_CALLBACKS: u32 = 1_000;
+/// How many collection callbacks may be nested in one block: more means that they trigger each other.
+const MAX_CALLBACKS: u32 = 1_000;
 
 /// An instance of a collection, as its handle names it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -38,15 +38,15 @@ pub(super) struct Instance {
     pub(super) record: ScopeKey,
 }
 
-/// What a callback of a collection hears of.
-pub(super) enum UncertainEffect {
+/// A change of an instance, as a collection's callback gets it.
+pub(super) enum InstanceChange {
     Created(Arc<State>),
     Updated { state: Arc<State>, previous: Arc<State> },
     Deleted,
 }
 
 impl Context {
-    /// The resources that this block can reach. Those of a project are missing where there is none.
+    /// Returns the resources that this block can reach. Those of a project are left out if the request has none.
     pub fn resources(&self) -> Vec<Rc<Resource>> {
         let around: Vec<_> = self.frame.chain().collect();
         let late = around.iter().flat_map(|frame| &frame.block.resources);
@@ -54,7 +54,7 @@ impl Context {
         all.into_iter().filter(|resource| self.run.durable_key(resource.scope).is_some()).cloned().collect()
     }
 
-    /// The fields of a resource, and a stamp that changes with them; none of one that is deleted.
+    /// Returns the fields of a resource, and a stamp that changes with them. A deleted resource has no fields.
     pub fn read_resource(&self, id: u32, key: Option<&str>) -> Result<(u64, Arc<State>), FlowError> {
         let at = self.instance(id, key)?;
         let (stamp, state) = self.see(&at)?;
@@ -62,8 +62,7 @@ impl Context {
         Ok((stamp, record::fields(&state)))
     }
 
-    /// `readContentRaw` and `readContent` before any `render`: the text as it lies there, and with
-    /// placeholders filled.
+    /// `readContentRaw`, and `readContent` before any `render`: the text as stored, and with placeholders filled.
     pub fn resource_text(&self, id: u32, key: Option<&str>) -> Result<Option<(String, String)>, FlowError> {
         let at = self.instance(id, key)?;
         let state = self.see(&at)?.1;
@@ -72,7 +71,7 @@ impl Context {
         Ok(at.resource.text(&state).filter(|_| is_there))
     }
 
-    /// One state operation on a resource, or a new text.
+    /// Applies one state operation, or a new text, to a resource. Returns whether it changed anything.
     pub(super) async fn apply_to_resource(
         &self,
         id: u32,
@@ -81,13 +80,13 @@ impl Context {
     ) -> Result<bool, FlowError> {
         let at = self.instance(id, key)?;
         let queue = &self.transaction().queue;
-        match self.in_turn(queue, self.change_in_turn(&at, change)).await? {
-            Some(happened) => self.tell(&at, happened).await.map(|()| true),
+        match self.with_lock(queue, self.change_locked(&at, change)).await? {
+            Some(happened) => self.call_callback(&at, happened).await.map(|()| true),
             None => Ok(false),
         }
     }
 
-    async fn change_in_turn(&self, at: &Instance, change: Change) -> Result<Option<UncertainEffect>, FlowError> {
+    async fn change_locked(&self, at: &Instance, change: Change) -> Result<Option<InstanceChange>, FlowError> {
         self.need_writable(&at.resource)?;
         let before = self.see(at)?.1;
         if at.entry.is_some() && !record::exists(&before) {
@@ -110,13 +109,13 @@ impl Context {
         self.put(at, operation, &before)
     }
 
-    /// Writes an operation, unless it changes nothing that anybody sees.
+    /// Writes an operation, unless it changes neither the fields nor the text.
     pub(super) fn put(
         &self,
         at: &Instance,
         operation: Operation,
         before: &Arc<State>,
-    ) -> Result<Option<UncertainEffect>, FlowError> {
+    ) -> Result<Option<InstanceChange>, FlowError> {
         let mut next = (**before).clone();
         if !operation.apply(&mut next) {
             self.transaction().push_unchanged(&at.record, operation);
@@ -129,11 +128,10 @@ impl Context {
         }
         self.write(&at.record, operation, (*next).clone());
         self.use_instance(at)?;
-        Ok(Some(UncertainEffect::Updated { state, previous }))
+        Ok(Some(InstanceChange::Updated { state, previous }))
     }
 
-    /// Refuses what an author may not write: reserved fields, sums of what is no number, and what
-    /// the schema refuses.
+    /// Refuses writes of reserved fields, operations that do not fit a field's type, and what the schema refuses.
     pub(super) fn check_fields(
         &self,
         at: &Instance,
@@ -161,21 +159,21 @@ impl Context {
         self.check(&format!("resource \"{}\"", at.title()), &target, &schemas, operation, &before, &next)
     }
 
-    /// Calls what the collection's author wants to know. It runs as part of the writing block.
-    pub(super) async fn tell(&self, at: &Instance, happened: UncertainEffect) -> Result<(), FlowError> {
+    /// Calls the collection's callback for a change, within the block that made it.
+    pub(super) async fn call_callback(&self, at: &Instance, happened: InstanceChange) -> Result<(), FlowError> {
         let Shape::Collection(collection) = &at.resource.shape else { return Ok(()) };
         let data = |state: &Arc<State>| Arg::Data(state.to_json().into());
         let key = Arg::Data(Value::String(at.key().to_owned()).into());
         let (callback, args): (&Option<Fun>, Vec<Arg>) = match &happened {
-            UncertainEffect::Created(state) => (&collection.on_created, vec![key, data(state)]),
-            UncertainEffect::Updated { state, previous } => {
+            InstanceChange::Created(state) => (&collection.on_created, vec![key, data(state)]),
+            InstanceChange::Updated { state, previous } => {
                 (&collection.on_updated, vec![key, data(state), data(previous)])
             }
-            UncertainEffect::Deleted => (&collection.on_deleted, vec![key]),
+            InstanceChange::Deleted => (&collection.on_deleted, vec![key]),
         };
         let Some(callback) = callback else { return Ok(()) };
         let running = &self.frame.callbacks;
-        if running.get() >= MOST_CALLBACKS {
+        if running.get() >= MAX_CALLBACKS {
             let title = at.resource.title();
             return Err(FlowError::plain(format!("the callbacks of \"{title}\" keep causing each other")));
         }
@@ -227,9 +225,9 @@ impl Context {
         Ok(Address { scope: owner.kind, owner: owner.id.to_string(), flow, place }.key())
     }
 
-    /// The record as this block sees it, from its first look on.
+    /// Returns the record as this block sees it. The first call reads it from the log.
     pub(super) fn see(&self, at: &Instance) -> Result<(u64, Arc<State>), FlowError> {
-        self.look();
+        self.note_shared_read();
         if let Some(seen) = self.transaction().read(&at.record) {
             return Ok(seen);
         }
@@ -272,7 +270,7 @@ impl Instance {
     }
 }
 
-/// Refuses the names that mark and text have in a record.
+/// Refuses the names of the two reserved fields.
 pub(super) fn need_free(field: &str) -> Result<(), FlowError> {
     if field != record::EXISTS && field != record::CONTENT {
         return Ok(());
@@ -280,8 +278,7 @@ pub(super) fn need_free(field: &str) -> Result<(), FlowError> {
     Err(FlowError::validation(format!("\"{field}\" is reserved in resources; use another name, or writeContent"), None))
 }
 
-/// An error class with a code of its own.
-/// A refusal that speaks of one resource: its `resourceKey` is among the details.
+/// Returns an error about one resource, with `resourceKey` among the details.
 pub(super) fn refusal_of(name: &str, code: &str, at: &Instance, what: &str) -> FlowError {
     let mut error = refusal(name, code, format!("Resource \"{}\" {what}", at.title()));
     error.details = Some(serde_json::json!({ "resourceKey": at.title() }));

@@ -1,4 +1,4 @@
-//! What only a session offers: its journal, its items, its metadata (SEMANTICS §7.7).
+//! What only `ctx.session` has: a journal, the items of earlier requests, and metadata (SEMANTICS §7.7).
 
 use serde_json::{Map, Value};
 
@@ -48,7 +48,7 @@ impl Context {
 
     /// The items of this request so far, as `ctx.response.getItems` and conditions on them get them.
     pub fn request_items(&self) -> Vec<Value> {
-        self.look();
+        self.note_shared_read();
         let own = self.run.recorder.items();
         items(&self.run.request, Events::new(&own), true).iter().map(seen).collect()
     }
@@ -64,15 +64,15 @@ impl Context {
         Query::parse(query).map_err(|message| FlowError::validation(format!("ctx.session.items: {message}"), None))
     }
 
-    /// The items of each earlier request that the session keeps in sight, and those of this one so far.
+    /// Returns the items of each earlier request that the session's retention keeps, and those of this request so far.
     fn turns(&self) -> Result<(Vec<Vec<Item>>, Vec<Item>), FlowError> {
-        self.look();
+        self.note_shared_read();
         let run = &self.run;
         let earlier = run
             .log
-            .session_events(&run.asked.session, &run.request, run.flow.settings.history_turns)
+            .session_events(&run.start.session, &run.request, run.flow.settings.history_turns)
             .map_err(|error| FlowError::storage(error.to_string()))?;
-        // What only streamed by in an earlier request is gone.
+        // Transient items are not kept for later requests.
         let lasting = |(request, events): &RequestEvents| {
             let mut turn = items(request, Events::new(events), false);
             turn.retain(|item| !item.transient);
@@ -95,7 +95,7 @@ impl Context {
         self.record(EventKind::MetadataSet { metadata });
     }
 
-    /// `ctx.session.metadata`: what was set last of each field; the bag `metadata` is merged.
+    /// `ctx.session.metadata`: the newest value of each field; the objects of field `metadata` are merged.
     pub fn metadata(&self) -> Result<Value, FlowError> {
         let mut all = Map::new();
         for set in self.notes(NoteKind::Metadata)? {
@@ -110,17 +110,17 @@ impl Context {
         Ok(Value::Object(all))
     }
 
-    /// What was said of the session so far: in its other requests, then in this one.
+    /// Returns the session's journal entries or metadata so far: of its other requests, then of this one.
     fn notes(&self, kind: NoteKind) -> Result<Vec<Value>, FlowError> {
-        self.look();
-        let notes = self.run.log.notes(&self.run.asked.session, &self.run.request, kind);
+        self.note_shared_read();
+        let notes = self.run.log.notes(&self.run.start.session, &self.run.request, kind);
         let mut notes = notes.map_err(|error| FlowError::storage(error.to_string()))?;
         notes.extend(self.run.notes.borrow().iter().filter(|note| note.kind == kind).map(|note| note.value.clone()));
         Ok(notes)
     }
 }
 
-/// An item as a flow sees it: with its `payload` in short beside its fields.
+/// Returns an item as a flow gets it: with a short `payload` besides its fields.
 fn seen(item: &Item) -> Value {
     let mut seen = serde_json::to_value(item).unwrap_or_default();
     seen["payload"] = history::payload(item);

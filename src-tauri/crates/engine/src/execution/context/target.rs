@@ -1,6 +1,6 @@
-//! Which state a handle of `ctx` means, as the script host names it.
+//! Which state a handle of `ctx` refers to, and its name between the engine and the script host.
 
-/// Which state a handle of `ctx` means.
+/// Which state a handle of `ctx` refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// `ctx.request`
@@ -17,14 +17,14 @@ pub enum Target {
     Own,
     /// `ctx.parent`
     Parent,
-    /// What `ctx.getTarget` found, by instance.
+    /// The block that `ctx.getTarget` found, by its instance (`path:attempt`).
     Instance(String),
     /// One of `ctx.resources`, by its number; an instance of a collection by its key.
     Resource(u32, Option<String>),
 }
 
 impl Target {
-    /// The name authors know it by.
+    /// Returns the name that errors use.
     pub fn name(&self) -> &str {
         match self {
             Target::Request => "request",
@@ -39,7 +39,7 @@ impl Target {
         }
     }
 
-    /// The target a handle's name means.
+    /// Parses the script host's name of a target.
     pub fn parse(name: &str) -> Option<Target> {
         Some(match name {
             "request" => Target::Request,

@@ -1,7 +1,7 @@
-//! State operations: one write of an author, from what was asked for to what is recorded (SEMANTICS §4.2).
+//! State operations: one write of an author, from the call to the recorded event (SEMANTICS §4.2).
 //!
-//! A write waits for its turn, is checked against every declaration of its scope, and then takes effect as a whole
-//! or not at all.
+//! A write takes the mutex of its state, is checked against every declaration of its scope, and is then applied as a
+//! whole or not at all.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use futures_util::future::{Either, select};
 use serde_json::{Map, Value};
 
 use super::{Context, Place, Target};
-use crate::execution::fifo::Fifo;
+use crate::execution::fifo::FifoMutex;
 use crate::execution::state::shared::Writer;
 use crate::model::callable::{Arg, Fun, Issue, SchemaRef};
 use crate::model::error::FlowError;
@@ -41,7 +41,7 @@ impl Change {
 }
 
 impl Context {
-    /// Applies one state operation. Answers whether it changed anything.
+    /// Applies one state operation. Returns whether it changed anything.
     ///
     /// Fails with `ValidationError` when a declared schema refuses the result; nothing changes then.
     pub async fn apply(&self, target: &Target, change: Change) -> Result<bool, FlowError> {
@@ -55,17 +55,17 @@ impl Context {
             Place::Shared(container) => &container.queue,
             Place::Durable(_) => &self.transaction().queue,
         };
-        self.in_turn(queue, self.apply_in_turn(target, &place, change)).await
+        self.with_lock(queue, self.apply_locked(target, &place, change)).await
     }
 
-    /// Waits for a turn and does one mutation, all within its budget.
-    pub(super) async fn in_turn<T>(
+    /// Takes a mutex and does one mutation. Both together must finish within `mutationTimeoutMs`.
+    pub(super) async fn with_lock<T>(
         &self,
-        queue: &Fifo,
+        queue: &FifoMutex,
         mutation: impl Future<Output = Result<T, FlowError>>,
     ) -> Result<T, FlowError> {
         let work = Box::pin(async {
-            let _turn = queue.turn().await;
+            let _guard = queue.lock().await;
             mutation.await
         });
         let Some(ms) = self.run.flow.settings.mutation_timeout_ms else { return work.await };
@@ -82,8 +82,8 @@ impl Context {
         }
     }
 
-    /// As [`Context::apply`], where it can be done without waiting for a turn and without asking a schema
-    /// that is the author's code; `None` where it cannot, and then nothing has happened.
+    /// As [`Context::apply`], but synchronous. Returns `None`, and does nothing, if the mutex is taken or a schema's
+    /// own code would have to run.
     pub fn apply_at_once(&self, target: &Target, operation: Operation) -> Option<bool> {
         let place = self.place(target)?;
         let queue = match &place {
@@ -105,9 +105,9 @@ impl Context {
             let is_declared = |schema: &SchemaRef| {
                 schema.fields().is_some_and(|fields| fields.iter().any(|known| known.name == *field))
             };
-            // What no schema declares may have to be told.
+            // An undeclared field may have to be noted, which `apply` does.
             (schemas.is_empty() || schemas.iter().any(is_declared))
-                && schemas.iter().filter(|schema| is_declared(schema)).all(|schema| schema.lets_pass(field, value))
+                && schemas.iter().filter(|schema| is_declared(schema)).all(|schema| schema.is_known_valid(field, value))
         });
         passes.then(|| self.take(&place, operation, next)).map(|()| true)
     }
@@ -129,7 +129,7 @@ impl Context {
         }
     }
 
-    async fn apply_in_turn(&self, target: &Target, place: &Place, change: Change) -> Result<bool, FlowError> {
+    async fn apply_locked(&self, target: &Target, place: &Place, change: Change) -> Result<bool, FlowError> {
         let before = self.state_of(place);
         if let Place::Durable(key) = place
             && change.reads_state()
@@ -149,7 +149,7 @@ impl Context {
         Ok(true)
     }
 
-    /// Takes an operation and the state it makes.
+    /// Records an operation and stores the state it makes.
     fn take(&self, place: &Place, operation: Operation, next: State) {
         match place {
             Place::Shared(container) => {
@@ -175,7 +175,7 @@ impl Context {
         }
     }
 
-    /// Refuses writes of a block that has ended: nothing would commit them.
+    /// Refuses writes of a block that has ended, because nothing would commit them.
     pub(super) fn need_running(&self) -> Result<(), FlowError> {
         if !self.frame.is_finished() {
             return Ok(());
@@ -222,8 +222,8 @@ impl Context {
         }
     }
 
-    /// Checks the touched top-level fields against every declaration (SEMANTICS §4.6). `what` is how a
-    /// message calls the state.
+    /// Checks the touched top-level fields against every declaration (SEMANTICS §4.6). `what` names the state in an
+    /// error message.
     pub(super) fn check(
         &self,
         what: &str,

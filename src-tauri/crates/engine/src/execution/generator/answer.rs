@@ -1,11 +1,11 @@
-//! From what a model said to an answer that fits the schema (SEMANTICS §6.5).
+//! Validation and repair of a model's answer (SEMANTICS §6.5).
 //!
-//! First the answer as it is, then a mending without a model, then one model that is asked to write
-//! it anew; what still does not fit is an error that shows the raw answer.
+//! First the answer is parsed as it is, then it is repaired without a model, then a model is asked to rewrite it. If
+//! none of that fits the schema, the error contains the raw answer.
 
 use serde_json::{Value, json};
 
-use super::ask::{Chosen, ask};
+use super::ask::{ChosenModel, ask};
 use super::messages::message;
 use crate::execution::callback;
 use crate::execution::context::Context;
@@ -15,7 +15,7 @@ use crate::model::effects::{INCOMPLETE_SCRIPT, ModelCall};
 use crate::model::error::FlowError;
 use crate::model::flow::Generator;
 
-/// Checks a text answer; it was shown while it came, so it is not mended.
+/// Checks a streamed text answer. It is not repaired, because it has been shown already.
 pub(super) fn check_text(cx: &Context, text: &str) -> Result<Data, FlowError> {
     let candidate: Data = Value::String(text.to_owned()).into();
     match &cx.frame.block.output_schema {
@@ -24,32 +24,32 @@ pub(super) fn check_text(cx: &Context, text: &str) -> Result<Data, FlowError> {
     }
 }
 
-/// The answer that fits, or why none does.
-pub(super) async fn fit(cx: &Context, generator: &Generator, candidate: Data) -> Result<Data, FlowError> {
+/// Returns the answer that fits the schema, repaired if necessary, or `OutputValidationError`.
+pub(super) async fn check_or_repair(cx: &Context, generator: &Generator, candidate: Data) -> Result<Data, FlowError> {
     let Some(schema) = &cx.frame.block.output_schema else { return Ok(candidate) };
     let mut issues = match schema.parse(&candidate) {
         Ok(parsed) => return Ok(parsed),
         Err(issues) => issues,
     };
-    // Not even read: what is so deep would take the stack of whoever mends it.
+    // Parsing or repairing a text that is nested so deep could overflow the stack.
     if let Some(deep) = too_deep(cx, &candidate) {
         issues = vec![deep];
     }
     let repair = &generator.repair;
-    let mut mended = candidate.clone();
+    let mut repaired = candidate.clone();
     for _ in 0..repair.attempts {
-        mended = match &repair.call {
+        repaired = match &repair.call {
             Some(call) => {
-                let error = refused(cx, &mended, &issues, "final");
+                let error = refused(cx, &repaired, &issues, "final");
                 let state = cx.frame.own.as_ref().map_or_else(|| json!({}), |own| own.recordable());
-                let args = vec![Arg::Data(mended.clone()), Arg::Error(error), Arg::Data(state.into())];
+                let args = vec![Arg::Data(repaired.clone()), Arg::Error(error), Arg::Data(state.into())];
                 callback::call(cx, "repair", call, args).await?.into_data()?
             }
-            None => mend(&mended, cx.run.effects.depth()),
+            None => repair_by_default(&repaired, cx.run.effects.depth()),
         };
-        match schema.parse(&mended) {
+        match schema.parse(&repaired) {
             Ok(parsed) => return Ok(parsed),
-            Err(found) if too_deep(cx, &mended).is_none() => issues = found,
+            Err(found) if too_deep(cx, &repaired).is_none() => issues = found,
             Err(_) => {}
         }
     }
@@ -79,10 +79,10 @@ fn refused(cx: &Context, candidate: &Data, issues: &[Issue], phase: &str) -> Flo
     }
 }
 
-/// What is wrong with a text that means to be JSON and is nested deeper than anybody may send it.
+/// Returns an issue if the answer is a text whose brackets nest deeper than `limits.depth`.
 fn too_deep(cx: &Context, candidate: &Data) -> Option<Issue> {
     let (Some(Value::String(text)), most) = (candidate.as_value(), cx.run.effects.depth()) else { return None };
-    let at = end_of_depth(text, most)?;
+    let at = first_too_deep(text, most)?;
     let message = format!(
         "the answer is nested deeper than {most} levels, at character {}: limits.depth in flowglass.json says how deep \
          it may be",
@@ -91,9 +91,9 @@ fn too_deep(cx: &Context, candidate: &Data) -> Option<Issue> {
     Some(Issue { path: String::new(), message })
 }
 
-/// Where brackets open deeper than so many levels. What stands in quotes counts, too: whoever reads a text that is
-/// no JSON may take it for anything.
-fn end_of_depth(text: &str, most: usize) -> Option<usize> {
+/// Returns the byte at which brackets open deeper than `most` levels. Brackets within quotes count, too: the text may
+/// be no valid JSON, so a lenient parser may not see the quotes.
+fn first_too_deep(text: &str, most: usize) -> Option<usize> {
     let mut depth = 0_usize;
     text.bytes().position(|byte| {
         match byte {
@@ -105,32 +105,33 @@ fn end_of_depth(text: &str, most: usize) -> Option<usize> {
     })
 }
 
-/// The default mending: text becomes the JSON it means to be, an `{ output }` wrapper goes.
-fn mend(candidate: &Data, depth: usize) -> Data {
+/// The default repair: parses a text as JSON, and removes an `{ output }` wrapper.
+fn repair_by_default(candidate: &Data, depth: usize) -> Data {
     match candidate.as_value() {
-        Some(Value::String(text)) => meant(text, depth).map_or_else(|| candidate.clone(), Data::from),
+        Some(Value::String(text)) => find_json(text, depth).map_or_else(|| candidate.clone(), Data::from),
         Some(Value::Object(fields)) => fields.get("output").cloned().map_or_else(|| candidate.clone(), Data::from),
         _ => candidate.clone(),
     }
 }
 
-/// The JSON in a text: alone, in a code fence, among other words, or with the slips of hand-written
-/// JSON (single quotes, trailing commas, bare keys, comments).
-fn meant(text: &str, depth: usize) -> Option<Value> {
+/// Finds JSON in a text: alone, in a code fence, or between other words; also JSON5 (single quotes, trailing commas,
+/// unquoted keys, comments).
+fn find_json(text: &str, depth: usize) -> Option<Value> {
     let inside = |open: char, close: char| {
         let (from, to) = (text.find(open)?, text.rfind(close)?);
         (from < to).then(|| &text[from..=to])
     };
     let fenced = text.split("```").nth(1).map(|block| block.trim_start_matches("json").trim());
-    // The second reader knows no limit.
-    let loosely = |text: &str| end_of_depth(text, depth).is_none().then(|| json5::from_str(text).ok()).flatten();
+    // The JSON5 parser has no limit of depth.
+    let loosely = |text: &str| first_too_deep(text, depth).is_none().then(|| json5::from_str(text).ok()).flatten();
     [Some(text.trim()), fenced, inside('{', '}'), inside('[', ']')]
         .into_iter()
         .flatten()
         .find_map(|candidate| crate::model::json::parse_within(candidate, depth).ok().or_else(|| loosely(candidate)))
 }
 
-/// Asks a model to write the answer anew. Its failure is no news; the answer's own error is.
+/// Asks a model to rewrite the answer. Returns `None` if it fails or its answer does not fit either: then the error of
+/// the original answer is reported.
 async fn coerce(
     cx: &Context,
     model: &str,
@@ -156,16 +157,16 @@ async fn coerce(
         provider_options: None,
         coerces: true,
     };
-    match ask(cx, &Chosen::Named(vec![model.to_owned()]), call, None).await {
+    match ask(cx, &ChosenModel::Named(vec![model.to_owned()]), call, None).await {
         Ok((_, reply)) => {
             let answer = reply.structured_output.or_else(|| {
                 let depth = cx.run.effects.depth();
-                reply.text.as_deref().and_then(|text| meant(text, depth))
+                reply.text.as_deref().and_then(|text| find_json(text, depth))
             });
             Ok(answer.and_then(|value| schema.parse(&value.into()).ok()))
         }
         Err(error) if cx.run.abort.is_set() => Err(error),
-        // The author wrote too few replies: that is what there is to mend.
+        // The mock script has too few replies: the author must see that error.
         Err(error) if error.code.as_deref() == Some(INCOMPLETE_SCRIPT) => Err(error),
         Err(_) => Ok(None),
     }

@@ -1,4 +1,4 @@
-//! One model call: which model, how often it is tried, what it answered, what it used.
+//! One model call: which model is called, retries and fallbacks, recording, and token usage.
 //!
 //! A list of models is a fallback group: each is tried twice before the next (SEMANTICS §6.2).
 
@@ -8,56 +8,57 @@ use serde_json::Value;
 
 use super::instance;
 use crate::execution::callback;
-use crate::execution::context::{Begun, Context};
+use crate::execution::context::{Context, EffectStart};
 use crate::model::callable::{Arg, Returned};
 use crate::model::data::Data;
 use crate::model::effects::{EffectKind, Listener, ModelCall, ModelDelta, ModelReply};
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind};
-use crate::model::flow::{Generator, Model, ModelInstance, Text};
+use crate::model::flow::{Generator, Model, ModelInstance, ValueOrCall};
 use crate::views::model_requests::AskedWith;
 
 /// How often each model of a fallback group is tried, and the pauses between.
 const FALLBACK_ATTEMPTS: u32 = 2;
 const FALLBACK_DELAY_MS: u64 = 1_000;
-const FALLBACK_LONGEST_MS: u64 = 10_000;
+const FALLBACK_MAX_DELAY_MS: u64 = 10_000;
 
-/// Who answers, once it is known.
-pub(super) enum Chosen {
+/// The model of a generator, once it is known.
+pub(super) enum ChosenModel {
     Named(Vec<String>),
     Instance(Rc<ModelInstance>),
 }
 
-impl Chosen {
-    /// Whether it is asked by its name: then it streams wherever it may.
+impl ChosenModel {
+    /// Returns whether it is a named model, not the author's own code.
     pub(super) fn is_named(&self) -> bool {
-        matches!(self, Chosen::Named(_))
+        matches!(self, ChosenModel::Named(_))
     }
 
-    /// Whether the model answers steps; else it answers once and its tool calls are reported only.
+    /// Returns whether the model can be called for each step of the loop. Otherwise it is called once, and its tool
+    /// calls are only reported.
     pub(super) fn answers_steps(&self) -> bool {
         match self {
-            Chosen::Named(_) => true,
-            Chosen::Instance(instance) => instance.answers_steps(),
+            ChosenModel::Named(_) => true,
+            ChosenModel::Instance(instance) => instance.answers_steps(),
         }
     }
 }
 
-/// The model of a generator for this run.
-pub(super) async fn choose(cx: &Context, generator: &Generator, input: &Data) -> Result<Chosen, FlowError> {
+/// Returns the model of a generator for this run.
+pub(super) async fn choose(cx: &Context, generator: &Generator, input: &Data) -> Result<ChosenModel, FlowError> {
     match &generator.model {
-        Model::Instance(instance) => Ok(Chosen::Instance(instance.clone())),
-        Model::Named(Text::Fixed(value)) => named(cx, value),
-        Model::Named(Text::Call(call)) => {
+        Model::Instance(instance) => Ok(ChosenModel::Instance(instance.clone())),
+        Model::Named(ValueOrCall::Fixed(value)) => named(cx, value),
+        Model::Named(ValueOrCall::Call(call)) => {
             match callback::call(cx, "model", call, vec![Arg::Data(input.clone())]).await? {
-                Returned::Model(instance) => Ok(Chosen::Instance(instance)),
+                Returned::Model(instance) => Ok(ChosenModel::Instance(instance)),
                 other => named(cx, &other.into_data()?.to_json()),
             }
         }
     }
 }
 
-fn named(cx: &Context, value: &Value) -> Result<Chosen, FlowError> {
+fn named(cx: &Context, value: &Value) -> Result<ChosenModel, FlowError> {
     let name = &cx.frame.block.name;
     let wrong = |what: String| {
         Err(FlowError::plain(format!(
@@ -66,42 +67,42 @@ fn named(cx: &Context, value: &Value) -> Result<Chosen, FlowError> {
         )))
     };
     match value {
-        Value::String(model) if !model.trim().is_empty() => Ok(Chosen::Named(vec![model.clone()])),
+        Value::String(model) if !model.trim().is_empty() => Ok(ChosenModel::Named(vec![model.clone()])),
         Value::Array(models) if models.is_empty() => wrong("an empty list".to_owned()),
         Value::Array(models) => {
             let names: Vec<String> = models.iter().filter_map(model_name).collect();
-            if names.len() == models.len() { Ok(Chosen::Named(names)) } else { wrong(value.to_string()) }
+            if names.len() == models.len() { Ok(ChosenModel::Named(names)) } else { wrong(value.to_string()) }
         }
         other => match model_name(other) {
-            Some(model) => Ok(Chosen::Named(vec![model])),
+            Some(model) => Ok(ChosenModel::Named(vec![model])),
             None => wrong(other.to_string()),
         },
     }
 }
 
-/// A name, or the `{ model, preferProvider }` of `selectModel`.
+/// Returns a model's name: the value itself, or `model` of the `{ model, preferProvider }` of `selectModel`.
 fn model_name(value: &Value) -> Option<String> {
     value.as_str().or_else(|| value.get("model")?.as_str()).map(str::to_owned)
 }
 
-/// Asks until somebody answers; the last failure counts. Answers which model was asked in the end,
-/// in the flow's words, and its reply.
+/// Calls the models in order until one replies, or returns the last failure. Returns the name of the model that
+/// replied, as the flow wrote it, and its reply.
 pub(super) async fn ask(
     cx: &Context,
-    chosen: &Chosen,
+    chosen: &ChosenModel,
     call: ModelCall,
     listener: Option<Listener>,
 ) -> Result<(String, ModelReply), FlowError> {
     match chosen {
-        Chosen::Instance(instance) => {
+        ChosenModel::Instance(instance) => {
             let call = ModelCall { model: instance.id.clone(), ..call };
-            let answer = match recall(cx, &call, None) {
+            let answer = match take_from_log(cx, &call, None) {
                 Some(answer) if cx.run.effect_log.is_none() => {
-                    crate::execution::callback::pass(cx, instance::FUNCTION);
+                    crate::execution::callback::skip_recorded_call(cx, instance::FUNCTION);
                     answer
                 }
                 _ => {
-                    // What leaves the process is what its code asks for, not the call of its code.
+                    // The author's code runs here; what it fetches is recorded as effects of its own.
                     let begun = note_beginning(cx, &call);
                     let answer = instance::ask(cx, instance, &call, listener).await;
                     record(cx, &call, begun, answer)
@@ -109,20 +110,20 @@ pub(super) async fn ask(
             };
             answer.map(|reply| (call.model, reply))
         }
-        Chosen::Named(models) => {
+        ChosenModel::Named(models) => {
             let attempts = if models.len() > 1 { FALLBACK_ATTEMPTS } else { 1 };
             let mut failure = FlowError::plain("no model answered");
             for (at, model) in models.iter().enumerate() {
                 for attempt in 0..attempts {
                     let call = ModelCall { model: model.clone(), ..call.clone() };
-                    let recalled = match of_earlier_try(cx, &call, listener.as_ref()).await {
-                        None => recall(cx, &call, listener.as_ref()),
+                    let recalled = match take_from_earlier_attempt(cx, &call, listener.as_ref()).await {
+                        None => take_from_log(cx, &call, listener.as_ref()),
                         answer => answer,
                     };
                     let is_recalled = recalled.is_some();
                     let answer = match recalled {
                         Some(answer) => answer,
-                        None if cx.run.effect_log.is_some() => replayed(cx, &call, listener.as_ref()).await,
+                        None if cx.run.effect_log.is_some() => take_from_effect_log(cx, &call, listener.as_ref()).await,
                         None => {
                             let begun = begin(cx, &call).await?;
                             let answer = cx.run.effects.model(call.clone(), listener.clone()).await;
@@ -134,13 +135,13 @@ pub(super) async fn ask(
                         Err(error) if cx.run.abort.is_set() => return Err(error),
                         Err(error) => failure = error,
                     }
-                    // A model that is not there does not come back by waiting.
+                    // Retrying does not help; the next model may.
                     if !failure.retryable {
                         break;
                     }
                     let is_last = at + 1 == models.len() && attempt + 1 == attempts;
                     if !is_last && !is_recalled && attempt + 1 < attempts {
-                        let pause = (FALLBACK_DELAY_MS << attempt).min(FALLBACK_LONGEST_MS);
+                        let pause = (FALLBACK_DELAY_MS << attempt).min(FALLBACK_MAX_DELAY_MS);
                         cx.run.effects.sleep(pause).await;
                     }
                 }
@@ -150,12 +151,12 @@ pub(super) async fn ask(
     }
 }
 
-/// What the log has for this call of the block, if an earlier part of the request got as far. Nothing is
-/// asked twice; a listener hears it again, because the items of the earlier part came to nothing.
-fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option<Result<ModelReply, FlowError>> {
+/// Takes the reply to this call from the log, if the block received it before a resume: the model is not called
+/// again. A listener gets the reply as deltas, because the items of the earlier attempt no longer count.
+fn take_from_log(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option<Result<ModelReply, FlowError>> {
     let done = cx.run.replay_cache.call(&cx.frame.path, cx.peek(EffectKind::Model.as_str()))?;
     if done.asked.as_ref().map(AskedWith::whole) != Some(public_request(cx, call)) {
-        // A handler that asks something else now is not asking what was answered.
+        // A handler that now asks something else makes a new call.
         if !cx.frame.block.asks_models_itself() {
             return None;
         }
@@ -165,15 +166,15 @@ fn recall(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option
         );
         cx.record(EventKind::Drift { drift: DriftKind::ModelCall, text });
     }
-    tell(listener, &done.answer);
+    stream_reply(listener, &done.answer);
     let ordinal = cx.ordinal(EffectKind::Model.as_str());
     let result = done.answer.as_ref().map(|reply| serde_json::to_value(reply).unwrap_or_default());
     cx.effect_finished(EffectKind::Model, ordinal, done.held_by, result.map_err(Clone::clone), true);
     Some(done.answer.clone())
 }
 
-/// What an earlier try of the block got for this call, where a conflict has made it run again.
-async fn of_earlier_try(
+/// Takes the reply that an earlier attempt of the block got for this call, if a conflict made the block run again.
+async fn take_from_earlier_attempt(
     cx: &Context,
     call: &ModelCall,
     listener: Option<&Listener>,
@@ -184,31 +185,38 @@ async fn of_earlier_try(
     let answer = cx.hand_over(kind, ordinal, done).await;
     let answer = answer
         .and_then(|reply| crate::model::json::from_value(reply).map_err(|error| FlowError::plain(error.to_string())));
-    tell(listener, &answer);
+    stream_reply(listener, &answer);
     Some(answer)
 }
 
-/// What the effect log of a replay has for this call; a call that asks something else is not on it.
-async fn replayed(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Result<ModelReply, FlowError> {
-    let taped = cx.taped(EffectKind::Model, cx.peek(EffectKind::Model.as_str()), &public_request(cx, call)).await?;
-    let answer = match taped.error {
+/// In a replay: takes the reply from the effect log.
+async fn take_from_effect_log(
+    cx: &Context,
+    call: &ModelCall,
+    listener: Option<&Listener>,
+) -> Result<ModelReply, FlowError> {
+    let recorded = cx
+        .await_recorded_effect(EffectKind::Model, cx.peek(EffectKind::Model.as_str()), &public_request(cx, call))
+        .await?;
+    let answer = match recorded.error {
         Some(error) => Err(error),
-        None => crate::model::json::from_value(taped.result).map_err(|error| FlowError::plain(error.to_string())),
+        None => crate::model::json::from_value(recorded.result).map_err(|error| FlowError::plain(error.to_string())),
     };
-    tell(listener, &answer);
+    stream_reply(listener, &answer);
     let begun = note_beginning(cx, call);
     record(cx, call, begun, answer)
 }
 
-/// Lets a listener hear an answer that is there already.
-fn tell(listener: Option<&Listener>, answer: &Result<ModelReply, FlowError>) {
+/// Passes a complete reply to a listener, as deltas.
+fn stream_reply(listener: Option<&Listener>, answer: &Result<ModelReply, FlowError>) {
     if let (Some(listener), Ok(reply)) = (listener, answer) {
         reply.reasoning.iter().for_each(|text| listener(ModelDelta::Reasoning(text.clone())));
         reply.text.iter().for_each(|text| listener(ModelDelta::Text(text.clone())));
     }
 }
 
-/// The call as it is recorded. Options may carry secrets, and no look at a run needs their headers.
+/// Returns the call as it is recorded. Provider options may contain secrets: their headers are left out, and the rest
+/// is redacted.
 fn public_request(cx: &Context, call: &ModelCall) -> Value {
     let mut request = serde_json::to_value(call).unwrap_or_default();
     if let Some(options) = request.get_mut("providerOptions").filter(|options| !options.is_null()) {
@@ -218,24 +226,24 @@ fn public_request(cx: &Context, call: &ModelCall) -> Value {
     request
 }
 
-/// Records that a call begins. A call of a model outside goes out when that is committed.
-async fn begin(cx: &Context, call: &ModelCall) -> Result<Begun, FlowError> {
-    if cx.run.asked.mock.is_some() {
+/// Records the start of a call. For a real model, returns when that is committed: only then may the call be sent.
+async fn begin(cx: &Context, call: &ModelCall) -> Result<EffectStart, FlowError> {
+    if cx.run.start.mock.is_some() {
         return Ok(note_beginning(cx, call));
     }
     cx.begin(EffectKind::Model, Some(public_request(cx, call))).await
 }
 
-/// Records that a call begins which asks nobody outside.
-fn note_beginning(cx: &Context, call: &ModelCall) -> Begun {
+/// Records the start of a call that sends nothing outside; does not wait for a commit.
+fn note_beginning(cx: &Context, call: &ModelCall) -> EffectStart {
     let ordinal = cx.ordinal(EffectKind::Model.as_str());
-    Begun { ordinal, seq: cx.effect_started(EffectKind::Model, ordinal, Some(public_request(cx, call))) }
+    EffectStart { ordinal, seq: cx.effect_started(EffectKind::Model, ordinal, Some(public_request(cx, call))) }
 }
 
 fn record(
     cx: &Context,
     call: &ModelCall,
-    Begun { ordinal, seq }: Begun,
+    EffectStart { ordinal, seq }: EffectStart,
     answer: Result<ModelReply, FlowError>,
 ) -> Result<ModelReply, FlowError> {
     let answer = answer.map_err(|error| cx.run.effects.redaction().error(error));

@@ -1,7 +1,7 @@
-//! A model that is an author's own code: which of its functions answers, and what its failures are.
+//! A model that is an author's own code: which of its functions is called, and how its failures are classified.
 //!
-//! A model that can stream does so where somebody listens (SEMANTICS §6.4). It must not run tools:
-//! a model that answers steps leaves them to the loop, any other one has run its own.
+//! A model that can stream does so if there is a listener (SEMANTICS §6.4). Must not run tools: the loop does so for a
+//! model with `generateStep`, and any other model runs its own.
 
 use serde_json::{Value, json};
 
@@ -13,10 +13,10 @@ use crate::model::error::FlowError;
 use crate::model::flow::ModelInstance;
 use crate::model::provider::{class_of_network, class_of_status, provider_error};
 
-/// What the log calls the function that answers.
+/// The name of the model's function in the log.
 pub(super) const FUNCTION: &str = "generate";
 
-/// Calls the model. A listener hears what it streams.
+/// Calls the model. The listener gets what it streams.
 pub(super) async fn ask(
     cx: &Context,
     instance: &ModelInstance,
@@ -64,7 +64,7 @@ pub(super) async fn ask(
     })
 }
 
-/// Keeps a listener where the model's own code reaches it, until the call is over.
+/// Sets the frame's listener for the duration of a call, so that `ctx` can pass on what the model streams.
 struct Listening<'a>(&'a Context);
 
 impl<'a> Listening<'a> {
@@ -80,8 +80,8 @@ impl Drop for Listening<'_> {
     }
 }
 
-/// What a client of a server throws, told apart as the failures of servers that are asked by name. An
-/// error that says what it is, or nothing of a server, stays as it is.
+/// Classifies an error of an HTTP client library like those of the built-in providers, by its status or code. A
+/// `FlowError`, and an error with neither, stays as it is.
 fn classified(error: FlowError) -> FlowError {
     if error.classes.iter().any(|class| class == "FlowError") || error.is_uncatchable() {
         return error;

@@ -1,24 +1,24 @@
-//! What a model is told: system part, history, the user's message (SEMANTICS §6.3).
+//! The messages of a model call: system messages, history, the user's message (SEMANTICS §6.3).
 //!
-//! The system part is made anew for every step, because it may show what a tool has written.
+//! The system messages are built anew for every step, because they may contain state that a tool has written.
 
 use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::tools::Tool;
-use crate::execution::block::text;
+use crate::execution::block::resolve_value;
 use crate::execution::context::Context;
 use crate::model::data::Data;
 use crate::model::effects::Message;
 use crate::model::error::FlowError;
 use crate::model::flow::{Generator, History};
 
-/// A message of this role and content.
+/// Returns a message of this role and content.
 pub(super) fn message(role: &str, content: impl Into<Value>) -> Message {
     Message { role: role.to_owned(), content: content.into() }
 }
 
-/// Prompt and tagged context as one message, then the free texts and messages of the context.
+/// Returns the system messages: prompt and tagged context as one message, then the context's plain texts and messages.
 pub(super) async fn system(
     cx: &Context,
     generator: &Generator,
@@ -27,7 +27,7 @@ pub(super) async fn system(
 ) -> Result<Vec<Message>, FlowError> {
     let mut prompt = Vec::new();
     for part in &generator.prompt {
-        match text(cx, "prompt", part, input).await? {
+        match resolve_value(cx, "prompt", part, input).await? {
             Value::String(part) if !part.is_empty() => prompt.push(part),
             Value::String(_) | Value::Null => {}
             other => prompt.push(other.to_string()),
@@ -35,7 +35,7 @@ pub(super) async fn system(
     }
     let mut gathered = Gathered::default();
     for entry in &generator.context {
-        gathered.add(text(cx, "context", entry, input).await?)?;
+        gathered.add(resolve_value(cx, "context", entry, input).await?)?;
     }
     let described = tools.iter().filter_map(|tool| {
         let words = tool.offer.description.as_ref()?;
@@ -61,15 +61,15 @@ pub(super) async fn system(
     Ok(all)
 }
 
-/// History, then the user's messages; what history ends with is not said twice.
+/// Returns the history, then the user's messages. The first of these is left out if the history ends with it.
 pub(super) async fn conversation(cx: &Context, generator: &Generator, input: &Data) -> Result<Vec<Message>, FlowError> {
     let mut all = match &generator.history {
         None => Vec::new(),
         Some(History::Query(query)) => cx.session_history(query)?,
-        Some(History::Slot(slot)) => spoken(text(cx, "history", slot, input).await?),
+        Some(History::Slot(slot)) => spoken(resolve_value(cx, "history", slot, input).await?),
     };
     let Some(user) = &generator.user else { return Ok(all) };
-    let mut said = spoken(text(cx, "user", user, input).await?);
+    let mut said = spoken(resolve_value(cx, "user", user, input).await?);
     let repeats = match (all.last(), said.first()) {
         (Some(last), Some(first)) => last.role == "user" && first.role == "user" && last.content == first.content,
         _ => false,
@@ -81,7 +81,7 @@ pub(super) async fn conversation(cx: &Context, generator: &Generator, input: &Da
     Ok(all)
 }
 
-/// The messages of a slot: texts are the user's, messages speak for themselves.
+/// Returns the messages of a value: a message as it is, anything else as a message of the user.
 fn spoken(value: Value) -> Vec<Message> {
     match value {
         Value::Null => Vec::new(),
@@ -96,23 +96,23 @@ fn spoken(value: Value) -> Vec<Message> {
     }
 }
 
-/// A plain object with a role models know and a content.
+/// Returns whether a value is an object with a role that models know and a content.
 fn is_message(value: &Value) -> bool {
     matches!(value["role"].as_str(), Some("system" | "user" | "assistant" | "tool")) && value.get("content").is_some()
 }
 
-/// What the entries of `context` come to.
+/// The entries of `context`: tagged texts, and messages.
 #[derive(Default)]
 struct Gathered {
     tags: IndexMap<String, Tag>,
     messages: Vec<Message>,
 }
 
-/// The inside of one tag.
+/// The content of one tag.
 enum Tag {
     Texts(Vec<String>),
     Nested(IndexMap<String, Tag>),
-    /// Named, but nothing said yet: it keeps its place.
+    /// No content yet: the tag keeps its place in the order.
     Empty,
 }
 
@@ -139,7 +139,7 @@ impl Gathered {
     }
 }
 
-/// Texts of one key gather, objects of one key merge.
+/// Adds a value under a key: texts of one key are collected, objects of one key are merged.
 fn put(tags: &mut IndexMap<String, Tag>, key: String, value: Value) -> Result<(), FlowError> {
     let slot = tags.entry(kebab(&key)).or_insert(Tag::Empty);
     match value {

@@ -1,8 +1,8 @@
-//! Which messages the model calls of a request hold already, so that none is stored twice.
+//! Deduplication of the messages of model calls in the log.
 //!
-//! Models are told the whole conversation with every call. Each call's event holds what is new, and refers to
-//! the newest call that holds the rest: so the log of a loop grows with what was said, not with its square.
-//! [`crate::views::model_requests`] makes requests whole again.
+//! Every call sends the whole conversation. Its event stores only the messages that no earlier call stored, and refers
+//! to the newest call that holds the others: the log of a loop grows linearly with the conversation, not quadratically.
+//! [`crate::views::model_requests`] resolves the references.
 
 use std::collections::HashMap;
 
@@ -12,69 +12,69 @@ use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, Seq};
 use crate::views::model_requests::Reference;
 
-/// A message's text, told apart from every other.
-type Mark = [u8; 32];
+/// The hash of a message's JSON text.
+type MessageHash = [u8; 32];
 
 /// One call whose messages may be referred to.
 #[derive(Debug)]
 struct Call {
-    messages: Vec<Option<Mark>>,
-    /// How many messages have it as the newest call that holds them; one with none is forgotten.
+    messages: Vec<Option<MessageHash>>,
+    /// For how many messages it is the newest call that holds them. At 0 it is removed.
     newest_of: usize,
 }
 
-/// What the model calls of a request hold.
+/// The messages that the model calls of a request have stored.
 #[derive(Debug, Default)]
 pub(crate) struct StoredMessages {
     calls: HashMap<Seq, Call>,
-    /// The newest call that holds a message, and where.
-    places: HashMap<Mark, (Seq, usize)>,
+    /// The newest call that holds a message, and the message's index there.
+    places: HashMap<MessageHash, (Seq, usize)>,
     newest: Option<Seq>,
 }
 
 impl StoredMessages {
-    /// What the calls of a log hold.
+    /// Reads the model calls of a log.
     pub(crate) fn of(events: &[Event]) -> Self {
         let mut held = StoredMessages::default();
         for event in events {
             if let EventKind::EffectStarted { effect: EffectKind::Model, request: Some(request), .. } = &event.kind {
-                let marks = held.marks(request);
-                held.keep(event.seq, marks);
+                let hashes = held.hashes(request);
+                held.keep(event.seq, hashes);
             }
         }
         held
     }
 
-    /// The request as it is stored by the event of this number, which holds its messages from now on.
+    /// Returns the request as event `seq` stores it, with references; later requests may refer to that event.
     pub(crate) fn store(&mut self, seq: Seq, mut request: Value) -> Value {
-        let marks = self.marks(&request);
+        let hashes = self.hashes(&request);
         if let Some(messages) = request.get_mut("messages").and_then(Value::as_array_mut) {
-            *messages = self.refer(std::mem::take(messages), &marks);
+            *messages = self.refer(std::mem::take(messages), &hashes);
         }
-        self.keep(seq, marks);
+        self.keep(seq, hashes);
         request
     }
 
-    /// What the messages of a request are known by, references followed.
-    fn marks(&self, request: &Value) -> Vec<Option<Mark>> {
-        let mut marks = Vec::new();
+    /// Returns the hashes of a request's messages, with references resolved; `None` for an unknown one.
+    fn hashes(&self, request: &Value) -> Vec<Option<MessageHash>> {
+        let mut hashes = Vec::new();
         for entry in request.get("messages").and_then(Value::as_array).into_iter().flatten() {
             match Reference::read(entry) {
                 Some(Reference { of, at, count }) => {
                     let held = self.calls.get(&of).and_then(|call| call.messages.get(at..at.checked_add(count)?));
-                    // What is not known here is not referred to, and what follows it only by its text.
+                    // An unknown reference has no hash, so nothing refers to it.
                     match held {
-                        Some(held) => marks.extend(held),
-                        None => marks.push(None),
+                        Some(held) => hashes.extend(held),
+                        None => hashes.push(None),
                     }
                 }
-                None => marks.push(Some(*blake3::hash(entry.to_string().as_bytes()).as_bytes())),
+                None => hashes.push(Some(*blake3::hash(entry.to_string().as_bytes()).as_bytes())),
             }
         }
-        marks
+        hashes
     }
 
-    fn refer(&self, messages: Vec<Value>, marks: &[Option<Mark>]) -> Vec<Value> {
+    fn refer(&self, messages: Vec<Value>, hashes: &[Option<MessageHash>]) -> Vec<Value> {
         let mut stored = Vec::new();
         let mut next = 0;
         for (at, message) in messages.into_iter().enumerate() {
@@ -82,8 +82,8 @@ impl StoredMessages {
                 continue;
             }
             let places = self.newest.map(|newest| (newest, at)).into_iter();
-            let places = places.chain(marks[at].and_then(|mark| self.places.get(&mark).copied()));
-            let runs = places.map(|(of, from)| (self.run(of, from, &marks[at..]), of, from));
+            let places = places.chain(hashes[at].and_then(|hash| self.places.get(&hash).copied()));
+            let runs = places.map(|(of, from)| (self.run(of, from, &hashes[at..]), of, from));
             match runs.max_by_key(|(count, ..)| *count).filter(|(count, ..)| *count > 0) {
                 Some((count, of, from)) => {
                     next = at + count;
@@ -95,21 +95,21 @@ impl StoredMessages {
         stored
     }
 
-    /// How many messages in a row a call holds from a place on.
-    fn run(&self, of: Seq, from: usize, marks: &[Option<Mark>]) -> usize {
+    /// Returns how many of these messages in a row a call holds from an index on.
+    fn run(&self, of: Seq, from: usize, hashes: &[Option<MessageHash>]) -> usize {
         let held = self.calls.get(&of).and_then(|call| call.messages.get(from..)).unwrap_or_default();
-        held.iter().zip(marks).take_while(|(held, wanted)| held.is_some() && held == wanted).count()
+        held.iter().zip(hashes).take_while(|(held, wanted)| held.is_some() && held == wanted).count()
     }
 
-    fn keep(&mut self, seq: Seq, messages: Vec<Option<Mark>>) {
+    fn keep(&mut self, seq: Seq, messages: Vec<Option<MessageHash>>) {
         let mut newest_of = 0;
-        for (at, mark) in messages.iter().enumerate() {
-            let Some(mark) = mark else { continue };
-            match self.places.insert(*mark, (seq, at)) {
+        for (at, hash) in messages.iter().enumerate() {
+            let Some(hash) = hash else { continue };
+            match self.places.insert(*hash, (seq, at)) {
                 Some((before, _)) if before == seq => {}
                 before => {
                     newest_of += 1;
-                    before.into_iter().for_each(|(before, _)| self.let_go(before));
+                    before.into_iter().for_each(|(before, _)| self.release(before));
                 }
             }
         }
@@ -119,7 +119,7 @@ impl StoredMessages {
         }
     }
 
-    fn let_go(&mut self, call: Seq) {
+    fn release(&mut self, call: Seq) {
         if let Some(known) = self.calls.get_mut(&call) {
             known.newest_of -= 1;
             if known.newest_of == 0 {
@@ -161,7 +161,7 @@ mod tests {
         ];
         let mut events = Vec::new();
         for (at, messages) in calls.iter().enumerate() {
-            // As when the request is taken up again in between.
+            // As if the request was resumed in between.
             let mut held = StoredMessages::of(&events);
             let stored = held.store(at as Seq + 1, request(messages));
             events.push(event(at as Seq + 1, stored));

@@ -1,8 +1,8 @@
-//! What a generator says, as items while it says it (SEMANTICS §6.6).
+//! The message and reasoning items of a generator, updated while the model streams (SEMANTICS §6.6).
 //!
-//! One reasoning item and one message item for the whole run, however many steps it takes. Both are
-//! in progress while the model speaks and done when the answer has been checked. A generator
-//! without an identity speaks to nobody: its text is gathered and leaves no item.
+//! There is one message item for the whole run, however many steps it takes, and a reasoning item for each stretch of
+//! reasoning. An item is in progress while the model streams; the message is done when the answer has been checked. A
+//! generator without an identity (`agentType`, `itemVisibility`) emits no items: its text is only collected.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::model::event::{EventKind, Seq};
 use crate::model::flow::Generator;
 use crate::model::item::{ItemStatus, NewItem};
 
-/// What was said so far.
+/// What the model has streamed so far.
 #[derive(Default)]
 struct Streamed {
     text: String,
@@ -27,7 +27,7 @@ struct Streamed {
     reasoning_item: Option<Seq>,
 }
 
-/// A generator's voice.
+/// Emits a generator's items from the deltas of its model.
 pub(super) struct StreamItems {
     cx: Context,
     /// Absent for a generator without an identity.
@@ -40,28 +40,28 @@ impl StreamItems {
         Rc::new(StreamItems { cx: cx.clone(), identity: identity(cx, generator), streamed: RefCell::default() })
     }
 
-    /// Hears a model. What comes is an item at once.
+    /// Returns a listener that emits each delta at once.
     pub(super) fn listener(self: &Rc<Self>) -> Listener {
-        let speech = self.clone();
-        Rc::new(move |delta| speech.hear(delta))
+        let items = self.clone();
+        Rc::new(move |delta| items.on_delta(delta))
     }
 
-    /// A new model call begins.
+    /// Notes that a new model call starts.
     pub(super) fn begin_step(&self) {
         let mut streamed = self.streamed.borrow_mut();
         streamed.step_text.clear();
         streamed.step_reasoning.clear();
     }
 
-    fn hear(&self, delta: ModelDelta) {
+    fn on_delta(&self, delta: ModelDelta) {
         match delta {
-            ModelDelta::Text(text) if !text.is_empty() => self.hear_text(&text),
-            ModelDelta::Reasoning(text) if !text.is_empty() => self.hear_reasoning(&text),
+            ModelDelta::Text(text) if !text.is_empty() => self.on_text(&text),
+            ModelDelta::Reasoning(text) if !text.is_empty() => self.on_reasoning(&text),
             ModelDelta::Text(_) | ModelDelta::Reasoning(_) => {}
         }
     }
 
-    fn hear_text(&self, text: &str) {
+    fn on_text(&self, text: &str) {
         self.close_reasoning();
         let mut streamed = self.streamed.borrow_mut();
         // Text of a later step opens with a blank line.
@@ -88,7 +88,7 @@ impl StreamItems {
         self.cx.record(EventKind::ItemDelta { of, text: piece });
     }
 
-    fn hear_reasoning(&self, text: &str) {
+    fn on_reasoning(&self, text: &str) {
         let mut streamed = self.streamed.borrow_mut();
         let piece = if streamed.step_reasoning.is_empty() && !streamed.reasoning.is_empty() {
             format!("\n\n{text}")
@@ -113,7 +113,7 @@ impl StreamItems {
         self.cx.record(EventKind::ItemDelta { of, text: piece });
     }
 
-    /// Thinking ends where speaking begins; later thinking is a new item.
+    /// Ends the reasoning item, when text follows it. Later reasoning is a new item.
     fn close_reasoning(&self) {
         let (of, text) = {
             let mut streamed = self.streamed.borrow_mut();
@@ -124,25 +124,25 @@ impl StreamItems {
         self.cx.record(EventKind::ItemDone { of, status: ItemStatus::Completed, patch });
     }
 
-    /// Hears what a reply holds and the listener was not told: models need not stream.
-    pub(super) fn catch_up(&self, reply: &ModelReply) {
+    /// Emits the rest of a reply that was not streamed: a model need not stream.
+    pub(super) fn emit_unstreamed(&self, reply: &ModelReply) {
         let (text, reasoning) = {
             let streamed = self.streamed.borrow();
-            let rest = |whole: &Option<String>, heard: &str| {
-                whole.as_deref().and_then(|whole| whole.strip_prefix(heard)).map(str::to_owned)
+            let rest = |whole: &Option<String>, streamed: &str| {
+                whole.as_deref().and_then(|whole| whole.strip_prefix(streamed)).map(str::to_owned)
             };
             (rest(&reply.text, &streamed.step_text), rest(&reply.reasoning, &streamed.step_reasoning))
         };
-        reasoning.into_iter().for_each(|text| self.hear(ModelDelta::Reasoning(text)));
-        text.into_iter().for_each(|text| self.hear(ModelDelta::Text(text)));
+        reasoning.into_iter().for_each(|text| self.on_delta(ModelDelta::Reasoning(text)));
+        text.into_iter().for_each(|text| self.on_delta(ModelDelta::Text(text)));
     }
 
-    /// All text so far.
+    /// Returns all text so far.
     pub(super) fn text(&self) -> String {
         self.streamed.borrow().text.clone()
     }
 
-    /// The answer was checked: what was said is done.
+    /// Ends the items, after the answer has been checked.
     pub(super) fn finish(&self, answer: &Value, model: &Value, sources: &[Value]) {
         self.close_reasoning();
         let Some(identity) = &self.identity else { return };
@@ -185,7 +185,7 @@ impl StreamItems {
     }
 }
 
-/// Who a generator speaks as; nobody without `agentType` and `itemVisibility`.
+/// Returns the identity of a generator's items; `None` without `agentType` and `itemVisibility`.
 pub(super) fn identity(cx: &Context, generator: &Generator) -> Option<EmitOptions> {
     if generator.agent_type.is_none() && generator.item_visibility.is_none() {
         return None;

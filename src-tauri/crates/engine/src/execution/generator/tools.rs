@@ -1,7 +1,7 @@
-//! Tools: what a model may call, and what happens when it does (SEMANTICS §6.7).
+//! Tool calls of a generator's model (SEMANTICS §6.7).
 //!
-//! A call really runs its block. Its failure fails nothing: the model is told. Every call is one
-//! `block_tool_output` item, in progress while it runs.
+//! A call runs the tool's block. A failure does not fail the generator: the model gets the error as the result. Every
+//! call is one `block_tool_output` item, in progress while it runs.
 
 use std::rc::Rc;
 
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::messages::message;
 use super::stream_items::{fields, identity};
-use crate::execution::block::{Again, run_block_as, try_block};
+use crate::execution::block::{WillRetry, run_block_as, try_block};
 use crate::execution::callback;
-use crate::execution::caught::Caller;
+use crate::execution::caught::BlockRole;
 use crate::execution::context::{Context, EmitOptions};
 use crate::execution::step_value::StepValue;
 use crate::execution::tool;
@@ -21,12 +21,12 @@ use crate::model::callable::{Arg, Returned};
 use crate::model::data::Data;
 use crate::model::effects::{Message, ModelReply, ToolCall, ToolOffer};
 use crate::model::error::FlowError;
-use crate::model::event::{Answer, EventKind};
+use crate::model::event::{EventKind, RecordedReturn};
 use crate::model::flow::{Block, Generator, Hook, ToolIdentity};
 use crate::model::path::{encode, join};
 use crate::views::history::tool_alias;
 
-/// How the log calls the end of the time that a try may take: this, the call, and which try.
+/// The prefix of the name under which the log has a timeout; the call and the number of the attempt follow.
 const TIMEOUT: &str = "timeout ";
 
 /// A block that the model may call.
@@ -36,7 +36,7 @@ pub(super) struct Tool {
     pub(super) block: Rc<Block>,
 }
 
-/// The tools of a step. Those a function gives later can only be fewer than at the start.
+/// Returns the tools of a step. `start` are those of the first step; a later step can only have some of them.
 pub(super) async fn offered(
     cx: &Context,
     generator: &Generator,
@@ -83,9 +83,9 @@ pub(super) async fn offered(
     Ok(tools)
 }
 
-/// Shows the calls that the model's provider has run itself, each with what it came with.
+/// Emits items for the tool calls that the provider has run itself.
 pub(super) fn report_executed(cx: &Context, generator: &Generator, tools: &[Tool], reply: &ModelReply) {
-    let who = who(cx, generator);
+    let who = tool_identity(cx, generator);
     for call in reply.tool_calls.iter().filter(|call| call.provider_executed) {
         let name = find(tools, call).map_or(call.name.as_str(), |tool| &tool.block.name);
         let item = tool::begin(cx, name, &call.id, &call.name, &call.args, &who);
@@ -98,8 +98,8 @@ fn find<'t>(tools: &'t [Tool], call: &ToolCall) -> Option<&'t Tool> {
     tools.iter().find(|tool| tool.offer.name == call.name || *tool.block.name == *call.name)
 }
 
-/// Runs the calls of one step. The model gets one message with its calls and one per result, in the
-/// order it asked.
+/// Runs the calls of one step. Returns the messages for the model: one with its calls, then one for each result, in
+/// the order of the calls.
 pub(super) async fn run_calls(
     cx: &Context,
     generator: &Generator,
@@ -122,7 +122,7 @@ pub(super) async fn run_calls(
         }
         join_all(runs).await
     };
-    // What the status line said before the tools, it says again.
+    // Restores the status line from before the tools.
     if *cx.run.status_line.borrow() != status && status.is_some() {
         cx.emit_status(status, Default::default(), EmitOptions::default());
     }
@@ -133,13 +133,13 @@ pub(super) async fn run_calls(
             part["providerExecuted"] = true.into();
         }
         content.push(part);
-        // It stands in the message that asked, not in one of its own: nobody here answered.
+        // A result of the provider belongs to the message with the call.
         if let Some(result) = call.result.as_ref().filter(|_| call.provider_executed) {
             content.push(json!({
                 "type": "tool-result",
                 "toolCallId": call.id,
                 "toolName": call.name,
-                "output": seen(result.clone()),
+                "output": output_for_model(result.clone()),
                 "providerExecuted": true,
             }));
         }
@@ -147,8 +147,8 @@ pub(super) async fn run_calls(
     let mut messages = vec![message("assistant", content)];
     for ((_, call), result) in wanted().zip(results) {
         let output = match result {
-            Ok(value) => seen(value),
-            Err(error) if is_final(&error) => return Err(error),
+            Ok(value) => output_for_model(value),
+            Err(error) if ends_generator(&error) => return Err(error),
             Err(error) => json!({ "type": "error-text", "value": error.message }),
         };
         let part = json!({ "type": "tool-result", "toolCallId": call.id, "toolName": call.name, "output": output });
@@ -157,20 +157,20 @@ pub(super) async fn run_calls(
     Ok(messages)
 }
 
-/// A tool's output as a model sees it.
-fn seen(output: Value) -> Value {
+/// Returns a tool's output as a content part for the model.
+fn output_for_model(output: Value) -> Value {
     match output {
         Value::String(text) => json!({ "type": "text", "value": text }),
         value => json!({ "type": "json", "value": value }),
     }
 }
 
-/// What a model cannot answer for.
-fn is_final(error: &FlowError) -> bool {
+/// Returns whether an error ends the generator instead of being reported to the model.
+fn ends_generator(error: &FlowError) -> bool {
     error.is_uncatchable() || error.name == "LimitError"
 }
 
-/// One call with its item. The answer is what the model sees of the output.
+/// Runs one call, with its item. Returns the output for the model.
 async fn run_call(
     cx: &Context,
     generator: &Generator,
@@ -181,13 +181,13 @@ async fn run_call(
 ) -> Result<Value, FlowError> {
     let known = find(tools, call);
     let name = known.map_or(call.name.as_str(), |tool| &tool.block.name);
-    let who = who(cx, generator);
+    let who = tool_identity(cx, generator);
     let item = tool::begin(cx, name, &call.id, &call.name, &call.args, &who);
     let result = match known {
         None => Err(FlowError::plain(format!("Model called unknown tool \"{}\"", call.name))),
         Some(tool) => answer(cx, generator, tool, step, n, call).await,
     };
-    // A call that waits for somebody has not ended.
+    // A suspended call has not ended: its item stays in progress.
     if let Err(error) = &result
         && error.is_suspension()
     {
@@ -208,18 +208,18 @@ async fn run_call(
     result.map(|answered| answered.for_model.unwrap_or(answered.output))
 }
 
-/// A generator's tools speak as it does.
-fn who(cx: &Context, generator: &Generator) -> ToolIdentity {
+/// Returns the identity of a generator's tool items: the generator's own.
+fn tool_identity(cx: &Context, generator: &Generator) -> ToolIdentity {
     let who = identity(cx, generator).unwrap_or_default();
     ToolIdentity { agent_type: who.agent_type, item_visibility: who.item_visibility, agent_name: who.agent_name }
 }
 
-/// What a call came to.
+/// The output of a call.
 struct Answered {
     output: Value,
-    /// What the model sees in its place (`mapModelOutput`).
+    /// What the model gets instead (`mapModelOutput`).
     for_model: Option<Value>,
-    /// Milliseconds since an equal call gave this answer, if one did.
+    /// The age in milliseconds of an output from the cache.
     cached: Option<i64>,
 }
 
@@ -243,16 +243,16 @@ async fn answer(
     };
     let key = cache_key(cx, tool, &place, call).await?;
     let path = join(&cx.frame.path, &format!("tool:{place}"));
-    let line = key.as_ref().and_then(|key| cx.run.tool_answers.borrow_mut().line(key, &path));
-    let _turn = match (&line, &key) {
-        (Some(line), Some(key)) => {
-            let turn = line.turn().await;
-            cx.run.tool_answers.borrow_mut().begin(key, &path);
-            Some(turn)
+    let mutex = key.as_ref().and_then(|key| cx.run.tool_cache.borrow_mut().mutex(key, &path));
+    let _guard = match (&mutex, &key) {
+        (Some(mutex), Some(key)) => {
+            let guard = mutex.lock().await;
+            cx.run.tool_cache.borrow_mut().begin(key, &path);
+            Some(guard)
         }
         _ => None,
     };
-    if let Some((output, age)) = key.as_ref().and_then(|key| cx.run.tool_answers.borrow().get(key, &*cx.run.effects)) {
+    if let Some((output, age)) = key.as_ref().and_then(|key| cx.run.tool_cache.borrow().get(key, &*cx.run.effects)) {
         let for_model = for_model(cx, tool, &place, &output).await?;
         hook(cx, &settings.on_completed, &place, "onToolCompleted", || {
             happened(json!({ "output": output, "cached": true }))
@@ -263,7 +263,7 @@ async fn answer(
     cx.emit_status(Some(format!("Using {name}…")), Default::default(), EmitOptions::default());
     let work = async {
         hook(cx, &settings.on_started, &place, "onToolStarted", || happened(json!({}))).await?;
-        let output = run_tried(cx, generator, tool, &place, call).await?.data.to_json();
+        let output = run_with_retries(cx, generator, tool, &place, call).await?.data.to_json();
         hook(cx, &settings.on_completed, &place, "onToolCompleted", || happened(json!({ "output": output }))).await?;
         Ok(output)
     };
@@ -278,7 +278,7 @@ async fn answer(
                     None => true,
                 };
                 if keep {
-                    cx.run.tool_answers.borrow_mut().put(key, &output, cx.run.effects.now_ms(), cache.ttl_ms);
+                    cx.run.tool_cache.borrow_mut().put(key, &output, cx.run.effects.now_ms(), cache.ttl_ms);
                 }
             }
             let for_model = for_model(cx, tool, &place, &output).await?;
@@ -286,7 +286,7 @@ async fn answer(
         }
         Err(error) => {
             let error: FlowError = error;
-            if !is_final(&error) {
+            if !ends_generator(&error) {
                 hook(cx, &settings.on_errored, &place, "onToolErrored", || {
                     happened(json!({ "error": error.to_public_json() }))
                 })
@@ -303,7 +303,7 @@ async fn for_model(cx: &Context, tool: &Tool, place: &str, output: &Value) -> Re
     Ok(Some(callback::call(cx, &format!("mapModelOutput {place}"), map, args).await?.into_data()?.to_json()))
 }
 
-/// The key of a tool that may be answered from an earlier call.
+/// Returns the cache key of a call; `None` if the tool is not cacheable.
 async fn cache_key(cx: &Context, tool: &Tool, place: &str, call: &ToolCall) -> Result<Option<String>, FlowError> {
     let Some(cache) = &tool.block.cache else { return Ok(None) };
     let own = match &cache.key {
@@ -316,7 +316,7 @@ async fn cache_key(cx: &Context, tool: &Tool, place: &str, call: &ToolCall) -> R
     Ok(Some(format!("{}\u{0}{own}", tool.block.name)))
 }
 
-/// The same arguments in one order of keys.
+/// Returns a value with all object keys sorted.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -329,9 +329,9 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Runs the tool's block as often as the settings say. Only the last try's writes are kept
+/// Runs the tool's block, with the retries of the tool settings. Only the last attempt's writes are committed
 /// (ARCHITECTURE §3.7).
-async fn run_tried(
+async fn run_with_retries(
     cx: &Context,
     generator: &Generator,
     tool: &Tool,
@@ -345,22 +345,23 @@ async fn run_tried(
     loop {
         attempt += 1;
         let retry = settings.retry.clone().filter(|_| attempt < attempts);
-        let again = retry.map(|retry| -> Again {
+        let will_retry = retry.map(|retry| -> WillRetry {
             Rc::new(move |error| {
                 let listed = &retry.retryable_errors;
-                !is_final(error) && (listed.is_empty() || error.classes.iter().any(|class| listed.contains(class)))
+                !ends_generator(error)
+                    && (listed.is_empty() || error.classes.iter().any(|class| listed.contains(class)))
             })
         });
         let input = StepValue::new(call.args.clone().into());
         let (run, block, parent) = (cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()));
-        let running = try_block(run, block, parent, path.clone(), input, (Caller::Tool, again.clone()));
+        let running = try_block(run, block, parent, path.clone(), input, (BlockRole::Tool, will_retry.clone()));
         let number = format!("{TIMEOUT}{place}#{}", attempt - 1);
-        let is_known = cx.run.replay_cache.function(&cx.frame.path, &number).is_some();
-        match within(cx, settings.timeout_ms, &tool.block.name, number, running).await {
-            Err(error) if again.is_some_and(|again| again(&error)) => {
-                // Where the log has that it took too long, what it has of the path is that of the next try.
+        let is_known = cx.run.replay_cache.callback(&cx.frame.path, &number).is_some();
+        match with_timeout(cx, settings.timeout_ms, &tool.block.name, number, running).await {
+            Err(error) if will_retry.is_some_and(|will_retry| will_retry(&error)) => {
+                // If the timeout is in the log, what the log has at the path belongs to the next attempt: it is kept.
                 if !is_known {
-                    cx.run.replay_cache.forget(&path.as_str().into());
+                    cx.run.replay_cache.discard_attempt(&path.as_str().into());
                 }
             }
             ended => return ended,
@@ -372,9 +373,9 @@ async fn run_tried(
     }
 }
 
-/// Waits for a call at most so long. A call that takes longer goes on beside the generator: its
-/// effects happened, and the log must show how it ended.
-async fn within(
+/// Waits for a call for at most `timeout_ms`. A call that takes longer goes on in the background: its effects may
+/// already have happened, and the log must show how it ends.
+async fn with_timeout(
     cx: &Context,
     timeout_ms: Option<u64>,
     name: &str,
@@ -388,7 +389,7 @@ async fn within(
         classes: ["TimeoutError", "FlowError", "Error"].map(str::to_owned).to_vec(),
         ..FlowError::new("TimeoutError", format!("tool:{name} timed out after {ms}ms"))
     };
-    // What took too long took too long: a resume goes on with what came of that.
+    // The timeout is in the log: a resume must not run the call again.
     if cx.run.recorded_callback(cx, &number, None, &[]).is_some() {
         return Err(timeout());
     }
@@ -403,18 +404,18 @@ async fn within(
         Either::Left((result, _)) => result,
         Either::Right((_, run)) => {
             note_timeout(cx, number);
-            cx.run.pool.beside(run.map(drop).boxed_local());
+            cx.run.pool.spawn(run.map(drop).boxed_local());
             Err(timeout())
         }
     }
 }
 
-/// Records that a try took too long, as if a function of the generator had said so.
+/// Records a timeout as a callback of the generator that returned `true`, so that a resume finds it.
 fn note_timeout(cx: &Context, callback: String) {
     cx.record(EventKind::CallbackReturned {
         callback,
         fingerprint: None,
-        returned: Some(Answer::Value(true.into())),
+        returned: Some(RecordedReturn::Value(true.into())),
         events: Vec::new(),
         superseded: Vec::new(),
         memoized: false,
@@ -438,7 +439,7 @@ async fn hook(
             let path = join(&cx.frame.path, &format!("{event}:{place}"));
             let input = StepValue::new(happened().into());
             let parent = Some(cx.frame.clone());
-            run_block_as(cx.run.clone(), block.clone(), parent, path, input, Caller::Tool).await.map(drop)
+            run_block_as(cx.run.clone(), block.clone(), parent, path, input, BlockRole::Tool).await.map(drop)
         }
     }
 }

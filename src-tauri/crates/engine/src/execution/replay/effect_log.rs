@@ -1,9 +1,9 @@
-//! The effects of a recorded request, to be given to a replay in their order (ARCHITECTURE §5.8).
+//! The recorded effects of a request, which a replay gets instead of real ones (ARCHITECTURE §5.8).
 //!
-//! A replay asks for an effect by the block's path, its attempt, the kind and the number. What takes
-//! time is handed out in recorded order, and only when the request cannot move by itself any more: then
-//! blocks that run beside each other meet as they met. Time itself is that of the recording. It must
-//! never ask the real outside: what is not on the effect log is the divergence.
+//! A replay looks up an effect by the block's path, its attempt, the kind and the ordinal. Asynchronous effects
+//! complete in recorded order, and one only when the request can make no other progress, so that concurrent blocks
+//! interleave as they did. The clock is that of the recording. Must never run a real effect: an effect that is not in
+//! this log is the point at which the replay diverges.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -28,7 +28,7 @@ use crate::views::edited_input;
 use crate::views::model_requests::{AskedWith, Requests};
 use crate::views::replay_order::ReplayOrder;
 
-/// One effect.
+/// One recorded effect.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedEffect {
     pub(crate) seq: Seq,
@@ -38,37 +38,37 @@ pub(crate) struct RecordedEffect {
     pub(crate) error: Option<FlowError>,
 }
 
-/// What one attempt got from outside, by kind and number.
+/// The effects of one attempt, by kind and ordinal.
 type Effects = HashMap<EffectKind, BTreeMap<u32, RecordedEffect>>;
 
-/// What a callback of a block saw stands under the block's path and this.
-pub fn of_callback(path: &str, callback: &str) -> Arc<str> {
+/// Returns the key under which [`SeenRecords`] has what a callback of a block saw: it stands in place of the path.
+pub fn callback_key(path: &str, callback: &str) -> Arc<str> {
     format!("{path}\u{0}{callback}").into()
 }
 
-/// What blocks saw of records that others had written: by path and attempt.
-pub type Seen = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
+/// The versions of durable records that blocks saw and others had written: by path and attempt.
+pub type SeenRecords = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
 
-/// Where a replay is: the effects it may still get, and the time.
+/// The effects of a recorded request, and how far a replay has come: its time, and what waits.
 pub struct EffectLog {
     attempts: HashMap<Arc<str>, Vec<Effects>>,
-    /// When functions returned.
+    /// When callbacks returned: by path, attempt and name.
     returned: HashMap<(Arc<str>, usize, String), (i64, Seq)>,
-    /// What a block saw of durable records that others had written, by its first event.
-    seen: RefCell<Seen>,
-    /// When blocks began that had been cut off before.
-    late: HashMap<(Arc<str>, u32), (i64, Seq)>,
-    /// Attempts that had not come to their end when the recording ended.
+    /// The records that others had written, as blocks saw them.
+    seen: RefCell<SeenRecords>,
+    /// When attempts started that ran again after a crash or an abort: a replay starts them no earlier.
+    late_starts: HashMap<(Arc<str>, u32), (i64, Seq)>,
+    /// Attempts that had not ended when the recording ended.
     unfinished: HashSet<(Arc<str>, u32)>,
-    /// Calls that began, and of which nothing more is heard while their block ran: nobody waited for them.
-    unheard: HashSet<(Arc<str>, u32, EffectKind, u32)>,
-    /// How often the request had been taken up when blocks began, where it had been.
-    lives: HashMap<(Arc<str>, u32), u32>,
-    /// What waits for its moment: at which time, in which order.
+    /// Effects that were started and did not end while their block ran: the block did not await them.
+    unawaited: HashSet<(Arc<str>, u32, EffectKind, u32)>,
+    /// How often the request had been resumed when an attempt started; absent for 0.
+    resume_counts: HashMap<(Arc<str>, u32), u32>,
+    /// What waits to become due, by recorded time and event.
     waiting: RefCell<BTreeMap<(i64, Seq), oneshot::Sender<()>>>,
     now: Cell<i64>,
     timers: Cell<Seq>,
-    /// The first thing that was asked for and is not here.
+    /// The first effect that the replay asked for and the log does not have.
     missing: RefCell<Option<Missing>>,
 }
 
@@ -77,41 +77,41 @@ pub struct EffectLog {
 pub struct Missing {
     /// The block that asked.
     pub path: Arc<str>,
-    /// What it asked for: in words, or what of the request is new.
+    /// What it asked for: a description, or the fields of the request that differ.
     pub asked: Value,
-    /// What was recorded in its place, as far as it differs, and the event.
+    /// What was recorded instead, as far as it differs, and its event.
     pub recorded: Option<(Seq, Value)>,
 }
 
 impl EffectLog {
-    /// The effect log of a request. `seen` are records as blocks saw them when somebody else had written them.
-    pub fn new(events: &[Event], seen: Seen) -> Rc<EffectLog> {
+    /// Reads the effects of a log. `seen` are the records that others had written, as blocks saw them.
+    pub fn new(events: &[Event], seen: SeenRecords) -> Rc<EffectLog> {
         let (counting, requests) = (ReplayOrder::read(events), Requests::of(events));
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
         let own = edited_input(events).unwrap_or(0);
         let unfinished = counting.unfinished().map(|(path, nth)| (path, nth as u32)).collect();
         let tries = events.iter().filter(|event| event.seq > own && counting.is_second_try(event));
-        let late = tries
+        let late_starts = tries
             .filter_map(|event| Some(((event.path.clone()?, counting.place(event)? as u32), (event.at, event.seq))));
-        let late = late.collect();
-        let (mut life, mut lives) = (0, HashMap::new());
+        let late_starts = late_starts.collect();
+        let (mut resumes, mut resume_counts) = (0, HashMap::new());
         for event in events {
             match (&event.kind, &event.path) {
-                (EventKind::RequestResumed { .. }, _) => life += 1,
-                (EventKind::BlockStarted { .. }, Some(path)) if life > 0 => {
-                    lives.extend(counting.place(event).map(|nth| ((path.clone(), nth as u32), life)));
+                (EventKind::RequestResumed { .. }, _) => resumes += 1,
+                (EventKind::BlockStarted { .. }, Some(path)) if resumes > 0 => {
+                    resume_counts.extend(counting.place(event).map(|nth| ((path.clone(), nth as u32), resumes)));
                 }
                 _ => {}
             }
         }
-        let (mut returned, mut moments) = (HashMap::new(), HashMap::new());
+        let (mut returned, mut return_times) = (HashMap::new(), HashMap::new());
         for event in events.iter().filter(|event| event.seq > own) {
             let (EventKind::CallbackReturned { callback, memoized, .. }, Some(path)) = (&event.kind, &event.path)
             else {
                 continue;
             };
-            // It happened when it was not taken from the log.
-            let happened: &mut (i64, Seq) = moments.entry((path, callback)).or_insert((event.at, event.seq));
+            // The time of the real call, not of a resume that took it from the log.
+            let happened: &mut (i64, Seq) = return_times.entry((path, callback)).or_insert((event.at, event.seq));
             if !memoized {
                 *happened = (event.at, event.seq);
             }
@@ -119,7 +119,7 @@ impl EffectLog {
                 returned.insert((path.clone(), nth, callback.clone()), *happened);
             }
         }
-        // A call that a resume answered from the log was made when others had not written yet.
+        // The request of a memoized call is that of the original call: what a resume would have asked may differ.
         let mut kept: HashMap<(&Arc<str>, usize, EffectKind), u32> = HashMap::new();
         let mut first_asked: HashMap<(&Arc<str>, EffectKind, u32), Option<&AskedWith>> = HashMap::new();
         for event in events {
@@ -134,75 +134,75 @@ impl EffectLog {
             let Some(nth) = counting.place_to_end(event).filter(|_| event.seq > own) else { continue };
             let of_path = attempts.entry(path.clone()).or_default();
             of_path.resize_with(of_path.len().max(nth + 1), HashMap::new);
-            // What functions got in an attempt that was cut off comes before what the next attempt got.
+            // Effects of returned callbacks of an interrupted attempt come before those of the attempt after it.
             let before = kept.entry((path, nth, *effect)).or_insert(0);
             let number = if counting.is_cut(event) && counting.place(event).is_some() {
                 std::mem::replace(before, *before + 1)
             } else {
                 *before + ordinal
             };
-            let taped = RecordedEffect {
+            let recorded = RecordedEffect {
                 seq: event.seq,
                 at: event.at,
                 request: request.cloned(),
                 result: result.clone(),
                 error: error.clone(),
             };
-            of_path[nth].entry(*effect).or_default().insert(number, taped);
+            of_path[nth].entry(*effect).or_default().insert(number, recorded);
         }
-        let unheard = events.iter().filter_map(|event| {
+        let unawaited = events.iter().filter_map(|event| {
             let EventKind::EffectStarted { effect, ordinal, .. } = &event.kind else { return None };
             let (path, nth) = (event.path.clone()?, counting.place_to_end(event)?);
-            let heard = attempts.get(&path).and_then(|of_path| of_path.get(nth)).and_then(|of| of.get(effect));
-            let is_heard = heard.is_some_and(|numbers| numbers.contains_key(ordinal));
-            (!is_heard).then_some((path, nth as u32, *effect, *ordinal))
+            let ended = attempts.get(&path).and_then(|of_path| of_path.get(nth)).and_then(|of| of.get(effect));
+            let has_ended = ended.is_some_and(|numbers| numbers.contains_key(ordinal));
+            (!has_ended).then_some((path, nth as u32, *effect, *ordinal))
         });
-        let unheard = unheard.collect();
+        let unawaited = unawaited.collect();
         Rc::new(EffectLog {
-            unheard,
+            unawaited,
             attempts,
             returned,
-            late,
-            lives,
+            late_starts,
+            resume_counts,
             unfinished,
             seen: RefCell::new(seen),
             waiting: RefCell::default(),
-            // What a fork has in common with another request happened before it began.
+            // The minimum: the events that a fork shares with another request are older than its first event.
             now: Cell::new(events.iter().map(|event| event.at).min().unwrap_or(0)),
             timers: Cell::new(Seq::MAX / 2),
             missing: RefCell::default(),
         })
     }
 
-    /// The time of the recording, milliseconds since the epoch.
+    /// Returns the time of the recording, in milliseconds since the epoch.
     pub fn now(&self) -> i64 {
         self.now.get()
     }
 
-    /// A pause of the engine's own, in the recording's time.
+    /// A pause of the engine itself (not of a flow), in the recording's time.
     pub fn timer(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
         self.timers.set(self.timers.get() + 1);
         self.wait((self.now.get().saturating_add_unsigned(ms), self.timers.get()))
     }
 
-    /// Lets the next thing happen that something waits for. Answers whether there was one.
+    /// Completes the next effect or timer that something waits for. Returns whether there was one.
     pub fn advance(&self) -> bool {
         loop {
             let Some(((at, _), waiter)) = self.waiting.borrow_mut().pop_first() else { return false };
             self.now.set(self.now.get().max(at));
-            // Whoever gave up waiting meanwhile cannot be woken.
+            // A waiter that was dropped is skipped.
             if waiter.send(()).is_ok() {
                 return true;
             }
         }
     }
 
-    /// The first effect that was asked for in vain.
+    /// Returns the first effect that was asked for and not found.
     pub fn missing(&self) -> Option<Missing> {
         self.missing.borrow().clone()
     }
 
-    /// The effect of a kind that a block's attempt got with this number.
+    /// Returns a recorded effect of an attempt, by kind and ordinal.
     pub(crate) fn effect(
         &self,
         path: &Arc<str>,
@@ -214,11 +214,11 @@ impl EffectLog {
         of_attempt.and_then(|effects| effects.get(&effect)).and_then(|all| all.get(&ordinal)).cloned()
     }
 
-    /// Notes that an effect was asked for which is not here. Answers whether the replay has diverged: what
-    /// had not ended when the recording did may ask for more.
-    pub(crate) fn miss(&self, path: &Arc<str>, attempt: u32, effect: EffectKind, ordinal: u32) -> bool {
-        let is_unheard = self.unheard.contains(&(path.clone(), attempt, effect, ordinal));
-        if is_unheard || self.unfinished.contains(&(path.clone(), attempt)) {
+    /// Notes an effect that was asked for and not found. Returns whether the replay has diverged: it has not, if the
+    /// attempt was still running when the recording ended, or did not await the effect.
+    pub(crate) fn note_missing(&self, path: &Arc<str>, attempt: u32, effect: EffectKind, ordinal: u32) -> bool {
+        let is_unawaited = self.unawaited.contains(&(path.clone(), attempt, effect, ordinal));
+        if is_unawaited || self.unfinished.contains(&(path.clone(), attempt)) {
             return false;
         }
         let nth = if attempt == 0 { String::new() } else { format!(" of attempt {}", attempt + 1) };
@@ -227,55 +227,55 @@ impl EffectLog {
         true
     }
 
-    /// The effect, if it answers this request.
-    pub(crate) fn same(
+    /// Returns the effect if it was recorded for an equal request; else notes the difference and fails with an abort.
+    pub(crate) fn check_request(
         &self,
         path: &Arc<str>,
-        effect: EffectKind,
-        taped: RecordedEffect,
+        kind: EffectKind,
+        effect: RecordedEffect,
         request: &Value,
     ) -> Result<RecordedEffect, FlowError> {
-        match taped.request.as_ref().map(AskedWith::whole) {
+        match effect.request.as_ref().map(AskedWith::whole) {
             Some(recorded) if !equal(&recorded, request) => {
                 let (was, is) = differing(&recorded, request);
-                let recorded = Some((taped.seq, json!({ effect.as_str(): was })));
-                let asked = json!({ effect.as_str(): is });
+                let recorded = Some((effect.seq, json!({ kind.as_str(): was })));
+                let asked = json!({ kind.as_str(): is });
                 self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded });
                 Err(FlowError::aborted())
             }
-            _ => Ok(taped),
+            _ => Ok(effect),
         }
     }
 
-    /// Completes when a block may begin: at once, but for one that began late because it had been cut off.
-    pub(crate) async fn wait_for_commit_order(&self, path: &Arc<str>, attempt: u32) {
-        if let Some(moment) = self.late.get(&(path.clone(), attempt)) {
-            self.wait(*moment).await;
+    /// Waits until an attempt may start: returns at once, unless it ran again after a crash or an abort.
+    pub(crate) async fn wait_for_recorded_start(&self, path: &Arc<str>, attempt: u32) {
+        if let Some(due) = self.late_starts.get(&(path.clone(), attempt)) {
+            self.wait(*due).await;
         }
     }
 
-    /// How often the request had been taken up when a block began.
-    pub(crate) fn life(&self, path: &Arc<str>, attempt: u32) -> u32 {
-        self.lives.get(&(path.clone(), attempt)).copied().unwrap_or(0)
+    /// Returns how often the request had been resumed when an attempt started.
+    pub(crate) fn resumes(&self, path: &Arc<str>, attempt: u32) -> u32 {
+        self.resume_counts.get(&(path.clone(), attempt)).copied().unwrap_or(0)
     }
 
-    /// Completes when a function of a block's attempt returned; nothing where it did not.
+    /// Returns a future that completes when a callback of an attempt is due to return; `None` if it did not return.
     pub(crate) fn returned(
         &self,
         path: &Arc<str>,
         attempt: u32,
         function: &str,
     ) -> Option<LocalBoxFuture<'static, ()>> {
-        let moment = self.returned.get(&(path.clone(), attempt as usize, function.to_owned()))?;
-        Some(self.wait(*moment))
+        let due = self.returned.get(&(path.clone(), attempt as usize, function.to_owned()))?;
+        Some(self.wait(*due))
     }
 
-    /// Completes when the effect has its turn.
-    pub(crate) fn turn(&self, taped: &RecordedEffect) -> LocalBoxFuture<'static, ()> {
-        self.wait((taped.at, taped.seq))
+    /// Returns a future that completes when the effect is due.
+    pub(crate) fn wait_until_due(&self, effect: &RecordedEffect) -> LocalBoxFuture<'static, ()> {
+        self.wait((effect.at, effect.seq))
     }
 
-    /// The records that a block finds changed by others when it begins; resources when it looks at them.
+    /// Takes the records that others had written and an attempt saw; for resources when it first read them.
     pub(crate) fn seen(
         &self,
         path: &Arc<str>,
@@ -287,10 +287,10 @@ impl EffectLog {
         all.extract_if(.., |(scope, _)| is_wanted(scope)).collect()
     }
 
-    fn wait(&self, moment: (i64, Seq)) -> LocalBoxFuture<'static, ()> {
+    fn wait(&self, due: (i64, Seq)) -> LocalBoxFuture<'static, ()> {
         let (sender, receiver) = oneshot::channel();
-        self.waiting.borrow_mut().insert(moment, sender);
-        // A sender that is gone has no moment to come.
+        self.waiting.borrow_mut().insert(due, sender);
+        // The sender is only dropped with the log itself.
         async move {
             if receiver.await.is_err() {
                 std::future::pending::<()>().await;
@@ -301,22 +301,22 @@ impl EffectLog {
 }
 
 impl Run {
-    /// Waits, in a replay, until a block may begin, and forgets what the recording had forgotten by then.
-    pub(crate) async fn wait_for_commit_order(&self, frame: &Rc<Frame>) {
+    /// In a replay: waits until a block may start, and resets transient state that a resume had reset by then.
+    pub(crate) async fn wait_for_recorded_start(&self, frame: &Rc<Frame>) {
         let Some(effect_log) = &self.effect_log else { return };
-        effect_log.wait_for_commit_order(&frame.path, frame.attempt).await;
-        // A chain that is gone through again begins in a later life than the steps that had ended.
+        effect_log.wait_for_recorded_start(&frame.path, frame.attempt).await;
+        // A chain that ran again after a resume would reset state too early: its first steps had ended before.
         if frame.block.only_runs_others() {
             return;
         }
-        let life = effect_log.life(&frame.path, frame.attempt);
+        let resumes = effect_log.resumes(&frame.path, frame.attempt);
         for own in frame.chain().filter_map(|frame| frame.own.clone()) {
-            own.begin_life(life, &defaults(&own.schemas), self.next_stamp());
+            own.reset_transient(resumes, &defaults(&own.schemas), self.next_stamp());
         }
     }
 }
 
-/// What two requests have that the other has not, by place.
+/// Returns the fields of two requests that differ, by path.
 fn differing(recorded: &Value, asked: &Value) -> (Value, Value) {
     let (mut was, mut is) = (Map::new(), Map::new());
     for difference in diff(Some(recorded), Some(asked)) {

@@ -13,7 +13,7 @@ use crate::model::scope::ScopeKey;
 use crate::model::state::State;
 use crate::views::attempts::counting;
 
-/// Keeps everything until dropped; keeps the promises of [`Log`] within one process.
+/// Keeps everything in memory. Fulfils the promises of [`Log`] within one process.
 #[derive(Default)]
 pub struct MemoryLog(Mutex<Inner>);
 
@@ -24,7 +24,7 @@ struct Inner {
 }
 
 impl MemoryLog {
-    /// The events of a request.
+    /// Returns the events of a request; empty if it is unknown.
     pub fn events(&self, request: &str) -> Vec<Event> {
         let inner = self.lock();
         inner.requests.iter().find(|(id, _)| &**id == request).map(|(_, events)| events.clone()).unwrap_or_default()
@@ -40,7 +40,8 @@ impl Inner {
         self.requests.iter().position(|(id, _)| &**id == request)
     }
 
-    /// Who holds the key of a request, or waited for it first. `claim` is that of a new request.
+    /// Returns the request that holds the key of this one, or waits for it and was accepted earlier. `claim` is used if
+    /// the request is not in the log yet.
     fn in_the_way_of(&self, request: &str, claim: Option<&Claim>) -> Option<String> {
         let at = self.position(request).unwrap_or(self.requests.len());
         let claim = self.requests.get(at).map_or(claim, |(_, events)| claim_of(events))?;
@@ -55,7 +56,7 @@ impl Inner {
         self.requests.iter().enumerate().find(holds).map(|(_, (id, _))| id.to_string())
     }
 
-    /// The session that these events begin a request in, and whose it is, where that is somebody else.
+    /// Returns the session in which these events start a request and its owner, if the owner is another user.
     fn owner_of_session(&self, events: &[Event]) -> Option<(String, String)> {
         let parts = |events: &[Event]| match events.first().map(|event| &event.kind) {
             Some(EventKind::RequestStarted { session, user, .. }) => Some((session.clone(), user.clone())),
@@ -144,12 +145,12 @@ impl Log for MemoryLog {
         _durability: Durability,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
         let (sender, receiver) = oneshot::channel();
-        // A caller that does not wait for the answer has dropped the receiver.
+        // A caller that does not wait for the result has dropped the receiver.
         let _ = sender.send(self.lock().append(request, lease, events));
         receiver
     }
 
-    fn put(&self, scope: ScopeKey, record: Record) {
+    fn set_record(&self, scope: ScopeKey, record: Record) {
         self.lock().records.insert(scope, record);
     }
 
@@ -157,7 +158,7 @@ impl Log for MemoryLog {
         Ok(self.lock().records.get(scope).cloned().unwrap_or_default())
     }
 
-    fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {
+    fn may_leave_queue(&self, request: &str) -> Result<bool, AppendError> {
         Ok(self.lock().in_the_way_of(request, None).is_none())
     }
 
@@ -183,8 +184,8 @@ impl Log for MemoryLog {
     }
 }
 
-/// Whether an append is the owner's, or takes the request over. In one process nobody is known to be dead, so
-/// whoever comes next may.
+/// Returns whether an append is the owner's, or takes the request over. Whether the owner lives is not known here, so
+/// any next owner may.
 fn may_append(held: &Lease, lease: &Lease, events: &[Event]) -> bool {
     let taken = events.first().and_then(|event| Lease::named(&event.kind));
     held == lease || lease.epoch == held.epoch + 1 && taken.as_ref() == Some(lease)

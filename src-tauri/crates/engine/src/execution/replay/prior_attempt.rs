@@ -1,9 +1,9 @@
-//! What the tries of an author's function got from outside, for the try that a conflict makes necessary.
+//! The effects of an author's function, kept for the attempt that repeats it after a conflict.
 //!
-//! A conflict makes a body run again (ARCHITECTURE §3.3). What its earlier tries asked for happened, and is in the
-//! log: the body gets the answers from here, and nothing is asked twice. Answers are handed over in the order
-//! in which they first came, so that a race between two of them has the same winner. It must not outlive the
-//! tries of one conflict: what a retry after a failure asks for is live (ARCHITECTURE §3.3).
+//! A conflict makes a body run again (ARCHITECTURE §3.3). The effects of its earlier attempts have happened and are in
+//! the log, so the body gets their results from here instead of running them twice. Results are handed over in the
+//! order in which they first arrived, so that a race between two of them has the same winner. Must not outlive the
+//! attempts of one conflict: a retry after a failure runs its effects anew (ARCHITECTURE §3.3).
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -18,11 +18,11 @@ use crate::model::error::FlowError;
 use crate::model::event::Seq;
 use crate::model::operation::equal;
 
-/// How often an answer lets everything else go on before it is handed over: whoever asks for one that came
-/// before it has asked by then.
-const PAUSES: u32 = 4;
+/// How often a result yields before it is handed over, so that code which is about to ask for an earlier result has
+/// done so by then.
+const YIELDS_BEFORE_HAND_OVER: u32 = 4;
 
-/// An effect that ended.
+/// An effect that has ended.
 #[derive(Clone, Debug)]
 pub(crate) struct FinishedEffect {
     request: Option<Value>,
@@ -33,29 +33,28 @@ pub(crate) struct FinishedEffect {
 
 type Number = (EffectKind, u32);
 
-/// The effects of one try, and of those before it.
+/// The effects of one attempt, linked to those of the attempts before it.
 #[derive(Default)]
 pub(crate) struct AttemptEffects {
-    /// What was asked by effects that have not ended.
+    /// The requests of effects that have not ended.
     requests: RefCell<HashMap<Number, Value>>,
     finished: RefCell<HashMap<Number, FinishedEffect>>,
-    /// The try that a conflict made this one necessary for. What that one had asked for and ends only now
-    /// is found there as well.
+    /// The attempt before this one. Its effects that end only now are found there, too.
     earlier: RefCell<Option<Rc<AttemptEffects>>>,
-    /// Answers on their way to this try, by the events that first held them.
-    on_their_way: RefCell<BTreeSet<Seq>>,
-    /// Later tries that wait for an answer to this one.
+    /// Results that are being handed over to this attempt, by the events that first recorded them.
+    handing_over: RefCell<BTreeSet<Seq>>,
+    /// Later attempts that wait for the end of one of this attempt's effects.
     waiting: RefCell<Vec<Waker>>,
     is_over: Cell<bool>,
 }
 
 impl AttemptEffects {
-    /// The effects of a try that a conflict makes necessary.
+    /// Returns the (empty) effects of the attempt after `earlier`.
     pub(crate) fn after(earlier: Rc<AttemptEffects>) -> Rc<AttemptEffects> {
         Rc::new(AttemptEffects { earlier: RefCell::new(Some(earlier)), ..AttemptEffects::default() })
     }
 
-    /// Forgets everything: no further try follows.
+    /// Releases everything: no attempt follows that could use it.
     pub(crate) fn end(&self) {
         self.is_over.set(true);
         self.requests.take();
@@ -63,7 +62,7 @@ impl AttemptEffects {
         self.earlier.take().into_iter().for_each(|earlier| earlier.end());
     }
 
-    /// Notes that an effect began.
+    /// Notes that an effect started.
     pub(crate) fn begin(&self, kind: EffectKind, ordinal: u32, request: Option<&Value>) {
         if let Some(request) = request.filter(|_| !self.is_over.get()) {
             self.requests.borrow_mut().insert((kind, ordinal), request.clone());
@@ -87,8 +86,8 @@ impl AttemptEffects {
         self.waiting.take().into_iter().for_each(Waker::wake);
     }
 
-    /// Takes what an earlier try got for this request: under the same number, or under another where the
-    /// body asks in another order.
+    /// Takes the result that an earlier attempt got for an equal request: of the same ordinal, else of the lowest other
+    /// one, because the body may ask in another order.
     fn take(&self, kind: EffectKind, ordinal: u32, request: Option<&Value>) -> Option<FinishedEffect> {
         let tries = self.earlier_tries();
         let is_same = |done: &FinishedEffect| match (&done.request, request) {
@@ -110,14 +109,14 @@ impl AttemptEffects {
         })
     }
 
-    /// The tries before this one, newest first.
+    /// Returns the attempts before this one, newest first.
     fn earlier_tries(&self) -> Vec<Rc<AttemptEffects>> {
         let earlier = self.earlier.borrow().clone();
         std::iter::successors(earlier, |earlier| earlier.earlier.borrow().clone()).collect()
     }
 
-    /// As [`take`](Self::take). What an earlier try has asked for and nobody has answered yet is waited for:
-    /// it is under way, and must not be asked a second time.
+    /// As [`take`](Self::take), but waits for an equal effect that an earlier attempt has started and that has not
+    /// ended.
     async fn take_or_wait(&self, kind: EffectKind, ordinal: u32, request: &Value) -> Option<FinishedEffect> {
         std::future::poll_fn(|cx| {
             if let Some(done) = self.take(kind, ordinal, Some(request)) {
@@ -143,30 +142,30 @@ impl AttemptEffects {
         self.earlier.borrow().is_some()
     }
 
-    /// Completes when no answer that first came before this one is still on its way.
+    /// Waits until no result that was recorded before event `finished` is still being handed over.
     async fn wait_for_order(&self, finished: Seq) {
-        self.on_their_way.borrow_mut().insert(finished);
-        let mut pauses = 0;
+        self.handing_over.borrow_mut().insert(finished);
+        let mut yields = 0;
         std::future::poll_fn(|cx| {
-            if self.on_their_way.borrow().first() == Some(&finished) {
-                pauses += 1;
-                if pauses > PAUSES {
+            if self.handing_over.borrow().first() == Some(&finished) {
+                yields += 1;
+                if yields > YIELDS_BEFORE_HAND_OVER {
                     return Poll::Ready(());
                 }
             } else {
-                pauses = 0;
+                yields = 0;
             }
             cx.waker().wake_by_ref();
             Poll::Pending
         })
         .await;
-        self.on_their_way.borrow_mut().remove(&finished);
+        self.handing_over.borrow_mut().remove(&finished);
     }
 }
 
 impl Context {
-    /// What the function that runs has got so far, where a conflict can make it run again: a handler, or a
-    /// function whose calls are counted one by one.
+    /// Returns the effects of the function that runs now, if a conflict can make it run again: a handler, or a
+    /// callback.
     fn attempt_effects(&self) -> Option<Rc<AttemptEffects>> {
         match &self.call {
             Some(call) => Some(call.effects.clone()),
@@ -174,14 +173,14 @@ impl Context {
         }
     }
 
-    /// Notes that an effect of this try began.
+    /// Notes that an effect of this attempt started.
     pub(crate) fn note_effect_started(&self, kind: EffectKind, ordinal: u32, request: Option<&Value>) {
         if let Some(effects) = self.attempt_effects() {
             effects.begin(kind, ordinal, request);
         }
     }
 
-    /// Notes that an effect of this try ended, with event `finished`.
+    /// Notes that an effect of this attempt ended, with event `finished`.
     pub(crate) fn note_effect_finished(
         &self,
         effect: (EffectKind, u32),
@@ -194,13 +193,13 @@ impl Context {
         }
     }
 
-    /// Whether what it gets may be asked for by a later try.
+    /// Returns whether a later attempt may reuse this attempt's effects.
     pub(crate) fn notes_effects(&self) -> bool {
         self.attempt_effects().is_some()
     }
 
-    /// Takes what an earlier try of this function got for the same request, if it is there.
-    /// [`hand_over`](Self::hand_over) answers with it.
+    /// Takes the result that an earlier attempt of this function got for an equal request, if there is one. The caller
+    /// passes it to [`hand_over`](Self::hand_over).
     pub(crate) fn take_earlier(
         &self,
         kind: EffectKind,
@@ -210,8 +209,8 @@ impl Context {
         self.attempt_effects().filter(|effects| effects.has_earlier())?.take(kind, ordinal, request)
     }
 
-    /// As [`take_earlier`](Self::take_earlier), of what leaves the process and takes time: where an earlier try has
-    /// begun it and it has not ended, its end is waited for.
+    /// As [`take_earlier`](Self::take_earlier), for an effect that takes time: waits for the end of one that an earlier
+    /// attempt has started.
     pub(crate) async fn await_earlier(
         &self,
         kind: EffectKind,
@@ -222,7 +221,8 @@ impl Context {
         effects.take_or_wait(kind, ordinal, request).await
     }
 
-    /// Answers an effect with what an earlier try got, when its moment has come, and records that.
+    /// Records an effect with the result of an earlier attempt, and returns that result in the original order of
+    /// results.
     pub(crate) async fn hand_over(
         &self,
         kind: EffectKind,
@@ -235,7 +235,7 @@ impl Context {
         self.hand_over_at_once(kind, ordinal, done)
     }
 
-    /// As [`hand_over`](Self::hand_over), of what takes no time.
+    /// As [`hand_over`](Self::hand_over), for a synchronous effect.
     pub(crate) fn hand_over_at_once(
         &self,
         kind: EffectKind,
@@ -249,42 +249,41 @@ impl Context {
     }
 }
 
-/// The numbers that the effects of a superseded call had, for the call that follows it: what it asks for takes
-/// its place in the log.
+/// The ordinals that a superseded callback call used, so that the call that repeats it uses the same ones.
 #[derive(Default)]
-pub(crate) struct Numbers {
-    /// Those of this call, in order.
+pub(crate) struct CallOrdinals {
+    /// Those that this call has used, in order.
     used: RefCell<Vec<(String, u32)>>,
-    spare: RefCell<HashMap<String, BTreeSet<u32>>>,
+    free: RefCell<HashMap<String, BTreeSet<u32>>>,
 }
 
-impl Numbers {
-    /// The numbers of a call that follows a superseded one.
-    pub(crate) fn after(superseded: &Numbers) -> Numbers {
-        let mut spare = superseded.spare.take();
+impl CallOrdinals {
+    /// Returns the ordinals for the call that repeats `superseded`.
+    pub(crate) fn after(superseded: &CallOrdinals) -> CallOrdinals {
+        let mut free = superseded.free.take();
         for (of, number) in superseded.used.take() {
-            spare.entry(of).or_default().insert(number);
+            free.entry(of).or_default().insert(number);
         }
-        Numbers { used: RefCell::default(), spare: RefCell::new(spare) }
+        CallOrdinals { used: RefCell::default(), free: RefCell::new(free) }
     }
 
-    /// The next number that is free, if there is one.
+    /// Returns the next free ordinal of a kind, if there is one.
     pub(crate) fn peek(&self, of: &str) -> Option<u32> {
-        self.spare.borrow().get(of)?.first().copied()
+        self.free.borrow().get(of)?.first().copied()
     }
 
-    /// Counts: a free number, else a new one.
+    /// Takes the next free ordinal of a kind, else a new one.
     pub(crate) fn count(&self, of: &str, new: impl FnOnce() -> u32) -> u32 {
-        let spare = self.spare.borrow_mut().get_mut(of).and_then(BTreeSet::pop_first);
-        let number = spare.unwrap_or_else(new);
+        let free = self.free.borrow_mut().get_mut(of).and_then(BTreeSet::pop_first);
+        let number = free.unwrap_or_else(new);
         self.used.borrow_mut().push((of.to_owned(), number));
         number
     }
 
-    /// Gives back the last numbers that stayed free, so that what follows is counted as if the superseded
-    /// calls had not been.
+    /// Returns the highest unused ordinals to the block's counters, so that later effects are counted as if the
+    /// superseded calls had not happened.
     pub(crate) fn give_back(&self, counters: &mut HashMap<String, u32>) {
-        for (of, numbers) in self.spare.take() {
+        for (of, numbers) in self.free.take() {
             let Some(next) = counters.get_mut(&of) else { continue };
             for number in numbers.into_iter().rev() {
                 if number + 1 != *next {
@@ -345,16 +344,16 @@ mod tests {
     #[test]
     fn a_call_that_runs_again_has_the_numbers_of_the_one_before() {
         let mut counters = HashMap::from([("fetch".to_owned(), 5)]);
-        let count = |numbers: &Numbers, counters: &mut HashMap<String, u32>| {
+        let count = |numbers: &CallOrdinals, counters: &mut HashMap<String, u32>| {
             numbers.count("fetch", || {
                 let next = counters.entry("fetch".to_owned()).or_default();
                 *next += 1;
                 *next - 1
             })
         };
-        let first = Numbers::default();
+        let first = CallOrdinals::default();
         assert_eq!([(); 3].map(|()| count(&first, &mut counters)), [5, 6, 7]);
-        let second = Numbers::after(&first);
+        let second = CallOrdinals::after(&first);
         assert_eq!((second.peek("fetch"), count(&second, &mut counters)), (Some(5), 5));
         second.give_back(&mut counters);
         assert_eq!(counters["fetch"], 6);

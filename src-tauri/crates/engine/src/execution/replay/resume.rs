@@ -1,17 +1,17 @@
-//! Going on with a request: what is taken from the log, and what the log says of that.
+//! Resuming a request: taking recorded results from the replay cache, and recording that they were taken.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::execution::context::Context;
 use crate::execution::frame::Frame;
-use crate::execution::replay::cache::{Finished, Found, Shared};
+use crate::execution::replay::cache::{CacheLookup, RecordedBlock, SharedStateOwner};
 use crate::execution::request::Run;
 use crate::execution::step_value::StepValue;
 use crate::model::callable::{Fun, Returned};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
-use crate::model::event::{Answer, DriftKind, EventKind, Outcome, Recorded, RequestStatus, Seq};
+use crate::model::event::{DriftKind, EventKind, Outcome, Recorded, RecordedReturn, RequestStatus, Seq};
 use crate::model::flow::Block;
 use crate::model::log::AppendError;
 use crate::model::operation::Operation;
@@ -19,29 +19,29 @@ use crate::model::path::{ROOT, background_task};
 use crate::model::suspension::Resolved;
 use serde_json::Value;
 
-/// What the log has for a block.
+/// What a resume does with a block.
 pub(crate) enum RecordedEnd {
-    /// Nothing: it runs.
+    /// The log has no end of it: it runs.
     Nothing,
-    /// How it ended.
+    /// It is not run: this is its recorded result.
     Ended(Rc<Frame>, Result<StepValue, FlowError>),
-    /// It ended with this, but is gone through again for what runs beside it.
+    /// It runs again to reach its background work, and then ends with this recorded event and output.
     HasBackgroundWork(EventKind, StepValue),
 }
 
 impl Run {
-    /// Records that the request goes on: it is taken over from here, with these answers. Answers the
-    /// event that holds the input. One that queues waits for its turn again.
-    pub async fn take_up(self: &Rc<Self>, answers: Vec<Resolved>) -> Result<Seq, AppendError> {
+    /// Records `request_resumed`, with these answers: from here on this process owns the request. Returns the number of
+    /// the event that holds the input. A request with policy `queue` waits in the queue again.
+    pub async fn begin_resumed(self: &Rc<Self>, answers: Vec<Resolved>) -> Result<Seq, AppendError> {
         let resumed = EventKind::RequestResumed {
-            owner: self.asked.owner.clone(),
+            owner: self.start.owner.clone(),
             epoch: self.recorder.lease().epoch,
             code_hash: self.flow.code_hash.clone(),
-            mock: self.asked.mock.clone(),
+            mock: self.start.mock.clone(),
         };
         let mut events = vec![resumed];
-        // The request's state is made again from what counts, so that conditions see what they saw.
-        events.extend(self.state_made_anew());
+        // The request's state is reset; recorded writes are applied again as their blocks are reached.
+        events.extend(self.initial_state_event());
         events.extend(answers.into_iter().map(EventKind::SuspensionResolved));
         if self.queues() {
             events.push(EventKind::RequestStatus { status: RequestStatus::Queued });
@@ -56,10 +56,10 @@ impl Run {
         Ok(self.replay_cache.input)
     }
 
-    fn state_made_anew(&self) -> Option<EventKind> {
+    fn initial_state_event(&self) -> Option<EventKind> {
         let Value::Object(state) = self.state.read().1.to_json() else { return None };
-        if !self.has_first_state && !self.had_state && !state.is_empty() {
-            // A fork begins with the state that another request began with.
+        if !self.has_initial_request_state && !self.had_state && !state.is_empty() {
+            // A fork starts with the initial state of the request it comes from.
             let (scope, state) = (self.state.key.clone(), Value::Object(state));
             return Some(EventKind::StateInitialized { scope, state, durable: true });
         }
@@ -68,9 +68,9 @@ impl Run {
         self.had_state.then_some(anew)
     }
 
-    /// Takes a block that ended from the replay cache: its output flows on, or its failure is raised again, its
-    /// changes of shared state are in force again, and the log says that it was not run.
-    pub(crate) fn recall(
+    /// Takes a block that ended from the replay cache: records it as memoized, applies its writes to shared state
+    /// again, and returns its recorded output or error.
+    pub(crate) fn take_recorded_end(
         self: &Rc<Self>,
         block: &Rc<Block>,
         path: &Arc<str>,
@@ -78,13 +78,13 @@ impl Run {
         input: &StepValue,
     ) -> Result<RecordedEnd, FlowError> {
         let done = match self.replay_cache.find(path, block)? {
-            Found::Nothing => return Ok(RecordedEnd::Nothing),
-            Found::HasBackgroundWork(done) => {
+            CacheLookup::Nothing => return Ok(RecordedEnd::Nothing),
+            CacheLookup::HasBackgroundWork(done) => {
                 let data = done.result.clone().unwrap_or_default();
                 let given = StepValue { data, origin: self.origin(done), thrown: None };
-                return Ok(RecordedEnd::HasBackgroundWork(self.ended(done), given));
+                return Ok(RecordedEnd::HasBackgroundWork(self.memoized_end(done), given));
             }
-            Found::Finished(done) => done,
+            CacheLookup::Ended(done) => done,
         };
         let frame = self.frame(block.clone(), path.clone(), parent.cloned(), input.data.clone(), 0);
         self.record(
@@ -104,7 +104,7 @@ impl Run {
             self.record(&frame, EventKind::Drift { drift: DriftKind::Input, text });
         }
         self.replay_shared_state(Some(&frame), Some(path), done.ended);
-        self.record(&frame, self.ended(done));
+        self.record(&frame, self.memoized_end(done));
         frame.finish();
         let result = match &done.result {
             Ok(data) => Ok(StepValue { data: data.clone(), origin: self.origin(done), thrown: None }),
@@ -114,8 +114,8 @@ impl Run {
         Ok(RecordedEnd::Ended(frame, result))
     }
 
-    /// Takes what a function of a block returned from the replay cache; its changes are in force again. A block
-    /// that it chose is found among `blocks`; where it is not, the function must be called.
+    /// Takes what a callback returned from the replay cache, and applies its writes to shared state again. A returned
+    /// block is looked up in `blocks` by its name. Returns `None` if the callback must be called.
     pub(crate) fn recorded_callback(
         &self,
         cx: &Context,
@@ -123,11 +123,13 @@ impl Run {
         function: Option<&Fun>,
         blocks: &[Rc<Block>],
     ) -> Option<Returned> {
-        let done = self.replay_cache.function(&cx.frame.path, name)?;
+        let done = self.replay_cache.callback(&cx.frame.path, name)?;
         let returned = match &done.returned {
             None => Returned::Data(Data::UNDEFINED),
-            Some(Answer::Value(value)) => Returned::Data(value.clone().into()),
-            Some(Answer::Block(name)) => Returned::Block(blocks.iter().find(|block| block.name == *name)?.clone()),
+            Some(RecordedReturn::Value(value)) => Returned::Data(value.clone().into()),
+            Some(RecordedReturn::Block(name)) => {
+                Returned::Block(blocks.iter().find(|block| block.name == *name)?.clone())
+            }
         };
         let fingerprint = function.and_then(|function| function.fingerprint());
         if fingerprint.is_some() {
@@ -149,26 +151,26 @@ impl Run {
         Some(returned)
     }
 
-    /// Says once that what is taken from the log had another source when it ran.
+    /// Records one drift event, if what is taken from the log had another source when it ran.
     fn compare_sources(&self, frame: &Frame, what: &str, was: Option<&Arc<str>>, is: Option<&Arc<str>>) {
         let (Some(was), Some(is)) = (was, is) else { return };
         if was == is {
             return;
         }
         let text = format!("drift: the code of {what} was changed after it ran; what it came to is used as recorded");
-        if !self.replay_cache.has_said(&text) && self.note_once(text.clone()) {
+        if !self.replay_cache.has_drift_text(&text) && self.note_once(text.clone()) {
             self.record(frame, EventKind::Drift { drift: DriftKind::Source, text });
         }
     }
 
-    /// Brings everything into force again that blocks around a frame wrote to what they share: from here on,
-    /// something runs that has not run before.
+    /// Applies all recorded writes to the shared state of a frame and its ancestors. Called before a block runs whose
+    /// end is not in the log: all recorded writes were made before it.
     pub(crate) fn replay_all_shared_state(&self, frame: Option<&Rc<Frame>>) {
         self.replay_shared_state_until(frame, Seq::MAX);
     }
 
     fn replay_shared_state_until(&self, frame: Option<&Rc<Frame>>, until: Seq) {
-        if self.replay_cache.is_of_edits {
+        if self.replay_cache.has_only_edits {
             return;
         }
         let events = self.replay_shared_state(frame, None, until);
@@ -187,22 +189,22 @@ impl Run {
         }
     }
 
-    /// Brings into force again what work beside a chain wrote that was waited for.
+    /// Applies the recorded writes of a chain's background work again, after the chain has waited for it.
     pub(crate) fn replay_background_state(&self, chain: &Rc<Frame>) {
-        if let Some(ended) = self.replay_cache.end_of_work(&chain.path) {
+        if let Some(ended) = self.replay_cache.last_background_end(&chain.path) {
             self.replay_shared_state_until(Some(chain), ended);
         }
     }
 
-    /// Brings changes into force again that were made up to an event, in the order they were made: so
-    /// conditions see what they saw, and what ran side by side has written in turn. Where a block or a
-    /// function was taken from the log, it brings up what belongs to its own strand: work beside a chain
-    /// wrote to what is around it when its moment came, which may be later in the chain. Answers their events.
+    /// Applies the recorded writes to the shared state of a frame and its ancestors up to event `until`, in recorded
+    /// order: so conditions see the same state, and writes of concurrent blocks interleave as they did. With `taken`
+    /// (the path of what is taken from the log) it skips states outside that path's background task: other writes to
+    /// them may have come later in the chain. Returns the new events.
     fn replay_shared_state(&self, frame: Option<&Rc<Frame>>, taken: Option<&str>, until: Seq) -> Vec<Seq> {
         let belongs = |path: &str| taken.is_none_or(|taken| background_task(taken) == background_task(path));
-        let own = |frame: Rc<Frame>| Some((Shared::Of(frame.path.to_string()), frame.own.clone()?));
+        let own = |frame: Rc<Frame>| Some((SharedStateOwner::Of(frame.path.to_string()), frame.own.clone()?));
         let around = frame.into_iter().flat_map(|frame| frame.chain()).filter(|frame| belongs(&frame.path));
-        let request = belongs(ROOT).then(|| (Shared::Request, self.state.clone()));
+        let request = belongs(ROOT).then(|| (SharedStateOwner::Request, self.state.clone()));
         let mut events = Vec::new();
         for (shared, container) in request.into_iter().chain(around.filter_map(own)) {
             while let Some(operation) = self.replay_cache.next_change(&shared, until) {
@@ -221,13 +223,13 @@ impl Run {
         events
     }
 
-    /// The event that holds a block's output. The log of a replay has it under another number, or not at all.
-    fn origin(&self, done: &Finished) -> Option<Seq> {
+    /// Returns the event that holds a block's output. In a replay there is none: its own log has other numbers.
+    fn origin(&self, done: &RecordedBlock) -> Option<Seq> {
         self.effect_log.is_none().then_some(done.seq)
     }
 
-    /// The end of a block that was taken from the log: its output by reference, where the log has it.
-    fn ended(&self, done: &Finished) -> EventKind {
+    /// Returns the memoized end of a block that was taken from the log, with its output by reference if possible.
+    fn memoized_end(&self, done: &RecordedBlock) -> EventKind {
         let (outcome, output, error) = match &done.result {
             Ok(data) => {
                 let output = self.origin(done).map_or_else(|| Recorded::inline(data), Recorded::Of);

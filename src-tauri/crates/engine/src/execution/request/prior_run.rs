@@ -1,4 +1,4 @@
-//! What a request did before it is taken up again, and what of that is kept at hand while it goes on.
+//! The earlier runs of a request that is resumed, and what the resumed run keeps of them in memory.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use crate::model::event::{Event, EventKind, RequestStatus};
 use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
 
-/// What a request did before, when it is taken up again; nothing of a new one.
+/// The earlier runs of a request that is resumed; empty for a new one.
 #[derive(Clone, Copy, Debug)]
 pub struct PriorRun<'a> {
     /// Its events so far.
     pub events: &'a [Event],
-    /// How it stands.
+    /// Its status.
     pub prior_status: RequestStatus,
-    /// Answers to its questions that it is taken up with.
+    /// The answers to its suspensions that this resume brings.
     pub answers: &'a [Resolved],
 }
 
@@ -26,14 +26,14 @@ impl Default for PriorRun<'_> {
     }
 }
 
-/// Whether these events wrote to the request's own state.
+/// Returns whether these events wrote to the state of the request scope.
 pub(super) fn has_state(events: &[Event]) -> bool {
     events
         .iter()
         .any(|event| matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind == ScopeKind::Request))
 }
 
-/// What `ctx.runOnce` answered in an earlier part of the request.
+/// Returns the recorded results of `ctx.runOnce`, by key.
 pub(super) fn run_once<'e>(events: impl IntoIterator<Item = &'e Event>) -> HashMap<String, Value> {
     let (mut keys, mut answers) = (HashMap::new(), HashMap::new());
     for event in events {

@@ -1,4 +1,4 @@
-//! Who asks for what: all that must be known of a request before it begins.
+//! What must be known of a request before it starts: who runs which action, with which input.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::model::concurrency::Claim;
 use crate::model::data::Data;
 use crate::model::scope::{ScopeKey, ScopeKind};
 
-/// Who asks for what.
+/// A request to run an action.
 #[derive(Clone, Debug)]
 pub struct StartRequest {
     /// The request's id; unused so far.
@@ -29,14 +29,15 @@ pub struct StartRequest {
     pub owner: String,
     /// The request this one tries again.
     pub retry_of: Option<String>,
-    /// What must not run at the same time.
+    /// Its concurrency key and policy, if its action has one.
     pub claim: Option<Claim>,
-    /// The session of a fork, whose users and projects are copies.
+    /// The session of a fork: it sees copies of the user's and the project's records, and never writes to the
+    /// originals.
     pub fork: Option<Arc<str>>,
 }
 
 impl StartRequest {
-    /// The key of a session, a user or a project; the last may be absent.
+    /// Returns the key of the session's, the user's or the project's record; `None` if there is no project.
     pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
         match kind {
             ScopeKind::Session => Some(ScopeKey::new(kind, self.session.clone())),

@@ -1,13 +1,13 @@
-//! What a frame sees of durable records: the newest committed ones, under its ancestors' waiting writes.
+//! What a frame sees of durable records: the newest committed ones, with its ancestors' pending writes on top.
 //!
-//! It must not change a record; in a replay it puts them where the recorded run saw them.
+//! Must not write a record, except in a replay: there it sets records to the versions that the recorded run saw.
 
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
 use crate::execution::frame::Frame;
-use crate::execution::replay::effect_log::of_callback;
+use crate::execution::replay::effect_log::callback_key;
 use crate::execution::request::Run;
 use crate::execution::state::transaction::Transaction;
 use crate::model::error::FlowError;
@@ -16,11 +16,11 @@ use crate::model::log::Record;
 use crate::model::scope::{ScopeKey, ScopeKind};
 
 impl Run {
-    /// Lets a frame see the newest committed records under its ancestors' waiting writes.
-    /// Returns the versions that differ from those recorded last (ARCHITECTURE §5.8).
+    /// Reads the newest committed records into a transaction of a frame, with its ancestors' pending writes on top.
+    /// Returns the versions that differ from those this request saw last (ARCHITECTURE §5.8).
     pub fn see_records(&self, frame: &Rc<Frame>, transaction: &Transaction) -> Result<Vec<(ScopeKey, u64)>, FlowError> {
-        self.play(frame, |scope| scope.kind != ScopeKind::Resource);
-        // Resources are seen when they are looked at.
+        self.restore_seen_records(frame, |scope| scope.kind != ScopeKind::Resource);
+        // Resources are read on first use.
         transaction.forget_resources();
         let kinds = [ScopeKind::Session, ScopeKind::User, ScopeKind::Project];
         let keys: Vec<ScopeKey> = kinds.into_iter().filter_map(|kind| self.durable_key(kind)).collect();
@@ -33,8 +33,7 @@ impl Run {
         Ok(news)
     }
 
-    /// Lets a frame see one record; `missing` are the defaults it lacks. Returns its version where
-    /// that differs from the one recorded last.
+    /// As [`see_records`](Self::see_records), for one record. `missing` returns the defaults that the record lacks.
     pub(crate) fn see_record(
         &self,
         frame: &Rc<Frame>,
@@ -43,27 +42,27 @@ impl Run {
         missing: impl FnOnce(&Record) -> Map<String, Value>,
     ) -> Result<Option<(ScopeKey, u64)>, FlowError> {
         if key.kind == ScopeKind::Resource {
-            self.play(frame, |scope| *scope == key);
+            self.restore_seen_records(frame, |scope| *scope == key);
         }
         let record = self.log.record(&key).map_err(|error| FlowError::storage(error.to_string()))?;
         let missing = missing(&record);
         Ok(self.see(frame, transaction, key, record, missing))
     }
 
-    /// In a replay: puts the records of these scopes where the frame saw them.
-    fn play(&self, frame: &Frame, is_wanted: impl Fn(&ScopeKey) -> bool) {
+    /// In a replay: sets records to the versions that the recorded attempt saw.
+    fn restore_seen_records(&self, frame: &Frame, is_wanted: impl Fn(&ScopeKey) -> bool) {
         let seen =
             self.effect_log.iter().flat_map(|effect_log| effect_log.seen(&frame.path, frame.attempt, &is_wanted));
         for (scope, record) in seen {
-            self.log.put(scope, record);
+            self.log.set_record(scope, record);
         }
     }
 
-    /// In a replay: puts the records where a callback of a frame saw them.
-    pub(crate) fn play_callback(&self, frame: &Frame, callback: &str) {
+    /// In a replay: sets records to the versions that the recorded callback saw.
+    pub(crate) fn restore_seen_by_callback(&self, frame: &Frame, callback: &str) {
         let Some(effect_log) = &self.effect_log else { return };
-        for (scope, record) in effect_log.seen(&of_callback(&frame.path, callback), frame.attempt, |_| true) {
-            self.log.put(scope, record);
+        for (scope, record) in effect_log.seen(&callback_key(&frame.path, callback), frame.attempt, |_| true) {
+            self.log.set_record(scope, record);
         }
     }
 
@@ -91,7 +90,7 @@ impl Run {
         is_news.then_some((key, version))
     }
 
-    /// Lets a frame and the blocks around it see what was just committed inside it.
+    /// Updates the transactions of a frame and its ancestors, after records were committed inside it.
     pub(crate) fn refresh(&self, frame: Option<&Rc<Frame>>, commits: &[ScopeCommit]) {
         for commit in commits {
             self.own_versions.borrow_mut().insert(commit.scope.clone(), commit.version);
@@ -102,12 +101,12 @@ impl Run {
         }
     }
 
-    /// Whether this request made a version of a record.
+    /// Returns whether this request committed the given version of a record.
     pub(crate) fn is_own_version(&self, scope: &ScopeKey, version: u64) -> bool {
         self.own_versions.borrow().get(scope) == Some(&version)
     }
 
-    /// Lets the next block that begins tell of these versions, because nobody looked at them.
+    /// Removes versions that nobody has read, so that the next block that starts records them.
     pub(crate) fn forget_versions(&self, versions: &[(ScopeKey, u64)]) {
         let mut known = self.versions.borrow_mut();
         known.retain(|scope, _| !versions.iter().any(|(forgotten, _)| forgotten == scope));

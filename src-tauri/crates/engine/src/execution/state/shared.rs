@@ -1,9 +1,9 @@
-//! Shared memory of one request: the state of the request, a sequencer or a block.
+//! Shared state in memory: that of the request, a sequencer or a block.
 //!
-//! A write is in force at once. When the attempt that made it comes to nothing (it waits, or it is tried
-//! again), the state is made anew without it, so that memory is what the log says (SEMANTICS §4.5). For that a
-//! container keeps the operations since the oldest one whose attempt has not ended, and no others. Must not
-//! decide what an end means: that is `views::attempts`.
+//! A write is visible at once. When the attempt that made it is discarded (it suspends, or is retried), the write is
+//! rolled back, so that memory equals what the log says (SEMANTICS §4.5). For that a [`SharedState`] keeps the
+//! operations since the oldest one whose attempt has not ended. Must not decide which attempts count: that is
+//! `views::attempts`.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,32 +12,32 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::execution::callback::CallbackCall;
-use crate::execution::fifo::Fifo;
+use crate::execution::fifo::FifoMutex;
 use crate::execution::frame::Frame;
 use crate::model::callable::SchemaRef;
 use crate::model::operation::Operation;
 use crate::model::scope::ScopeKey;
 use crate::model::state::State;
 
-/// Shared memory of one request.
-pub struct Container {
-    /// Whose state.
+/// One shared state.
+pub struct SharedState {
+    /// The scope.
     pub key: ScopeKey,
     /// Check writes.
     pub schemas: Vec<SchemaRef>,
     /// One mutation at a time.
-    pub queue: Fifo,
+    pub queue: FifoMutex,
     state: RefCell<Arc<State>>,
     version: Cell<u64>,
     stamp: Cell<u64>,
-    life: Cell<u32>,
-    /// The state before the first of `open`.
+    resumes: Cell<u32>,
+    /// The state before the first operation of `open`.
     base: RefCell<Arc<State>>,
-    /// The operations since the oldest one that may still come to nothing.
+    /// The operations since the oldest one that may still be rolled back.
     open: RefCell<Vec<Write>>,
 }
 
-/// An operation in force, and whose end decides whether it stays; nobody's where that is decided.
+/// An operation, and the writer whose end decides whether it is kept; `None` once that is decided.
 struct Write {
     operation: Operation,
     by: Option<Writer>,
@@ -48,30 +48,31 @@ struct Write {
 pub(crate) struct Writer {
     /// The attempt: `path:attempt`.
     instance: Arc<str>,
-    /// The call of one of its callbacks, where those are counted one by one.
+    /// The callback call, if it was not the block itself.
     call: Option<Rc<CallbackCall>>,
 }
 
-impl Container {
-    /// A container at version 0.
+impl SharedState {
+    /// Creates a state at version 0.
     pub fn new(key: ScopeKey, schemas: Vec<SchemaRef>, state: State, stamp: u64) -> Self {
         let state = Arc::new(state);
-        Container {
+        SharedState {
             key,
             schemas,
-            queue: Fifo::default(),
+            queue: FifoMutex::default(),
             state: RefCell::new(state.clone()),
             version: Cell::new(0),
             stamp: Cell::new(stamp),
-            life: Cell::new(0),
+            resumes: Cell::new(0),
             base: RefCell::new(state),
             open: RefCell::default(),
         }
     }
 
-    /// What lives in memory only begins anew when another process takes the request up, or this one later.
-    pub(crate) fn begin_life(&self, life: u32, defaults: &Map<String, Value>, stamp: u64) {
-        if self.life.replace(life.max(self.life.get())) >= life {
+    /// In a replay: resets transient fields to their defaults, if the request had been resumed more often than at the
+    /// last call. The recorded run lost them with its process.
+    pub(crate) fn reset_transient(&self, resumes: u32, defaults: &Map<String, Value>, stamp: u64) {
+        if self.resumes.replace(resumes.max(self.resumes.get())) >= resumes {
             return;
         }
         let transient = self.transient();
@@ -86,21 +87,21 @@ impl Container {
             });
             *self.open.borrow_mut() = kept.collect();
         }
-        self.refold(stamp);
+        self.rebuild(stamp);
     }
 
-    /// The state now, and a stamp that changes whenever it does.
+    /// Returns the state, and a stamp that changes whenever the state does.
     pub fn read(&self) -> (u64, Arc<State>) {
         (self.stamp.get(), self.state.borrow().clone())
     }
 
-    /// Fields that live in memory only: never in an event, never in a checkpoint.
+    /// Returns the names of fields that live in memory only: they are in no event and no checkpoint.
     pub fn transient(&self) -> Vec<String> {
         let fields = self.schemas.iter().flat_map(|schema| schema.fields().unwrap_or_default());
         fields.filter(|field| field.transient).map(|field| field.name.clone()).collect()
     }
 
-    /// The state as events may hold it.
+    /// Returns the state without transient fields, as events hold it.
     pub fn recordable(&self) -> Value {
         let mut state = (*self.read().1).clone();
         for field in self.transient() {
@@ -109,7 +110,7 @@ impl Container {
         state.to_json()
     }
 
-    /// Takes a mutation that an attempt made, and the state after it. Returns the new version.
+    /// Stores an operation and the state after it. Returns the new version.
     pub(crate) fn write(&self, operation: &Operation, next: State, by: Option<Writer>, stamp: u64) -> u64 {
         let next = Arc::new(next);
         if by.is_some() || !self.open.borrow().is_empty() {
@@ -123,8 +124,8 @@ impl Container {
         self.version.get()
     }
 
-    /// Lets the writes of these stay.
-    fn settle(&self, is_it: impl Fn(&Writer) -> bool) {
+    /// Makes the writes of these writers final.
+    fn make_writes_final(&self, is_it: impl Fn(&Writer) -> bool) {
         let mut open = self.open.borrow_mut();
         for write in open.iter_mut().filter(|write| write.by.as_ref().is_some_and(&is_it)) {
             write.by = None;
@@ -142,17 +143,17 @@ impl Container {
         }
     }
 
-    /// Makes the state anew without the writes of these.
+    /// Removes the writes of these writers and rebuilds the state.
     fn roll_back(&self, is_it: impl Fn(&Writer) -> bool, stamp: u64) {
         let before = self.open.borrow().len();
         self.open.borrow_mut().retain(|write| !write.by.as_ref().is_some_and(&is_it));
         if self.open.borrow().len() < before {
-            self.refold(stamp);
-            self.settle(|_| false);
+            self.rebuild(stamp);
+            self.make_writes_final(|_| false);
         }
     }
 
-    fn refold(&self, stamp: u64) {
+    fn rebuild(&self, stamp: u64) {
         let mut state = (**self.base.borrow()).clone();
         for write in self.open.borrow().iter() {
             write.operation.apply(&mut state);
@@ -173,36 +174,36 @@ impl Writer {
 }
 
 impl Frame {
-    /// Notes that it wrote to shared memory.
-    pub(crate) fn wrote(&self, container: &Rc<Container>) {
+    /// Notes that it wrote to a shared state.
+    pub(crate) fn wrote(&self, container: &Rc<SharedState>) {
         let mut written = self.written.borrow_mut();
         if !written.iter().any(|known| Rc::ptr_eq(known, container)) {
             written.push(container.clone());
         }
     }
 
-    /// Its attempt has come to its end: what it wrote to shared memory stays.
-    pub(crate) fn settle(&self) {
+    /// Makes its writes to shared states final, when its attempt has ended.
+    pub(crate) fn make_writes_final(&self) {
         for container in self.written.take() {
-            container.settle(|by| by.instance == self.instance);
+            container.make_writes_final(|by| by.instance == self.instance);
         }
     }
 
-    /// A callback of it has returned: what that wrote to shared memory stays.
-    pub(crate) fn settle_call(&self, call: &Rc<CallbackCall>) {
+    /// Makes the writes of a callback call to shared states final, when it has returned.
+    pub(crate) fn make_call_writes_final(&self, call: &Rc<CallbackCall>) {
         for container in self.written.borrow().iter() {
-            container.settle(|by| by.is_call(call));
+            container.make_writes_final(|by| by.is_call(call));
         }
     }
 
-    /// A call of a callback comes to nothing, because the callback is called again.
+    /// Rolls back the writes of a callback call to shared states, because the callback is called again.
     pub(crate) fn roll_back_call(&self, call: &Rc<CallbackCall>, stamp: impl Fn() -> u64) {
         for container in self.written.borrow().iter() {
             container.roll_back(|by| by.is_call(call), stamp());
         }
     }
 
-    /// Its attempt comes to nothing: shared memory is made anew without what it wrote.
+    /// Rolls back its writes to shared states, when its attempt is discarded.
     pub(crate) fn roll_back(&self, stamp: impl Fn() -> u64) {
         for container in self.written.take() {
             container.roll_back(|by| by.instance == self.instance, stamp());
@@ -217,7 +218,7 @@ mod tests {
     use super::*;
     use crate::model::scope::ScopeKind;
 
-    fn add(container: &Container, n: i64, by: Option<&str>) {
+    fn add(container: &SharedState, n: i64, by: Option<&str>) {
         let fields = json!({ "n": n }).as_object().cloned().unwrap_or_default();
         let operation = Operation::Increment { by: fields };
         let mut next = (*container.read().1).clone();
@@ -225,24 +226,24 @@ mod tests {
         container.write(&operation, next, by.map(|by| Writer { instance: by.into(), call: None }), 0);
     }
 
-    fn n(container: &Container) -> i64 {
+    fn n(container: &SharedState) -> i64 {
         container.read().1.get("n").and_then(|n| n.as_i64()).unwrap_or_default()
     }
 
     #[test]
     fn what_comes_to_nothing_is_taken_out_of_the_midst() {
-        let container = Container::new(ScopeKey::new(ScopeKind::Request, "r"), Vec::new(), State::default(), 0);
+        let container = SharedState::new(ScopeKey::new(ScopeKind::Request, "r"), Vec::new(), State::default(), 0);
         let is = |name: &'static str| move |by: &Writer| &*by.instance == name;
         add(&container, 1, None);
         add(&container, 10, Some("asks:0"));
         add(&container, 100, Some("other:0"));
         add(&container, 1000, None);
         assert_eq!((n(&container), container.open.borrow().len()), (1111, 3));
-        container.settle(is("other:0"));
+        container.make_writes_final(is("other:0"));
         container.roll_back(is("asks:0"), 1);
         assert_eq!((n(&container), container.open.borrow().len()), (1101, 0));
         add(&container, 10, Some("asks:1"));
-        container.settle(is("asks:1"));
+        container.make_writes_final(is("asks:1"));
         assert_eq!((n(&container), container.open.borrow().len()), (1111, 0));
     }
 }

@@ -1,16 +1,15 @@
-//! The state a block can write: shared containers, and its own transaction on durable records.
+//! A block's transaction on durable records.
 //!
-//! A block is a transaction (ARCHITECTURE §3.1). Its writes to session, user and project are kept
-//! here as operations until it ends, seen at once by itself and its children and by nobody else.
-//! Request, sequencer and block state are containers: shared memory of the request, in force at
-//! once, one mutation at a time in order of arrival.
+//! A block is a transaction (ARCHITECTURE §3.1). Its writes to session, user, project and resources are kept here as
+//! operations until it ends; until then only the block itself and its children see them. Request, sequencer and
+//! block state are not part of it: see [`shared`](super::shared).
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::execution::fifo::Fifo;
+use crate::execution::fifo::FifoMutex;
 use crate::model::event::{ScopeCommit, Seq};
 use crate::model::log::Record;
 use crate::model::operation::Operation;
@@ -25,21 +24,21 @@ use view::{Pending, View};
 #[derive(Default)]
 pub struct Transaction {
     /// One mutation at a time.
-    pub queue: Fifo,
+    pub queue: FifoMutex,
     views: RefCell<Vec<View>>,
 }
 
-/// Whether pending operations could be moved onto newer records.
+/// Whether pending operations could be rebased onto a newer record.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Rebase {
-    /// They apply again with the same answers.
+    /// They could: each still changes something, or still changes nothing, as the author's code was told.
     Done,
-    /// The author's code must decide anew: run the body again.
+    /// They could not: the author's code must run again.
     Impossible,
 }
 
 impl Transaction {
-    /// Begins to see `record`, with `missing` defaults filled in and ancestors' writes on top.
+    /// Adds or replaces the view of a record, with `missing` defaults filled in and ancestors' writes (`above`) on top.
     pub fn see(&self, key: ScopeKey, record: Record, missing: Map<String, Value>, above: &[Operation], stamp: u64) {
         let mut view = View {
             key,
@@ -59,8 +58,8 @@ impl Transaction {
         }
     }
 
-    /// Sees a newer record under the writes it already has: a child committed. Where somebody else has written it
-    /// too since this transaction's writes were made, its own commit decides what becomes of them.
+    /// Updates the view of a record that a child has committed. If others have written it as well, and this transaction
+    /// has pending writes, the view stays as it is: its own commit will find the conflict.
     pub fn refresh(&self, commit: &ScopeCommit, record: &Record, stamp: u64) {
         if let Some(view) = self.views.borrow_mut().iter_mut().find(|view| view.key == commit.scope) {
             let is_only_news = view.base.version == commit.from && record.version == commit.version;
@@ -74,26 +73,26 @@ impl Transaction {
         }
     }
 
-    /// The state as this block sees it, and its stamp.
+    /// Returns the state as this block sees it, and its stamp.
     pub fn read(&self, key: &ScopeKey) -> Option<(u64, Arc<State>)> {
         let views = self.views.borrow();
         let view = views.iter().find(|view| view.key == *key)?;
         Some((view.stamp, view.state.clone()))
     }
 
-    /// The records it saw when it began, with their versions.
+    /// Returns the records it sees, with their committed versions.
     pub fn versions(&self) -> Vec<(ScopeKey, u64)> {
         self.views.borrow().iter().map(|view| (view.key.clone(), view.base.version)).collect()
     }
 
-    /// Notes that the author's code has looked at a record: what it writes from now on may depend on that.
+    /// Notes that the author's code has read a record: later writes may depend on what it read.
     pub(crate) fn note_read(&self, key: &ScopeKey) {
         if let Some(view) = self.views.borrow_mut().iter_mut().find(|view| view.key == *key) {
             view.is_read = true;
         }
     }
 
-    /// Defaults that a first write has to persist, once.
+    /// Returns the defaults that the first write to a record must also persist.
     pub fn unwritten_defaults(&self, key: &ScopeKey) -> Option<Map<String, Value>> {
         let views = self.views.borrow();
         let view = views.iter().find(|view| view.key == *key)?;
@@ -107,8 +106,7 @@ impl Transaction {
         }
     }
 
-    /// Takes one recorded operation and the state it made. `evidence` is the version and the sums that its
-    /// event tells.
+    /// Adds a recorded operation and the state it made. `evidence` is the version and the sums in its event.
     pub fn push(
         &self,
         key: &ScopeKey,
@@ -132,7 +130,7 @@ impl Transaction {
         }
     }
 
-    /// The version the next operation will make.
+    /// Returns the version that the next operation will make.
     pub fn next_version(&self, key: &ScopeKey) -> u64 {
         let views = self.views.borrow();
         views
@@ -141,18 +139,18 @@ impl Transaction {
             .map_or(1, |view| view.base.version + view.operations().count() as u64 + 1)
     }
 
-    /// Operations waiting on one record, for children to see.
+    /// Returns the pending operations on one record, for the views of children.
     pub fn pending(&self, key: &ScopeKey) -> Vec<Operation> {
         let views = self.views.borrow();
         views.iter().filter(|view| view.key == *key).flat_map(|view| view.operations().cloned()).collect()
     }
 
-    /// Whether anything waits for a commit.
+    /// Returns whether there are no pending writes.
     pub fn is_empty(&self) -> bool {
         self.views.borrow().iter().all(|view| !view.is_written())
     }
 
-    /// What a commit has to write.
+    /// Returns what a commit has to write: one entry for each written record.
     pub fn commits(&self) -> Vec<ScopeCommit> {
         self.views
             .borrow()
@@ -175,7 +173,8 @@ impl Transaction {
             .collect()
     }
 
-    /// Moves the waiting operations onto a newer record, if that changes none of their answers.
+    /// Rebases the pending operations onto a newer record, if each of them still has the effect that the author's code
+    /// was told.
     pub fn rebase(&self, key: &ScopeKey, record: &Record, stamp: u64) -> Rebase {
         let mut views = self.views.borrow_mut();
         let Some(view) = views.iter_mut().find(|view| view.key == *key) else { return Rebase::Done };
@@ -205,12 +204,12 @@ impl Transaction {
         Rebase::Done
     }
 
-    /// The same writes once more, for a function that may have to run again on top of them.
+    /// Returns a copy of the pending writes, for a callback that may have to run again on top of them.
     pub(crate) fn copy(&self) -> Transaction {
-        Transaction { queue: Fifo::default(), views: RefCell::new(self.views.borrow().clone()) }
+        Transaction { queue: FifoMutex::default(), views: RefCell::new(self.views.borrow().clone()) }
     }
 
-    /// Takes over what waits in another transaction, which has nothing left then.
+    /// Moves the pending writes of another transaction into this one.
     pub(crate) fn take_over(&self, other: &Transaction, stamp: u64) {
         let mut views = self.views.borrow_mut();
         for mut view in other.views.take().into_iter().filter(View::is_written) {
@@ -222,27 +221,27 @@ impl Transaction {
                 *own = view;
                 continue;
             }
-            // The older record is the one that others may have changed since.
+            // The older version, so that the commit finds every conflict since.
             if view.base.version < own.base.version {
                 own.base = view.base.clone();
             }
             own.is_read |= view.is_read;
             own.pending.append(&mut view.pending);
-            // What fills in defaults stands first in a commit.
+            // Defaults come first in a commit.
             own.pending.sort_by_key(|pending| !matches!(pending, Pending::Defaults { .. }));
             own.state = Arc::new(own.replayed().0);
             own.stamp = stamp;
         }
     }
 
-    /// Forgets resources that were only read, so that the next look sees the newest.
+    /// Removes the views of resources that were only read, so that the next read gets the newest.
     pub fn forget_resources(&self) {
         self.views.borrow_mut().retain(|view| view.key.kind != ScopeKind::Resource || view.is_written());
     }
 
-    /// Forgets everything: committed, or dropped.
+    /// Removes all views, after a commit or to drop the writes.
     pub fn clear(&self) {
-        // A block that has ended is kept for its siblings, and needs no room for views.
+        // A new `Vec`, to free the memory: frames of ended blocks are kept for their siblings.
         *self.views.borrow_mut() = Vec::new();
     }
 }

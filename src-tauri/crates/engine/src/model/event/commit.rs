@@ -28,9 +28,8 @@ pub struct ScopeCommit {
 }
 
 impl ScopeCommit {
-    /// What came into force of an operation: the version that it made, and its sums where they are not those
-    /// that its event tells. Versions are counted from the end, because the events that only fill in defaults
-    /// stand first and make none.
+    /// Returns the version that an operation made, and its final sums if they are not those in its event. Versions are
+    /// counted from the end, because the events that only fill in defaults come first and make no version.
     pub fn in_force(&self, operation: Seq) -> Option<(u64, Option<&Value>)> {
         let at = self.operations.iter().position(|seq| *seq == operation)?;
         let later = (self.operations.len() - 1 - at) as u64;
@@ -38,22 +37,22 @@ impl ScopeCommit {
     }
 }
 
-/// What an event is called that cannot be read any more.
+/// The kind of an event that cannot be read any more.
 const DAMAGED: &str = "damaged";
 
 impl EventKind {
-    /// An event that cannot be read any more: which kind it was, and what is wrong with it.
+    /// Returns the replacement for an event that cannot be read any more: its former kind, and what is wrong with it.
     pub fn damaged(kind: &str, why: &str) -> EventKind {
         let fields = [("kind", kind), ("why", why)].map(|(name, text)| (name.to_owned(), Value::from(text)));
         EventKind::Unknown { name: DAMAGED.to_owned(), fields: fields.into_iter().collect() }
     }
 
-    /// Whether it is one that cannot be read any more.
+    /// Returns whether it replaces an event that cannot be read any more.
     pub fn is_damaged(&self) -> bool {
         matches!(self, EventKind::Unknown { name, .. } if name == DAMAGED)
     }
 
-    /// The durable records this event commits.
+    /// Returns the durable records that this event commits.
     pub fn commits(&self) -> &[ScopeCommit] {
         match self {
             EventKind::BlockFinished { commits, .. }
@@ -63,7 +62,7 @@ impl EventKind {
         }
     }
 
-    /// The same, to add what came of them.
+    /// As [`commits`](Self::commits), for changing them.
     pub fn commits_mut(&mut self) -> &mut [ScopeCommit] {
         match self {
             EventKind::BlockFinished { commits, .. }

@@ -1,9 +1,8 @@
-//! How a request stands, what a block is, and how an execution of it ended: words that events are made
-//! of, and that are stored and printed as they stand here.
+//! The enumerations of events: statuses, kinds of blocks, outcomes. Their names are stored and printed as written here.
 
 use serde::{Deserialize, Serialize};
 
-/// What a request ended as, or is doing.
+/// The status of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestStatus {
@@ -19,9 +18,9 @@ pub enum RequestStatus {
     Failed,
     /// Waits for an answer from outside.
     Suspended,
-    /// Its process died.
+    /// Its process died, or today's code does not fit its log.
     Interrupted,
-    /// Somebody stopped it.
+    /// A user aborted it.
     Aborted,
 }
 
@@ -56,7 +55,7 @@ impl RequestStatus {
         .find(|status| status.as_str() == text)
     }
 
-    /// Whether nothing more will happen unless somebody resumes it.
+    /// Returns whether nothing more happens unless it is resumed.
     pub fn is_terminal(self) -> bool {
         !matches!(self, RequestStatus::Queued | RequestStatus::InProgress | RequestStatus::Suspended)
     }
@@ -114,7 +113,7 @@ impl Outcome {
     }
 }
 
-/// Who answers a failure, so that it does not end the request (SEMANTICS §5.4).
+/// Who catches a failure, so that it does not end the request (SEMANTICS §5.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaughtBy {
@@ -126,13 +125,13 @@ pub enum CaughtBy {
     Race,
     /// Background work, whose failure does not end the chain.
     Background,
-    /// A generator, which tells its model.
+    /// A generator, which reports it to its model.
     Tool,
-    /// A hook or another onlooker, whose failure nobody waits for.
+    /// A hook whose failure is only reported.
     Hook,
 }
 
-/// In what today's code differs from what the log has.
+/// How today's code differs from the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DriftKind {
@@ -140,10 +139,10 @@ pub enum DriftKind {
     Input,
     /// An operation has another list than when it began.
     List,
-    /// A model is asked something else.
+    /// A model is called with another request.
     ModelCall,
-    /// A question shows something else than what was answered.
+    /// A suspension shows something else than before.
     Question,
-    /// A function's or a block's source changed, or it stands in another place.
+    /// The source of a callback or a block changed, or it has another place.
     Source,
 }

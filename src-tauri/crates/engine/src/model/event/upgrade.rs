@@ -1,7 +1,7 @@
-//! Events as older formats of the log have them, in the words of today.
+//! Translation of events of older formats to today's.
 //!
-//! A migration and the import of an older export both read events through this, so that nothing else knows an
-//! old word. Values of flows are passed on letter by letter. Must not be asked for events of today's format.
+//! Used by migrations and by the import of older exports, so that no other code knows old names. Values of flows are
+//! passed on byte for byte. Must not be called with events of today's format.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,26 +13,27 @@ use super::CaughtBy;
 /// The fields of one event, without its kind.
 type Fields = IndexMap<String, Box<RawValue>>;
 
-/// What has to be known of a request to bring its events up to date: they are given to it in their order.
+/// Upgrades the events of one request. They must be passed in their order.
 #[derive(Default)]
 pub struct Upgrade {
-    /// The id of the database that the events were written in, where they stay there.
+    /// The id of the database, if the events stay in the database in which they were written.
     database: Option<String>,
-    /// Owners so far.
+    /// How many owners the request has had so far.
     epoch: u64,
-    /// Paths at which a block began.
+    /// Paths at which a block started.
     paths: HashSet<String>,
-    /// Those that ended well, each with its newest end.
+    /// Paths at which a block ended, and whether its newest end was not a failure.
     completed: HashMap<String, bool>,
 }
 
 impl Upgrade {
-    /// For one request. `database` is the id of its database; `None` for what comes from another one.
+    /// Creates the state for one request. `database` is the id of its database; `None` for an import from another one.
     pub fn new(database: Option<&str>) -> Upgrade {
         Upgrade { database: database.map(str::to_owned), ..Upgrade::default() }
     }
 
-    /// Looks at an event beforehand: who catches a failure shows in what ran after it.
+    /// Must be called with every event before the first [`event`](Self::event): who caught a failure is inferred from
+    /// what ran after it.
     pub fn survey(&mut self, kind: &str, path: Option<&str>, body: &str) {
         let Some(path) = path else { return };
         match kind {
@@ -45,7 +46,7 @@ impl Upgrade {
         }
     }
 
-    /// The kind and the fields (a JSON object) of an event today; `None` where they are the same.
+    /// Returns the kind and the fields (a JSON object) that an event has today; `None` if they are the same.
     pub fn event(&mut self, kind: &str, path: Option<&str>, body: &str) -> Option<(String, String)> {
         let mut fields: Fields = serde_json::from_str(body).ok()?;
         let kind = match kind {
@@ -106,7 +107,7 @@ impl Upgrade {
         }
     }
 
-    /// Who caught the failure of a block: older logs tell it by the paths of what ran after it.
+    /// Returns who caught the failure of a block, inferred from the paths of what ran after it.
     fn caught(&self, path: &str) -> Option<CaughtBy> {
         let (parent, segment) = path.rsplit_once('/')?;
         let has_run = |start: &str| self.paths.iter().any(|other| other.starts_with(start));

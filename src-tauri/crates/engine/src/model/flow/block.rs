@@ -1,13 +1,13 @@
 //! A block as the engine runs it, and what each kind of it is.
 //!
-//! [`Body`] is the closed list of kinds; what a kind does is `execution::driver`. What else of the engine must know of
-//! a kind, it asks [`Block`] as a property, and does not match the kinds itself.
+//! [`Body`] is the closed list of kinds; what each does is in `execution::driver`. All other code of the engine uses
+//! the properties of [`Block`] instead of matching the kinds.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Expectation, Generator, Step, Text, ToolIdentity};
+use super::{Expectation, Generator, Step, ToolIdentity, ValueOrCall};
 use crate::model::callable::{Fun, SchemaRef};
 use crate::model::event::BlockKind;
 use crate::model::resource::Resource;
@@ -27,59 +27,59 @@ pub struct Block {
     pub output_schema: Option<SchemaRef>,
     /// The shape of its own state, where it has one.
     pub state_schema: Option<SchemaRef>,
-    /// What it says of the states of blocks around it.
+    /// What it declares of the states of enclosing blocks.
     pub expects: Vec<Expectation>,
-    /// What the blocks inside say of its state: see [`join_declarations`].
+    /// What the blocks inside it declare of its state: see [`join_declarations`](super::join_declarations).
     pub joined: OnceCell<Vec<SchemaRef>>,
-    /// Its fingerprint, once somebody asked for it.
+    /// Its fingerprint, computed on first use.
     pub fingerprint: OnceCell<Option<Arc<str>>>,
-    /// Maps what it is given to its input.
+    /// Maps the given value to its input.
     pub connect_input: Option<Fun>,
-    /// Maps its output to what leaves it.
+    /// Maps the body's output to its output.
     pub connect_output: Option<Fun>,
-    /// What a model sees of its output when it is a tool; everything else sees the output itself.
+    /// As a tool: maps its output to what the model gets. All others get the output itself.
     pub map_model_output: Option<Fun>,
-    /// Whether and how long a tool call's answer is used again.
+    /// As a tool: whether and how long its output is cached.
     pub cache: Option<Cache>,
-    /// Runs after a good end, inside the block.
+    /// Called after success, inside the block: a failure of it is the block's.
     pub on_completed: Option<Fun>,
-    /// Runs after a bad end; its own failure is swallowed.
+    /// Called after a failure; its own failure is ignored.
     pub on_errored: Option<Fun>,
     /// How often it may be tried.
     pub retry: Option<Retry>,
     /// Leaves no `block_output` item.
     pub transient: bool,
-    /// What the status line says while it runs.
-    pub active_status: Option<Text>,
-    /// The item that contains what a sequencer or a router shows.
+    /// The status line while it runs.
+    pub active_status: Option<ValueOrCall>,
+    /// The item that contains the items of a sequencer or a router.
     pub container: Option<ContainerItem>,
-    /// What to do about its failure; a sequencer's handlers cover its whole chain.
+    /// The handlers of its failure; a sequencer's handle failures of its chain.
     pub rescue: Vec<Rescue>,
     /// The resources it declares itself.
     pub resources: Vec<Rc<Resource>>,
-    /// The capabilities it uses, by numbers that mean something to the host of its functions.
+    /// The capabilities it uses, by numbers of the script host.
     pub uses: Vec<u32>,
 }
 
-/// `container`: what stands around the items of a block.
+/// `container`: the item around the items of a block.
 #[derive(Clone)]
 pub struct ContainerItem {
-    /// How a client draws it.
+    /// The client component that draws it.
     pub component: Option<String>,
     /// Its title.
-    pub label: Option<Text>,
-    /// Whatever else a client should know: an object.
-    pub metadata: Option<Text>,
+    pub label: Option<ValueOrCall>,
+    /// More data for clients: an object.
+    pub metadata: Option<ValueOrCall>,
 }
 
-/// `cacheable`: an equal call of the tool within its scope is answered by the first one.
+/// `cacheable`: an equal call of the tool within the request gets the output of the first one.
 #[derive(Clone)]
 pub struct Cache {
-    /// Milliseconds an answer may be old.
+    /// How old an output may be, in milliseconds.
     pub ttl_ms: Option<u64>,
-    /// Makes the key from the arguments; their JSON with sorted keys when absent.
+    /// Makes the key from the arguments; their JSON with sorted keys if absent.
     pub key: Option<Fun>,
-    /// Whether an output may be kept.
+    /// Decides whether an output is cached.
     pub keep_if: Option<Fun>,
 }
 
@@ -98,7 +98,7 @@ pub enum Body {
 }
 
 impl Block {
-    /// Which of the four kinds it is.
+    /// Returns its kind as stored.
     pub fn kind(&self) -> BlockKind {
         match self.body {
             Body::Handler { .. } | Body::Tool { .. } => BlockKind::Handler,
@@ -108,42 +108,42 @@ impl Block {
         }
     }
 
-    /// Whether it only runs other blocks: gone through again, it does nothing new of its own.
+    /// Returns whether its body only runs other blocks, so that running it again has no effects of its own.
     pub(crate) fn only_runs_others(&self) -> bool {
         matches!(self.body, Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. })
     }
 
-    /// Whether its body is one function, which a conflict runs again as a whole.
+    /// Returns whether its body is one function, which runs again as a whole after a conflict.
     pub(crate) fn is_one_function(&self) -> bool {
         matches!(self.body, Body::Handler { .. })
     }
 
-    /// Whether its `rescue` covers what runs inside it, instead of its own failure.
+    /// Returns whether its `rescue` handles failures inside it, instead of its own failure.
     pub(crate) fn rescues_inside(&self) -> bool {
         matches!(self.body, Body::Sequencer { .. })
     }
 
-    /// Whether checkpoints show the state of its own; always, but for a sequencer with `durable: false`.
+    /// Returns whether checkpoints contain its own state: false only for a sequencer with `durable: false`.
     pub(crate) fn has_checkpoints(&self) -> bool {
         !matches!(self.body, Body::Sequencer { durable: false, .. })
     }
 
-    /// Whether what it shows stands inside a `container` item, where it declares one.
+    /// Returns whether its items can be inside a `container` item.
     pub(crate) fn can_contain_items(&self) -> bool {
         matches!(self.body, Body::Sequencer { .. } | Body::Router { .. })
     }
 
-    /// Whether its model calls are those of its own loop, and not of an author's function.
+    /// Returns whether its model calls are made by the engine, not by an author's function.
     pub(crate) fn asks_models_itself(&self) -> bool {
         matches!(self.body, Body::Generator(_))
     }
 
-    /// Which kind of scope holds the state of its own.
+    /// Returns the kind of scope of its own state.
     pub(crate) fn state_scope(&self) -> ScopeKind {
         if self.rescues_inside() { ScopeKind::Sequencer } else { ScopeKind::Block }
     }
 
-    /// The block whose input a call of it takes: inside `asTool`, the wrapped one.
+    /// Returns the block whose input schema a tool call has: of `asTool` the wrapped one, else itself.
     pub(crate) fn called_block(self: &Rc<Self>) -> &Rc<Block> {
         match &self.body {
             Body::Tool { block, .. } => block,
@@ -151,7 +151,7 @@ impl Block {
         }
     }
 
-    /// The blocks it may run that are known before it does, in its order.
+    /// Returns the blocks it may run, in its order, except those that a factory makes while it runs.
     pub fn children(&self) -> Vec<Rc<Block>> {
         let mut inside: Vec<Rc<Block>> = match &self.body {
             Body::Sequencer { steps, .. } => steps.iter().flat_map(|step| step.operation.blocks()).cloned().collect(),
@@ -165,7 +165,7 @@ impl Block {
     }
 }
 
-/// What to do about an error: the block runs with it when its class matches.
+/// A rescue handler: the block runs with the error as its input, if the class matches.
 pub struct Rescue {
     /// Class names; empty matches every error.
     pub when: Vec<String>,

@@ -1,13 +1,13 @@
 //! Whether a value can satisfy two schemas at once, as far as their JSON Schemas tell.
 //!
-//! It must not refuse what could fit: where the two say nothing of each other, they fit. One value is
-//! set aside: two lists whose elements have nothing in common clash, although an empty list is both.
+//! Conservative: without a contradiction in the JSON Schemas there is no clash. One exception: two lists whose elements
+//! contradict each other clash, although the empty list satisfies both.
 
 use serde_json::Value;
 
-/// Why no value satisfies both.
+/// A contradiction between two schemas.
 pub(super) struct Clash {
-    /// Where inside of the value: `.a.b`, `[]`, or nothing for the value itself.
+    /// Where inside the value: `.a.b`, `[]`, or nothing for the value itself.
     pub(super) path: String,
     /// What the first demands there.
     pub(super) one: String,
@@ -15,7 +15,7 @@ pub(super) struct Clash {
     pub(super) two: String,
 }
 
-/// Why no value satisfies both of two described schemas, if none does.
+/// Returns the contradiction between two JSON Schemas, if there is one.
 pub(super) fn clash(one: &Value, two: &Value) -> Option<Clash> {
     let here = || Some(Clash { path: String::new(), one: describe(one), two: describe(two) });
     if let Some(parts) = one["allOf"].as_array() {
@@ -49,7 +49,7 @@ pub(super) fn clash(one: &Value, two: &Value) -> Option<Clash> {
     }
 }
 
-/// Two objects clash in a property that one of them needs and neither can have as the other wants it.
+/// Two objects clash in a property that one of them requires and whose two schemas clash.
 fn objects(one: &Value, two: &Value) -> Option<Clash> {
     let properties = |shape: &Value| shape["properties"].as_object().cloned().unwrap_or_default();
     let needs =
@@ -58,14 +58,14 @@ fn objects(one: &Value, two: &Value) -> Option<Clash> {
     let mut names: Vec<&String> = these.keys().collect();
     names.extend(those.keys().filter(|name| !these.contains_key(*name)));
     names.into_iter().filter(|name| needs(one, name) || needs(two, name)).find_map(|name| {
-        // What a record says of all its members, it says of this one.
+        // `additionalProperties` applies to a property that is not declared.
         let a = these.get(name).or_else(|| one.get("additionalProperties"))?;
         let b = those.get(name).or_else(|| two.get("additionalProperties"))?;
         clash(a, b).map(|clash| Clash { path: format!(".{name}{}", clash.path), ..clash })
     })
 }
 
-/// Lists clash in their elements, tuples in those that both have.
+/// Lists clash in their elements, tuples in the elements that both have.
 fn elements(one: &Value, two: &Value) -> Option<Clash> {
     match (one.get("items")?, two.get("items")?) {
         (Value::Array(these), Value::Array(those)) => these.iter().zip(those).find_map(|(a, b)| clash(a, b)),
@@ -75,7 +75,7 @@ fn elements(one: &Value, two: &Value) -> Option<Clash> {
     }
 }
 
-/// All values a schema lets through, where it lists them.
+/// Returns the values that a schema accepts, if it lists them.
 fn values(shape: &Value) -> Option<Vec<&Value>> {
     match (shape.get("const"), shape["enum"].as_array()) {
         (Some(value), _) => Some(vec![value]),
@@ -84,7 +84,7 @@ fn values(shape: &Value) -> Option<Vec<&Value>> {
     }
 }
 
-/// The JSON type a schema lets through; none where it lets through any.
+/// Returns the JSON type that a schema accepts; `None` if it names none.
 fn type_of(shape: &Value) -> Option<&str> {
     let kind = shape.get("type")?.as_str()?;
     Some(if kind == "integer" { "number" } else { kind })
@@ -94,7 +94,7 @@ fn is_of_type(value: &Value, shape: &Value) -> bool {
     type_of(shape).is_none_or(|kind| kind == json_type(value))
 }
 
-/// What a schema demands, in words.
+/// Describes what a schema accepts.
 fn describe(shape: &Value) -> String {
     if let Some(values) = values(shape) {
         return values.iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" or ");

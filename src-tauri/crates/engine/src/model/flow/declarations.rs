@@ -1,9 +1,8 @@
-//! What the blocks of a flow declare of state that they share, and whether it can hold together
+//! What the blocks of a flow declare of the state that they share, and whether the declarations contradict each other
 //! (SEMANTICS §4.6).
 //!
-//! Scopes have one state each. A sequencer has one a run, so what a block says of `ctx.sequencer`
-//! belongs to the nearest sequencer around it that has a state, and is told apart from what is said
-//! of another.
+//! A scope has one state. A sequencer has one for each run, so a block's declaration of `ctx.sequencer` applies to the
+//! nearest enclosing sequencer with a state, and is compared only with those of the same sequencer.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -22,27 +21,27 @@ use crate::model::scope::ScopeKind;
 /// One `…StateSchema` of a flow or of one of its blocks.
 #[derive(Clone)]
 pub struct Declaration {
-    /// The scope it speaks of.
+    /// The scope.
     pub scope: ScopeKind,
     /// Who declares it: `flow "chat"` or `block "planner"`.
     pub owner: String,
-    /// What it demands.
+    /// The schema.
     pub schema: SchemaRef,
-    /// Where it was written, by a number that means something to the host of the flow.
+    /// Where it was written, by a number of the script host.
     pub site: Option<u32>,
 }
 
-/// What a block says of the state of a block around it.
+/// What a block declares of the state of an enclosing block.
 #[derive(Clone)]
 pub struct Expectation {
-    /// The name of that block (`targetStateSchemas`); the nearest stateful sequencer where there is none
+    /// The name of that block (`targetStateSchemas`); `None` for the nearest sequencer with a state
     /// (`sequencerStateSchema`).
     pub target: Option<String>,
-    /// What it says.
+    /// The declaration.
     pub declaration: Declaration,
 }
 
-/// Two declarations that no value fits.
+/// Two declarations that no value satisfies.
 pub struct Conflict {
     /// The `SchemaConflictError`.
     pub error: FlowError,
@@ -50,8 +49,7 @@ pub struct Conflict {
     pub site: Option<u32>,
 }
 
-/// Refuses declarations of one field that cannot both hold: a value that satisfies one type can never
-/// satisfy the other.
+/// Fails if two declarations of one field contradict each other.
 pub fn check_declarations(flow: &Flow) -> Result<(), Conflict> {
     let mut known = Known::default();
     for declaration in &flow.declarations {
@@ -70,8 +68,8 @@ pub fn check_declarations(flow: &Flow) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// Gives every stateful sequencer below these blocks what the blocks inside of it say of its state:
-/// it is one state, so all of it holds for every write.
+/// Sets [`Block::joined`] of every sequencer with a state below these blocks: what the blocks inside it declare of its
+/// state. Every write to the state is checked against all of it.
 pub fn join_declarations(roots: Vec<Rc<Block>>) {
     let mut joined: HashMap<*const Block, (Rc<Block>, Vec<SchemaRef>)> = HashMap::new();
     for Expected { holder, declaration, is_target } in expected(roots) {
@@ -86,21 +84,21 @@ pub fn join_declarations(roots: Vec<Rc<Block>>) {
     }
 }
 
-/// A block with a state, and what a block inside of it says of that state.
+/// A block with a state, and what a block inside it declares of that state.
 struct Expected {
     holder: Rc<Block>,
     declaration: Declaration,
     is_target: bool,
 }
 
-/// The blocks with a state around a block, nearest first.
+/// The enclosing blocks with a state, as a list: the nearest, then those around it.
 struct Around {
     block: Rc<Block>,
     outer: Option<Rc<Around>>,
 }
 
-/// Every expectation below these blocks with the block it is about, in the order of the flow. What
-/// cannot be known before it runs, a target that more than one block could be, is left out.
+/// Returns every expectation below these blocks, with the block it is about, in the order of the flow. A target name
+/// that several blocks have is left out, because which one is meant is known only at run time.
 fn expected(roots: Vec<Rc<Block>>) -> Vec<Expected> {
     let mut found = Vec::new();
     let mut names: HashMap<Arc<str>, HashSet<*const Block>> = HashMap::new();
@@ -139,7 +137,7 @@ fn expected(roots: Vec<Rc<Block>>) -> Vec<Expected> {
 /// Whose state: a scope's, or that of a block.
 type Holder = (ScopeKind, Option<*const Block>);
 
-/// What was declared so far of each field, by whom and as what.
+/// The declarations so far of each field: their owners and their JSON Schemas.
 #[derive(Default)]
 struct Known {
     holders: HashSet<Holder>,
@@ -147,16 +145,15 @@ struct Known {
 }
 
 impl Known {
-    /// Whether nothing was declared of it yet.
+    /// Returns whether nothing of this state was declared yet.
     fn is_new(&self, holder: &Holder) -> bool {
         !self.holders.contains(holder)
     }
 
-    /// Takes in a declaration, unless one before it cannot hold together with it. `of` names the block
-    /// whose state it is.
+    /// Adds a declaration, or fails if it contradicts an earlier one. `of` is the name of the block whose state it is.
     fn add(&mut self, holder: Holder, of: Option<&str>, declaration: &Declaration) -> Result<(), Conflict> {
         self.holders.insert(holder);
-        let described = declaration.schema.accepted();
+        let described = declaration.schema.describe_accepted();
         let Some(properties) = described.get("properties").and_then(Value::as_object) else { return Ok(()) };
         for (field, shape) in properties {
             let others = self.fields.entry((holder, field.clone())).or_default();

@@ -10,29 +10,29 @@ use crate::model::item::{AgentType, Visibility};
 
 /// A generator's own settings.
 pub struct Generator {
-    /// Who answers.
+    /// The model.
     pub model: Model,
     /// The system prompt's parts.
-    pub prompt: Vec<Text>,
-    /// What the model should know besides the prompt: texts, objects of tagged texts, messages.
-    pub context: Vec<Text>,
-    /// What the session said before.
+    pub prompt: Vec<ValueOrCall>,
+    /// More system messages: texts, objects of tagged texts, messages.
+    pub context: Vec<ValueOrCall>,
+    /// Messages of earlier requests of the session.
     pub history: Option<History>,
     /// The user's message, or a function that gives it.
-    pub user: Option<Text>,
+    pub user: Option<ValueOrCall>,
     /// Whether the answer is structured; text is streamed.
     pub structured: bool,
-    /// Who it speaks as; without either it emits no messages.
+    /// The agent of its items. Without it and `item_visibility` it emits no messages.
     pub agent_type: Option<AgentType>,
-    /// The explicit form of the same.
+    /// Who sees its items, explicitly.
     pub item_visibility: Option<Visibility>,
-    /// The name items carry.
+    /// The agent's name on its items.
     pub agent_name: Option<String>,
     /// The blocks it may call.
     pub tools: Vec<Rc<Block>>,
     /// A function that gives those blocks.
     pub tools_call: Option<Fun>,
-    /// Whether the system part lists what the tools are for.
+    /// Whether the system messages list the tools' descriptions.
     pub describe_tools: bool,
     /// At most this many model calls.
     pub max_iterations: u32,
@@ -42,18 +42,18 @@ pub struct Generator {
     pub stop_when: Option<Fun>,
     /// The longest answer of one call, in tokens.
     pub max_tokens: Option<u32>,
-    /// What goes to the provider as it is.
-    pub provider_options: Option<Text>,
-    /// What happens to an answer that breaks the schema.
+    /// Options passed on to the provider unchanged.
+    pub provider_options: Option<ValueOrCall>,
+    /// What happens to an answer that does not fit the schema.
     pub repair: Repair,
-    /// How tools run: the flow's settings under the generator's own.
+    /// How tools run: the generator's settings, and the flow's where it has none.
     pub tool_settings: ToolSettings,
 }
 
-/// Who answers a generator.
+/// The model of a generator.
 pub enum Model {
     /// A name, a list of names to try in turn, or a function that gives either or an instance.
-    Named(Text),
+    Named(ValueOrCall),
     /// An author's own model.
     Instance(Rc<ModelInstance>),
 }
@@ -62,23 +62,23 @@ pub enum Model {
 pub struct ModelInstance {
     /// Its `modelId`.
     pub id: String,
-    /// `generateStep`: answers one step of the loop.
+    /// `generateStep`: called for each step of the loop.
     pub step: Option<Fun>,
-    /// `generate`: answers once; its tool calls are reported, not run (SEMANTICS §6.4).
+    /// `generate`: called once; its tool calls are reported, not run (SEMANTICS §6.4).
     pub whole: Option<Fun>,
-    /// `streamStep`: as `generateStep`, and tells what it says while it says it.
+    /// `streamStep`: as `generateStep`, with streaming.
     pub stream_step: Option<Fun>,
-    /// `stream`: as `generate`, likewise.
+    /// `stream`: as `generate`, with streaming.
     pub stream: Option<Fun>,
 }
 
 impl ModelInstance {
-    /// Whether it answers steps; else it answers once and its tool calls are reported only.
+    /// Returns whether it can be called for each step; else it is called once, and its tool calls are only reported.
     pub fn answers_steps(&self) -> bool {
         self.step.is_some() || self.stream_step.is_some()
     }
 
-    /// Which of its functions answers, for somebody who listens or not.
+    /// Returns the function to call, with or without a listener for streaming.
     pub fn function(&self, listens: bool) -> Option<&Fun> {
         let (silent, streaming) =
             if self.answers_steps() { (&self.step, &self.stream_step) } else { (&self.whole, &self.stream) };
@@ -86,21 +86,21 @@ impl ModelInstance {
     }
 }
 
-/// What a generator is shown of its session.
+/// Which messages of its session a generator gets.
 pub enum History {
     /// The session's history, by an `ItemQuery`.
     Query(Value),
     /// Messages of the author's choice.
-    Slot(Text),
+    Slot(ValueOrCall),
 }
 
-/// What happens to an answer that breaks the schema (SEMANTICS §6.5).
+/// What happens to an answer that does not fit the schema (SEMANTICS §6.5).
 pub struct Repair {
-    /// How often it is mended without a model; 0 in the modes `fail` and `rescue`.
+    /// How many repairs without a model are tried; 0 in the modes `fail` and `rescue`.
     pub attempts: u32,
-    /// The model that is asked for a mended answer; absent when none may be.
+    /// The model that is asked to rewrite the answer, if any.
     pub coerce: Option<String>,
-    /// `repairOutput`: mends in place of the default.
+    /// `repairOutput`: repairs instead of the default.
     pub call: Option<Fun>,
 }
 
@@ -113,15 +113,15 @@ pub struct ToolSettings {
     pub serial: bool,
     /// How often a call is tried.
     pub retry: Option<Retry>,
-    /// Before a call.
+    /// Runs before a call.
     pub on_started: Option<Hook>,
-    /// After a good one.
+    /// Runs after a successful call.
     pub on_completed: Option<Hook>,
-    /// After a bad one.
+    /// Runs after a failed call.
     pub on_errored: Option<Hook>,
 }
 
-/// Who a tool's call speaks as.
+/// The agent and visibility of a tool call's item.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolIdentity {
     /// As `agentType`.
@@ -132,7 +132,7 @@ pub struct ToolIdentity {
     pub agent_name: Option<String>,
 }
 
-/// An author's reaction: a function or a block.
+/// An author's hook of tool calls: a function or a block.
 #[derive(Clone)]
 pub enum Hook {
     /// Called with what happened.
@@ -141,11 +141,11 @@ pub enum Hook {
     Block(Rc<Block>),
 }
 
-/// A text, or a function that makes one from `(input, ctx)`.
+/// A setting: a fixed value, or a function of `(input, ctx)` that returns it.
 #[derive(Clone)]
-pub enum Text {
-    /// As written.
+pub enum ValueOrCall {
+    /// The value.
     Fixed(Value),
-    /// Asked for each time.
+    /// Called for each use.
     Call(Fun),
 }

@@ -1,6 +1,6 @@
 //! The blocks that run around the root block of a request (SEMANTICS §1.4).
 //!
-//! Only what they are; when they run is decided in `execution`.
+//! Only their types; `execution` decides when they run.
 
 use std::rc::Rc;
 
@@ -9,24 +9,24 @@ use super::Block;
 /// The hooks of every request of a flow.
 #[derive(Clone, Default)]
 pub struct RequestHooks {
-    /// Before the root block, with its input.
+    /// Runs before the root block, with its input.
     pub on_started: Option<Rc<Block>>,
-    /// After a good end, with the output; its failure fails the request.
+    /// Runs after success, with the output; its failure fails the request.
     pub on_completed: Option<Rc<Block>>,
-    /// After a bad end, with the error.
+    /// Runs after a failure, with the error.
     pub on_errored: Option<Rc<Block>>,
-    /// After either, with `{ status }`.
+    /// Runs after either, with `{ status }`.
     pub on_finished: Option<Rc<Block>>,
-    /// At a failure that does not end the request, with the error.
+    /// Runs after each failure that does not end the request, with the error.
     pub on_step_errored: Option<Rc<Block>>,
 }
 
 /// The hooks of one action; they run before those of the request.
 #[derive(Clone, Default)]
 pub struct ActionHooks {
-    /// After a good end, with the output; its failure fails the request.
+    /// Runs after success, with the output; its failure fails the request.
     pub on_completed: Option<Rc<Block>>,
-    /// After a bad end, with the error.
+    /// Runs after a failure, with the error.
     pub on_errored: Option<Rc<Block>>,
 }
 

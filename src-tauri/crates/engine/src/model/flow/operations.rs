@@ -1,4 +1,4 @@
-//! The operations of a chain, and where each stands in it (SEMANTICS §3.1 and SEMANTICS §3.2).
+//! The operations of a chain, and their segments (SEMANTICS §3.1 and SEMANTICS §3.2).
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ pub struct Step {
     pub operation: Operation,
     /// Its segment, numbered within the chain; empty for operations that run no block.
     pub segment: String,
-    /// What its functions are known by: the segment, or `map`, `map~2` of operations without one.
+    /// Its name in the names of its callbacks: the segment, or `map`, `map~2` for operations without one.
     pub label: String,
 }
 
@@ -24,7 +24,7 @@ pub enum Operation {
     StepIf { condition: Fun, child: Child },
     /// `map`: a function, no block.
     Map(Fun),
-    /// `connectInput` of a sequencer: the same, before all else; no loop goes back to it by `map`.
+    /// `connectInput` of a sequencer: as `map`, before the first operation; a `loopBack` to `map` does not find it.
     ConnectInput(Fun),
     /// `tap(block)`: a side effect; the value flows on.
     Tap(Child),
@@ -56,11 +56,11 @@ pub enum Operation {
     Loop { condition: Fun, until: bool, child: Child },
     /// `loopBack`: jumps to the first operation of that name.
     LoopBack { target: String, when: Option<Fun>, max_iterations: u32 },
-    /// `work` and `workIf`: runs beside the chain.
+    /// `work` and `workIf`: runs in the background.
     Work { condition: Option<Fun>, child: Child, name: Option<String> },
     /// `waitForWork`: waits for this sequencer's background work.
     WaitForWork { fail_on_error: bool, timeout_ms: Option<u64> },
-    /// `waitForCondition`: waits for the request's items; whether time ran out is the value.
+    /// `waitForCondition`: waits for a condition on the request's items; `{ timedOut }` flows on.
     WaitForCondition { condition: Fun, wake_on: Option<Fun>, timeout_ms: u64 },
 }
 
@@ -149,7 +149,7 @@ pub struct Child {
     pub block: Rc<Block>,
 }
 
-/// Gives every operation its segment (SEMANTICS §3.2); conditionals count whether they run or not.
+/// Gives every operation its segment and label (SEMANTICS §3.2). Operations count whether they run or not.
 pub fn number_steps(operations: Vec<Operation>) -> Vec<Step> {
     let (mut numbering, mut labels) = (Numbering::default(), Numbering::default());
     operations

@@ -1,4 +1,4 @@
-//! Types out of text, without a value in between.
+//! Deserialization of types from text, without a `Value` in between.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess
 use serde::forward_to_deserialize_any;
 use serde_json::Error;
 
-use super::reader::{Read, Reader, Wrong};
+use super::reader::{ParsedNumber, Reader, SyntaxError};
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
     type Error = Error;
@@ -19,9 +19,9 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
                 Cow::Owned(text) => visitor.visit_string(text),
             },
             Some(b'-' | b'0'..=b'9') => match self.number().map_err(|wrong| self.error(wrong))? {
-                Read::Unsigned(whole) => visitor.visit_u64(whole),
-                Read::Signed(whole) => visitor.visit_i64(whole),
-                Read::Double(double) => visitor.visit_f64(double),
+                ParsedNumber::Unsigned(whole) => visitor.visit_u64(whole),
+                ParsedNumber::Signed(whole) => visitor.visit_i64(whole),
+                ParsedNumber::Double(double) => visitor.visit_f64(double),
             },
             Some(b'{') => {
                 self.enter().map_err(|wrong| self.error(wrong))?;
@@ -52,7 +52,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
                 visitor.visit_bool(false)
             }
             _ => {
-                let unexpected: Result<(), Wrong> = self.unexpected();
+                let unexpected: Result<(), SyntaxError> = self.unexpected();
                 Err(unexpected.err().map_or_else(|| Error::custom("expected value"), |wrong| self.error(wrong)))
             }
         }
@@ -112,13 +112,14 @@ impl Entries<'_, '_> {
         if self.is_over {
             return Ok(false);
         }
-        let goes_on = self.reader.goes_on(close, self.is_first).map_err(|wrong| self.reader.error(wrong))?;
+        let has_next_entry =
+            self.reader.has_next_entry(close, self.is_first).map_err(|wrong| self.reader.error(wrong))?;
         self.is_first = false;
-        self.is_over = !goes_on;
-        Ok(goes_on)
+        self.is_over = !has_next_entry;
+        Ok(has_next_entry)
     }
 
-    /// A visitor that read less than there is was wrong about it.
+    /// Fails if the visitor has not read all entries.
     fn close(&mut self, close: u8) -> Result<(), Error> {
         if self.next(close)? {
             return Err(self.reader.placed(self.reader.at, "more entries than expected"));
@@ -167,7 +168,7 @@ impl<'de> Deserializer<'de> for Name<'de> {
         }
     }
 
-    /// Maps by numbers have them as texts.
+    /// A map with numbers as keys has them as strings in JSON.
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0.parse() {
             Ok(whole) => visitor.visit_u64(whole),

@@ -1,4 +1,4 @@
-//! Types out of a value.
+//! Deserialization of types from a `Value`.
 
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, VariantAccess, Visitor};
 use serde::forward_to_deserialize_any;
@@ -6,10 +6,10 @@ use serde_json::{Error, Number, Value};
 
 use super::type_of;
 
-/// A value as something that other types are read from.
-pub(super) struct Whole(pub(super) Value);
+/// A deserializer that owns a value.
+pub(super) struct ValueDeserializer(pub(super) Value);
 
-impl<'de> IntoDeserializer<'de, Error> for Whole {
+impl<'de> IntoDeserializer<'de, Error> for ValueDeserializer {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -17,7 +17,7 @@ impl<'de> IntoDeserializer<'de, Error> for Whole {
     }
 }
 
-/// Tells a number in the narrowest of the three types that every visitor knows.
+/// Visits a number as `u64` if possible, else as `i64`, else as `f64`.
 fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value, Error> {
     if let Some(whole) = number.as_u64() {
         return visitor.visit_u64(whole);
@@ -31,7 +31,7 @@ fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::
     }
 }
 
-impl<'de> Deserializer<'de> for Whole {
+impl<'de> Deserializer<'de> for ValueDeserializer {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -41,13 +41,13 @@ impl<'de> Deserializer<'de> for Whole {
             Value::Number(number) => visit_number(&number, visitor),
             Value::String(text) => visitor.visit_string(text),
             Value::Array(items) => {
-                let mut items = serde::de::value::SeqDeserializer::new(items.into_iter().map(Whole));
+                let mut items = serde::de::value::SeqDeserializer::new(items.into_iter().map(ValueDeserializer));
                 let value = visitor.visit_seq(&mut items)?;
                 items.end()?;
                 Ok(value)
             }
             Value::Object(fields) => {
-                let fields = fields.into_iter().map(|(name, value)| (name, Whole(value)));
+                let fields = fields.into_iter().map(|(name, value)| (name, ValueDeserializer(value)));
                 let mut fields = serde::de::value::MapDeserializer::new(fields);
                 let value = visitor.visit_map(&mut fields)?;
                 fields.end()?;
@@ -79,7 +79,7 @@ impl<'de> Deserializer<'de> for Whole {
             other => return Err(Error::custom(format_args!("expected a name, found {}", type_of(&other)))),
         };
         match (fields.next(), fields.next()) {
-            (Some((name, value)), None) => visitor.visit_enum(WholeVariant { name, value }),
+            (Some((name, value)), None) => visitor.visit_enum(VariantDeserializer { name, value }),
             _ => Err(Error::custom("expected an object with one field")),
         }
     }
@@ -90,22 +90,22 @@ impl<'de> Deserializer<'de> for Whole {
     }
 }
 
-struct WholeVariant {
+struct VariantDeserializer {
     name: String,
     value: Value,
 }
 
-impl<'de> EnumAccess<'de> for WholeVariant {
+impl<'de> EnumAccess<'de> for VariantDeserializer {
     type Error = Error;
-    type Variant = Whole;
+    type Variant = ValueDeserializer;
 
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Whole), Error> {
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, ValueDeserializer), Error> {
         let name = seed.deserialize(IntoDeserializer::<Error>::into_deserializer(self.name))?;
-        Ok((name, Whole(self.value)))
+        Ok((name, ValueDeserializer(self.value)))
     }
 }
 
-impl<'de> VariantAccess<'de> for Whole {
+impl<'de> VariantAccess<'de> for ValueDeserializer {
     type Error = Error;
 
     fn unit_variant(self) -> Result<(), Error> {

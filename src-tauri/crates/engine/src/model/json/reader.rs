@@ -1,4 +1,4 @@
-//! A place in a JSON text, and what stands there.
+//! A parser of JSON text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,36 +8,36 @@ use serde_json::{Error, Map, Value};
 
 use super::{is_double, number, number_of};
 
-/// How many fields and indexes an error names, from the outside.
-const SHOWN: usize = 20;
+/// How many fields and indexes the pointer in an error has, from the outermost one.
+const MAX_POINTER_PARTS: usize = 20;
 
-/// What is wrong with a text, and the fields and indexes around it, innermost first.
-pub(super) struct Wrong {
+/// An error at a byte of the text, with the enclosing fields and indexes, innermost first.
+pub(super) struct SyntaxError {
     pub(super) at: usize,
     message: Cow<'static, str>,
     around: Vec<String>,
 }
 
-/// A place in a JSON text.
+/// A parser at a byte of a JSON text.
 pub(super) struct Reader<'de> {
     text: &'de str,
     pub(super) at: usize,
-    /// Whether integers must be doubles.
+    /// Whether an integer that a double cannot hold is an error.
     is_input: bool,
-    /// How many levels may lie in each other, and how many are open.
-    deepest: usize,
+    /// How many levels may be nested, and how many are open.
+    max_depth: usize,
     depth: usize,
 }
 
 impl<'de> Reader<'de> {
-    pub(super) fn new(text: &'de str, is_input: bool, deepest: usize) -> Self {
-        Reader { text, at: 0, is_input, deepest, depth: 0 }
+    pub(super) fn new(text: &'de str, is_input: bool, max_depth: usize) -> Self {
+        Reader { text, at: 0, is_input, max_depth, depth: 0 }
     }
 
-    /// Goes into the list or the object that begins here. Whoever leaves it says so by [`leave`](Self::leave).
-    pub(super) fn enter(&mut self) -> Result<(), Wrong> {
-        if self.depth >= self.deepest {
-            return self.wrong(format!("nested deeper than {} levels", self.deepest));
+    /// Enters the list or object that begins here. The caller must call [`leave`](Self::leave) at its end.
+    pub(super) fn enter(&mut self) -> Result<(), SyntaxError> {
+        if self.depth >= self.max_depth {
+            return self.wrong(format!("nested deeper than {} levels", self.max_depth));
         }
         self.depth += 1;
         self.at += 1;
@@ -48,15 +48,15 @@ impl<'de> Reader<'de> {
         self.depth -= 1;
     }
 
-    fn wrong<T>(&self, message: impl Into<Cow<'static, str>>) -> Result<T, Wrong> {
+    fn wrong<T>(&self, message: impl Into<Cow<'static, str>>) -> Result<T, SyntaxError> {
         self.wrong_at(self.at, message)
     }
 
-    fn wrong_at<T>(&self, at: usize, message: impl Into<Cow<'static, str>>) -> Result<T, Wrong> {
-        Err(Wrong { at, message: message.into(), around: Vec::new() })
+    fn wrong_at<T>(&self, at: usize, message: impl Into<Cow<'static, str>>) -> Result<T, SyntaxError> {
+        Err(SyntaxError { at, message: message.into(), around: Vec::new() })
     }
 
-    /// The next byte that is no white space, which is not passed over.
+    /// Skips white space and returns the next byte, without consuming it.
     pub(super) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(self.at) {
@@ -70,13 +70,17 @@ impl<'de> Reader<'de> {
 
     pub(super) fn end(&mut self) -> Result<(), Error> {
         if self.peek().is_some() {
-            return Err(self.error(Wrong { at: self.at, message: "trailing characters".into(), around: Vec::new() }));
+            return Err(self.error(SyntaxError {
+                at: self.at,
+                message: "trailing characters".into(),
+                around: Vec::new(),
+            }));
         }
         Ok(())
     }
 
-    /// A literal of the language.
-    pub(super) fn word(&mut self, word: &'static str) -> Result<(), Wrong> {
+    /// Consumes a literal: `null`, `true` or `false`.
+    pub(super) fn word(&mut self, word: &'static str) -> Result<(), SyntaxError> {
         if !self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
             return self.unexpected();
         }
@@ -84,15 +88,16 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
-    pub(super) fn unexpected<T>(&self) -> Result<T, Wrong> {
+    pub(super) fn unexpected<T>(&self) -> Result<T, SyntaxError> {
         if self.at >= self.text.len() {
             return self.wrong("EOF while parsing a value");
         }
         self.wrong("expected value")
     }
 
-    /// Whether a list or an object goes on after an entry; `is_first` before the first one.
-    pub(super) fn goes_on(&mut self, close: u8, is_first: bool) -> Result<bool, Wrong> {
+    /// Consumes the separator before an entry, or the closing bracket. Returns whether there is an entry. `is_first` is
+    /// true before the first one.
+    pub(super) fn has_next_entry(&mut self, close: u8, is_first: bool) -> Result<bool, SyntaxError> {
         match self.peek() {
             Some(byte) if byte == close => {
                 self.at += 1;
@@ -113,8 +118,8 @@ impl<'de> Reader<'de> {
         Ok(true)
     }
 
-    /// The name of a field, with the colon after it.
-    pub(super) fn name(&mut self) -> Result<Cow<'de, str>, Wrong> {
+    /// Consumes the name of a field, with the colon after it.
+    pub(super) fn name(&mut self) -> Result<Cow<'de, str>, SyntaxError> {
         if self.peek() != Some(b'"') {
             return self.wrong("key must be a string");
         }
@@ -126,8 +131,8 @@ impl<'de> Reader<'de> {
         Ok(name)
     }
 
-    /// A text, of which `at` is the first quote.
-    pub(super) fn string(&mut self) -> Result<Cow<'de, str>, Wrong> {
+    /// Consumes a string; `at` is its opening quote.
+    pub(super) fn string(&mut self) -> Result<Cow<'de, str>, SyntaxError> {
         let bytes = self.text.as_bytes();
         let start = self.at + 1;
         let mut at = start;
@@ -166,8 +171,8 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads an escape at `at`, and answers where it ends.
-    fn escape(&self, at: usize, text: &mut String) -> Result<usize, Wrong> {
+    /// Appends the character of the escape at `at`, and returns where the escape ends.
+    fn escape(&self, at: usize, text: &mut String) -> Result<usize, SyntaxError> {
         let read = match self.text.as_bytes().get(at + 1) {
             Some(b'"') => '"',
             Some(b'\\') => '\\',
@@ -201,7 +206,7 @@ impl<'de> Reader<'de> {
         Ok(at + 2)
     }
 
-    fn hex(&self, at: usize) -> Result<u32, Wrong> {
+    fn hex(&self, at: usize) -> Result<u32, SyntaxError> {
         let digits = self.text.as_bytes().get(at..at + 4).unwrap_or_default();
         let mut value = 0;
         for digit in digits {
@@ -214,7 +219,7 @@ impl<'de> Reader<'de> {
         Ok(value)
     }
 
-    fn digits(&mut self) -> Result<(), Wrong> {
+    fn digits(&mut self) -> Result<(), SyntaxError> {
         let bytes = self.text.as_bytes();
         if !bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
             return self.wrong("invalid number");
@@ -225,7 +230,7 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
-    pub(super) fn number(&mut self) -> Result<Read, Wrong> {
+    pub(super) fn number(&mut self) -> Result<ParsedNumber, SyntaxError> {
         let bytes = self.text.as_bytes();
         let start = self.at;
         if bytes[start] == b'-' {
@@ -253,10 +258,10 @@ impl<'de> Reader<'de> {
         let token = &self.text[start..self.at];
         if is_integer && !self.is_input && token != "-0" {
             if let Ok(whole) = token.parse::<u64>() {
-                return Ok(Read::Unsigned(whole));
+                return Ok(ParsedNumber::Unsigned(whole));
             }
             if let Ok(whole) = token.parse::<i64>() {
-                return Ok(Read::Signed(whole));
+                return Ok(ParsedNumber::Signed(whole));
             }
         }
         let double = token.parse::<f64>().ok().filter(|double| double.is_finite());
@@ -274,25 +279,25 @@ impl<'de> Reader<'de> {
             );
         }
         Ok(match number_of(double) {
-            Some(whole) if whole.is_u64() => Read::Unsigned(whole.as_u64().unwrap_or_default()),
-            Some(whole) if whole.is_i64() => Read::Signed(whole.as_i64().unwrap_or_default()),
-            _ => Read::Double(double),
+            Some(whole) if whole.is_u64() => ParsedNumber::Unsigned(whole.as_u64().unwrap_or_default()),
+            Some(whole) if whole.is_i64() => ParsedNumber::Signed(whole.as_i64().unwrap_or_default()),
+            _ => ParsedNumber::Double(double),
         })
     }
 
-    /// A value, without the detour over visitors.
-    pub(super) fn value(&mut self) -> Result<Value, Wrong> {
+    /// Consumes a value. Faster than with visitors.
+    pub(super) fn value(&mut self) -> Result<Value, SyntaxError> {
         match self.peek() {
             Some(b'"') => Ok(Value::String(self.string()?.into_owned())),
             Some(b'-' | b'0'..=b'9') => Ok(match self.number()? {
-                Read::Unsigned(whole) => Value::Number(whole.into()),
-                Read::Signed(whole) => Value::Number(whole.into()),
-                Read::Double(double) => number(double),
+                ParsedNumber::Unsigned(whole) => Value::Number(whole.into()),
+                ParsedNumber::Signed(whole) => Value::Number(whole.into()),
+                ParsedNumber::Double(double) => number(double),
             }),
             Some(b'{') => {
                 self.enter()?;
                 let mut fields = Map::new();
-                while self.goes_on(b'}', fields.is_empty())? {
+                while self.has_next_entry(b'}', fields.is_empty())? {
                     let name = self.name()?;
                     let value = match self.value() {
                         Ok(value) => value,
@@ -309,7 +314,7 @@ impl<'de> Reader<'de> {
             Some(b'[') => {
                 self.enter()?;
                 let mut items = Vec::new();
-                while self.goes_on(b']', items.is_empty())? {
+                while self.has_next_entry(b']', items.is_empty())? {
                     let value = match self.value() {
                         Ok(value) => value,
                         Err(mut wrong) => {
@@ -329,11 +334,11 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// The error of a place: its line and column, and its JSON pointer where there is one.
-    pub(super) fn error(&self, wrong: Wrong) -> Error {
-        let outer = wrong.around.iter().rev().take(SHOWN);
+    /// Converts an error: adds line and column, and the JSON pointer if there is one.
+    pub(super) fn error(&self, wrong: SyntaxError) -> Error {
+        let outer = wrong.around.iter().rev().take(MAX_POINTER_PARTS);
         let mut pointer: String = outer.map(|part| format!("/{}", pointer_part(part))).collect();
-        if wrong.around.len() > SHOWN {
+        if wrong.around.len() > MAX_POINTER_PARTS {
             pointer.push_str("/…");
         }
         let at = if pointer.is_empty() { String::new() } else { format!(", at {pointer}") };
@@ -347,7 +352,7 @@ impl<'de> Reader<'de> {
         Error::custom(format_args!("{message} at line {line} column {column}"))
     }
 
-    /// An error of a type that is read, which knows no place.
+    /// Adds the current place to an error of a visitor, which has none.
     pub(super) fn with_place(&self, error: Error) -> Error {
         if error.line() > 0 {
             return error;
@@ -356,8 +361,8 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// A number that was read.
-pub(super) enum Read {
+/// A parsed number.
+pub(super) enum ParsedNumber {
     Unsigned(u64),
     Signed(i64),
     Double(f64),

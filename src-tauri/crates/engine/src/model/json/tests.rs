@@ -154,13 +154,13 @@ fn what_comes_from_outside_is_only_so_deep() {
     }
     // The log's reader goes deeper than a test's stack.
     let deep = std::thread::Builder::new().stack_size(64 << 20).spawn(move || {
-        assert!(parse(&nested(LOG_DEPTH)).is_ok() && from_json::<Tagged>(&nested(LOG_DEPTH)).is_err());
+        assert!(parse(&nested(MAX_LOG_DEPTH)).is_ok() && from_json::<Tagged>(&nested(MAX_LOG_DEPTH)).is_err());
         parse(&nested(1_000_000)).expect_err("it is too deep").to_string()
     });
     let message = deep.expect("a thread").join().expect("it ends");
     assert!(message.starts_with("nested deeper than 10000 levels"), "{message}");
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
-    assert!(parse_input(&nested(DEPTH + 1)).is_err());
+    assert!(parse_input(&nested(DEFAULT_MAX_DEPTH + 1)).is_err());
     // Siblings are beside each other, not in each other.
     assert!(parse_within(&format!("[{}1]", "[1],{},".repeat(1_000)), 2).is_ok());
 }

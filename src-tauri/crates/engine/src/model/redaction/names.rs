@@ -1,6 +1,6 @@
-//! The names under which secrets stand. Case, `-` and `_` make no difference.
+//! The names of fields that hold secrets. Case, `-` and `_` are ignored.
 
-/// The list, plain. What is on it is redacted as a header, a query parameter, a form field and a field of JSON.
+/// The names, normalized. They apply to headers, query parameters, form fields and fields of JSON.
 /// SEMANTICS §14 repeats it.
 pub const NAMES: [&str; 37] = [
     "authorization",
@@ -42,15 +42,15 @@ pub const NAMES: [&str; 37] = [
     "xaccesstoken",
 ];
 
-/// How the names of headers end that carry secrets.
+/// The ends of names of headers that hold secrets.
 const HEADER_ENDS: [&str; 6] = ["authorization", "cookie", "key", "token", "secret", "password"];
 
-/// A name without case, `-` and `_`.
+/// Normalizes a name: lower case, without `-` and `_`.
 pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
 }
 
-/// Whether a header carries a secret by the end of its name: `X-Api-Key`, `X-Upload-Token`, …
+/// Returns whether the end of a header's name says that it holds a secret: `X-Api-Key`, `X-Upload-Token`, …
 pub(super) fn ends_like_a_secret(header: &str) -> bool {
     let plain = plain(header);
     HEADER_ENDS.iter().any(|end| plain.ends_with(end))

@@ -1,19 +1,19 @@
-//! Secrets in a text, by the names they stand under: of a URL, a form, JSON, or a text that quotes one of these.
+//! Secrets in a text by the names of their fields: in a URL, a form, JSON, or a text that quotes one of these.
 //!
-//! It parses nothing, so a text may be cut off, escaped or broken, and each part of it is looked at once.
+//! The text is scanned, not parsed, so it may be cut off, escaped or invalid. The time is linear in its length.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{REDACTED, Redaction};
 
-/// The longest name that is looked for.
+/// The longest name that is found, in bytes.
 const LONGEST_NAME: usize = 200;
 
-/// The longest head of a part of a form, from its disposition on.
+/// The longest header of a form part that is found, in bytes after `form-data`.
 const LONGEST_HEAD: usize = 1_000;
 
-/// The text without what its names say is secret.
+/// Redacts the values of listed names in a text.
 pub(super) fn hide<'t>(text: &'t str, redaction: &Redaction) -> Cow<'t, str> {
     let passes: [fn(&str, &Redaction) -> Vec<Secret>; 4] = [userinfo, fields, pairs, parts];
     let mut hidden = Cow::Borrowed(text);
@@ -29,7 +29,7 @@ pub(super) fn hide<'t>(text: &'t str, redaction: &Redaction) -> Cow<'t, str> {
 /// A secret in a text.
 struct Secret {
     place: Range<usize>,
-    /// What stands on both sides of what takes its place: the quotes of a value of JSON that had none.
+    /// What is put on both sides of the replacement: quotes, for a JSON value that had none.
     quote: String,
 }
 
@@ -51,7 +51,7 @@ fn without(text: &str, secrets: Vec<Secret>) -> String {
     hidden
 }
 
-/// Names and passwords before the host of an address.
+/// Finds user names and passwords before the host of a URL.
 fn userinfo(text: &str, _: &Redaction) -> Vec<Secret> {
     let ends = |c: char| matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | '\\' | '`') || c.is_whitespace();
     let hosts = text.match_indices("://").map(|(at, slashes)| at + slashes.len());
@@ -62,7 +62,7 @@ fn userinfo(text: &str, _: &Redaction) -> Vec<Secret> {
     secrets.filter(|secret| !secret.is_empty()).map(Secret::from).collect()
 }
 
-/// The values of listed fields of JSON, also of JSON in a text of JSON.
+/// Finds the values of listed JSON fields, also in JSON within a string of JSON.
 fn fields(text: &str, redaction: &Redaction) -> Vec<Secret> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -76,7 +76,7 @@ fn fields(text: &str, redaction: &Redaction) -> Vec<Secret> {
             continue;
         }
         let start = skip_space(bytes, after + 1);
-        // Quotes of a text in a text are escaped, those of the name as those of its value.
+        // In JSON within a string, the quotes of name and value are escaped equally often.
         let escapes = bytes[..quote].iter().rev().take_while(|byte| **byte == b'\\').count();
         let (secret, end) = value(bytes, start, escapes);
         done = end;
@@ -85,7 +85,7 @@ fn fields(text: &str, redaction: &Redaction) -> Vec<Secret> {
     found
 }
 
-/// Whether the name that ends before this quote is on the list.
+/// Returns whether the name that ends before this quote is listed.
 fn is_listed_name(text: &str, quote: usize, redaction: &Redaction) -> bool {
     let bytes = text.as_bytes();
     let from = quote.saturating_sub(LONGEST_NAME);
@@ -96,7 +96,8 @@ fn is_listed_name(text: &str, quote: usize, redaction: &Redaction) -> bool {
     redaction.is_listed(decoded.as_ref().and_then(|name| name.as_str()).unwrap_or(name))
 }
 
-/// What to hide of the value that begins here, and where it ends. `null`, `true` and `false` tell nothing.
+/// Returns the secret of the value that begins at `start`, and where the value ends. `null`, `true` and `false` are no
+/// secrets.
 fn value(bytes: &[u8], start: usize, escapes: usize) -> (Option<Secret>, usize) {
     let quoted = |place: Range<usize>| Some(Secret { place, quote: format!("{}\"", "\\".repeat(escapes)) });
     let first = start + bytes.iter().skip(start).take_while(|byte| **byte == b'\\').count();
@@ -117,7 +118,7 @@ fn value(bytes: &[u8], start: usize, escapes: usize) -> (Option<Secret>, usize) 
     }
 }
 
-/// Where a string ends whose quotes stand after so many backslashes: before those of its last quote.
+/// Returns the end of a string whose quotes are preceded by `escapes` backslashes: before those of its closing quote.
 fn string_end(bytes: &[u8], from: usize, escapes: usize) -> usize {
     let mut backslashes = 0;
     for (at, byte) in bytes.iter().enumerate().skip(from) {
@@ -132,7 +133,7 @@ fn string_end(bytes: &[u8], from: usize, escapes: usize) -> usize {
     bytes.len()
 }
 
-/// Where a list or an object ends: after its last bracket.
+/// Returns the end of a list or an object: after its closing bracket.
 fn bracket_end(bytes: &[u8], from: usize, escapes: usize) -> usize {
     let (mut at, mut depth) = (from, 0_usize);
     while let Some(byte) = bytes.get(at) {
@@ -148,7 +149,7 @@ fn bracket_end(bytes: &[u8], from: usize, escapes: usize) -> usize {
     bytes.len()
 }
 
-/// The values of `name=value`, in the query of an address or in a form.
+/// Finds the values of listed `name=value` pairs, in the query of a URL or in a form.
 fn pairs(text: &str, redaction: &Redaction) -> Vec<Secret> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -174,7 +175,7 @@ fn pairs(text: &str, redaction: &Redaction) -> Vec<Secret> {
     found
 }
 
-/// Whether a parameter is on the list; of `user[password]` the innermost name counts. A `key` is one of an address.
+/// Returns whether a parameter is listed; of `user[password]` the innermost name counts. `key` is listed only in a URL.
 fn is_listed_parameter(name: &str, is_parameter: bool, redaction: &Redaction) -> bool {
     let decoded = percent_decoded(name);
     let inner = decoded.trim_end_matches(']').rsplit('[').next().unwrap_or(&decoded);
@@ -203,7 +204,7 @@ fn percent_decoded(text: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(&decoded).into_owned())
 }
 
-/// The parts of a `multipart/form-data` body whose names are listed.
+/// Finds the values of parts of a `multipart/form-data` body with listed names.
 fn parts(text: &str, redaction: &Redaction) -> Vec<Secret> {
     let mut found: Vec<Secret> = Vec::new();
     for (at, mark) in text.match_indices("form-data") {
@@ -227,7 +228,7 @@ fn parts(text: &str, redaction: &Redaction) -> Vec<Secret> {
     found
 }
 
-/// The name of a part, in what follows its disposition: `; filename="x"; name="password"`, with or without quotes.
+/// Returns the name of a part, from what follows `form-data`: `; filename="x"; name="password"`, quoted or not.
 fn part_name(parameters: &str) -> Option<&str> {
     let line = parameters.split(['\r', '\n']).next().unwrap_or_default();
     let mut all = line.split(';').map(str::trim);

@@ -1,20 +1,20 @@
-//! Secrets in a text, by their values: as they are, or as somebody who repeats them may write them.
+//! Secrets in a text by their values, in any encoding in which a server or a flow may repeat them.
 //!
-//! A letter may be percent-encoded or escaped as JSON does it, each for itself; the whole may be in base64, also in
-//! the middle of other bytes.
+//! Each character may be percent-encoded or escaped as in JSON; the whole may be base64, also as a part of longer
+//! base64.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::REDACTED;
 
-/// Shorter pieces of base64 are found everywhere.
+/// The shortest base64 that is searched for: shorter ones would match by chance.
 const SHORTEST_BASE64: usize = 8;
 
-/// Values that are in no record.
+/// Values that must not be recorded.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    /// Each in every form that it is looked for in.
+    /// The bytes that are searched for: each value, and its base64.
     forms: Vec<Vec<u8>>,
 }
 
@@ -34,14 +34,14 @@ impl<S: AsRef<str>> FromIterator<S> for Secrets {
                 forms.extend(in_base64(bytes, before));
             }
         }
-        // A longer form is hidden whole.
+        // The longest first, so that it is replaced as a whole.
         forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         forms.dedup();
         Secrets { forms }
     }
 }
 
-/// What is certain of the base64 of a value that stands after so many bytes, in both alphabets.
+/// Returns the base64 digits, in both alphabets, that a value certainly has after `before` (modulo 3) other bytes.
 fn in_base64(value: &[u8], before: usize) -> Vec<Vec<u8>> {
     let mut bytes = vec![0; before];
     bytes.extend(value);
@@ -51,22 +51,22 @@ fn in_base64(value: &[u8], before: usize) -> Vec<Vec<u8>> {
     forms.filter(|form| form.len() >= SHORTEST_BASE64).map(<[u8]>::to_vec).collect()
 }
 
-/// How a form goes on from a place of a text.
+/// Whether a text has a form at a place.
 enum Found {
     No,
     /// The text ends before the form does.
     Part,
-    /// It is there, up to here.
+    /// It does; this is where the form ends.
     Whole(usize),
 }
 
 impl Secrets {
-    /// Whether there are none.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.forms.is_empty()
     }
 
-    /// The text without them; `None` where they are not in it.
+    /// Returns the redacted text; `None` if there is nothing to redact.
     pub fn hidden(&self, text: &str) -> Option<String> {
         let mut hidden = String::new();
         let end = self.hide(text, true, &mut hidden);
@@ -74,7 +74,8 @@ impl Secrets {
         (hidden != text).then_some(hidden)
     }
 
-    /// Writes the text without them, up to where one may have begun that does not end here. Answers where.
+    /// Appends the redacted text to `hidden`. Unless `is_last`, stops where a secret may have begun that the text does
+    /// not end. Returns how much of the text was used.
     fn hide(&self, text: &str, is_last: bool, hidden: &mut String) -> usize {
         let bytes = text.as_bytes();
         let (mut at, mut plain) = (0, 0);
@@ -101,7 +102,7 @@ impl Secrets {
     }
 }
 
-/// Whether a form stands at a place, however its letters are written.
+/// Looks for a form at a place, in any encoding of its characters.
 fn find(bytes: &[u8], mut at: usize, form: &[u8]) -> Found {
     for wanted in form {
         let Some(byte) = bytes.get(at) else { return Found::Part };
@@ -123,16 +124,16 @@ fn find(bytes: &[u8], mut at: usize, form: &[u8]) -> Found {
     Found::Whole(at)
 }
 
-/// The longest way in which one letter is written: some backslashes, or `%25` again and again, and its digits.
+/// The longest encoding of one character that is recognized, in bytes: several backslashes or `%25`, and the digits.
 const LONGEST_LETTER: usize = 12;
 
-/// A letter that is percent-encoded or escaped, and where it ends. Both may have been done more than once.
+/// Decodes a character that is percent-encoded or escaped, perhaps several times. Returns it and where it ends.
 fn written(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
     let rest = &bytes[at..bytes.len().min(at + LONGEST_LETTER)];
     let number = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
     if rest[0] == b'%' {
         let mut from = 1;
-        // `%25` is a percent sign, or one of an encoding that was encoded again: what follows tells.
+        // `%25` is a percent sign; followed by two hexadecimal digits it belongs to a character that was encoded twice.
         while rest[from..].starts_with(b"25") {
             let next = rest.get(from + 2..from + 4)?;
             if !next.iter().all(u8::is_ascii_hexdigit) {
@@ -152,15 +153,15 @@ fn written(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
     }
 }
 
-/// A text that comes in pieces, without secrets that stand across them.
+/// Redacts a text that arrives in pieces, also secrets that span several pieces.
 #[derive(Debug, Default)]
 pub struct Stream {
-    /// What may be the beginning of one.
+    /// The end of the text so far, where it may be the beginning of a secret.
     held: String,
 }
 
 impl Stream {
-    /// The next piece: what of it, and of what was held, can be told.
+    /// Adds a piece. Returns what can be shown now, redacted.
     pub fn next(&mut self, secrets: &Secrets, piece: &str) -> String {
         if secrets.is_empty() {
             return piece.to_owned();
@@ -172,7 +173,7 @@ impl Stream {
         shown
     }
 
-    /// What is still held, when nothing more comes.
+    /// Returns the rest, redacted, when no more pieces come.
     pub fn end(&mut self, secrets: &Secrets) -> String {
         let held = std::mem::take(&mut self.held);
         secrets.hidden(&held).unwrap_or(held)

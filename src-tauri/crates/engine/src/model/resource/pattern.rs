@@ -1,13 +1,13 @@
-//! Which paths the instances of a collection have: `files/*`, `files/**`, `[topic]/notes`.
+//! Patterns of the paths of a collection's instances: `files/*`, `files/**`, `[topic]/notes`.
 //!
-//! A key names an instance within its collection: the parts that the pattern leaves open, joined by
-//! `/`. Patterns of two collections may let one path through; their instances are different records.
+//! A key identifies an instance within its collection: the variable parts of its path, joined by `/`. The patterns of
+//! two collections may match the same path; their instances are different records.
 
 use serde_json::Value;
 
 use crate::model::error::FlowError;
 
-/// A pattern, read.
+/// A parsed pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     text: String,
@@ -25,7 +25,7 @@ enum Part {
 }
 
 impl Pattern {
-    /// Reads a pattern; says what is wrong with it.
+    /// Parses a pattern. The error is a message for the author.
     pub fn parse(text: &str) -> Result<Pattern, String> {
         let mut parts = Vec::new();
         let count = text.split('/').count();
@@ -58,12 +58,13 @@ impl Pattern {
         Ok(Pattern { text: text.to_owned(), parts })
     }
 
-    /// As written.
+    /// Returns the pattern as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The key that a flow gives: a text, or `{ name: value }` for the named parts.
+    /// Returns the key that a flow passed: a string, or `{ name: value }` for the named parts. Fails with
+    /// `ValidationError`.
     pub fn key(&self, given: &Value) -> Result<String, FlowError> {
         let wrong = |why: String| FlowError::validation(format!("a key of \"{}\" {why}, got {given}", self.text), None);
         let key = match given {
@@ -105,7 +106,7 @@ impl Pattern {
         Ok(key)
     }
 
-    /// The path of a key that [`key`](Self::key) let through.
+    /// Returns the path of a key that [`key`](Self::key) returned.
     pub fn path_of(&self, key: &str) -> String {
         let mut given = key.split('/');
         let mut path: Vec<&str> = Vec::new();
@@ -120,7 +121,7 @@ impl Pattern {
     }
 }
 
-/// Whether a text can stand between two `/` of a path.
+/// Returns whether a text is valid between two `/` of a path.
 fn is_part(text: &str) -> bool {
     !text.is_empty() && text != "." && text != ".." && !text.contains('/')
 }

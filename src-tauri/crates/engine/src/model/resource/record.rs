@@ -1,7 +1,7 @@
-//! The records of resources: where they lie, and what they hold besides the author's fields.
+//! The records of resources: their ids, and what they hold besides the author's fields.
 //!
-//! An id is `<scope>/<owner>/<place>`; a flow that keeps its resources to itself adds its kind to the
-//! owner. Whatever could be read two ways is percent-encoded:
+//! An id is `<scope>/<owner>/<place>`; for a resource of one flow the flow's kind is added to the owner. Reserved
+//! characters are percent-encoded:
 //!
 //! | what | id |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | an instance of a collection | `user/ada/files/*#report` |
 //! | the index of a collection: its keys, in the order of their creation | `user/ada/files/*` |
 //!
-//! Two reserved fields lie beside the author's, where operations reach them like any other:
-//! `$exists` marks an instance that was created and not deleted, `$content` is its text.
+//! Two reserved fields are stored with the author's, and changed by the same operations: `$exists` marks an instance
+//! that was created and not deleted, `$content` is its text.
 
 use std::sync::Arc;
 
@@ -22,30 +22,30 @@ use crate::model::resource::pattern::Pattern;
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
 
-/// Marks a record that is there.
+/// The field that marks an existing record.
 pub const EXISTS: &str = "$exists";
-/// The text of a record.
+/// The field that holds the text.
 pub const CONTENT: &str = "$content";
 /// The field of an index that holds its keys.
 pub const KEYS: &str = "keys";
-/// The field of a limited collection's index that counts creations: each changes it, so that two at
-/// once cannot both find room.
-pub const MADE: &str = "made";
+/// The field of a limited collection's index that counts creations. Every creation updates it, so that concurrent ones
+/// conflict and cannot both take the last free place.
+pub const CREATIONS: &str = "made";
 
-/// Where a record lies.
+/// The id of a record, in its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Session, user or project.
     pub scope: ScopeKind,
-    /// Whose.
+    /// The id of the session, user or project.
     pub owner: String,
-    /// The flow that has it to itself.
+    /// The flow's kind, if the resource belongs to one flow.
     pub flow: Option<String>,
-    /// Where among the owner's.
+    /// Which of the owner's resources.
     pub place: Place,
 }
 
-/// Where among an owner's resources.
+/// Which of an owner's resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A single resource, by its `ref`.
@@ -57,7 +57,7 @@ pub enum Place {
 }
 
 impl Address {
-    /// The record's key.
+    /// Returns the record's key.
     pub fn key(&self) -> ScopeKey {
         let place = match &self.place {
             Place::Single(path) => escape(path, &['%', '#', '*', '[']),
@@ -67,7 +67,7 @@ impl Address {
         ScopeKey::new(ScopeKind::Resource, format!("{}/{place}", owner(self.scope, &self.owner, self.flow.as_deref())))
     }
 
-    /// Reads a key's id; `None` for what is no resource's.
+    /// Parses a key's id; `None` if it is not that of a resource.
     pub fn parse(id: &str) -> Option<Address> {
         let mut parts = id.splitn(3, '/');
         let (scope, owner, place) = (parts.next()?, parts.next()?, parts.next()?);
@@ -83,7 +83,7 @@ impl Address {
         Some(Address { scope: ScopeKind::parse(scope)?, owner: unescape(owner), flow, place })
     }
 
-    /// The path that authors see; `None` for an index, which they do not.
+    /// Returns the path that authors see; `None` for an index, which they do not see.
     pub fn path(&self) -> Option<String> {
         match &self.place {
             Place::Single(path) => Some(path.clone()),
@@ -92,7 +92,7 @@ impl Address {
         }
     }
 
-    /// How it is shown within a request, which has one session, one user and one project.
+    /// Returns its name within a request, where the owner is not needed.
     pub fn shown(&self) -> Option<String> {
         let scope = self.scope.as_str();
         let path = self.path()?;
@@ -103,7 +103,7 @@ impl Address {
     }
 }
 
-/// What the ids of an owner's resources begin with, before the `/` of the path or the `:` of a flow.
+/// Returns the prefix of the ids of an owner's resources, before the `/` of the place or the `:` of a flow.
 pub fn prefix(scope: &ScopeKey) -> String {
     owner(scope.kind, &scope.id, None)
 }
@@ -135,17 +135,17 @@ fn unescape(text: &str) -> String {
     plain
 }
 
-/// Whether an instance is there.
+/// Returns whether an instance exists.
 pub fn exists(state: &State) -> bool {
     state.get(EXISTS).is_some()
 }
 
-/// The text that was written.
+/// Returns the text that was written, if any.
 pub fn content(state: &State) -> Option<&str> {
     state.get(CONTENT).and_then(|text| text.as_str())
 }
 
-/// The author's fields.
+/// Returns the author's fields.
 pub fn fields(state: &Arc<State>) -> Arc<State> {
     if state.get(EXISTS).is_none() && state.get(CONTENT).is_none() {
         return state.clone();
@@ -156,22 +156,21 @@ pub fn fields(state: &Arc<State>) -> Arc<State> {
     Arc::new(fields)
 }
 
-/// What a developer sees of a record, the text under `$content`; `None` for what was never written
-/// or is deleted.
+/// Returns the record for developers, with the text under `$content`; `None` if it was never written or is deleted.
 pub fn shown(state: &Arc<State>) -> Option<Value> {
     let mut shown = (**state).clone();
     shown.remove(EXISTS);
     (!state.is_empty()).then(|| shown.to_json())
 }
 
-/// Brings an instance into being: a merge into nothing, so that a deleted one may come back, and
-/// never repeated on top of another creation.
+/// Returns the operation that creates an instance. It is not repeatable, so that a rebase never applies it to an
+/// instance that another block has created.
 pub fn create(mut fields: Map<String, Value>) -> Operation {
     fields.insert(EXISTS.to_owned(), true.into());
     Operation::Atomic { fields }
 }
 
-/// Replaces the author's fields and keeps the text.
+/// Returns the operation that replaces the author's fields and keeps the text.
 pub fn replace(mut fields: Map<String, Value>, before: &State) -> Operation {
     if let Some(text) = content(before) {
         fields.insert(CONTENT.to_owned(), text.into());
@@ -180,18 +179,18 @@ pub fn replace(mut fields: Map<String, Value>, before: &State) -> Operation {
     Operation::Set { state: fields }
 }
 
-/// Writes the text.
+/// Returns the operation that writes the text.
 pub fn write(text: String) -> Operation {
     Operation::Patch { fields: Map::from_iter([(CONTENT.to_owned(), text.into())]) }
 }
 
-/// Leaves nothing.
+/// Returns the operation that deletes an instance.
 pub fn delete() -> Operation {
     Operation::Set { state: Map::new() }
 }
 
-/// What an operation did to a resource, as `resource_change` items say it (SEMANTICS §4.9).
-/// A single resource is created by its first write.
+/// Returns the type of a change for `resource_change` items (SEMANTICS §4.9). The first write of a single resource
+/// counts as its creation.
 pub fn change_type(operation: &Operation, version: u64) -> &'static str {
     match operation {
         Operation::Set { state } if !state.contains_key(EXISTS) => "deleted",
@@ -201,7 +200,7 @@ pub fn change_type(operation: &Operation, version: u64) -> &'static str {
     }
 }
 
-/// The change as it was asked for: without the mark, and the text as `content`.
+/// Returns the change as it was asked for: without `$exists`, and with the text as `content`.
 pub fn delta(operation: &Operation) -> Value {
     let mut delta = operation.delta();
     if let Value::Object(fields) = &mut delta {

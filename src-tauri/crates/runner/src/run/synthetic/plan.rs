@@ -6,7 +6,7 @@ use std::rc::Rc;
 use engine::callable::{Arg, Callable, Invocation, Returned};
 use engine::context::{Change, Context, EmitOptions, Target};
 use engine::error::FlowError;
-use engine::flow::{Arm, Block, Body, Generator, Model, Operation, Repair, Rescue, Text, ToolSettings};
+use engine::flow::{Arm, Block, Body, Generator, Model, Operation, Repair, Rescue, ToolSettings, ValueOrCall};
 use engine::item::AgentType;
 use engine::operation::Operation as Write;
 use engine::written::{Function, block, child, handler, sequencer, step};
@@ -204,11 +204,11 @@ impl Plan {
         let tools = tools.collect::<Vec<_>>();
         self.spend(tools.len() as i64 * 4);
         let generator = Generator {
-            model: Model::Named(Text::Fixed("synthetic".into())),
-            prompt: vec![Text::Fixed(sentence(&mut self.chance).into())],
+            model: Model::Named(ValueOrCall::Fixed("synthetic".into())),
+            prompt: vec![ValueOrCall::Fixed(sentence(&mut self.chance).into())],
             context: Vec::new(),
             history: None,
-            user: Some(Text::Fixed(sentence(&mut self.chance).into())),
+            user: Some(ValueOrCall::Fixed(sentence(&mut self.chance).into())),
             structured: false,
             agent_type: Some(AgentType::Primary),
             item_visibility: None,

@@ -51,8 +51,8 @@ impl Log for Settled {
         self.0.records(scopes)
     }
 
-    fn is_turn_of(&self, request: &str) -> Result<bool, AppendError> {
-        self.0.is_turn_of(request)
+    fn may_leave_queue(&self, request: &str) -> Result<bool, AppendError> {
+        self.0.may_leave_queue(request)
     }
 
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {

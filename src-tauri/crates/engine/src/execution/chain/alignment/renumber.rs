@@ -1,12 +1,12 @@
-//! The numbers of operations in paths and in the names of functions: reading them, and giving others.
+//! The numbers of operations in paths and in the names of callbacks: parsing and replacing them.
 
 use std::collections::HashMap;
 
-use super::settle::Numbers;
+use super::assign::ChainNumbers;
 
 /// A chain whose operations have other numbers today.
 pub(super) struct Chain {
-    pub(super) numbers: Numbers,
+    pub(super) numbers: ChainNumbers,
 }
 
 /// A segment or a label in its parts: `stepAll~2[0]` is `stepAll`, 2, `[0]`.
@@ -17,7 +17,7 @@ pub(super) struct Split<'s> {
     tail: &'s str,
 }
 
-/// Takes a segment or a label apart.
+/// Parses a segment or a label.
 pub(super) fn split(segment: &str) -> Split<'_> {
     if let Some((head, rest)) = segment.split_once('~') {
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -33,7 +33,8 @@ fn is_pass(segment: &str) -> bool {
     split.head == "loop" && split.tail.starts_with('[')
 }
 
-/// The group of a segment: that of a factory's blocks has no name of a block.
+/// Returns the group of a segment. Blocks of a factory are in the group of the operation alone (`forEach`), because
+/// their names are not known before the flow runs.
 fn group_of(head: &str, is_group: impl Fn(&str) -> bool) -> &str {
     match head.split_once(':') {
         Some((operation @ ("forEach" | "forEachBackground"), _)) if !is_group(head) && is_group(operation) => operation,
@@ -41,8 +42,8 @@ fn group_of(head: &str, is_group: impl Fn(&str) -> bool) -> &str {
     }
 }
 
-/// The operation that a block of a chain belongs to, from what its path has behind the chain's: its group,
-/// its number, and the key of the block within it.
+/// Returns the operation that a block belongs to, from its path below the chain: its group, its number, and the key of
+/// the block within it.
 pub(super) fn place_of(rest: &str, is_group: impl Fn(&str) -> bool) -> Option<(String, u32, String)> {
     let mut rest = rest;
     while let Some((_, inner)) = rest.split_once('/').filter(|(first, _)| is_pass(first)) {
@@ -60,7 +61,7 @@ pub(super) fn place_of(rest: &str, is_group: impl Fn(&str) -> bool) -> Option<(S
     Some((group.to_owned(), split.number, key))
 }
 
-/// The label and the role in the name of a function of a chain: `loop[1]/map~2.#0`.
+/// Returns the label and the role in the name of a callback of a chain: of `loop[1]/map~2.#0`, `map~2` and nothing.
 pub(super) fn label_of(callback: &str) -> Option<(&str, &str)> {
     let last = callback.rsplit_once('/').map_or(callback, |(_, last)| last);
     last.rsplit_once('#')?.0.rsplit_once('.')
@@ -74,13 +75,13 @@ impl Chain {
         let mark = match moved {
             Some(1) => String::new(),
             Some(number) => format!("~{number}"),
-            // No operation of any chain has it: what was removed is found by nobody.
+            // Number 0 is never used, so nothing finds the records of a removed operation.
             None => format!("~0.{}", split.number),
         };
         format!("{}{mark}{}", split.head, split.tail)
     }
 
-    /// The name of a function as it is today.
+    /// Translates the name of a callback to today's numbers.
     pub(super) fn callback(&self, name: &str) -> String {
         let Some((label, _)) = label_of(name) else { return name.to_owned() };
         let start = name.rfind('/').map_or(0, |at| at + 1);
@@ -93,7 +94,7 @@ impl Chain {
     }
 }
 
-/// A path with the numbers of today. `chains` are those with other numbers, by their old paths.
+/// Translates a path to today's numbers. `chains` are those with other numbers, by their old paths.
 pub(super) fn path(chains: &HashMap<String, Chain>, path: &str) -> String {
     let mut now = String::with_capacity(path.len());
     let mut chain = None;
@@ -109,7 +110,7 @@ pub(super) fn path(chains: &HashMap<String, Chain>, path: &str) -> String {
             Some(of_chain) => now.push_str(&of_chain.segment(segment)),
             None => now.push_str(segment),
         }
-        // The passes of a loop are no blocks: what follows them belongs to the chain around.
+        // A pass of a loopBack is no block: the segment after it belongs to the same chain.
         if !(of_chain.is_some() && is_pass(segment)) {
             chain = chains.get(&path[..end]);
         }

@@ -1,27 +1,27 @@
-//! The numbers of a block's effects, as a resume counts them.
+//! The ordinals of a block's effects, as a resume counts them.
 //!
-//! A function that has returned is not called again, and its effects are not counted again: what comes after
-//! them has the lower numbers then. Must not know which effects there are.
+//! A resume does not call a callback again that has returned, so its effects take no ordinals then, and the effects
+//! after them get lower ones than recorded. Must not know which effects there are.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::Attempt;
 use crate::model::event::Seq;
 
-/// An effect's place in the log.
+/// Where an effect is recorded.
 #[derive(Clone, Debug)]
 struct Place {
     attempt: Attempt,
-    /// Its number as it was recorded.
+    /// Its recorded ordinal.
     ordinal: u32,
     seq: Seq,
 }
 
-/// The effects of one kind of one block.
+/// The effects of one kind of one block, by the ordinals that a resume counts.
 #[derive(Debug)]
 pub(super) struct Numbered<T> {
     effects: BTreeMap<u32, (Place, T)>,
-    /// The recorded numbers of effects of functions that have returned.
+    /// The recorded ordinals of effects of callbacks that have returned.
     gone: HashMap<Attempt, Vec<u32>>,
 }
 
@@ -32,23 +32,23 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T> Numbered<T> {
-    /// The effect that a resume counts so.
+    /// Returns the effect to which a resume gives this ordinal.
     pub(super) fn get(&self, number: u32) -> Option<&T> {
         self.effects.get(&number).map(|(_, effect)| effect)
     }
 
-    /// All of them.
+    /// Iterates over all effects.
     pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.effects.values_mut().map(|(_, effect)| effect)
     }
 
-    /// Takes in an effect with the number that it was recorded with.
+    /// Adds an effect with its recorded ordinal.
     pub(super) fn insert(&mut self, attempt: &Attempt, ordinal: u32, seq: Seq, effect: T) {
         let place = Place { attempt: attempt.clone(), ordinal, seq };
         self.effects.insert(self.number(&place), (place, effect));
     }
 
-    /// Takes out the effects of a function that has returned.
+    /// Removes the effects of a callback that has returned, and renumbers the others.
     pub(super) fn take_out(&mut self, is_own: impl Fn(Seq) -> bool) {
         let (own, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.effects).into_iter().partition(|(_, (place, _))| is_own(place.seq));
@@ -58,7 +58,7 @@ impl<T> Numbered<T> {
         self.effects = rest.into_iter().map(|(_, (place, effect))| (self.number(&place), (place, effect))).collect();
     }
 
-    /// Forgets the last one.
+    /// Removes the last effect.
     pub(super) fn pop(&mut self) {
         self.effects.pop_last();
     }

@@ -1,9 +1,9 @@
-//! Pauses that were under way, and when they end: a resume waits only for what is left of them (ARCHITECTURE §6.4).
+//! Pauses that were started before a resume, and when they end: a resume waits only for the rest (ARCHITECTURE §6.4).
 //!
-//! A timer that guards another effect must start anew with that effect: it tells how long that may take, not
-//! until when. So a pause keeps its end only where nothing else of its block was under way beside it; and one
-//! that had ended is passed over only where no page had been fetched before it, for that is fetched again, and
-//! the pause after it has its reason again. Must not know a clock.
+//! A pause that runs together with another effect may be its timeout, so it must start anew with that effect: a pause
+//! keeps its end only if no other effect of its block ran at the same time. A pause that had ended is skipped only if
+//! its block had fetched nothing before it: the fetch runs again, so the pause after it must, too. Must not read a
+//! clock.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,30 +14,30 @@ use super::numbers::Numbered;
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, Seq};
 
-/// A pause that an earlier part of the request began.
+/// A pause that was started before a resume.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pause {
-    /// How long it was to be.
+    /// Its length in milliseconds.
     pub(crate) ms: u64,
-    /// When it began, milliseconds since the epoch.
+    /// When it started, milliseconds since the epoch.
     pub(crate) since: i64,
-    /// The event of its beginning.
+    /// Its `effect_started` event.
     pub(crate) started: Seq,
     has_ended: bool,
-    /// Whether nothing else of its block was under way beside it.
+    /// Whether no other effect of its block ran at the same time.
     is_alone: bool,
     /// Whether its block had fetched nothing before it.
     is_first: bool,
 }
 
-/// What one execution of a block had under way besides pauses.
+/// The effects of one attempt other than pauses: how many are running, and whether any was a fetch.
 #[derive(Default)]
 struct Outside {
     open: usize,
     has_fetched: bool,
 }
 
-/// The pauses of all blocks, by path and number.
+/// The pauses of all blocks, by path and ordinal.
 #[derive(Default)]
 pub(super) struct Pauses {
     known: HashMap<Arc<str>, Numbered<Pause>>,
@@ -45,13 +45,13 @@ pub(super) struct Pauses {
 }
 
 impl Pauses {
-    /// The pause of this number, where it keeps its end.
+    /// Returns the pause of this ordinal, if it keeps its end.
     pub(super) fn find(&self, path: &str, ordinal: u32) -> Option<Pause> {
         let pause = self.known.get(path)?.get(ordinal).copied();
         pause.filter(|pause| pause.is_alone && (!pause.has_ended || pause.is_first))
     }
 
-    /// Takes in an event of a block.
+    /// Reads an event of a block.
     pub(super) fn read(&mut self, path: &Arc<str>, event: &Event) {
         let attempt = (path.clone(), event.attempt);
         let outside = self.outside.entry(attempt.clone()).or_default();
@@ -83,12 +83,12 @@ impl Pauses {
         }
     }
 
-    /// Forgets the pauses of the blocks at some paths.
+    /// Removes the pauses of some paths.
     pub(super) fn forget(&mut self, is_gone: impl Fn(&Arc<str>) -> bool) {
         self.known.retain(|path, _| !is_gone(path));
     }
 
-    /// Something is under way beside a block's pauses.
+    /// Notes that another effect runs at the same time as a block's pauses.
     fn accompany(&mut self, path: &str) {
         let pauses = self.known.get_mut(path).into_iter().flat_map(Numbered::values_mut);
         pauses.filter(|pause| !pause.has_ended).for_each(|pause| pause.is_alone = false);

@@ -1,4 +1,4 @@
-//! A durable record as one transaction sees it, with the writes that wait for a commit.
+//! A durable record as one transaction sees it, with its pending writes.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use crate::model::state::State;
 pub(super) struct View {
     pub(super) key: ScopeKey,
     pub(super) base: Record,
-    /// Declared fields with defaults that the record has not got yet.
+    /// Defaults of declared fields that the record lacks.
     pub(super) missing: Map<String, Value>,
-    /// Waiting writes of the blocks around it.
+    /// Pending writes of the ancestors.
     pub(super) above: Vec<Operation>,
     pub(super) state: Arc<State>,
     pub(super) stamp: u64,
-    /// Whether the author's code has looked at the record.
+    /// Whether the author's code has read the record.
     pub(super) is_read: bool,
     pub(super) pending: Vec<Pending>,
 }
 
-/// What a block did to a record, and waits for its commit.
+/// A pending write to a record.
 #[derive(Clone)]
 pub(super) enum Pending {
     Defaults {
@@ -36,12 +36,12 @@ pub(super) enum Pending {
     Operation {
         seq: Seq,
         operation: Operation,
-        /// Whether the author's code had looked at the record before.
+        /// Whether the author's code had read the record before.
         after_read: bool,
-        /// The version and the sums that its event tells.
+        /// The version and the sums in its event.
         evidence: (u64, Option<Value>),
     },
-    /// It changed nothing, and the author was told so.
+    /// An operation that changed nothing, of which the author's code was told so.
     Unchanged {
         operation: Operation,
     },
@@ -55,13 +55,13 @@ impl View {
         })
     }
 
-    /// Whether anything of it waits for a commit.
+    /// Returns whether there is anything to commit.
     pub(super) fn is_written(&self) -> bool {
         self.pending.iter().any(|pending| !matches!(pending, Pending::Unchanged { .. }))
     }
 
-    /// The base with all pending writes, and whether each operation has the answer that the author was given:
-    /// that it changed something, or that it did not.
+    /// Applies all pending writes to the base. Returns the state, and whether each operation had the effect that the
+    /// author's code was told: that it changed something, or that it did not.
     pub(super) fn replayed(&self) -> (State, bool) {
         let mut state = (*self.base.state).clone();
         state.fill_in(&self.missing);
@@ -79,8 +79,8 @@ impl View {
         (state, has_same_answers)
     }
 
-    /// For a commit: the sums of the increments as they come into force, null for other operations; nothing
-    /// where the events tell all that already.
+    /// Returns [`ScopeCommit::rebased`](crate::model::event::ScopeCommit::rebased): the final sums of increments, null
+    /// for other operations; empty if the sums in the events are final.
     pub(super) fn rebased(&self) -> Vec<Value> {
         let mut state = (*self.base.state).clone();
         let (mut version, mut is_news) = (self.base.version, false);
@@ -90,7 +90,7 @@ impl View {
             }
             _ => None,
         };
-        // The first operation tells whether the record is the one that was written to.
+        // Nothing was rebased if the first operation still has the version in its event.
         if self.above.is_empty() && self.pending.iter().find_map(is_moved) != Some(true) {
             return Vec::new();
         }

@@ -1,5 +1,5 @@
-//! `ctx.getTarget` and its kin: what a block may ask of its elder siblings and the blocks around it
-//! (SEMANTICS §2.8).
+//! `ctx.getTarget`, `getBlockResult`, `getBlockOutput` and `wasRescued`: what a block can read of its earlier siblings
+//! and its ancestors (SEMANTICS §2.8).
 
 use std::rc::Rc;
 
@@ -11,8 +11,8 @@ use crate::model::data::Data;
 use crate::model::error::FlowError;
 
 impl Context {
-    /// `ctx.getTarget`: elder siblings first, newest dispatch wins; then the blocks around, where one
-    /// name must be unique (SEMANTICS §2.8).
+    /// `ctx.getTarget`: the newest earlier sibling of that name; else the ancestor, which must be the only one of that
+    /// name (SEMANTICS §2.8).
     pub fn target(&self, name: &str) -> Result<Option<Rc<Frame>>, FlowError> {
         if let Some(sibling) = self.frame.siblings().into_iter().find(|frame| &*frame.block.name == name) {
             return Ok(Some(sibling));
@@ -38,8 +38,8 @@ impl Context {
         Ok(first)
     }
 
-    /// `ctx.getBlockResult`: the newest of that name among the elder siblings and the block itself. An
-    /// error is told whole, so that a host can hand over the very object that was thrown.
+    /// `ctx.getBlockResult`: the newest of that name among the earlier siblings and the block itself. An error keeps
+    /// its `handle`, so that the script host can return the very object that was thrown.
     pub fn block_result(&self, name: &str) -> Value {
         let found = self.frame.siblings().into_iter().find(|frame| &*frame.block.name == name);
         let Some(frame) = found else { return serde_json::json!({ "status": "not_started" }) };
@@ -54,7 +54,7 @@ impl Context {
         }
     }
 
-    /// `ctx.getBlockOutput`: the output of the newest elder sibling of that name that completed.
+    /// `ctx.getBlockOutput`: the output of the newest earlier sibling of that name that completed.
     pub fn block_output(&self, name: &str) -> Data {
         let completed = self.frame.siblings().into_iter().filter(|frame| &*frame.block.name == name).find_map(
             |frame| match &*frame.outcome.borrow() {

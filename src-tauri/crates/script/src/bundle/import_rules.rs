@@ -1,5 +1,5 @@
-//! Which files a flow may be made from: those of its workspace and of installed packages, after every symbolic
-//! link is followed. A bundler would read whatever a path leads to, and what it reads ends up in the flow.
+//! Which files a flow may import: those of its workspace and of installed packages, after all symbolic links are
+//! resolved. The bundler alone would read any path, and what it reads becomes part of the flow.
 //!
 //! A package is what a bare import finds in `node_modules`, of the workspace or of a folder above it; its own files
 //! are those in its real folder. Text and JSON come from the workspace, or from the package that imports them.
@@ -12,35 +12,35 @@ use std::sync::Mutex;
 use crate::bundle::error::LoadError;
 use crate::bundle::project_files::{TsSettings, check_package, normal, outside_message};
 
-/// Ends of files that are code; all others are data, which a flow could show as it is.
+/// Extensions of code. All other files are data, whose content a flow could output.
 const CODE: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
 
 /// The rules for one bundle.
 #[derive(Debug)]
-pub(crate) struct Inside {
-    /// By its real path.
+pub(crate) struct ImportRules {
+    /// The workspace's real path.
     workspace: PathBuf,
     pub(crate) settings: TsSettings,
     /// The real folders of packages that were imported, by the files imported of them.
     packages: Mutex<HashMap<PathBuf, PathBuf>>,
     /// Folders whose `package.json` was looked at.
-    looked: Mutex<HashSet<PathBuf>>,
+    checked_folders: Mutex<HashSet<PathBuf>>,
 }
 
 /// Why an import is refused.
 pub(crate) enum Refusal {
-    /// At the place of the import.
+    /// With this message, at the place of the import.
     Import(String),
-    /// At a place of its own.
+    /// With an error that has its own place.
     Elsewhere(LoadError),
 }
 
-impl Inside {
-    pub(crate) fn new(workspace: PathBuf, settings: TsSettings) -> Inside {
-        Inside { workspace, settings, packages: Mutex::default(), looked: Mutex::default() }
+impl ImportRules {
+    pub(crate) fn new(workspace: PathBuf, settings: TsSettings) -> ImportRules {
+        ImportRules { workspace, settings, packages: Mutex::default(), checked_folders: Mutex::default() }
     }
 
-    /// Whether the bundler may look for an import at all.
+    /// Returns whether the bundler may resolve an import at all.
     pub(crate) fn may_resolve(&self, importer: &Path, specifier: &str) -> Result<(), Refusal> {
         let folder = importer.parent().unwrap_or(&self.workspace);
         let is_path = is_path(specifier);
@@ -55,7 +55,7 @@ impl Inside {
             if std::fs::metadata(&target).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
                 return Err(Refusal::Import(format!("\"{specifier}\" is not an ordinary file")));
             }
-            self.look_at_package(&target).map_err(Refusal::Elsewhere)?;
+            self.check_package_in(&target).map_err(Refusal::Elsewhere)?;
         } else {
             let parts = specifier.split('/').scan(PathBuf::new(), |path, part| {
                 path.push(part);
@@ -63,19 +63,19 @@ impl Inside {
             });
             for part in parts {
                 for above in folder.ancestors() {
-                    self.look_at_package(&above.join("node_modules").join(&part)).map_err(Refusal::Elsewhere)?;
+                    self.check_package_in(&above.join("node_modules").join(&part)).map_err(Refusal::Elsewhere)?;
                 }
             }
         }
         self.check_packages_above(importer).map_err(Refusal::Elsewhere)
     }
 
-    /// Looks at each `package.json` that the bundler reads for a file wherever it lies.
+    /// Checks each `package.json` above a file: the bundler reads them all.
     pub(crate) fn check_packages_above(&self, file: &Path) -> Result<(), LoadError> {
-        file.ancestors().skip(1).try_for_each(|above| self.look_at_package(above))
+        file.ancestors().skip(1).try_for_each(|above| self.check_package_in(above))
     }
 
-    /// Whether what the bundler found for an import may be read.
+    /// Returns whether the file that the bundler found for an import may be read.
     pub(crate) fn may_read(&self, importer: &Path, specifier: &str, found: &Path) -> Result<(), Refusal> {
         let out = || Refusal::Import(outside_message(specifier));
         let real = std::fs::canonicalize(found).map_err(|_| out())?;
@@ -105,18 +105,18 @@ impl Inside {
         }
     }
 
-    /// Whether a file that is about to be read is one that was found by the rules.
-    pub(crate) fn knows(&self, file: &Path) -> bool {
+    /// Returns whether a file that is about to be read is in the workspace or has passed [`may_read`](Self::may_read).
+    pub(crate) fn allows(&self, file: &Path) -> bool {
         let Ok(real) = std::fs::canonicalize(file) else { return false };
         real.starts_with(&self.workspace) || self.package_of(&real).is_some()
     }
 
-    /// By the text of its path: in the workspace, or in the package of the file that imports it.
+    /// Returns whether a path (unresolved) is in the workspace, or in the package of the file that imports it.
     fn is_inside(&self, importer: &Path, target: &Path) -> bool {
         target.starts_with(&self.workspace) || self.package_of(importer).is_some_and(|own| target.starts_with(own))
     }
 
-    /// The real folder of the package that a file outside the workspace belongs to.
+    /// Returns the real folder of the package to which a file outside the workspace belongs.
     fn package_of(&self, file: &Path) -> Option<PathBuf> {
         self.packages.lock().ok()?.get(file).cloned()
     }
@@ -127,15 +127,15 @@ impl Inside {
         }
     }
 
-    /// The real folder of the package that a bare import names.
+    /// Returns the real folder of the package that a bare import names.
     fn package(&self, importer: &Path, specifier: &str) -> Option<PathBuf> {
         let name = package_name(specifier);
         let folders = importer.ancestors().skip(1).map(|folder| folder.join("node_modules").join(name));
         folders.into_iter().find(|folder| folder.is_dir()).and_then(|folder| std::fs::canonicalize(folder).ok())
     }
 
-    /// Whether a real folder is an installed package: in the workspace, in `node_modules` of a folder above it, or
-    /// linked to from there, which its `package.json` must agree to by its name.
+    /// Returns whether a real folder is an installed package: in the workspace, in `node_modules` of a folder above it,
+    /// or linked to from there. In the last case its `package.json` must have the imported name.
     fn is_installed(&self, package: &Path, specifier: &str) -> bool {
         let mut above = self.workspace.ancestors().skip(1).map(|folder| folder.join("node_modules"));
         let is_above = |folder: PathBuf| std::fs::canonicalize(folder).is_ok_and(|real| package.starts_with(real));
@@ -144,9 +144,10 @@ impl Inside {
             || crate::bundle::project_files::package_name(package).is_some_and(|name| name == package_name(specifier))
     }
 
-    /// Refuses a broken `package.json` in a folder.
-    fn look_at_package(&self, folder: &Path) -> Result<(), LoadError> {
-        let is_new = self.looked.lock().is_ok_and(|mut looked| looked.insert(folder.to_owned()));
+    /// Fails if a folder has an invalid `package.json`. Checks each folder once.
+    fn check_package_in(&self, folder: &Path) -> Result<(), LoadError> {
+        let is_new =
+            self.checked_folders.lock().is_ok_and(|mut checked_folders| checked_folders.insert(folder.to_owned()));
         if !is_new {
             return Ok(());
         }
@@ -165,7 +166,7 @@ fn package_name(specifier: &str) -> &str {
     &specifier[..end]
 }
 
-/// The path in an import or an id that may end with `?…`.
+/// Removes a query (`?…`) from an import or an id.
 pub(crate) fn without_query(text: &str) -> &str {
     text.split_once('?').map_or(text, |(path, _)| path)
 }

@@ -1,0 +1,68 @@
+//! The suspensions in a request's log, as a block that runs again finds them.
+//!
+//! A suspension is identified by its block's path, the callback that asked (`None` for the body), and its ordinal
+//! there: with one count for the whole block, a callback that a resume does not call again would shift the ordinals of
+//! the others. Must not decide which answers are allowed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::model::event::Seq;
+use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus};
+
+/// A suspension in the log, and its answer.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedSuspension {
+    /// Its `suspended` event.
+    seq: Seq,
+    /// What was asked.
+    pub(crate) request: SuspensionRequest,
+    /// The answer, if there is one.
+    pub(crate) resolved: Option<Resolved>,
+}
+
+/// Which callback of a block, and the ordinal of the suspension there.
+type Number = (Option<String>, u32);
+
+/// All suspensions of a request, by the paths of their blocks.
+#[derive(Default)]
+pub(crate) struct RecordedSuspensions(HashMap<Arc<str>, HashMap<Number, RecordedSuspension>>);
+
+impl RecordedSuspensions {
+    /// Adds a suspension.
+    pub(super) fn ask(&mut self, path: &Arc<str>, seq: Seq, request: &SuspensionRequest) {
+        let number = (request.callback.clone(), request.ordinal);
+        let suspension = RecordedSuspension { seq, request: request.clone(), resolved: None };
+        self.0.entry(path.clone()).or_default().insert(number, suspension);
+    }
+
+    /// Sets the answer of the suspension with this id, or removes it.
+    pub(super) fn answer(&mut self, id: &str, answer: Option<&Resolved>) {
+        let all = self.0.values_mut().flat_map(HashMap::values_mut);
+        all.filter(|suspension| suspension.request.id == id)
+            .for_each(|suspension| suspension.resolved = answer.cloned());
+    }
+
+    /// Returns the suspension with this ordinal.
+    pub(crate) fn find(&self, path: &str, function: Option<&str>, ordinal: u32) -> Option<&RecordedSuspension> {
+        self.0.get(path)?.get(&(function.map(str::to_owned), ordinal))
+    }
+
+    /// Removes the suspensions without an answer, when the request has ended: a block that runs again asks anew.
+    pub(super) fn forget_unanswered(&mut self) {
+        self.0.values_mut().for_each(|suspension| suspension.retain(|_, one| one.resolved.is_some()));
+    }
+
+    /// Removes the newest suspension of a failed block if it was rejected or has expired, so that the block asks anew
+    /// when it runs again. With the same answer it would only fail again.
+    pub(super) fn forget_refusal(&mut self, path: &str) {
+        let Some(suspension) = self.0.get_mut(path) else { return };
+        let newest = suspension.iter().max_by_key(|(_, one)| one.seq).filter(|(_, one)| {
+            let resolution = one.resolved.as_ref().map(|resolved| resolved.resolution);
+            matches!(resolution, Some(SuspensionStatus::Rejected | SuspensionStatus::Expired))
+        });
+        if let Some(number) = newest.map(|(number, _)| number.clone()) {
+            suspension.remove(&number);
+        }
+    }
+}
