@@ -4,7 +4,9 @@
 //! What nothing else tells of can go unseen: the newest events of a request that has not ended, taken away.
 //! Nothing is repaired, and what cannot be read in one place does not keep the rest from being looked at.
 
+mod request_row;
 mod requests;
+mod scope_rows;
 mod scopes;
 mod sessions;
 

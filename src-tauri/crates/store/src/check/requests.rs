@@ -7,32 +7,13 @@ use engine::event::{EventKind, Recorded, RequestStatus, Seq};
 use engine::log::Lease;
 use engine::views::attempts::verdict;
 use rusqlite::Connection;
-use serde_json::Value;
 
+use super::request_row::{self, RequestRow};
 use super::scopes::{self, Applied, Commit, Shared};
 use super::{Checked, Sums};
 use crate::row::error::Error;
 use crate::row::trigrams::may_hold;
 use crate::row::{attempts, body, filter_block, totals};
-use crate::write::rows;
-
-/// A request's row, in the words of the table.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Row {
-    flow: String,
-    action: String,
-    user: String,
-    project: Option<String>,
-    status: String,
-    owner: String,
-    epoch: u64,
-    mock: Option<String>,
-    retry_of: Option<String>,
-    started_at: i64,
-    finished_at: Option<i64>,
-    error: Option<Value>,
-    claim: Option<String>,
-}
 
 /// A request while its events are read.
 struct Walk<'a> {
@@ -44,7 +25,7 @@ struct Walk<'a> {
     /// The last event that a fork has in common with the request it comes from: what those did to rows and
     /// to state stays with that one.
     common: Seq,
-    row: Option<Row>,
+    row: Option<RequestRow>,
     /// Operations on durable records.
     operations: HashMap<Seq, Applied>,
     /// Events that others may name: items, and what holds an input or an output.
@@ -118,7 +99,7 @@ fn one(
         }
         walk.names(found, seq, &kind);
         walk.filters(found, seq, &kind);
-        walk.follow_session(sums, session, event, at, &kind);
+        sums.sessions.entry(session).or_default().follow(n, event, at, &kind);
         if let EventKind::RequestStarted { user, session: name, .. } = &kind
             && let Some(known) = sums.sessions.get(&session).filter(|known| known.user != **user)
         {
@@ -202,43 +183,12 @@ impl Walk<'_> {
         }
     }
 
-    fn follow_session(&self, sums: &mut Sums, n: i64, event: i64, at: i64, kind: &EventKind) {
-        let session = sums.sessions.entry(n).or_default();
-        if let EventKind::RequestStarted { session: id, flow, user, project, ephemeral, forked_from, .. } = kind {
-            // Rows are made in the order of their first events.
-            if session.last_request.is_none() {
-                session.id = id.to_string();
-                session.flow.clone_from(flow);
-                session.user = user.to_string();
-                session.project = project.as_ref().map(ToString::to_string);
-                session.ephemeral = *ephemeral;
-                session.is_fork = forked_from.is_some();
-                session.created_at = at;
-                session.updated_at = at;
-            }
-            session.last_request = Some(self.n);
-        }
-        if rows::is_of_request(kind) || totals::items(kind) > 0 {
-            session.updated_at = session.updated_at.max(at);
-        }
-        session.items += totals::items(kind);
-        if matches!(kind, EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. }) {
-            session.notes.insert(event);
-        }
-        if let EventKind::MetadataSet { metadata } = kind
-            && let Some(title) = metadata.get("title").and_then(Value::as_str)
-            && event > session.titled
-        {
-            (session.title, session.titled) = (Some(title.to_owned()), event);
-        }
-    }
-
     fn follow(&mut self, found: &mut Checked, seq: Seq, at: i64, kind: &EventKind) {
         if let EventKind::RequestStarted { flow, action, user, project, mock, retry_of, owner, claim, .. } = kind {
             if seq != 1 {
                 self.add(found, seq, "the request begins again");
             }
-            self.row = Some(Row {
+            self.row = Some(RequestRow {
                 flow: flow.clone(),
                 action: action.clone(),
                 user: user.to_string(),
@@ -360,7 +310,7 @@ impl Walk<'_> {
             }
             return Ok(());
         };
-        let stored = read(self.connection, self.n)?;
+        let stored = request_row::read(self.connection, self.n)?;
         let differences = [
             ("flow", stored.flow != derived.flow, format!("{:?}", stored.flow), format!("{:?}", derived.flow)),
             (
@@ -432,32 +382,4 @@ impl Walk<'_> {
         }
         Ok(())
     }
-}
-
-fn read(connection: &Connection, n: i64) -> Result<Row, Error> {
-    Ok(connection
-        .prepare_cached(
-            "SELECT flow, action, user, project, status, owner, mock, retry_of, started_at, finished_at, error, claim,
-             epoch
-             FROM request WHERE n = ?1",
-        )?
-        .query_row((n,), |row| {
-            let error: Option<String> = row.get(10)?;
-            Ok(Row {
-                flow: row.get(0)?,
-                action: row.get(1)?,
-                user: row.get(2)?,
-                project: row.get(3)?,
-                status: row.get(4)?,
-                owner: row.get(5)?,
-                epoch: row.get(12)?,
-                mock: row.get(6)?,
-                retry_of: row.get(7)?,
-                started_at: row.get(8)?,
-                finished_at: row.get(9)?,
-                // What is no JSON is at least not the same.
-                error: error.map(|text| engine::json::parse(&text).unwrap_or(Value::String(text))),
-                claim: row.get(11)?,
-            })
-        })?)
 }

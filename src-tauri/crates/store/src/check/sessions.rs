@@ -2,10 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::event::EventKind;
 use rusqlite::{Connection, OptionalExtension};
+use serde_json::Value;
 
 use super::Checked;
 use crate::row::error::Error;
+use crate::row::totals;
+use crate::write::rows;
 
 /// What a session's row must say.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +31,39 @@ pub(super) struct Expected {
     pub(super) titled: i64,
     /// The events of its journal and its metadata.
     pub(super) notes: BTreeSet<i64>,
+}
+
+impl Expected {
+    /// Follows an event of one of its requests: `request` is that one's number, `event` the event's own.
+    pub(super) fn follow(&mut self, request: i64, event: i64, at: i64, kind: &EventKind) {
+        if let EventKind::RequestStarted { session: id, flow, user, project, ephemeral, forked_from, .. } = kind {
+            // Rows are made in the order of their first events.
+            if self.last_request.is_none() {
+                self.id = id.to_string();
+                self.flow.clone_from(flow);
+                self.user = user.to_string();
+                self.project = project.as_ref().map(ToString::to_string);
+                self.ephemeral = *ephemeral;
+                self.is_fork = forked_from.is_some();
+                self.created_at = at;
+                self.updated_at = at;
+            }
+            self.last_request = Some(request);
+        }
+        if rows::is_of_request(kind) || totals::items(kind) > 0 {
+            self.updated_at = self.updated_at.max(at);
+        }
+        self.items += totals::items(kind);
+        if matches!(kind, EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. }) {
+            self.notes.insert(event);
+        }
+        if let EventKind::MetadataSet { metadata } = kind
+            && let Some(title) = metadata.get("title").and_then(Value::as_str)
+            && event > self.titled
+        {
+            (self.title, self.titled) = (Some(title.to_owned()), event);
+        }
+    }
 }
 
 pub(super) fn check(
