@@ -282,7 +282,7 @@ export type FlowRow = {
 	warnings?: LoadError[],
 };
 
-/**  Where a fork leaves the request it comes from. */
+/**  Where a fork branches off from another request. */
 export type ForkedFrom = {
 	/**  The other request. */
 	requestId: string,
@@ -329,7 +329,7 @@ export type ItemQuery = {
 	view: Audience,
 };
 
-/**  Where an item stands in its life. */
+/**  The status of an item. */
 export type ItemStatus = 
 /**  Added, still growing. */
 "in_progress" | 
@@ -448,7 +448,7 @@ export type RequestRow = {
 	lastSeq: number,
 };
 
-/**  What a request ended as, or is doing. */
+/**  The status of a request. */
 export type RequestStatus = 
 /**  Waits for another request (concurrency policy `queue`). */
 "queued" | 
@@ -462,9 +462,9 @@ export type RequestStatus =
 "failed" | 
 /**  Waits for an answer from outside. */
 "suspended" | 
-/**  Its process died. */
+/**  Its process died, or today's code does not fit its log. */
 "interrupted" | 
-/**  Somebody stopped it. */
+/**  A user aborted it. */
 "aborted";
 
 /**  What to run. */
