@@ -1,7 +1,8 @@
 //! Databases and exports that an older version wrote: they open, they are whole, and their requests go on.
 //!
 //! `tests/flows/older/` has a database of format 5 and an export of format 1, made by the last version that wrote
-//! them with the flow beside them: requests that ended, failed, wait, were killed, resumed, retried and forked.
+//! them with the flow beside them: requests that ended, failed, wait, were killed, resumed, retried and forked. The one
+//! deadline in it was moved to the year 2100 afterwards, so that it never passes.
 
 use serde_json::{Value, json};
 use tests::bench::{Place, repository};
