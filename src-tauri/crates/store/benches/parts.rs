@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use engine::event::{Event, EventKind};
-use engine::log::{Durability, Lease, Log};
+use engine::log::{AppendMode, Lease, Log};
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ fn open(folder: &std::path::Path) -> Store {
 }
 
 fn append(store: &Store, events: Vec<Event>) {
-    futures_executor::block_on(store.append(REQUEST, &Lease::first("bench"), events, Durability::Committed))
+    futures_executor::block_on(store.append(REQUEST, &Lease::first("bench"), events, AppendMode::Committed))
         .unwrap()
         .unwrap();
 }

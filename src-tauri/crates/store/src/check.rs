@@ -1,16 +1,15 @@
-//! Whether a database is what its events say: everything that is kept for speed is made again from the
-//! events and compared, and every value is read.
+//! Verifies a database: derives all rows from the events again and compares them, and reads every value.
 //!
-//! What nothing else tells of can go unseen: the newest events of a request that has not ended, taken away.
-//! Nothing is repaired, and what cannot be read in one place does not keep the rest from being looked at.
+//! Not everything can be detected: if the newest events of a request that has not ended are missing, no row shows it.
+//! Nothing is repaired, and an error in one part does not end the check of the others.
 
-mod request_row;
+mod request_scopes;
 mod requests;
-mod scope_rows;
 mod scopes;
 mod sessions;
 
 use std::collections::BTreeMap;
+use std::fmt::{Debug, Display};
 
 use engine::event::Seq;
 use engine::scope::ScopeKey;
@@ -22,10 +21,10 @@ use crate::row::references::References;
 use crate::row::{body, payload, totals};
 use crate::write::code;
 
-/// More problems than anybody reads.
+/// At most how many problems are reported.
 const MAX_PROBLEMS: usize = 1_000;
 
-/// Something that is not as it should be.
+/// An inconsistency that a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The request it is in, if it is in one.
@@ -36,17 +35,17 @@ pub struct Problem {
     pub what: String,
 }
 
-/// What a look at a whole database found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Requests that were looked at.
+    /// How many requests were checked.
     pub requests: u64,
-    /// Their events.
+    /// How many events they have.
     pub events: u64,
-    /// None where all is well.
+    /// The problems found, at most 1000.
     pub problems: Vec<Problem>,
-    /// Kinds of events that this version does not know, and how many there are: no problem, but nothing of what
-    /// they say was looked at.
+    /// Kinds of events that this version does not know, and how many there are. They are no problem, but were not
+    /// checked.
     pub unknown: BTreeMap<String, u64>,
 }
 
@@ -57,7 +56,7 @@ impl Checked {
         }
     }
 
-    /// Notes a part that could not be looked at to its end.
+    /// Adds a problem if the check of a part ended with an error.
     fn try_part(&mut self, part: &str, result: Result<(), Error>) {
         if let Err(error) = result {
             self.add(None, None, format!("{part} cannot be read to the end: {error}"));
@@ -65,9 +64,9 @@ impl Checked {
     }
 }
 
-/// What the events of all requests come to.
+/// What is derived from the events of all requests.
 #[derive(Default)]
-struct Sums {
+struct Derived {
     counted: totals::Sums,
     sessions: BTreeMap<i64, sessions::Expected>,
     /// The commits of every durable record.
@@ -75,44 +74,54 @@ struct Sums {
 }
 
 impl Store {
-    /// Looks at everything. What is wrong is an answer, not an error.
+    /// Checks the whole database. Problems are part of the result, not errors. Reads everything, in one snapshot.
     pub fn check(&self) -> Result<Checked, Error> {
         self.read(|connection| {
             let mut checked = Checked::default();
             let found = &mut checked;
-            let result = pages(connection, found);
+            let result = check_pages(connection, found);
             found.try_part("the file", result);
-            let result = values(connection, found);
+            let result = check_payloads(connection, found);
             found.try_part("the table of large values", result);
-            let sums = events(connection, found);
-            let result = totals(connection, found, &sums);
+            let derived_all = check_events(connection, found);
+            let result = check_totals(connection, found, &derived_all);
             found.try_part("the totals", result);
             Ok(checked)
         })
     }
 }
 
-/// The first thing that is wrong with events and with what is kept of them, as long as nobody has seen them.
+/// The first problem with the events and the rows derived from them; used for an import before it is copied.
 pub(crate) fn first_problem(connection: &Connection) -> Option<Problem> {
     let mut checked = Checked::default();
-    events(connection, &mut checked);
+    check_events(connection, &mut checked);
     checked.problems.into_iter().next()
 }
 
-/// Looks at the events of all requests and at what is made from them.
-fn events(connection: &Connection, found: &mut Checked) -> Sums {
-    let mut sums = Sums::default();
-    let result = requests::check(connection, found, &mut sums);
+/// Checks the events of all requests, and the rows derived from them.
+fn check_events(connection: &Connection, found: &mut Checked) -> Derived {
+    let mut derived_all = Derived::default();
+    let result = requests::check(connection, found, &mut derived_all);
     found.try_part("the table of requests", result);
-    let result = scopes::check_durable(connection, found, &sums.commits);
+    let result = scopes::check_durable(connection, found, &derived_all.commits);
     found.try_part("the state of sessions, users, projects and resources", result);
-    let result = sessions::check(connection, found, &sums.sessions);
+    let result = sessions::check(connection, found, &derived_all.sessions);
     found.try_part("the table of sessions", result);
-    sums
+    derived_all
 }
 
-/// SQLite's own word, and rows that belong to nobody.
-fn pages(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
+/// The stored and the derived value as text, if they differ.
+fn difference<T: PartialEq + Display>(stored: &T, derived: &T) -> Option<(String, String)> {
+    (stored != derived).then(|| (stored.to_string(), derived.to_string()))
+}
+
+/// As [`difference`], in Rust's debug notation: with quotes around text, and for values that may be missing.
+fn debug_difference<T: PartialEq + Debug>(stored: &T, derived: &T) -> Option<(String, String)> {
+    (stored != derived).then(|| (format!("{stored:?}"), format!("{derived:?}")))
+}
+
+/// Runs SQLite's integrity check, and looks for rows without the row that they belong to.
+fn check_pages(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
     let mut statement = connection.prepare("PRAGMA integrity_check(100)")?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
@@ -131,7 +140,7 @@ fn pages(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
         ("journal entries", "journal", "session"),
         ("scopes", "scope", "request"),
     ] {
-        // What waits to be removed, or belongs to an import under way, is in the queue. A mark is of no request.
+        // Rows of deleted or unfinished things are in the queue of removals. Boundary events belong to no request.
         let sql = format!(
             "SELECT count(*) FROM {table} WHERE {owner} <> 0 AND {owner} NOT IN (SELECT n FROM {owner})
              AND {owner} NOT IN (SELECT n FROM removal WHERE kind = '{owner}')"
@@ -144,8 +153,8 @@ fn pages(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every large value is what its name says, and the values that it names are there.
-fn values(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
+/// Checks that payloads have the content that their hashes say, and that the payloads they refer to exist.
+fn check_payloads(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
     let mut statement = connection.prepare("SELECT hash, bytes FROM payload")?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
@@ -177,33 +186,37 @@ fn values(connection: &Connection, found: &mut Checked) -> Result<(), Error> {
     Ok(())
 }
 
-fn totals(connection: &Connection, found: &mut Checked, sums: &Sums) -> Result<(), Error> {
+fn check_totals(connection: &Connection, found: &mut Checked, derived_all: &Derived) -> Result<(), Error> {
     let stored = totals::read(connection)?;
-    if stored.events != sums.counted.events {
-        found.add(None, None, format!("the total of events is {}; there are {}", stored.events, sums.counted.events));
+    if stored.events != derived_all.counted.events {
+        found.add(
+            None,
+            None,
+            format!("the total of events is {}; there are {}", stored.events, derived_all.counted.events),
+        );
     }
-    // What an event of a kind that this version does not know was counted as, its own version knows.
+    // Events of unknown kinds were counted by a newer version, by rules that this one does not know.
     if !found.unknown.is_empty() {
         return Ok(());
     }
     let payloads: i64 = connection.query_row("SELECT coalesce(sum(bytes), 0) FROM payload", (), |row| row.get(0))?;
     for (name, stored, derived) in [
-        ("items", stored.items, sums.counted.items),
-        ("bytes of values", stored.payload_bytes, sums.counted.payload_bytes),
+        ("items", stored.items, derived_all.counted.items),
+        ("bytes of values", stored.payload_bytes, derived_all.counted.payload_bytes),
     ] {
         if stored != derived {
             found.add(None, None, format!("the total of {name} is {stored}; the events come to {derived}"));
         }
     }
-    let (unique, derived) = (stored.unique_bytes, sums.counted.unique_bytes + payloads);
-    // Older versions did not count values that a keyframe was the first to keep.
-    if unique > derived || (unique < derived && unique + kept_by_keyframes(connection)? < derived) {
+    let (unique, derived) = (stored.unique_bytes, derived_all.counted.unique_bytes + payloads);
+    // Older versions did not count payloads that were stored first by a keyframe.
+    if unique > derived || (unique < derived && unique + bytes_named_by_keyframes(connection)? < derived) {
         found.add(None, None, format!("the total of unique bytes of values is {unique}; the events come to {derived}"));
     }
     Ok(())
 }
 
-fn kept_by_keyframes(connection: &Connection) -> Result<i64, Error> {
+fn bytes_named_by_keyframes(connection: &Connection) -> Result<i64, Error> {
     let mut named = References::default();
     let mut statement = connection.prepare("SELECT body FROM keyframe")?;
     let mut rows = statement.query(())?;

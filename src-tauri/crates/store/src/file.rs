@@ -1,6 +1,6 @@
-//! Whose file it is, its tables and format, and how it is opened.
+//! The database file: its identity, schema, format migrations, and how it is opened.
 //!
-//! Must not know what a step is.
+//! Must not know what a step of a flow is.
 
 pub(crate) mod identity;
 pub(crate) mod migrate;

@@ -1,20 +1,24 @@
 //! The SQLite event log and everything read from it.
 //!
-//! One at a time writes, whoever appends a step or the store's own thread, with group commit;
-//! readers have connections of their own and never wait. With [`Durability::Process`] a killed
-//! process loses nothing that was answered; with [`Durability::Power`] a lost power supply does not
+//! One connection writes, with group commit: the thread that appends a step uses it, or the store's own
+//! thread. Readers have connections of their own and never wait. With [`Durability::Process`] a killed
+//! process loses no commit that was reported to its caller; with [`Durability::Power`] a power failure does not
 //! either.
 //!
 //! | a folder of this crate | holds |
 //! |---|---|
-//! | `row` | what a row holds and how: lines of events, large values, filters of texts, totals, errors |
-//! | `read` | what readers ask: requests, sessions, events, state at any instant, search |
-//! | `file` | whose file it is, its tables and format, opening it, also where it cannot be written |
-//! | `write` | who writes and when, the transactions, and the rows that follow from events |
-//! | `check` | whether all of that is what the events say |
+//! | `row` | how columns are encoded: bodies of events, large values, search filters, totals; errors |
+//! | `read` | queries: requests, sessions, events, state as of any event, search |
+//! | `file` | the database file: its identity, schema, format migrations, opening it, read-only places |
+//! | `write` | the writing connection, its queue and transactions, and the rows derived from events |
+//! | `check` | verification of all derived rows against the events |
 //! | `transfer` | long work in short transactions: export, import, delete, compact |
 //!
-//! Imports run down this table's order only: `row` names none of the others, `transfer` may name all.
+//! A folder may use only itself and the folders above it in this table: `row` uses no other, `transfer` may use all.
+//!
+//! Words of this crate: `n` is the number of a row in this file, an `id` is what the rest of the program uses. A
+//! *change* is a row of `change`: one or more operations that took a scope from one version to the next. *As of* an
+//! event (`as_of`, a global event id) means after everything that was committed up to and including it.
 //!
 //! Only this crate names rusqlite. It must not decide what an event means beyond the rows it keeps
 //! for speed, and it reads no clock: times are those of the events.
@@ -31,7 +35,7 @@ mod write;
 use crate::file::{open, read_only};
 use crate::read::events;
 use crate::row::attempts;
-use crate::write::{turns, writer_queue};
+use crate::write::{claims, writer_queue};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -58,26 +62,26 @@ pub use transfer::delete::{Cleared, Deleted};
 pub use write::code::CodeOffer;
 
 use file::read_only::Readable;
-use transfer::pieces::Pieces;
 use transfer::removal::Remover;
+use transfer::sliced_work::SlicedWork;
 use write::append_batch::AppendBatch;
-use write::code::Offers;
-use write::records::Records;
+use write::code::CodeOffers;
+use write::record_cache::RecordCache;
 use write::writer::{ReadVersion, Writer};
 
-/// Idle connections beyond this many are closed.
-const READERS: usize = 8;
+/// Reading connections that are kept open while idle; more than this many are closed.
+const MAX_IDLE_READERS: usize = 8;
 
 /// Events that were just committed, in order.
 #[derive(Clone, Debug)]
 pub struct Committed {
-    /// Whose.
+    /// The id of their request.
     pub request: Arc<str>,
-    /// At least one. A commit that lost the race for a record is `commit_refused` here as in the log.
+    /// At least one, as stored: a commit that lost the race for a record is `commit_refused`.
     pub events: Arc<[Event]>,
 }
 
-/// Names a listener, to take it away again.
+/// Identifies a listener, for [`Store::unlisten`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerId(u64);
 
@@ -95,31 +99,32 @@ impl Listeners {
     }
 }
 
-/// An open database. Dropping it writes what waits.
+/// An open database. Dropping it commits what is queued and waits for that.
 pub struct Store {
     path: PathBuf,
-    /// Of the connections that read.
+    /// How reading connections are opened.
     access: Access,
     id: String,
     owners: Owners,
     readers: Mutex<Vec<Connection>>,
     on_damaged: OnDamaged,
-    records: Records,
-    unfinished: Mutex<Option<attempts::Unfinished>>,
+    record_cache: RecordCache,
+    unfinished: Mutex<Option<attempts::UnfinishedAttempts>>,
     listeners: Arc<Mutex<Listeners>>,
-    offers: Offers,
-    /// Ends before the writer does.
+    code_offers: CodeOffers,
+    /// Declared before `writer`, so that its thread has ended when the writer is dropped.
     _remover: Option<Remover>,
     writer: Writer,
-    /// The folder of the copy that is read in place of a database that cannot be; gone last.
+    /// The temporary folder of a copy that is read instead of the original; declared last, so deleted last.
     _copy: Option<tempfile::TempDir>,
 }
 
 impl Store {
-    /// Opens a database, or makes one. A file that is refused is left exactly as it was.
+    /// Opens a database, or creates one. A file that is refused is not changed.
     ///
-    /// With [`Access::ReadOnly`] nothing is made or changed where it lies; what it costs is a copy of the file where a
-    /// log lies beside it that cannot be shared, or its format is an older one.
+    /// With [`Access::ReadOnly`] nothing is created or changed in the database's folder. Where the file cannot be read
+    /// there (a write-ahead log without a usable `-shm` file, or an older format) it is copied to a temporary folder
+    /// first, which costs time and space proportional to its size.
     pub fn open(path: &Path, options: Options) -> Result<Store, OpenError> {
         if options.access == Access::ReadWrite {
             return Store::open_here(path, options);
@@ -138,12 +143,12 @@ impl Store {
     fn open_here(path: &Path, options: Options) -> Result<Store, OpenError> {
         let listeners: Arc<Mutex<Listeners>> = Arc::default();
         let owners = options.owners.clone();
-        let (only_look, access) = (options.only_look, options.access);
+        let (skip_removals, access) = (options.skip_removals, options.access);
         let on_damaged = options.on_damaged.clone();
-        let offers = Offers::default();
-        let writer = Writer::start(path.to_owned(), options, listeners.clone(), offers.clone())?;
-        let remover = if writer.has_removals() && !only_look && access == Access::ReadWrite {
-            // Where it cannot begin, the next who deletes goes on.
+        let code_offers = CodeOffers::default();
+        let writer = Writer::start(path.to_owned(), options, listeners.clone(), code_offers.clone())?;
+        let remover = if writer.has_removals() && !skip_removals && access == Access::ReadWrite {
+            // If the thread cannot start, the next deletion or compaction works on the queue.
             Remover::start(path, writer.handle()).ok()
         } else {
             None
@@ -155,10 +160,10 @@ impl Store {
             owners,
             readers: Mutex::default(),
             on_damaged,
-            records: Records::default(),
+            record_cache: RecordCache::default(),
             unfinished: Mutex::default(),
             listeners,
-            offers,
+            code_offers,
             _remover: remover,
             writer,
             _copy: None,
@@ -175,12 +180,13 @@ impl Store {
         &self.id
     }
 
-    /// Whether the job lives that a request names as its owner.
+    /// Whether the job that a request names as its owner is alive.
     pub fn liveness(&self, owner: &str) -> Liveness {
         self.owners.liveness(owner)
     }
 
-    /// Calls `listener` after every commit of this process, on the writing thread: be quick.
+    /// Calls `listener` after every commit of this process, on the thread that committed, with the writing connection
+    /// held: it must return quickly and must not append.
     pub fn listen(&self, listener: impl Fn(&Committed) + Send + Sync + 'static) -> ListenerId {
         let mut listeners = lock(&self.listeners);
         listeners.last += 1;
@@ -189,49 +195,51 @@ impl Store {
         id
     }
 
-    /// Stops calling a listener; a call under way ends.
+    /// Stops calling a listener. A call that has begun is not interrupted.
     pub fn unlisten(&self, id: ListenerId) {
         lock(&self.listeners).known.retain(|(known, _)| *known != id);
     }
 
-    /// Lets the file grow to so many pages and no further, as a full disk does; `None` lifts it.
+    /// Limits the size of the file (`max_page_count`), to test what happens when the disk is full; `None` removes the
+    /// limit.
     pub fn limit_pages(&self, pages: Option<u32>) {
         self.writer.limit_pages(pages);
     }
 
-    /// Whether another process has committed since this was asked last.
+    /// Whether another process has committed since the last call of this method.
     pub fn changed_elsewhere(&self) -> Result<bool, Error> {
         self.writer.changed_elsewhere()
     }
 
-    /// Reads on a connection that nobody else uses meanwhile, from one snapshot.
+    /// Runs `read` on a reading connection, in one read transaction.
     fn read<R>(&self, read: impl FnOnce(&Connection) -> Result<R, Error>) -> Result<R, Error> {
         let connection = self.reader()?;
         let snapshot = connection.unchecked_transaction()?;
         let result = read(&snapshot);
         snapshot.finish()?;
-        // After a failure the next reader begins with a connection of its own.
+        // A connection that failed is not reused.
         if result.is_ok() {
-            self.give_back(connection);
+            self.return_reader(connection);
         }
         result
     }
 
-    /// The newest of a record; `stamp` is of this moment, where it is known.
-    fn newest(&self, scope: &ScopeKey, stamp: Option<ReadVersion>) -> Result<Record, AppendError> {
-        if let Some(record) = stamp.and_then(|stamp| self.records.known(scope, stamp)) {
+    /// The newest committed state of a record. `version` is the current read version if it is known; with it a cached
+    /// record costs no query.
+    fn newest_record(&self, scope: &ScopeKey, version: Option<ReadVersion>) -> Result<Record, AppendError> {
+        if let Some(record) = version.and_then(|version| self.record_cache.get_if_current(scope, version)) {
             return Ok(record);
         }
-        // One statement in the usual case: a snapshot of its own is enough, and cheaper.
+        // Usually one statement, which has a snapshot of its own: no explicit transaction is needed.
         let connection = self.reader()?;
-        let record = self.records.newest(&connection, scope, stamp);
-        self.give_back(connection);
+        let record = self.record_cache.newest(&connection, scope, version);
+        self.return_reader(connection);
         Ok(record?)
     }
 
-    /// For work that takes long.
-    fn pieces(&self) -> Result<Pieces, Error> {
-        Ok(Pieces::new(&self.path, self.writer.handle(), Arc::default())?)
+    /// Connections for long work in short transactions.
+    fn sliced_work(&self) -> Result<SlicedWork, Error> {
+        Ok(SlicedWork::new(&self.path, self.writer.handle(), Arc::default())?)
     }
 
     fn reader(&self) -> Result<Connection, Error> {
@@ -241,9 +249,9 @@ impl Store {
         }
     }
 
-    fn give_back(&self, connection: Connection) {
+    fn return_reader(&self, connection: Connection) {
         let mut readers = lock(&self.readers);
-        if readers.len() < READERS {
+        if readers.len() < MAX_IDLE_READERS {
             readers.push(connection);
         }
     }
@@ -255,24 +263,24 @@ impl Log for Store {
         request: &str,
         lease: &Lease,
         events: Vec<Event>,
-        durability: engine::log::Durability,
+        mode: engine::log::AppendMode,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
         let (answer, receiver) = oneshot::channel();
-        match AppendBatch::new(request, Some(lease.clone()), events, durability) {
+        match AppendBatch::new(request, Some(lease.clone()), events, mode) {
             Ok(batch) => self.writer.append(AppendBatch { answer: Some(answer), ..batch }),
-            // The caller may have dropped its end already.
+            // Sending fails if the caller has dropped the receiver.
             Err(error) => drop(answer.send(Err(error.into()))),
         }
         receiver
     }
 
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
-        self.newest(scope, self.writer.read_version())
+        self.newest_record(scope, self.writer.read_version())
     }
 
     fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
-        let stamp = self.writer.read_version();
-        scopes.iter().map(|scope| self.newest(scope, stamp)).collect()
+        let version = self.writer.read_version();
+        scopes.iter().map(|scope| self.newest_record(scope, version)).collect()
     }
 
     fn take_ticket(&self, request: &str, scopes: &[ScopeKey], at: i64) -> oneshot::Receiver<Result<(), AppendError>> {
@@ -280,7 +288,7 @@ impl Log for Store {
         let (request, scopes) = (request.to_owned(), scopes.to_vec());
         self.writer.run_later(move |connection| {
             let taken = writer_queue::take(connection, &request, &scopes, at);
-            // A request that was given up hears nothing.
+            // Sending fails if the request was cancelled and dropped the receiver.
             let _ = answer.send(taken.map_err(AppendError::from));
         });
         receiver
@@ -292,12 +300,12 @@ impl Log for Store {
 
     fn leave_ticket(&self, request: &str) {
         let request = request.to_owned();
-        // One that could not be given up counts until it is too old.
+        // If this fails, the ticket is ignored once it is older than `TICKET_MS`.
         self.writer.run_later(move |connection| drop(writer_queue::leave_by_id(connection, &request)));
     }
 
     fn may_leave_queue(&self, request: &str) -> Result<bool, AppendError> {
-        Ok(self.read(|connection| turns::may_leave_queue(connection, request, &self.owners))?)
+        Ok(self.read(|connection| claims::can_start(connection, request, &self.owners))?)
     }
 
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
@@ -312,7 +320,8 @@ impl Log for Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // The last connection to close checkpoints the write-ahead log, and a reader cannot.
+        // The last connection that closes checkpoints and deletes the write-ahead log; a read-only one cannot, so
+        // the writing connection must close last.
         lock(&self.readers).clear();
     }
 }

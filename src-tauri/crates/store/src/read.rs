@@ -1,9 +1,9 @@
-//! What readers ask, with connections of their own.
+//! Queries, on reading connections.
 //!
 //! Must not write.
 
 pub(crate) mod events;
-pub(crate) mod in_force;
+pub(crate) mod rebased_values;
 pub(crate) mod requests;
 pub(crate) mod search;
 pub(crate) mod sessions;

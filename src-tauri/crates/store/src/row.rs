@@ -1,6 +1,6 @@
-//! What a row holds, and how: lines of events, large values, filters of texts, running totals, errors.
+//! How columns are encoded: bodies of events, large values, search filters, running totals; and errors.
 //!
-//! Must not know who reads or writes them.
+//! Must not depend on who reads or writes them.
 
 pub(crate) mod attempts;
 pub(crate) mod body;

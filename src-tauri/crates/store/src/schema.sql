@@ -1,25 +1,28 @@
 -- The database of one workspace.
 --
--- Truth is `event` (with the values it keeps in `payload`). Every other table exists for speed: it
--- is written in the same transaction as the events it is read from, and could be made from them
--- again; `check --data` compares. No row holds a whole state except a keyframe.
+-- The source of truth is `event`, with the large values of its bodies in `payload`. Every other table is derived
+-- for speed: its rows are written in the same transaction as the events they follow from, and could be made from
+-- them again; `check --data` compares. (Two exceptions: `code`, and some rows of `keyframe`, see there.) Only a
+-- keyframe holds a whole state.
+--
+-- `n` is the number of a row inside this file. `id`, where a table has both, is what the rest of the program uses.
 
--- The database itself, one row. Its id is in the names of the owners of its requests, so that what another
--- database brought can be told from what ran here.
+-- The database itself, one row. Its id is part of the names of its requests' owners, so that an imported request
+-- can be told from one that ran here.
 CREATE TABLE database (
     id TEXT NOT NULL
 ) STRICT;
 INSERT INTO database VALUES (lower(hex(randomblob(8))));
 
 -- The code of every bundle that ran, once by the hash of the bundle: the author's files and the source map, as
--- JSON; like an event it keeps large values in `payload`.
+-- JSON. As in the bodies of events, large values are in `payload`.
 CREATE TABLE code (
     hash TEXT NOT NULL PRIMARY KEY,
     body TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- A conversation. Its counters follow the events of its requests. A fork also has the requests
--- that came before request `forked_from` in the session of that one.
+-- A conversation. Its counters are derived from the events of its requests. The session of a fork also shows the
+-- requests that precede request `forked_from` in the session of that request.
 CREATE TABLE session (
     n            INTEGER PRIMARY KEY,
     id           TEXT    NOT NULL UNIQUE,
@@ -39,10 +42,10 @@ CREATE INDEX session_by_time ON session (updated_at DESC, n DESC);
 CREATE INDEX session_by_user ON session (user);
 CREATE INDEX session_by_project ON session (project) WHERE project IS NOT NULL;
 
--- One execution of one action. `owner` names the job that runs it, `epoch` counts its owners: an append that
--- names another owner or epoch is refused. `claim` is a key that no two requests in progress have in common. A
--- fork goes on after event `forked_at` of request `forked_from`. `unindexed_from` is the first of its events that
--- no filter block covers, if there are any.
+-- One execution of one action. `owner` names the job that runs it, `epoch` counts its owners from 1: an append
+-- under another owner or epoch is refused. At most one request in progress holds the key `claim`. A fork has copies
+-- of the events 2 to `forked_at` of request `forked_from` and continues after them. `unindexed_from` is the `seq` of
+-- its first event that no filter block covers, NULL if all are covered.
 CREATE TABLE request (
     n           INTEGER PRIMARY KEY,
     id          TEXT    NOT NULL UNIQUE,
@@ -71,15 +74,17 @@ CREATE INDEX request_by_claim ON request (claim, n)
     WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');
 CREATE INDEX request_unindexed ON request (n) WHERE unindexed_from IS NOT NULL;
 
--- Logical paths, each once: every request of a flow walks the same ones.
+-- Logical paths of blocks, each once: all requests of a flow use the same ones.
 CREATE TABLE path (
     n    INTEGER PRIMARY KEY,
     text TEXT    NOT NULL UNIQUE
 ) STRICT;
 
--- The event log. `id` is the order of commits across all requests. `body` holds the fields of the
--- kind as JSON; a value too large to sit in a line is a mark that names its content in `payload`.
--- `sum` is the checksum of `body`, 32 bits of BLAKE3; NULL where there is none to compare.
+-- The event log. `id` is global and ascends in the order of commits; `seq` counts the events of one request from 1.
+-- `at` is in milliseconds since 1970. `body` holds the fields of the kind as JSON; instead of a large value it has
+-- a reference to `payload`, see `row/body.rs`. `sum` is the checksum of `body`, the first 32 bits of its BLAKE3
+-- hash; NULL for events of no request. Those (`request` is 0) are of kind `records_imported`: one before and one
+-- after the events that an import brought.
 CREATE TABLE event (
     id      INTEGER PRIMARY KEY,
     request INTEGER NOT NULL,
@@ -94,8 +99,8 @@ CREATE TABLE event (
 CREATE UNIQUE INDEX event_by_seq ON event (request, seq);
 CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';
 
--- Large values by content (BLAKE3), once however often they are logged. `bytes` is the length of
--- the JSON; a body as long as that is not compressed, every other is zstd.
+-- Large values, each stored once under the BLAKE3 hash of its JSON. `bytes` is the length of the JSON; a `body` of
+-- that length is the JSON itself, a shorter one is compressed with zstd.
 CREATE TABLE payload (
     n     INTEGER PRIMARY KEY,
     hash  BLOB    NOT NULL UNIQUE,
@@ -103,7 +108,8 @@ CREATE TABLE payload (
     body  BLOB    NOT NULL
 ) STRICT;
 
--- Where a text cannot be: for every run of a request's events, a filter over the trigrams of their texts.
+-- For search: a filter over the trigrams in the texts of a request's events `first` to `last` (`seq`). It has no
+-- false negatives: a text that does not match is in none of these events.
 CREATE TABLE filter_block (
     n       INTEGER PRIMARY KEY,
     request INTEGER NOT NULL,
@@ -113,8 +119,9 @@ CREATE TABLE filter_block (
 ) STRICT;
 CREATE UNIQUE INDEX filter_block_by_request ON filter_block (request, first);
 
--- Every scope that has state: its newest version, and the event that made it. `request` is set for
--- the scopes that live in one request; their newest step tells both, and the row is not kept up to date.
+-- Every scope that has or had state. `version` is its newest version, and `last` the id of the event that made it.
+-- `request` is set for scopes that belong to one request; for these, `version` and `last` are not kept up to date,
+-- and readers take them from the newest row of `change`.
 CREATE TABLE scope (
     n       INTEGER PRIMARY KEY,
     kind    TEXT    NOT NULL,
@@ -126,9 +133,11 @@ CREATE TABLE scope (
 ) STRICT;
 CREATE INDEX scope_by_request ON scope (request) WHERE request IS NOT NULL;
 
--- The steps of a scope in the order they came into force. `event` put the step in force: the
--- operation's own event where `operations` is null, else a commit that names the operations of its
--- request by how many `seq` they lie back, in order of application. `bytes` is what they weigh.
+-- The changes of a scope in the order they took effect. `event` is the id of the event that made the change
+-- effective. If `operations` is NULL, that event is the operation itself. Otherwise it is a commit, or an operation
+-- whose callback has returned, and `operations` lists the events that hold the operations, in the order of their
+-- application, by how many `seq` they precede `event`: '2,1' is the two events before it, '0' is `event` itself, and
+-- '' is none (the change is superseded). `bytes` is the length of the operations' values as JSON.
 CREATE TABLE change (
     scope      INTEGER NOT NULL,
     event      INTEGER NOT NULL,
@@ -138,11 +147,15 @@ CREATE TABLE change (
     PRIMARY KEY (scope, event)
 ) STRICT, WITHOUT ROWID;
 
--- The whole state just after an event, so that reading an instant costs a bounded number of steps.
--- One is written when the steps since the last cost as much to read as the state itself. `bytes`
--- is the length of the state as JSON; `body` keeps large values in `payload`, like an event. One at
--- an event of no request (`request` is 0) is no matter of speed: an import brought it, no steps lead
--- to it, and it must stay. So must a `tombstone`, which stands for events that were deleted with their session.
+-- The whole state of a scope just after an event. One is written when the changes since the previous one cost as
+-- much to read as the state itself, so that the cost of reading a state is bounded. `bytes` is the length of the
+-- state as JSON; in `body`, as in the bodies of events, large values are references to `payload`.
+--
+-- Such a keyframe can be made again from the changes. Two kinds cannot, and must not be deleted while the scope
+-- exists; no change leads from the state before them to theirs:
+-- - One with `tombstone` = 1 replaces changes whose events were deleted with their session. It has the state that
+--   the deleted changes led to, and the changes after it apply to that state.
+-- - One at an event of no request (`event.request` = 0) holds the state that an import puts in force there.
 CREATE TABLE keyframe (
     scope   INTEGER NOT NULL,
     event   INTEGER NOT NULL,
@@ -153,8 +166,9 @@ CREATE TABLE keyframe (
     PRIMARY KEY (scope, event)
 ) STRICT, WITHOUT ROWID;
 
--- Attempts whose writes to shared memory stopped counting: `event` rolled them back, `first` was the first of
--- them. A keyframe between the two still holds what was rolled back later.
+-- Rolled-back attempts: from `event` on, what (`path`, `attempt`) wrote to a scope of its request does not count.
+-- `first` is the event of its first write there. A keyframe from `first` up to, not including, `event` holds the
+-- writes, so it is not used for states as of `event` or later.
 CREATE TABLE attempt_rollback (
     scope   INTEGER NOT NULL,
     event   INTEGER NOT NULL,
@@ -164,8 +178,9 @@ CREATE TABLE attempt_rollback (
     PRIMARY KEY (scope, event, path, attempt)
 ) STRICT, WITHOUT ROWID;
 
--- Who waits to write a record that other requests write at the same time, in the order of `n`: a request has one
--- number for all the records it waits for. No event tells of it, and it is gone with the write.
+-- The queues of requests that wait to write records which others write at the same time, first the lowest `n`. A
+-- request has the same `n` in all the queues it is in. `at` is when it took or renewed the ticket, in milliseconds.
+-- Not derived from events; the rows are deleted with the write.
 CREATE TABLE ticket (
     kind    TEXT    NOT NULL,
     id      TEXT    NOT NULL,
@@ -175,15 +190,16 @@ CREATE TABLE ticket (
     PRIMARY KEY (kind, id, n)
 ) STRICT, WITHOUT ROWID;
 
--- Where a session's journal and what was set of its metadata are.
+-- The events that hold a session's journal entries and what was set of its metadata.
 CREATE TABLE journal (
     session INTEGER NOT NULL,
     event   INTEGER NOT NULL,
     PRIMARY KEY (session, event)
 ) STRICT, WITHOUT ROWID;
 
--- Running totals, one row: of the events that filter blocks cover, and how many those are; the others are added
--- when they are read. No event gets an id up to `id_floor`: deleted ones had them.
+-- Running totals, one row. They count the events that filter blocks cover; a reader adds the few that are not
+-- covered yet. `unique_payload_bytes` counts all rows of `payload` besides. New events get ids above `id_floor`, so
+-- that ids of deleted or reserved events are not used again.
 CREATE TABLE total (
     indexed_events       INTEGER NOT NULL,
     items                INTEGER NOT NULL,
@@ -193,9 +209,11 @@ CREATE TABLE total (
 ) STRICT;
 INSERT INTO total VALUES (0, 0, 0, 0, 0);
 
--- What is deleted, or was brought by an import that is not done, and lies in other tables still: nobody sees it,
--- and no number of it is given again. `kind` says what `n` is a number of, see `removal.rs`. `import` names the
--- import it belongs to, `name` is the id of a request, `last` the end of a range or a note of who is at it.
+-- The queue of rows to remove from other tables: what was deleted, or belongs to an import that has not finished.
+-- No reader sees these rows, and their numbers are not used again while they are queued. `kind` says what `n`
+-- numbers, see `transfer/removal.rs`. `import` is the name of the unfinished import, '' for none; `name` is the id of
+-- a request; `last` depends on `kind`: the end of a range, a count of how often the row was queued, or the token of
+-- the process that works on it.
 CREATE TABLE removal (
     kind   TEXT    NOT NULL,
     n      INTEGER NOT NULL,

@@ -1,12 +1,12 @@
-//! Long work in short transactions: requests on their way out and in, deletion, giving back room.
+//! Long work in short transactions: export and import of requests, deletion, compaction.
 //!
-//! Must not hold the writing connection longer than a slice.
+//! Must not hold the writing connection longer than a time slice.
 
 pub(crate) mod bundle;
 pub(crate) mod compact;
 pub(crate) mod delete;
 pub(crate) mod import;
-pub(crate) mod pieces;
 pub(crate) mod removal;
+pub(crate) mod sliced_work;
 pub(crate) mod stored_code;
-pub(crate) mod unnamed_payloads;
+pub(crate) mod unreferenced_payloads;

@@ -1,17 +1,16 @@
-//! Who writes and when, the transactions, and the rows that follow from events.
+//! The writing connection, its queue and transactions, and the rows derived from events.
 //!
-//! Must not do work that grows with a database: that is `transfer`.
+//! Must not do work that grows with the size of the database: that belongs to `transfer`.
 
 pub(crate) mod append_batch;
-
+pub(crate) mod claims;
 pub(crate) mod code;
-pub(crate) mod import_marks;
-pub(crate) mod live;
-pub(crate) mod records;
+pub(crate) mod import_boundaries;
+pub(crate) mod record_cache;
 pub(crate) mod removal_queue;
 pub(crate) mod rows;
 pub(crate) mod scopes;
 pub(crate) mod transaction;
-pub(crate) mod turns;
 pub(crate) mod writer;
+pub(crate) mod writer_cache;
 pub(crate) mod writer_queue;

@@ -13,7 +13,7 @@ use crate::execution::abort::Abort;
 use crate::model::effects::Effects;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::item::ItemStatus;
-use crate::model::log::{AppendError, Durability, Lease, Log};
+use crate::model::log::{AppendError, AppendMode, Lease, Log};
 use crate::views::items::of_items;
 
 /// How many buffered events are flushed without waiting for the timer.
@@ -190,7 +190,7 @@ impl Recorder {
         let mut pending = PendingCommit::new(self, &event);
         let mut events = self.buffered.take();
         events.push(event);
-        let answer = self.log.append(&self.request, &self.lease, events, Durability::Committed);
+        let answer = self.log.append(&self.request, &self.lease, events, AppendMode::Committed);
         let answer = answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())));
         if let Err(error) = &answer {
             pending.shown = None;
@@ -215,7 +215,7 @@ impl Recorder {
         let pending = PendingCommit::new(self, &event);
         let mut events = self.buffered.take();
         events.push(event);
-        let answer = self.log.append(&self.request, &self.lease, events, Durability::Committed);
+        let answer = self.log.append(&self.request, &self.lease, events, AppendMode::Committed);
         let committed = async move {
             let _pending = pending;
             let answer = answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())));
@@ -281,7 +281,7 @@ impl Recorder {
     pub fn flush(&self) {
         let events = self.buffered.take();
         if !events.is_empty() {
-            drop(self.log.append(&self.request, &self.lease, events, Durability::Soon));
+            drop(self.log.append(&self.request, &self.lease, events, AppendMode::Soon));
         }
     }
 

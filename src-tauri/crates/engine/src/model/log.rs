@@ -11,8 +11,8 @@
 //!    [`AppendError::Conflict`] when the record is not at *n*. Its evidence is kept, and each event
 //!    that would have committed is replaced by `commit_refused`, so that `seq` stays dense while
 //!    parallel blocks append behind it.
-//! 4. **Durability.** When a [`Durability::Committed`] append completes, a killed process loses
-//!    nothing of it. [`Durability::Soon`] joins the next batch.
+//! 4. **Durability.** When a [`AppendMode::Committed`] append answers, a killed process loses
+//!    nothing of it. [`AppendMode::Soon`] joins the next batch.
 //! 5. **Visibility.** Nothing is shown to any reader before its batch is committed.
 //! 6. **Concurrency keys.** An append that puts a request with a claim in progress is refused with
 //!    [`AppendError::Busy`], and nothing of it is kept, while another request in progress holds the key, or a
@@ -39,12 +39,12 @@ use crate::model::event::{Event, EventKind};
 use crate::model::scope::ScopeKey;
 use crate::model::state::State;
 
-/// Whether the caller waits for the disk.
+/// When an append is committed and answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
-    /// Complete after the commit: a step boundary.
+pub enum AppendMode {
+    /// At once, answered after the commit: a step boundary.
     Committed,
-    /// Join the next batch: 256 KiB or 16 ms, whichever comes first.
+    /// With the next batch (evidence): at the next step boundary, with 256 KiB or after 16 ms, whichever comes first.
     Soon,
 }
 
@@ -186,7 +186,7 @@ pub trait Log: Send + Sync {
         request: &str,
         lease: &Lease,
         events: Vec<Event>,
-        durability: Durability,
+        mode: AppendMode,
     ) -> oneshot::Receiver<Result<(), AppendError>>;
 
     /// Sets a record, without an event. Only a replay does so, for records that other requests had written; a

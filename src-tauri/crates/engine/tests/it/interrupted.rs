@@ -20,7 +20,7 @@ use engine::effect_log::{EffectLog, SeenRecords};
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, Outcome, RequestStatus};
 use engine::flow::{Arm, Block, Child, Operation as Op, Rescue};
-use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
+use engine::log::{AppendError, AppendMode, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::memory_log::MemoryLog;
 use engine::operation::Operation;
 use engine::request::{Ended, PriorRun, Run};
@@ -265,10 +265,10 @@ impl Log for Failing {
         request: &str,
         lease: &Lease,
         events: Vec<Event>,
-        durability: Durability,
+        mode: AppendMode,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
         if self.left.fetch_sub(1, Ordering::Relaxed) > 0 {
-            return self.log.append(request, lease, events, durability);
+            return self.log.append(request, lease, events, mode);
         }
         let (sender, receiver) = oneshot::channel();
         // Nobody may wait for it.

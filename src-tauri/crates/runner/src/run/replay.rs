@@ -13,7 +13,7 @@ use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, Model
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::loading::{LOAD, load_effects};
-use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
+use engine::log::{AppendError, AppendMode, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::memory_log::MemoryLog;
 use engine::operation::equal;
 use engine::redaction::Redaction;
@@ -232,9 +232,9 @@ impl Log for ReplayLog {
         request: &str,
         lease: &Lease,
         events: Vec<Event>,
-        durability: Durability,
+        mode: AppendMode,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
-        self.memory.append(request, lease, events, durability)
+        self.memory.append(request, lease, events, mode)
     }
 
     fn set_record(&self, scope: ScopeKey, record: Record) {

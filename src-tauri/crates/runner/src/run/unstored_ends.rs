@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use engine::event::{Event, EventKind, RequestStatus};
-use engine::log::{AppendError, Durability, Lease, Log};
+use engine::log::{AppendError, AppendMode, Lease, Log};
 use store::Store;
 
 use crate::effects::outside::now_ms;
@@ -66,7 +66,7 @@ impl Late {
                 vec![Event { seq: row.last_seq + 1, at: now_ms(), path: None, attempt: 0, kind }]
             }
         };
-        let answer = store.append(&self.request, &self.lease, events, Durability::Committed);
+        let answer = store.append(&self.request, &self.lease, events, AppendMode::Committed);
         match futures_executor::block_on(answer) {
             Ok(Err(AppendError::Storage(_) | AppendError::OutOfOrder { .. })) => Tried::Again,
             // Somebody else has the request now, or it is written.

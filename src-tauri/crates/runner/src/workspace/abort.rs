@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus};
-use engine::log::{AppendError, Durability, Lease, Log};
+use engine::log::{AppendError, AppendMode, Lease, Log};
 
 use super::news::is_unfinished;
 use super::{Workspace, lock};
@@ -74,7 +74,7 @@ impl Workspace {
         let end: Vec<Event> = (last + 1..).zip(kinds).map(event).collect();
         let token = self.tokens.fetch_add(1, Ordering::Relaxed);
         self.written.begin(&row.id.as_str().into(), &row.session_id.as_str().into(), token);
-        let written = futures_executor::block_on(self.store.append(request, &lease, end, Durability::Committed));
+        let written = futures_executor::block_on(self.store.append(request, &lease, end, AppendMode::Committed));
         self.written.end(request, token);
         match written.map_err(|_| Fault::internal("the store is closed"))? {
             Ok(()) => Ok(status),

@@ -35,7 +35,7 @@ impl Workspace {
             self.session(session)?;
         }
         let mut rows = Vec::new();
-        for request in self.store.requests_that_asked(session).map_err(Fault::internal)? {
+        for request in self.store.suspended_requests(session).map_err(Fault::internal)? {
             let (row, events) = self.log_of(&request.id)?;
             let asked = questions(&row, &events);
             rows.extend(asked.into_iter().rev().map(|one| shown(&row, one)));

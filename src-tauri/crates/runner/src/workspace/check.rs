@@ -13,7 +13,7 @@ impl Workspace {
     pub fn check_data(options: &OpenOptions) -> Result<DataCheck, Fault> {
         let dir = folder(&options.dir)?;
         let data = options.data.clone().unwrap_or_else(|| default_data(&dir));
-        let settings = Options { on_busy: on_busy(options.on_busy, None), only_look: true, ..Options::default() };
+        let settings = Options { on_busy: on_busy(options.on_busy, None), skip_removals: true, ..Options::default() };
         let store = match open_store(&data, options, settings) {
             Ok(opened) => opened.store,
             Err(OpenError::Missing { .. }) if options.data.is_none() => return Ok(DataCheck::new(0, 0, Vec::new())),

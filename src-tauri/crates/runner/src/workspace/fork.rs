@@ -9,7 +9,7 @@ mod edits;
 use engine::event::{Event, EventKind, ForkedFrom, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
 use engine::flow::Flow;
 use engine::identity::{InstanceId, StateOwner};
-use engine::log::{Durability, Lease, Log, Record};
+use engine::log::{AppendMode, Lease, Log, Record};
 use engine::operation::Operation;
 use engine::request::StartRequest;
 use engine::resource::record;
@@ -94,7 +94,7 @@ impl Workspace {
             draft.push(None, 0, EventKind::RequestStatus { status: RequestStatus::Interrupted });
             let id = asked.request.clone();
             let lease = Lease::first(asked.owner.as_str());
-            let written = store.append(&id, &lease, draft.events, Durability::Committed);
+            let written = store.append(&id, &lease, draft.events, AppendMode::Committed);
             futures_executor::block_on(written)
                 .map_err(|_| Fault::internal("the store is closed"))?
                 .map_err(Fault::internal)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::event::{Event, EventKind, Recorded, RequestStatus};
-use engine::log::{Durability, Lease, Log};
+use engine::log::{AppendMode, Lease, Log};
 
 use super::{Mock, OpenOptions, PriorEvents, Resolution, RunOptions, Workspace};
 use crate::run::Running;
@@ -123,7 +123,7 @@ fn a_panic_in_a_job_ends_its_lock() {
     let opening = move |asked: &engine::request::StartRequest, flow: &engine::flow::Flow| {
         let first = begun(asked, flow);
         let lease = Lease::first(asked.owner.as_str());
-        futures_executor::block_on(store.append("r", &lease, vec![first], Durability::Committed)).unwrap().unwrap();
+        futures_executor::block_on(store.append("r", &lease, vec![first], AppendMode::Committed)).unwrap().unwrap();
         assert_eq!(store.liveness(&asked.owner), store::Liveness::Alive);
         panic!("a job of the test")
     };
@@ -155,7 +155,7 @@ fn a_compact_takes_no_code_from_a_request_that_is_about_to_begin() {
         let left = Event { seq: 2, at: 1, path: None, attempt: 0, kind: left };
         let events = vec![begun(asked, flow), left];
         let lease = Lease::first(asked.owner.as_str());
-        futures_executor::block_on(store.append("r", &lease, events.clone(), Durability::Committed)).unwrap().unwrap();
+        futures_executor::block_on(store.append("r", &lease, events.clone(), AppendMode::Committed)).unwrap().unwrap();
         Ok(events)
     };
     let before = PriorEvents { is_parsed: true, opening: Some(Box::new(opening)), ..PriorEvents::default() };

@@ -143,7 +143,7 @@ impl Others {
     fn look(&mut self, workspace: &Workspace) -> Result<(), Fault> {
         self.has_news |= workspace.store.changed_elsewhere().map_err(Fault::internal)?;
         if self.has_news {
-            let (newest, rows) = workspace.store.news(self.newest).map_err(Fault::internal)?;
+            let (newest, rows) = workspace.store.changed_requests(self.newest).map_err(Fault::internal)?;
             (self.newest, self.has_news) = (newest, false);
             if rows.is_empty() {
                 workspace.notices.tell(&Notice::Sessions { workspace: workspace.name.clone() });

@@ -22,7 +22,7 @@ pub(super) fn open_store(data: &Path, options: &OpenOptions, settings: Options) 
     };
     // Who names a database wants that one, and not an empty one.
     let create = settings.create && options.data.is_none();
-    let settings = Options { access: Access::ReadOnly, only_look: true, create, ..settings };
+    let settings = Options { access: Access::ReadOnly, skip_removals: true, create, ..settings };
     let Ok(store) = Store::open(data, settings) else { return Err(refused) };
     tracing::warn!(data = %data.display(), "only read");
     if let Some(tell) = options.on_read_only {

@@ -1,4 +1,4 @@
-//! Requests one by one: their events without a gap, and the rows that follow from them.
+//! Checks each request: that `seq` has no gaps, that references between events are valid, and the derived rows.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,69 +7,88 @@ use engine::event::{EventKind, Recorded, RequestStatus, Seq};
 use engine::log::Lease;
 use engine::views::attempts::verdict;
 use rusqlite::Connection;
+use serde_json::Value;
 
-use super::request_row::{self, RequestRow};
-use super::scopes::{self, Applied, Commit, Shared};
-use super::{Checked, Sums};
+use super::request_scopes::{self, RequestScopes};
+use super::scopes::{Commit, UncommittedOperation};
+use super::{Checked, Derived, debug_difference, difference};
 use crate::row::error::Error;
 use crate::row::trigrams::may_hold;
 use crate::row::{attempts, body, filter_block, totals};
+use crate::write::rows;
 
-/// A request while its events are read.
-struct Walk<'a> {
+/// A request's row, as stored.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Row {
+    flow: String,
+    action: String,
+    user: String,
+    project: Option<String>,
+    status: String,
+    owner: String,
+    epoch: u64,
+    mock: Option<String>,
+    retry_of: Option<String>,
+    started_at: i64,
+    finished_at: Option<i64>,
+    error: Option<Value>,
+    claim: Option<String>,
+}
+
+/// The check of one request, and what its events so far derive.
+struct RequestCheck<'a> {
     connection: &'a Connection,
     n: i64,
     id: &'a str,
     last: Seq,
     last_event: i64,
-    /// The last event that a fork has in common with the request it comes from: what those did to rows and
-    /// to state stays with that one.
-    common: Seq,
-    row: Option<RequestRow>,
-    /// Operations on durable records.
-    operations: HashMap<Seq, Applied>,
-    /// Events that others may name: items, and what holds an input or an output.
+    /// The last event that a fork copied, 0 if it is no fork. Changes of rows and scopes are not derived from copies.
+    last_common: Seq,
+    row: Option<Row>,
+    /// Operations on durable records, by `seq`.
+    operations: HashMap<Seq, UncommittedOperation>,
+    /// Events that later ones may refer to: those that add an item, and those that have an input or output.
     items: HashSet<Seq>,
     values: HashSet<Seq>,
-    shared: Shared,
+    request_scopes: RequestScopes,
     filters: Vec<(Seq, Seq, Vec<u8>)>,
 }
 
-pub(super) fn check(connection: &Connection, found: &mut Checked, sums: &mut Sums) -> Result<(), Error> {
+pub(super) fn check(connection: &Connection, found: &mut Checked, derived_all: &mut Derived) -> Result<(), Error> {
     let mut statement = connection.prepare("SELECT n, id, session FROM request ORDER BY n")?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
         let (n, id, session): (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         found.requests += 1;
-        if let Err(error) = one(connection, found, sums, (n, &id), session) {
+        if let Err(error) = check_request(connection, found, derived_all, (n, &id), session) {
             found.add(Some(&id), None, format!("it cannot be read to the end: {error}"));
         }
     }
     Ok(())
 }
 
-fn one(
+fn check_request(
     connection: &Connection,
     found: &mut Checked,
-    sums: &mut Sums,
+    derived_all: &mut Derived,
     (n, id): (i64, &str),
     session: i64,
 ) -> Result<(), Error> {
-    let mut walk = Walk {
+    let mut check = RequestCheck {
         connection,
         n,
         id,
         last: 0,
         last_event: 0,
-        common: 0,
+        last_common: 0,
         row: None,
         operations: HashMap::new(),
         items: HashSet::new(),
         values: HashSet::new(),
-        shared: Shared::default(),
+        request_scopes: RequestScopes::default(),
         filters: filter_block::filters(connection, n)?,
     };
-    sums.sessions.entry(session).or_default().requests += 1;
+    derived_all.sessions.entry(session).or_default().requests += 1;
     let mut statement = connection.prepare_cached(
         "SELECT e.id, e.seq, e.at, e.kind, p.text, e.attempt, e.body, e.path, e.sum FROM event e
          LEFT JOIN path p ON p.n = e.path WHERE e.request = ?1 ORDER BY e.seq",
@@ -80,12 +99,12 @@ fn one(
         let (name, text) = (body::lossy(row, 3)?, body::lossy(row, 6)?);
         let path: Option<Arc<str>> = row.get(4)?;
         found.events += 1;
-        walk.number(found, event, seq);
+        check.check_seq(found, event, seq);
         if path.is_none() && row.get::<_, Option<i64>>(7)?.is_some() {
             found.add(Some(id), Some(seq), "its path is not there");
         }
-        let kind = body::whole_event(connection, &name, &text, row.get(8)?);
-        sums.counted += totals::Sums::read(kind.as_ref().ok(), text.len());
+        let kind = body::checked_event(connection, &name, &text, row.get(8)?);
+        derived_all.counted += totals::Sums::of_stored(kind.as_ref().ok(), text.len());
         let kind = match kind {
             Ok(kind) => kind,
             Err(error) => {
@@ -97,33 +116,33 @@ fn one(
         if let EventKind::Unknown { name, .. } = &kind {
             *found.unknown.entry(name.clone()).or_default() += 1;
         }
-        walk.names(found, seq, &kind);
-        walk.filters(found, seq, &kind);
-        sums.sessions.entry(session).or_default().follow(n, event, at, &kind);
+        check.check_references(found, seq, &kind);
+        check.check_filter(found, seq, &kind);
+        check.derive_session(derived_all, session, event, at, &kind);
         if let EventKind::RequestStarted { user, session: name, .. } = &kind
-            && let Some(known) = sums.sessions.get(&session).filter(|known| known.user != **user)
+            && let Some(known) = derived_all.sessions.get(&session).filter(|known| known.user != **user)
         {
             let what = format!("its user is {user:?}; its session \"{name}\" belongs to user {:?}", known.user);
             found.add(Some(id), Some(seq), what);
         }
         if let EventKind::RequestStarted { forked_from: Some(from), .. } = &kind {
-            walk.common = from.seq;
+            check.last_common = from.seq;
         }
-        if (2..=walk.common).contains(&seq) {
+        if (2..=check.last_common).contains(&seq) {
             continue;
         }
-        walk.follow(found, seq, at, &kind);
-        walk.follow_state(found, sums, (event, seq), path.as_ref(), row.get(5)?, kind);
+        check.derive_row(found, seq, at, &kind);
+        check.derive_state(found, derived_all, (event, seq), path.as_ref(), row.get(5)?, kind);
     }
-    walk.end(found)
+    check.compare(found)
 }
 
-impl Walk<'_> {
+impl RequestCheck<'_> {
     fn add(&self, found: &mut Checked, seq: impl Into<Option<Seq>>, what: impl Into<String>) {
         found.add(Some(self.id), seq.into(), what);
     }
 
-    fn number(&mut self, found: &mut Checked, event: i64, seq: Seq) {
+    fn check_seq(&mut self, found: &mut Checked, event: i64, seq: Seq) {
         match self.last + 1 {
             next if next == seq => {}
             next if next + 1 == seq => self.add(found, next, "the event is missing"),
@@ -135,8 +154,8 @@ impl Walk<'_> {
         (self.last, self.last_event) = (seq, event);
     }
 
-    /// Whether the earlier events that an event names are there.
-    fn names(&mut self, found: &mut Checked, seq: Seq, kind: &EventKind) {
+    /// Checks that the earlier events that an event refers to exist.
+    fn check_references(&mut self, found: &mut Checked, seq: Seq, kind: &EventKind) {
         let (mut named, mut item) = (None, None);
         match kind {
             EventKind::RequestStarted { input, .. }
@@ -173,22 +192,53 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether search can find the event.
-    fn filters(&self, found: &mut Checked, seq: Seq, kind: &EventKind) {
+    /// Checks that the filter over the event contains its trigrams.
+    fn check_filter(&self, found: &mut Checked, seq: Seq, kind: &EventKind) {
         let filter = self.filters.iter().find(|(first, last, _)| (*first..=*last).contains(&seq));
         if let Some((.., filter)) = filter
-            && !may_hold(filter, &filter_block::of_event(kind))
+            && !may_hold(filter, &filter_block::event_trigrams(kind))
         {
             self.add(found, seq, "search would not find its texts: the filter over it is damaged");
         }
     }
 
-    fn follow(&mut self, found: &mut Checked, seq: Seq, at: i64, kind: &EventKind) {
+    fn derive_session(&self, derived_all: &mut Derived, n: i64, event: i64, at: i64, kind: &EventKind) {
+        let session = derived_all.sessions.entry(n).or_default();
+        if let EventKind::RequestStarted { session: id, flow, user, project, ephemeral, forked_from, .. } = kind {
+            // Requests are numbered in the order of their first events, so this is the session's first.
+            if session.last_request.is_none() {
+                session.id = id.to_string();
+                session.flow.clone_from(flow);
+                session.user = user.to_string();
+                session.project = project.as_ref().map(ToString::to_string);
+                session.ephemeral = *ephemeral;
+                session.is_fork = forked_from.is_some();
+                session.created_at = at;
+                session.updated_at = at;
+            }
+            session.last_request = Some(self.n);
+        }
+        if rows::changes_request(kind) || totals::items(kind) > 0 {
+            session.updated_at = session.updated_at.max(at);
+        }
+        session.items += totals::items(kind);
+        if matches!(kind, EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. }) {
+            session.notes.insert(event);
+        }
+        if let EventKind::MetadataSet { metadata } = kind
+            && let Some(title) = metadata.get("title").and_then(Value::as_str)
+            && event > session.titled
+        {
+            (session.title, session.titled) = (Some(title.to_owned()), event);
+        }
+    }
+
+    fn derive_row(&mut self, found: &mut Checked, seq: Seq, at: i64, kind: &EventKind) {
         if let EventKind::RequestStarted { flow, action, user, project, mock, retry_of, owner, claim, .. } = kind {
             if seq != 1 {
                 self.add(found, seq, "the request begins again");
             }
-            self.row = Some(RequestRow {
+            self.row = Some(Row {
                 flow: flow.clone(),
                 action: action.clone(),
                 user: user.to_string(),
@@ -243,10 +293,10 @@ impl Walk<'_> {
         row.error = error.and_then(|error| serde_json::to_value(error).ok());
     }
 
-    fn follow_state(
+    fn derive_state(
         &mut self,
         found: &mut Checked,
-        sums: &mut Sums,
+        derived_all: &mut Derived,
         (event, seq): (i64, Seq),
         path: Option<&Arc<str>>,
         attempt: u32,
@@ -256,7 +306,7 @@ impl Walk<'_> {
             let mut changed = 0;
             for operation in &commit.operations {
                 match self.operations.get(operation) {
-                    Some(Applied { scope, is_change, .. }) if *scope == commit.scope => {
+                    Some(UncommittedOperation { scope, is_change, .. }) if *scope == commit.scope => {
                         changed += u64::from(*is_change)
                     }
                     _ => self.add(
@@ -266,7 +316,7 @@ impl Walk<'_> {
                     ),
                 }
             }
-            // A fork's records begin as copies, at the version of what they are copies of.
+            // A fork's records begin as copies, at the version of the original.
             let is_copy = commit.from == 0 && changed == 0 && path.is_none();
             if commit.version != commit.from + changed && !is_copy {
                 let (from, version) = (commit.from, commit.version);
@@ -274,7 +324,7 @@ impl Walk<'_> {
                     format!("it takes {} from version {from} to {version} by {changed} operations", commit.scope);
                 self.add(found, seq, what);
             }
-            sums.commits.entry(commit.scope.clone()).or_default().push(Commit {
+            derived_all.commits.entry(commit.scope.clone()).or_default().push(Commit {
                 event,
                 request: self.id.into(),
                 n: self.n,
@@ -287,81 +337,56 @@ impl Walk<'_> {
             });
         }
         let verdict = verdict(&kind);
-        self.shared.settle(path, attempt, attempts::settled(&kind));
+        self.request_scopes.add_returned_writes(path, attempt, attempts::returned_writes(&kind));
         match kind {
             EventKind::StateInitialized { ref scope, .. } | EventKind::StateChanged { ref scope, .. }
                 if scope.kind.is_durable() =>
             {
                 let is_change = matches!(kind, EventKind::StateChanged { .. });
-                self.operations.insert(seq, Applied { scope: scope.clone(), is_change });
+                self.operations.insert(seq, UncommittedOperation { scope: scope.clone(), is_change });
             }
             EventKind::StateInitialized { .. } | EventKind::StateChanged { .. } => {
-                self.shared.step(event, seq, path, attempt, kind);
+                self.request_scopes.add_write(event, seq, path, attempt, kind);
             }
             _ => {}
         }
-        self.shared.follow(event, path, attempt, verdict);
+        self.request_scopes.apply_verdict(event, path, attempt, verdict);
     }
 
-    fn end(mut self, found: &mut Checked) -> Result<(), Error> {
+    fn compare(mut self, found: &mut Checked) -> Result<(), Error> {
         let Some(derived) = self.row.take() else {
             if self.last == 0 {
                 self.add(found, None, "the request has no events");
             }
             return Ok(());
         };
-        let stored = request_row::read(self.connection, self.n)?;
+        let stored = read(self.connection, self.n)?;
         let differences = [
-            ("flow", stored.flow != derived.flow, format!("{:?}", stored.flow), format!("{:?}", derived.flow)),
-            (
-                "action",
-                stored.action != derived.action,
-                format!("{:?}", stored.action),
-                format!("{:?}", derived.action),
-            ),
-            ("user", stored.user != derived.user, format!("{:?}", stored.user), format!("{:?}", derived.user)),
-            (
-                "project",
-                stored.project != derived.project,
-                format!("{:?}", stored.project),
-                format!("{:?}", derived.project),
-            ),
-            ("status", stored.status != derived.status, stored.status.clone(), derived.status.clone()),
-            ("owner", stored.owner != derived.owner, stored.owner.clone(), derived.owner.clone()),
-            ("epoch", stored.epoch != derived.epoch, stored.epoch.to_string(), derived.epoch.to_string()),
-            ("mock script", stored.mock != derived.mock, format!("{:?}", stored.mock), format!("{:?}", derived.mock)),
-            (
-                "origin",
-                stored.retry_of != derived.retry_of,
-                format!("{:?}", stored.retry_of),
-                format!("{:?}", derived.retry_of),
-            ),
-            (
-                "beginning",
-                stored.started_at != derived.started_at,
-                stored.started_at.to_string(),
-                derived.started_at.to_string(),
-            ),
-            (
-                "end",
-                stored.finished_at != derived.finished_at,
-                format!("{:?}", stored.finished_at),
-                format!("{:?}", derived.finished_at),
-            ),
-            ("error", stored.error != derived.error, format!("{:?}", stored.error), format!("{:?}", derived.error)),
-            ("claim", stored.claim != derived.claim, format!("{:?}", stored.claim), format!("{:?}", derived.claim)),
+            ("flow", debug_difference(&stored.flow, &derived.flow)),
+            ("action", debug_difference(&stored.action, &derived.action)),
+            ("user", debug_difference(&stored.user, &derived.user)),
+            ("project", debug_difference(&stored.project, &derived.project)),
+            ("status", difference(&stored.status, &derived.status)),
+            ("owner", difference(&stored.owner, &derived.owner)),
+            ("epoch", difference(&stored.epoch, &derived.epoch)),
+            ("mock script", debug_difference(&stored.mock, &derived.mock)),
+            ("origin", debug_difference(&stored.retry_of, &derived.retry_of)),
+            ("beginning", difference(&stored.started_at, &derived.started_at)),
+            ("end", debug_difference(&stored.finished_at, &derived.finished_at)),
+            ("error", debug_difference(&stored.error, &derived.error)),
+            ("claim", debug_difference(&stored.claim, &derived.claim)),
         ];
-        for (field, differs, stored, derived) in differences {
-            if differs {
+        for (field, difference) in differences {
+            if let Some((stored, derived)) = difference {
                 self.add(found, None, format!("its {field} is {stored}; its events say {derived}"));
             }
         }
-        self.coverage(found)?;
-        scopes::check_shared(self.connection, found, (self.n, self.id), &self.shared)
+        self.check_coverage(found)?;
+        request_scopes::check(self.connection, found, (self.n, self.id), &self.request_scopes)
     }
 
-    /// Whether every event is covered by one filter, or by the tail.
-    fn coverage(&self, found: &mut Checked) -> Result<(), Error> {
+    /// Checks that every event is covered by exactly one filter, or belongs to the unindexed tail.
+    fn check_coverage(&self, found: &mut Checked) -> Result<(), Error> {
         let mut next = 1;
         for (first, last, _) in &self.filters {
             if *first != next || last < first {
@@ -382,4 +407,32 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+fn read(connection: &Connection, n: i64) -> Result<Row, Error> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT flow, action, user, project, status, owner, mock, retry_of, started_at, finished_at, error, claim,
+             epoch
+             FROM request WHERE n = ?1",
+        )?
+        .query_row((n,), |row| {
+            let error: Option<String> = row.get(10)?;
+            Ok(Row {
+                flow: row.get(0)?,
+                action: row.get(1)?,
+                user: row.get(2)?,
+                project: row.get(3)?,
+                status: row.get(4)?,
+                owner: row.get(5)?,
+                epoch: row.get(12)?,
+                mock: row.get(6)?,
+                retry_of: row.get(7)?,
+                started_at: row.get(8)?,
+                finished_at: row.get(9)?,
+                // Invalid JSON becomes a string, which differs from what the events derive.
+                error: error.map(|text| engine::json::parse(&text).unwrap_or(Value::String(text))),
+                claim: row.get(11)?,
+            })
+        })?)
 }

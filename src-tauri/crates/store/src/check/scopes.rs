@@ -1,5 +1,5 @@
-//! Scopes one by one: the steps that the events come to, applied here on their own, against the rows that
-//! readers take states from.
+//! Checks the durable records: applies their changes as derived from the events, independently of `read`, and compares
+//! with the rows that readers use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,21 +8,18 @@ use engine::event::{EventKind, Seq};
 use engine::operation::equal;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
-use engine::views::attempts::Verdict;
 use rusqlite::Connection;
 use serde_json::Value;
 
 use super::Checked;
-use super::scope_rows::{Change, ScopeRows, withdrawals};
 use crate::read::states;
-use crate::row::attempts::{Attempt, Attempts, Settled};
 use crate::row::body;
 use crate::row::error::Error;
 
 /// An operation on a durable record, until a commit names it.
-pub(super) struct Applied {
+pub(super) struct UncommittedOperation {
     pub(super) scope: ScopeKey,
-    /// Whether it counts as a version; first values do not.
+    /// Whether it increments the version; initial values do not.
     pub(super) is_change: bool,
 }
 
@@ -35,141 +32,18 @@ pub(super) struct Commit {
     pub(super) from: u64,
     pub(super) version: u64,
     pub(super) operations: Vec<Seq>,
-    /// What increments came to, where that is not what their events say.
+    /// The values that resulted from its operations, where they differ from those in their events.
     pub(super) rebased: Vec<Value>,
-    /// Whether its request waits to be removed: nobody sees it, but what it did is still read from here.
+    /// Whether its request is deleted and queued for removal. Its changes still contribute to the scope's state.
     pub(super) is_removed: bool,
 }
 
-/// The shared memory of one request.
-#[derive(Default)]
-pub(super) struct Shared {
-    scopes: Vec<(ScopeKey, Vec<Step>)>,
-    attempts: Attempts,
-    withdrawn: Vec<(i64, RolledBackAttempt)>,
-}
-
-struct Step {
-    event: i64,
-    seq: Seq,
-    attempt: Option<Attempt>,
-    version: u64,
-    kind: EventKind,
-    /// What a callback that returned made of it.
-    settled: Option<&'static str>,
-}
-
 /// A row of `attempt_rollback`: event, path, attempt, first write.
-pub(super) type RolledBackAttempt = (i64, Arc<str>, u32, i64);
-impl Shared {
-    /// Takes a write.
-    pub(super) fn step(&mut self, event: i64, seq: Seq, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) {
-        let (EventKind::StateInitialized { scope, .. } | EventKind::StateChanged { scope, .. }) = &kind else { return };
-        let at = match self.scopes.iter().position(|(key, _)| key == scope) {
-            Some(at) => at,
-            None => {
-                self.scopes.push((scope.clone(), Vec::new()));
-                self.scopes.len() - 1
-            }
-        };
-        let steps = &mut self.scopes[at].1;
-        let version = match &kind {
-            EventKind::StateChanged { version, .. } => {
-                self.attempts.wrote(path, attempt, (at as i64, event));
-                *version
-            }
-            _ => steps.last().map_or(0, |step| step.version),
-        };
-        let attempt = path.map(|path| (path.clone(), attempt));
-        steps.push(Step { event, seq, attempt, version, kind, settled: None });
-    }
+pub(super) type RollbackRow = (i64, Arc<str>, u32, i64);
+/// A row of `change`: event, version, operations.
+pub(super) type ChangeRow = (i64, u64, Option<String>);
 
-    /// Takes what a callback did that has returned.
-    pub(super) fn settle(&mut self, path: Option<&Arc<str>>, attempt: u32, settled: Settled<'_>) {
-        if !self.attempts.has_written(path, attempt) {
-            return;
-        }
-        for (_, steps) in &mut self.scopes {
-            for (seq, operations) in settled.events() {
-                if let Ok(at) = steps.binary_search_by_key(&seq, |step| step.seq)
-                    && matches!(steps[at].kind, EventKind::StateChanged { .. })
-                {
-                    steps[at].settled.get_or_insert(operations);
-                }
-            }
-        }
-    }
-
-    /// Takes any event, after its writes.
-    pub(super) fn follow(&mut self, event: i64, path: Option<&Arc<str>>, attempt: u32, verdict: Option<Verdict>) {
-        for gone in self.attempts.follow(path, attempt, verdict) {
-            let (path, attempt) = gone.attempt;
-            let rows = gone.writes.into_iter().map(|(scope, first)| (scope, (event, path.clone(), attempt, first)));
-            self.withdrawn.extend(rows);
-        }
-    }
-}
-
-/// The scopes of one request.
-pub(super) fn check_shared(
-    connection: &Connection,
-    found: &mut Checked,
-    (n, id): (i64, &str),
-    shared: &Shared,
-) -> Result<(), Error> {
-    let mut known = BTreeSet::new();
-    for (at, (key, steps)) in shared.scopes.iter().enumerate() {
-        known.insert((key.kind.as_str().to_owned(), key.id.to_string()));
-        let derived: Vec<Change> =
-            steps.iter().map(|step| (step.event, step.version, step.settled.map(str::to_owned))).collect();
-        let withdrawn: BTreeSet<RolledBackAttempt> =
-            shared.withdrawn.iter().filter(|(scope, _)| *scope == at as i64).map(|(_, row)| row.clone()).collect();
-        let seqs: BTreeMap<i64, (Arc<str>, Seq)> =
-            steps.iter().map(|step| (step.event, (Arc::from(id), step.seq))).collect();
-        let Some(rows) = ScopeRows::read(connection, found, key, Some(n))? else { continue };
-        rows.compare(found, key, &derived, &seqs, &[]);
-        if withdrawals(connection, rows.scope)? != withdrawn {
-            found.add(Some(id), None, format!("{key}: the rows of rolled-back attempts are not what its events say"));
-        }
-        // The state just after an event: what was withdrawn by then left out.
-        let state_until = |until: i64| {
-            let gone: BTreeSet<(&Arc<str>, u32)> =
-                withdrawn.iter().filter(|row| row.0 <= until).map(|row| (&row.1, row.2)).collect();
-            let mut state = State::default();
-            let mut version = 0;
-            for step in steps.iter().take_while(|step| step.event <= until) {
-                let is_gone = step.settled.is_none()
-                    && matches!(step.kind, EventKind::StateChanged { .. })
-                    && step.attempt.as_ref().is_some_and(|(path, attempt)| gone.contains(&(path, *attempt)));
-                if !is_gone {
-                    if step.settled != Some(Settled::SUPERSEDED) {
-                        apply(&mut state, &step.kind);
-                    }
-                    version = step.version;
-                }
-            }
-            (version, state)
-        };
-        for keyframe in &rows.keyframes {
-            let (version, state) = state_until(keyframe.event);
-            let at = seqs.get(&keyframe.event);
-            keyframe.compare(connection, found, key, at, version, &state);
-        }
-        let (version, state) = state_until(i64::MAX);
-        rows.compare_newest(connection, found, key, version, &state);
-    }
-    let mut statement = connection.prepare_cached("SELECT kind, id FROM scope WHERE request = ?1")?;
-    let mut rows = statement.query((n,))?;
-    while let Some(row) = rows.next()? {
-        let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
-        if !known.contains(&(kind.clone(), name.clone())) {
-            found.add(Some(id), None, format!("{kind}:{name} has a row, and no event ever wrote it"));
-        }
-    }
-    Ok(())
-}
-
-/// The records that outlive requests.
+/// Checks the durable records.
 pub(super) fn check_durable(
     connection: &Connection,
     found: &mut Checked,
@@ -196,11 +70,11 @@ pub(super) fn check_durable(
 }
 
 fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits: &[Commit]) -> Result<(), Error> {
-    let derived: Vec<Change> = commits
+    let derived: Vec<ChangeRow> = commits
         .iter()
         .map(|commit| (commit.event, commit.version, Some(states::write_operations(commit.seq, &commit.operations))))
         .collect();
-    let Some(rows) = ScopeRows::read(connection, found, key, None)? else { return Ok(()) };
+    let Some(rows) = Rows::read(connection, found, key, None)? else { return Ok(()) };
     let removed = removed(connection, rows.scope)?;
     let mut commits: Vec<&Commit> = commits.iter().chain(&removed).collect();
     commits.sort_by_key(|commit| commit.event);
@@ -212,7 +86,7 @@ fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits
     let mut one = connection.prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq = ?2")?;
     for commit in commits {
         while let Some(keyframe) = keyframes.next_if(|keyframe| keyframe.event < commit.event) {
-            keyframe.follow(connection, found, key, None, (&mut version, &mut state))?;
+            keyframe.check_or_restart(connection, found, key, None, (&mut version, &mut state))?;
         }
         if commit.from != version && !commit.is_removed {
             let what = format!("it commits {key} from version {}, which is at version {version}", commit.from);
@@ -226,7 +100,7 @@ fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits
         let mut derived = commit.from;
         for (at, operation) in commit.operations.iter().enumerate() {
             let mut rows = one.query((commit.n, operation))?;
-            // What is missing or no operation is told where its request is looked at.
+            // A missing event is reported by the check of its request.
             if let Some(row) = rows.next()?
                 && let Ok(kind) = body::event(connection, &row.get::<_, String>(0)?, &row.get::<_, String>(1)?)
             {
@@ -240,17 +114,18 @@ fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits
         }
         version = commit.version;
         while let Some(keyframe) = keyframes.next_if(|keyframe| keyframe.event == commit.event) {
-            keyframe.follow(connection, found, key, seqs.get(&commit.event), (&mut version, &mut state))?;
+            keyframe.check_or_restart(connection, found, key, seqs.get(&commit.event), (&mut version, &mut state))?;
         }
     }
     for keyframe in keyframes {
-        keyframe.follow(connection, found, key, None, (&mut version, &mut state))?;
+        keyframe.check_or_restart(connection, found, key, None, (&mut version, &mut state))?;
     }
     rows.compare_newest(connection, found, key, version, &state);
     Ok(())
 }
 
-/// The steps of requests that wait to be removed, as the rows have them.
+/// The changes of a scope by requests that are queued for removal. They are read from the rows, because their events
+/// may be deleted already.
 fn removed(connection: &Connection, scope: i64) -> Result<Vec<Commit>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT c.event, c.version, c.operations, e.request, e.seq FROM change c CROSS JOIN event e ON e.id = c.event
@@ -278,7 +153,7 @@ fn removed(connection: &Connection, scope: i64) -> Result<Vec<Commit>, Error> {
     Ok(found)
 }
 
-/// What a write says of itself, or its commit for it, that is not what came into force.
+/// Returns a message if the value or version recorded by a write, or by its commit, is not the one that resulted.
 fn differs(kind: &EventKind, rebased: Option<&Value>, derived: u64, state: &State) -> Option<String> {
     let EventKind::StateChanged { scope, operation, value, version } = kind else { return None };
     let sums = operation.sums(state);
@@ -292,7 +167,7 @@ fn differs(kind: &EventKind, rebased: Option<&Value>, derived: u64, state: &Stat
             .into_iter()
             .flatten()
             .all(|(field, sum)| stored.get(field).is_some_and(|stored| equal(stored, sum))),
-        // An event that says nothing of its sum says nothing wrong.
+        // A write without a recorded value has no wrong value.
         (None, Some(_)) => rebased.is_none(),
         (Some(_), None) => false,
         (None, None) => true,
@@ -308,10 +183,183 @@ fn differs(kind: &EventKind, rebased: Option<&Value>, derived: u64, state: &Stat
     ))
 }
 
-fn apply(state: &mut State, kind: &EventKind) {
+/// Applies an operation, or initial values.
+pub(super) fn apply(state: &mut State, kind: &EventKind) {
     match kind {
         EventKind::StateChanged { operation, .. } => drop(operation.apply(state)),
         EventKind::StateInitialized { state: Value::Object(fields), .. } => state.fill_in(fields),
         _ => {}
     }
+}
+
+/// The rows of a scope.
+pub(super) struct Rows {
+    pub(super) scope: i64,
+    version: u64,
+    last: i64,
+    changes: Vec<ChangeRow>,
+    pub(super) keyframes: Vec<Keyframe>,
+}
+
+pub(super) struct Keyframe {
+    pub(super) event: i64,
+    version: u64,
+    body: String,
+    tombstone: bool,
+}
+
+/// The newest version of a scope, and the event that made it, as readers determine them.
+const NEWEST: &str = "CASE WHEN request IS NULL THEN version ELSE
+         coalesce((SELECT version FROM change WHERE scope = n ORDER BY event DESC LIMIT 1), 0) END,
+     CASE WHEN request IS NULL THEN last ELSE coalesce((SELECT max(event) FROM change WHERE scope = n), 0) END";
+
+impl Rows {
+    pub(super) fn read(
+        connection: &Connection,
+        found: &mut Checked,
+        key: &ScopeKey,
+        request: Option<i64>,
+    ) -> Result<Option<Rows>, Error> {
+        let mut statement = connection
+            .prepare_cached(&format!("SELECT n, request, {NEWEST} FROM scope WHERE kind = ?1 AND id = ?2"))?;
+        let mut rows = statement.query((key.kind.as_str(), &*key.id))?;
+        let Some(row) = rows.next()? else {
+            found.add(None, None, format!("{key} was written, and has no row"));
+            return Ok(None);
+        };
+        let scope: i64 = row.get(0)?;
+        if row.get::<_, Option<i64>>(1)? != request {
+            found.add(None, None, format!("{key}: its row belongs to another request"));
+        }
+        let mut changes = connection
+            .prepare_cached("SELECT event, version, operations FROM change WHERE scope = ?1 ORDER BY event")?;
+        let changes = changes.query_map((scope,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let mut keyframes = connection.prepare_cached(
+            // A keyframe at an import's boundary event is not derived from changes either, like a tombstone.
+            "SELECT k.event, k.version, k.body,
+                 k.tombstone OR EXISTS (SELECT 1 FROM event e WHERE e.id = k.event AND e.request = 0)
+                 FROM keyframe k WHERE k.scope = ?1 ORDER BY k.event",
+        )?;
+        let keyframes = keyframes.query_map((scope,), |row| {
+            Ok(Keyframe { event: row.get(0)?, version: row.get(1)?, body: row.get(2)?, tombstone: row.get(3)? })
+        })?;
+        Ok(Some(Rows {
+            scope,
+            version: row.get(2)?,
+            last: row.get(3)?,
+            changes: changes.collect::<Result<_, _>>()?,
+            keyframes: keyframes.collect::<Result<_, _>>()?,
+        }))
+    }
+
+    /// Reports changes that are only in the rows or only derived from the events.
+    pub(super) fn compare(
+        &self,
+        found: &mut Checked,
+        key: &ScopeKey,
+        derived: &[ChangeRow],
+        seqs: &BTreeMap<i64, (Arc<str>, Seq)>,
+        removed: &[Commit],
+    ) {
+        let removed_events: BTreeSet<i64> = removed.iter().map(|commit| commit.event).collect();
+        let stored: BTreeSet<&ChangeRow> =
+            self.changes.iter().filter(|change| !removed_events.contains(&change.0)).collect();
+        let derived: BTreeSet<&ChangeRow> = derived.iter().collect();
+        for change in stored.symmetric_difference(&derived) {
+            let at = seqs.get(&change.0);
+            let what = if stored.contains(change) {
+                format!("{key} has a step to version {} that its events do not say", change.1)
+            } else {
+                format!("{key} lacks the step to version {} that its events say", change.1)
+            };
+            found.add(at.map(|(id, _)| &**id), at.map(|(_, seq)| *seq), what);
+        }
+        let tombstone =
+            self.keyframes.iter().filter(|keyframe| keyframe.tombstone).map(|keyframe| keyframe.event).max();
+        let last = derived.iter().map(|change| change.0).max().max(tombstone).max(removed_events.last().copied());
+        if last != Some(self.last) {
+            found.add(None, None, format!("{key}: its row names event {} as its newest, not {last:?}", self.last));
+        }
+    }
+
+    pub(super) fn compare_newest(
+        &self,
+        connection: &Connection,
+        found: &mut Checked,
+        key: &ScopeKey,
+        version: u64,
+        derived: &State,
+    ) {
+        let newest = self.changes.last().map_or(version, |change| change.1.max(version));
+        if self.version != newest && self.version != version {
+            found.add(None, None, format!("{key}: its row has version {}; its events come to {version}", self.version));
+        }
+        match states::at(connection, self.scope, i64::MAX) {
+            Ok(record) if record.version == version && equal(&record.state.to_json(), &derived.to_json()) => {}
+            Ok(record) => found.add(
+                None,
+                None,
+                format!(
+                    "{key}: its state is read as {} at version {}; its events come to {} at version {version}",
+                    record.state.to_json(),
+                    record.version,
+                    derived.to_json()
+                ),
+            ),
+            Err(error) => found.add(None, None, format!("{key}: its state cannot be read: {error}")),
+        }
+    }
+}
+
+impl Keyframe {
+    /// Compares a keyframe with the derived state, or continues from it if it is a tombstone.
+    fn check_or_restart(
+        &self,
+        connection: &Connection,
+        found: &mut Checked,
+        key: &ScopeKey,
+        at: Option<&(Arc<str>, Seq)>,
+        (version, state): (&mut u64, &mut State),
+    ) -> Result<(), Error> {
+        if !self.tombstone {
+            if at.is_none() {
+                found.add(None, None, format!("{key} has a keyframe where it has no step"));
+            } else {
+                self.compare(connection, found, key, at, *version, state);
+            }
+            return Ok(());
+        }
+        *version = self.version;
+        match body::value(connection, &self.body)? {
+            Value::Object(fields) => *state = State::from(fields),
+            _ => found.add(None, None, format!("{key}: a keyframe is not an object")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn compare(
+        &self,
+        connection: &Connection,
+        found: &mut Checked,
+        key: &ScopeKey,
+        at: Option<&(Arc<str>, Seq)>,
+        version: u64,
+        derived: &State,
+    ) {
+        let what = match body::value(connection, &self.body) {
+            Ok(state) if self.version == version && equal(&state, &derived.to_json()) => return,
+            Ok(_) => format!("the keyframe of {key} at version {} is not what its events come to", self.version),
+            Err(error) => format!("the keyframe of {key} at version {} cannot be read: {error}", self.version),
+        };
+        found.add(at.map(|(id, _)| &**id), at.map(|(_, seq)| *seq), what);
+    }
+}
+
+pub(super) fn rollback_rows(connection: &Connection, scope: i64) -> Result<BTreeSet<RollbackRow>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT w.event, p.text, w.attempt, w.first
+         FROM attempt_rollback w JOIN path p ON p.n = w.path WHERE w.scope = ?1",
+    )?;
+    let rows = statement.query_map((scope,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }

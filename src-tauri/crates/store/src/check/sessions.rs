@@ -1,17 +1,13 @@
-//! The rows of sessions and their journals, compared with what the events of their requests come to.
+//! Compares the rows of sessions and journals with what the events of their requests derive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::event::EventKind;
 use rusqlite::{Connection, OptionalExtension};
-use serde_json::Value;
 
-use super::Checked;
+use super::{Checked, debug_difference, difference};
 use crate::row::error::Error;
-use crate::row::totals;
-use crate::write::rows;
 
-/// What a session's row must say.
+/// A session's row as derived from events, or as stored.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Expected {
     pub(super) id: String,
@@ -25,45 +21,12 @@ pub(super) struct Expected {
     pub(super) requests: i64,
     pub(super) items: i64,
     pub(super) last_request: Option<i64>,
-    /// Whether it began with the title that another session had.
+    /// Whether it is a fork, which begins with the title of another session.
     pub(super) is_fork: bool,
-    /// The event that set the title.
+    /// The id of the event that set the title; 0 if none did.
     pub(super) titled: i64,
-    /// The events of its journal and its metadata.
+    /// The ids of the events of its journal and metadata.
     pub(super) notes: BTreeSet<i64>,
-}
-
-impl Expected {
-    /// Follows an event of one of its requests: `request` is that one's number, `event` the event's own.
-    pub(super) fn follow(&mut self, request: i64, event: i64, at: i64, kind: &EventKind) {
-        if let EventKind::RequestStarted { session: id, flow, user, project, ephemeral, forked_from, .. } = kind {
-            // Rows are made in the order of their first events.
-            if self.last_request.is_none() {
-                self.id = id.to_string();
-                self.flow.clone_from(flow);
-                self.user = user.to_string();
-                self.project = project.as_ref().map(ToString::to_string);
-                self.ephemeral = *ephemeral;
-                self.is_fork = forked_from.is_some();
-                self.created_at = at;
-                self.updated_at = at;
-            }
-            self.last_request = Some(request);
-        }
-        if rows::is_of_request(kind) || totals::items(kind) > 0 {
-            self.updated_at = self.updated_at.max(at);
-        }
-        self.items += totals::items(kind);
-        if matches!(kind, EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. }) {
-            self.notes.insert(event);
-        }
-        if let EventKind::MetadataSet { metadata } = kind
-            && let Some(title) = metadata.get("title").and_then(Value::as_str)
-            && event > self.titled
-        {
-            (self.title, self.titled) = (Some(title.to_owned()), event);
-        }
-    }
 }
 
 pub(super) fn check(
@@ -79,56 +42,22 @@ pub(super) fn check(
         };
         let stored = Expected { titled: derived.titled, notes: notes(connection, *n)?, ..stored };
         let is_named_before = derived.is_fork && derived.titled == 0;
-        for (field, differs, stored, derived) in [
-            ("id", stored.id != derived.id, format!("{:?}", stored.id), format!("{:?}", derived.id)),
-            ("flow", stored.flow != derived.flow, format!("{:?}", stored.flow), format!("{:?}", derived.flow)),
-            ("user", stored.user != derived.user, format!("{:?}", stored.user), format!("{:?}", derived.user)),
-            (
-                "project",
-                stored.project != derived.project,
-                format!("{:?}", stored.project),
-                format!("{:?}", derived.project),
-            ),
-            (
-                "kind",
-                stored.ephemeral != derived.ephemeral,
-                stored.ephemeral.to_string(),
-                derived.ephemeral.to_string(),
-            ),
-            (
-                "title",
-                stored.title != derived.title && !is_named_before,
-                format!("{:?}", stored.title),
-                format!("{:?}", derived.title),
-            ),
-            (
-                "beginning",
-                stored.created_at != derived.created_at,
-                stored.created_at.to_string(),
-                derived.created_at.to_string(),
-            ),
-            (
-                "last change",
-                stored.updated_at != derived.updated_at,
-                stored.updated_at.to_string(),
-                derived.updated_at.to_string(),
-            ),
-            (
-                "count of requests",
-                stored.requests != derived.requests,
-                stored.requests.to_string(),
-                derived.requests.to_string(),
-            ),
-            ("count of items", stored.items != derived.items, stored.items.to_string(), derived.items.to_string()),
-            (
-                "newest request",
-                stored.last_request != derived.last_request,
-                format!("{:?}", stored.last_request),
-                format!("{:?}", derived.last_request),
-            ),
-            ("journal", stored.notes != derived.notes, format!("{:?}", stored.notes), format!("{:?}", derived.notes)),
-        ] {
-            if differs {
+        let differences = [
+            ("id", debug_difference(&stored.id, &derived.id)),
+            ("flow", debug_difference(&stored.flow, &derived.flow)),
+            ("user", debug_difference(&stored.user, &derived.user)),
+            ("project", debug_difference(&stored.project, &derived.project)),
+            ("kind", difference(&stored.ephemeral, &derived.ephemeral)),
+            ("title", debug_difference(&stored.title, &derived.title).filter(|_| !is_named_before)),
+            ("beginning", difference(&stored.created_at, &derived.created_at)),
+            ("last change", difference(&stored.updated_at, &derived.updated_at)),
+            ("count of requests", difference(&stored.requests, &derived.requests)),
+            ("count of items", difference(&stored.items, &derived.items)),
+            ("newest request", debug_difference(&stored.last_request, &derived.last_request)),
+            ("journal", debug_difference(&stored.notes, &derived.notes)),
+        ];
+        for (field, difference) in differences {
+            if let Some((stored, derived)) = difference {
                 let id = &sessions[n].id;
                 found.add(None, None, format!("session \"{id}\": its {field} is {stored}; its events say {derived}"));
             }

@@ -1,16 +1,16 @@
-//! Which file a path names.
+//! Detects that the database file was removed or replaced while it is open.
 //!
-//! A file that is removed or replaced stays writable for whoever has it open, and SQLite goes on
-//! answering that all is well. Nobody would ever find what was written then.
+//! On Unix such a file stays writable through open descriptors, and SQLite reports no error; but what is written then
+//! is lost.
 
 use std::path::Path;
 
-/// A file, by what the system knows it by; nothing where it cannot tell.
+/// The device and inode of a file; none if it cannot be read, or not on Unix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity(Option<(u64, u64)>);
 
 impl Identity {
-    /// The file that is there now.
+    /// The file that the path names now.
     #[cfg(unix)]
     pub(crate) fn of(path: &Path) -> Identity {
         use std::os::unix::fs::MetadataExt;

@@ -1,7 +1,7 @@
-//! Formats: making a new database, and bringing an old one up to date.
+//! Formats: creates a new database, and migrates an old one.
 //!
-//! Each step takes a database from one format to the next. All steps an old file needs run in one
-//! transaction, after a copy of the file was put beside it. A newer format is refused.
+//! Each migration takes a database from one format to the next. All migrations that a file needs run in one
+//! transaction, after a backup of the file was made in its folder. A newer format is refused.
 
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,12 @@ use engine::event::upgrade::Upgrade;
 use engine::scope::{ScopeKey, ScopeKind};
 
 use crate::file::open::APPLICATION_ID;
-use crate::read::{in_force, states};
+use crate::read::{rebased_values, states};
 use crate::row::error::{Error, OpenError};
 use crate::row::waiting::Waiting;
 use crate::row::{attempts, body, filter_block, totals};
 
-/// What takes format `n + 1` to `n + 2`, at index `n`. Released steps never change.
+/// The migration at index `n` takes format `n + 1` to `n + 2`. One that was released never changes.
 const MIGRATIONS: &[&str] = &[
     "ALTER TABLE request ADD COLUMN claim TEXT;
      CREATE INDEX request_by_claim ON request (claim, n)
@@ -24,7 +24,7 @@ const MIGRATIONS: &[&str] = &[
     "CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';
      ALTER TABLE request ADD COLUMN forked_from TEXT;
      ALTER TABLE request ADD COLUMN forked_at INTEGER;",
-    // Events of before have no digest: they are all tail, until the format in which totals leave tails out.
+    // Events from before have no filter block (here `digest`): all are unindexed tail (`tail`) until format 5.
     "ALTER TABLE request ADD COLUMN tail INTEGER DEFAULT 1;
      CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
      CREATE TABLE digest (
@@ -37,11 +37,10 @@ const MIGRATIONS: &[&str] = &[
      CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
      ALTER TABLE keyframe ADD COLUMN stands_in INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE total ADD COLUMN floor INTEGER NOT NULL DEFAULT 0;",
-    // From here on totals leave tails out. A process of an older version that has the file open must not go on
-    // counting by its rule: by the new name its commits fail.
+    // From here on totals leave unindexed tails out. A process of an older version that has the file open must not go
+    // on counting them: with the column renamed, its commits fail.
     "ALTER TABLE total RENAME COLUMN events TO covered",
-    // Every stored word is its field's term; requests have epochs, databases an id and the code of what ran. The
-    // bodies of events follow in `upgrade_events`.
+    // New names for tables and columns; epochs, the database's id, stored code. Bodies follow in `upgrade_events`.
     "CREATE TABLE database (id TEXT NOT NULL) STRICT;
      INSERT INTO database VALUES (lower(hex(randomblob(8))));
      CREATE TABLE code (hash TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -76,14 +75,14 @@ const MIGRATIONS: &[&str] = &[
          PRIMARY KEY (kind, n, import)
      ) STRICT, WITHOUT ROWID;",
 ];
-/// The first format with the words of today.
-const TODAYS_WORDS: u32 = 6;
-/// The first format in which totals leave tails out.
-const TAILLESS: u32 = 5;
+/// The first format with the current names in tables and bodies.
+const FIRST_FORMAT_WITH_CURRENT_TERMS: u32 = 6;
+/// The first format in which totals count indexed events only.
+const FIRST_FORMAT_WITH_INDEXED_TOTALS: u32 = 5;
 /// The format this version writes.
 const FORMAT: u32 = MIGRATIONS.len() as u32 + 1;
 
-/// Refuses a format this version does not know.
+/// Refuses a format that is newer than this version.
 pub(crate) fn check_format(path: &Path, found: u32) -> Result<(), OpenError> {
     match found {
         found if found > FORMAT => Err(OpenError::Newer { path: path.to_owned(), found, supported: FORMAT }),
@@ -96,7 +95,7 @@ pub(crate) fn is_current(found: u32) -> bool {
     found == FORMAT
 }
 
-/// Makes the tables of an empty database, or migrates an old one.
+/// Creates the tables of an empty database, or migrates an old one.
 pub(crate) fn prepare(connection: &mut Connection, path: &Path, waiting: &Waiting) -> Result<(), OpenError> {
     let found = format_of(connection).map_err(|error| OpenError::from_sqlite(path, &error))?;
     check_format(path, found)?;
@@ -110,10 +109,10 @@ fn format_of(connection: &Connection) -> rusqlite::Result<u32> {
     connection.query_row("PRAGMA user_version", (), |row| row.get(0))
 }
 
-/// Another process may have made the tables while this one waited for the lock.
+/// Creates the tables, unless another process did while this one waited for the lock.
 fn create(connection: &Connection, waiting: &Waiting) -> rusqlite::Result<()> {
-    // Free pages are given back a few at a time; this can be said only before there are tables, and before the
-    // transaction holds the file. It begins the file, so it must be in the transaction that makes it ours.
+    // `auto_vacuum` must be set before there are tables, and before the transaction takes a lock. Setting it writes
+    // the header, so it must be in the transaction that sets the application id.
     let begin = || -> rusqlite::Result<Transaction<'_>> {
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
         transaction.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
@@ -121,15 +120,15 @@ fn create(connection: &Connection, waiting: &Waiting) -> rusqlite::Result<()> {
     };
     let transaction = waiting.until_free(begin)?;
     if format_of(&transaction)? == 0 {
-        make(&transaction)?;
+        create_tables(&transaction)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", FORMAT)?;
     }
     transaction.commit()
 }
 
-/// Makes the tables.
-pub(crate) fn make(connection: &Connection) -> rusqlite::Result<()> {
+/// Creates the tables of the current format.
+pub(crate) fn create_tables(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(include_str!("../schema.sql"))
 }
 
@@ -144,37 +143,37 @@ fn migrate(
     if found >= target {
         return Ok(());
     }
-    keep_copy(connection, path, found)?;
+    back_up(connection, path, found)?;
     let run = |connection: &Connection| -> Result<(), Error> {
         let begin = || Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
         let transaction = waiting.until_free(begin)?;
-        // Whoever waited here for another process finds its work done.
+        // Another process may have migrated the file while this one waited for the lock.
         let found = format_of(&transaction)?;
         for step in steps.iter().skip(found as usize - 1) {
             transaction.execute_batch(step)?;
         }
-        // After all steps, because they read and write as this version does.
-        if found < TODAYS_WORDS && target >= TODAYS_WORDS {
+        // After all SQL migrations, because this code reads and writes the current tables.
+        if found < FIRST_FORMAT_WITH_CURRENT_TERMS && target >= FIRST_FORMAT_WITH_CURRENT_TERMS {
             upgrade_events(&transaction)?;
-            drop_copies_left_behind(&transaction)?;
-            in_force::complete(&transaction, 0)?;
-            attempts::rebuild(&transaction)?;
+            delete_orphaned_fork_copies(&transaction)?;
+            rebased_values::add_missing(&transaction, 0)?;
+            attempts::rebuild_rollbacks(&transaction)?;
         }
-        if found < TAILLESS && target >= TAILLESS {
-            filter_block::cover_all(&transaction)?;
+        if found < FIRST_FORMAT_WITH_INDEXED_TOTALS && target >= FIRST_FORMAT_WITH_INDEXED_TOTALS {
+            filter_block::index_all_tails(&transaction)?;
         }
-        if found < TODAYS_WORDS && target >= TODAYS_WORDS {
-            // Lines have other lengths now.
-            totals::count_again(&transaction)?;
-            sum_events(&transaction)?;
+        if found < FIRST_FORMAT_WITH_CURRENT_TERMS && target >= FIRST_FORMAT_WITH_CURRENT_TERMS {
+            // Bodies have other lengths now.
+            totals::recount(&transaction)?;
+            add_checksums(&transaction)?;
         }
         transaction.pragma_update(None, "user_version", target.max(found))?;
         transaction.commit()?;
-        if found < TODAYS_WORDS && target >= TODAYS_WORDS {
-            // Somebody else may be at the file; `compact` does it then.
-            let _ = rewrite(connection);
+        if found < FIRST_FORMAT_WITH_CURRENT_TERMS && target >= FIRST_FORMAT_WITH_CURRENT_TERMS {
+            // Fails if another process uses the file; then `compact` does it.
+            let _ = vacuum_incremental(connection);
         }
-        // The header on disk must tell the new format; see `open::examine`.
+        // The new format must be in the file's header, not only in the log; see `open::examine`.
         Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?)
     };
     run(connection).map_err(|error| match error {
@@ -183,7 +182,7 @@ fn migrate(
     })
 }
 
-/// Writes the events of older formats anew in the words of today, and what follows from them.
+/// Rewrites the events of older formats with the current names, and the owners and epochs that follow from them.
 fn upgrade_events(connection: &Connection) -> Result<(), Error> {
     let database: String = connection.query_row("SELECT id FROM database", (), |row| row.get(0))?;
     let mut requests = connection.prepare("SELECT n, forked_at FROM request ORDER BY n")?;
@@ -207,7 +206,7 @@ fn upgrade_events(connection: &Connection) -> Result<(), Error> {
         while let Some(row) = rows.next()? {
             let (id, seq): (i64, i64) = (row.get(0)?, row.get(1)?);
             let kind = row.get_ref(2)?.as_str()?;
-            // What a fork has in common with another request was not owned by the fork.
+            // Events that a fork copied do not count as its owners.
             if kind == "request_resumed" && forked_at.is_none_or(|at| seq > at) {
                 epoch += 1;
             }
@@ -231,21 +230,21 @@ fn upgrade_events(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Older versions kept no checksums.
-fn sum_events(connection: &Connection) -> Result<(), Error> {
+/// Adds checksums, which older versions did not store.
+fn add_checksums(connection: &Connection) -> Result<(), Error> {
     let mut events = connection.prepare("SELECT id, body FROM event WHERE sum IS NULL AND request <> 0")?;
     let mut update = connection.prepare("UPDATE event SET sum = ?2 WHERE id = ?1")?;
     let mut rows = events.query(())?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push((row.get::<_, i64>(0)?, body::sum(row.get_ref(1)?.as_str()?)));
+        found.push((row.get::<_, i64>(0)?, body::checksum(row.get_ref(1)?.as_str()?)));
     }
     found.into_iter().try_for_each(|row| update.execute(row).map(drop))?;
     Ok(())
 }
 
-/// Older versions left the copies that a fork had of users and projects when its session was deleted.
-fn drop_copies_left_behind(connection: &Connection) -> Result<(), Error> {
+/// Deletes the copies of users and projects of deleted forks, which older versions left behind.
+fn delete_orphaned_fork_copies(connection: &Connection) -> Result<(), Error> {
     let mut statement = connection.prepare(
         "SELECT n, kind, id FROM scope WHERE kind IN ('user', 'project') AND instr(id, '~fork_') > 0
          AND NOT EXISTS (SELECT 1 FROM session s WHERE s.id = substr(scope.id, instr(scope.id, '~fork_') + 1))",
@@ -276,26 +275,26 @@ struct Owned {
     owner: String,
 }
 
-/// A line with another epoch.
+/// A body with another epoch.
 fn with_epoch(body: &str, epoch: i64) -> Result<String, Error> {
     let mut fields = engine::json::parse(body)?;
     fields["epoch"] = epoch.into();
     Ok(serde_json::to_string(&fields)?)
 }
 
-/// Copies the database as it is to `<file>.format-<n>`, where that copy is not there yet.
-fn keep_copy(connection: &Connection, path: &Path, format: u32) -> Result<(), OpenError> {
-    let beside = |suffix: &str| -> PathBuf {
+/// Copies the database to `<file>.format-<n>`, unless that exists.
+fn back_up(connection: &Connection, path: &Path, format: u32) -> Result<(), OpenError> {
+    let sibling = |suffix: &str| -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         name.into()
     };
-    let kept = beside(&format!(".format-{format}"));
-    // Nobody else ever has this name: what a process that died left behind is in nobody's way.
+    let kept = sibling(&format!(".format-{format}"));
+    // A random name, so that an unfinished copy of a process that died does no harm.
     let random: String = connection
         .query_row("SELECT lower(hex(randomblob(8)))", (), |row| row.get(0))
         .map_err(|error| OpenError::from_sqlite(path, &error))?;
-    let unfinished = beside(&format!(".format-{format}.{random}"));
+    let unfinished = sibling(&format!(".format-{format}.{random}"));
     let copied = (|| {
         let into = "VACUUM INTO ?1";
         let copy = || -> rusqlite::Result<u32> {
@@ -303,25 +302,25 @@ fn keep_copy(connection: &Connection, path: &Path, format: u32) -> Result<(), Op
             format_of(&Connection::open(&unfinished)?)
         };
         let found = copy().map_err(|error| OpenError::from_sqlite(&unfinished, &error))?;
-        // Another process may have brought the file up to date meanwhile; then the copy is its business.
+        // Another process has migrated the file meanwhile, and has made the backup.
         if found != format {
             return Ok(());
         }
         match std::fs::hard_link(&unfinished, &kept) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-            // A file system without links.
+            // The file system has no hard links.
             Err(_) if !kept.exists() => std::fs::copy(&unfinished, &kept).map(drop),
             linked => linked,
         }
         .map_err(|error| OpenError::io(&kept, error))
     })();
-    // It is ours alone.
+    // No other process uses this name.
     let _ = std::fs::remove_file(&unfinished);
     copied
 }
 
-/// Writes the whole file anew, as one that gives its free pages back when asked.
-pub(crate) fn rewrite(connection: &Connection) -> rusqlite::Result<()> {
+/// Rewrites the whole file, so that incremental vacuum can free its pages later.
+pub(crate) fn vacuum_incremental(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.execute_batch("VACUUM")
 }

@@ -1,28 +1,27 @@
-//! A database in a place that cannot be written to: a folder of somebody else, an image, a file system that is
-//! mounted so.
+//! Reading a database without write access: in a folder of another user, a disk image, a read-only file system.
 //!
-//! SQLite reads a database only where it can share the index of its write-ahead log with whoever writes. Where there
-//! is no log, the file is all there is, and nobody can change it: then it is read as it lies. Where a log lies beside
-//! it whose index cannot be had, or its format is an older one, a copy in a temporary folder is read. Must not make or
-//! change anything where the database lies (ARCHITECTURE §7.7).
+//! In WAL mode SQLite reads a database only if it can use the shared-memory index of the log (`-shm`). If there is no
+//! log, the file is complete and is opened with `immutable=1`. If there is a log without a usable index, or the format
+//! is an older one, a copy in a temporary folder is read. Nothing may be created or changed in the database's folder
+//! (ARCHITECTURE §7.7).
 
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
 use crate::file::migrate;
-use crate::file::open::{self, Access, Found, beside};
+use crate::file::open::{self, Access, Found, sibling};
 use crate::row::error::OpenError;
 
-/// Where to read a database that cannot be written.
+/// How to read a database that cannot be written to.
 pub(crate) enum Readable {
-    /// Where it lies.
+    /// In its place.
     Here,
-    /// A copy, in a folder that goes with this value.
+    /// From a copy, in a folder that is deleted when this value is dropped.
     Copy(PathBuf, TempDir),
 }
 
-/// Finds out how a database can be read; one that is not there is an empty one if `create` says so.
+/// Finds out how a database can be read, and copies it if necessary. With `create`, a missing one counts as empty.
 pub(crate) fn readable(path: &Path, create: bool) -> Result<Readable, OpenError> {
     match open::examine(path)? {
         Found::Nothing if create => {
@@ -30,7 +29,7 @@ pub(crate) fn readable(path: &Path, create: bool) -> Result<Readable, OpenError>
             return Ok(Readable::Copy(folder.path().join("empty.db"), folder));
         }
         Found::Nothing => return Err(OpenError::Missing { path: path.to_owned() }),
-        Found::Ours => {}
+        Found::Flowglass => {}
     }
     let is_current = migrate::is_current(open::format_of(path)?);
     if is_current && (!has_log(path) || has_index(path)) {
@@ -39,7 +38,7 @@ pub(crate) fn readable(path: &Path, create: bool) -> Result<Readable, OpenError>
     let folder = folder(path)?;
     let copy = folder.path().join(path.file_name().unwrap_or("copy.db".as_ref()));
     for suffix in ["", "-wal"] {
-        let (from, to) = (beside(path, suffix), beside(&copy, suffix));
+        let (from, to) = (sibling(path, suffix), sibling(&copy, suffix));
         if from.exists() {
             std::fs::copy(&from, &to).and_then(|_| make_writable(&to)).map_err(|error| OpenError::io(path, error))?;
         }
@@ -47,19 +46,19 @@ pub(crate) fn readable(path: &Path, create: bool) -> Result<Readable, OpenError>
     Ok(Readable::Copy(copy, folder))
 }
 
-/// Whether a write-ahead log lies beside a database.
+/// Whether a database has a write-ahead log.
 pub(crate) fn has_log(path: &Path) -> bool {
-    beside(path, "-wal").exists()
+    sibling(path, "-wal").exists()
 }
 
-/// Whether the index of a database's log is there and can be used by who may only read.
+/// Whether the log's shared-memory index exists and can be used without write access.
 fn has_index(path: &Path) -> bool {
-    beside(path, "-shm").exists()
+    sibling(path, "-shm").exists()
         && open::reader(path, Access::ReadOnly)
             .is_ok_and(|connection| connection.query_row("SELECT 1 FROM sqlite_master", (), |_| Ok(())).is_ok())
 }
 
-/// The address of a file that nobody changes.
+/// The URI that opens a file as one that no process changes.
 pub(crate) fn immutable(path: &Path) -> String {
     let mut address = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -75,7 +74,7 @@ fn folder(path: &Path) -> Result<TempDir, OpenError> {
     TempDir::with_prefix("flowglass-").map_err(|error| OpenError::io(path, error))
 }
 
-/// The mode of a file that cannot be written comes with its copy.
+/// Makes a copy writable: `std::fs::copy` copies the mode of the read-only original.
 fn make_writable(file: &Path) -> std::io::Result<()> {
     let mut permissions = std::fs::metadata(file)?.permissions();
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! What is read of the log itself: events, and the steps and instants of state.
+//! Queries for events, and for the state and history of scopes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::read::sessions::LINEAGE;
 use crate::read::states;
-use crate::row::attempts::{Attempts, RolledBackAttempt, Unfinished};
+use crate::row::attempts::{Attempts, RolledBackAttempt, UnfinishedAttempts};
 use crate::row::body;
 use crate::row::error::Error;
-use crate::row::query::{Filter, number};
+use crate::row::query::{Filter, to_sql_integer};
 use crate::{Store, lock};
 
-/// Which events of a request; oldest first.
+/// Selects events of a request; the result is ordered by `seq`.
 #[derive(Clone, Debug, Default)]
 pub struct EventQuery {
-    /// From this one on.
+    /// The lowest `seq`.
     pub from: Option<Seq>,
-    /// Up to this one, itself included.
+    /// The highest `seq`, inclusive.
     pub to: Option<Seq>,
-    /// Only of this kind, as [`EventKind::name`] has it.
+    /// Only events of this kind, as named by [`EventKind::name`].
     pub kind: Option<String>,
     /// At most this many.
     pub limit: Option<u64>,
-    /// After this many.
+    /// How many to skip.
     pub offset: Option<u64>,
 }
 
@@ -39,9 +39,9 @@ pub struct Step {
     pub request: Arc<str>,
     /// The `state_changed` or `state_initialized` event.
     pub event: Event,
-    /// The event that put it in force: itself, or the commit that names it.
+    /// The `seq` of the event that made it effective: itself, or the commit that lists it.
     pub committed: Seq,
-    /// The version that its commit (or, in shared memory, itself) made.
+    /// The version after its commit (in shared memory, after itself).
     pub version: u64,
 }
 
@@ -49,8 +49,8 @@ pub struct Step {
 pub(crate) fn of_request(connection: &Connection, request: &str, query: &EventQuery) -> Result<Vec<Event>, Error> {
     let mut filter = Filter::default();
     filter.and("e.request = (SELECT n FROM request WHERE id = ?)", Some(request.to_owned()));
-    filter.and("e.seq >= ?", number(query.from));
-    filter.and("e.seq <= ?", number(query.to));
+    filter.and("e.seq >= ?", to_sql_integer(query.from));
+    filter.and("e.seq <= ?", to_sql_integer(query.to));
     filter.and("e.kind = ?", query.kind.clone());
     let sql = filter.select(EVENTS, "e.seq", query.limit, query.offset);
     let mut statement = connection.prepare_cached(&sql)?;
@@ -65,12 +65,12 @@ impl Store {
     /// Events of a request, oldest first.
     pub fn events(&self, request: &str, query: &EventQuery) -> Result<Vec<Event>, Error> {
         let events = self.read(|connection| of_request(connection, request, query))?;
-        self.on_damaged.look_at(request, &events);
+        self.on_damaged.report_damaged(request, &events);
         Ok(events)
     }
 
-    /// Puts the values and versions that came into force over the writes to durable records among these events
-    /// of a request.
+    /// Replaces the values and versions that blocks saw, in those of these events that write durable records, by the
+    /// ones that their commits made.
     pub fn put_in_force(&self, request: &str, events: &mut [Event]) -> Result<(), Error> {
         let mut writes: HashMap<ScopeKey, Vec<&mut Event>> = HashMap::new();
         for event in events.iter_mut().filter(|event| waits_for_commit(event)) {
@@ -82,7 +82,7 @@ impl Store {
             return Ok(());
         }
         self.read(|connection| {
-            writes.into_iter().try_for_each(|(scope, writes)| follow_commits(connection, request, &scope, writes))
+            writes.into_iter().try_for_each(|(scope, writes)| apply_commits(connection, request, &scope, writes))
         })
     }
 
@@ -92,7 +92,7 @@ impl Store {
         Ok(self.events(request, &query)?.pop())
     }
 
-    /// A request's newest event; 0 if there is no such request.
+    /// The `seq` of a request's newest event; 0 if there is no such request.
     pub fn last_seq(&self, request: &str) -> Result<Seq, Error> {
         self.read(|connection| {
             Ok(connection
@@ -103,46 +103,45 @@ impl Store {
         })
     }
 
-    /// A scope's state just after an event of a request, as everybody could see it then; just before
-    /// the request at event 0.
+    /// A scope's committed state just after an event of a request; just before the request if `seq` is 0. Empty and at
+    /// version 0 if there is no such scope or request.
     pub fn state_at(&self, scope: &ScopeKey, request: &str, seq: Seq) -> Result<Record, Error> {
-        self.read(|connection| match (states::find(connection, scope)?, states::instant(connection, request, seq)?) {
-            (Some(scope), Some(instant)) => states::at(connection, scope, instant),
+        self.read(|connection| match (states::find(connection, scope)?, states::event_id(connection, request, seq)?) {
+            (Some(scope), Some(as_of)) => states::at(connection, scope, as_of),
             _ => Ok(Record::default()),
         })
     }
 
-    /// Whether a scope had state by an event of a request.
+    /// Whether a scope had any changes as of an event of a request.
     pub fn had_begun(&self, scope: &ScopeKey, request: &str, seq: Seq) -> Result<bool, Error> {
-        self.read(|connection| match (states::find(connection, scope)?, states::instant(connection, request, seq)?) {
-            (Some(scope), Some(instant)) => Ok(connection
+        self.read(|connection| match (states::find(connection, scope)?, states::event_id(connection, request, seq)?) {
+            (Some(scope), Some(as_of)) => Ok(connection
                 .prepare_cached("SELECT 1 FROM change WHERE scope = ?1 AND event <= ?2 LIMIT 1")?
-                .exists((scope, instant))?),
+                .exists((scope, as_of))?),
             _ => Ok(false),
         })
     }
 
-    /// As [`state_at`](Self::state_at), at the newest event of a request that nobody runs: what attempts wrote to
-    /// shared memory that have not ended is without effect.
+    /// As [`state_at`](Self::state_at), for the newest event of a request that no process runs: what unfinished
+    /// attempts wrote to shared memory does not count.
     pub fn state_at_rest(&self, scope: &ScopeKey, request: &str, seq: Seq) -> Result<Record, Error> {
-        self.read(|connection| match (states::find(connection, scope)?, states::instant(connection, request, seq)?) {
-            (Some(scope), Some(instant)) => {
-                states::at_rest(connection, scope, instant, &self.unfinished(connection, request, instant)?)
+        self.read(|connection| match (states::find(connection, scope)?, states::event_id(connection, request, seq)?) {
+            (Some(scope), Some(as_of)) => {
+                states::at_rest(connection, scope, as_of, &self.unfinished(connection, request, as_of)?)
             }
             _ => Ok(Record::default()),
         })
     }
 
-    /// The attempts of a request that have not ended by an instant. Kept for one request, because a view asks
-    /// for each of its scopes.
+    /// The unfinished attempts of a request as of an event. The last result is cached: views ask once for each scope.
     pub(crate) fn unfinished(
         &self,
         connection: &Connection,
         request: &str,
-        instant: i64,
+        as_of: i64,
     ) -> Result<Arc<Vec<RolledBackAttempt>>, Error> {
         let known = lock(&self.unfinished).clone();
-        if let Some(known) = known.filter(|known| &*known.request == request && known.instant == instant) {
+        if let Some(known) = known.filter(|known| &*known.request == request && known.as_of == as_of) {
             return Ok(known.attempts);
         }
         let n: Option<i64> = connection
@@ -150,24 +149,25 @@ impl Store {
             .query_row((request,), |row| row.get(0))
             .optional()?;
         let attempts = match n {
-            Some(n) => Arc::new(Attempts::load(connection, n, instant)?.open()),
+            Some(n) => Arc::new(Attempts::load(connection, n, as_of)?.take_unfinished()),
             None => Arc::default(),
         };
-        *lock(&self.unfinished) = Some(Unfinished { request: request.into(), instant, attempts: attempts.clone() });
+        *lock(&self.unfinished) =
+            Some(UnfinishedAttempts { request: request.into(), as_of, attempts: attempts.clone() });
         Ok(attempts)
     }
 
-    /// A durable record as a block saw it that began with this event: at that version, though others may
-    /// have written between its look and its line in the log.
+    /// A durable record as a block read it: `seq` is the block's first event, `version` the version that it read. What
+    /// other requests committed between the read and that event is left out.
     pub fn state_seen(&self, scope: &ScopeKey, request: &str, seq: Seq, version: u64) -> Result<Record, Error> {
-        self.read(|connection| match (states::find(connection, scope)?, states::instant(connection, request, seq)?) {
-            (Some(scope), Some(instant)) => states::seen(connection, scope, instant, version),
+        self.read(|connection| match (states::find(connection, scope)?, states::event_id(connection, request, seq)?) {
+            (Some(scope), Some(as_of)) => states::at_version(connection, scope, as_of, version),
             _ => Ok(Record::default()),
         })
     }
 
-    /// Every operation that made a scope what it is, in the order they came into force; of one
-    /// request alone if asked. RolledBackAttempt attempts are included: their writes were seen.
+    /// All operations on a scope in the order they took effect, or only those of one request. Those of rolled-back
+    /// attempts are included, because the request saw them.
     pub fn state_history(&self, scope: &ScopeKey, request: Option<&str>) -> Result<Vec<Step>, Error> {
         self.read(|connection| {
             let Some(scope) = states::find(connection, scope)? else {
@@ -180,7 +180,7 @@ impl Store {
             )?;
             let mut operation = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq = ?2"))?;
             let mut rows = statement.query((scope, request))?;
-            let mut paths = Paths::default();
+            let mut paths = Interner::default();
             let mut steps = Vec::new();
             while let Some(row) = rows.next()? {
                 let (by, version): (Arc<str>, u64) = (row.get(0)?, row.get(1)?);
@@ -197,7 +197,7 @@ impl Store {
         })
     }
 
-    /// Whether anything ever ran in a scope, with state or without.
+    /// Whether a scope exists: something ran in it, or it has state.
     pub fn exists(&self, scope: &ScopeKey) -> Result<bool, Error> {
         let sql = match scope.kind {
             ScopeKind::Session => "SELECT 1 FROM session WHERE id = ?1",
@@ -223,13 +223,13 @@ impl Store {
     /// The newest committed state of a scope, if it ever had any.
     pub fn record_of(&self, scope: &ScopeKey) -> Result<Option<Record>, Error> {
         self.read(|connection| match states::find(connection, scope)? {
-            Some(_) => self.records.newest(connection, scope, None).map(Some),
+            Some(_) => self.record_cache.newest(connection, scope, None).map(Some),
             None => Ok(None),
         })
     }
 }
 
-/// The events of the newest completed requests of a session, oldest first, without those of `before`.
+/// The events of the `newest` completed requests of a session, oldest first, without the request `before`.
 pub(crate) fn of_session(
     connection: &Connection,
     session: &str,
@@ -238,7 +238,7 @@ pub(crate) fn of_session(
 ) -> Result<Vec<RequestEvents>, Error> {
     let newest = i64::try_from(newest).unwrap_or(i64::MAX);
     let mut requests = connection.prepare_cached(&format!(
-        "{LINEAGE} SELECT r.id, r.n FROM line JOIN request r ON r.session = line.session AND r.n < line.before
+        "{LINEAGE} SELECT r.id, r.n FROM lineage JOIN request r ON r.session = lineage.session AND r.n < lineage.before
          WHERE r.id <> ?2 AND r.status = 'completed' ORDER BY r.n DESC LIMIT ?3"
     ))?;
     let mut statement = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 ORDER BY e.seq"))?;
@@ -252,8 +252,8 @@ pub(crate) fn of_session(
     Ok(all)
 }
 
-/// The events of some requests, named by a JSON list, in the order of their commits: each with its
-/// global id and its request. What a fork has in common with the request it comes from is left out.
+/// The events of the requests in a JSON list of ids: each with its global id, by which they are ordered, and its
+/// request. Events that a fork copied are left out.
 pub(crate) fn of_requests(connection: &Connection, names: &str) -> Result<Vec<(i64, Arc<str>, Event)>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body, e.sum, e.id, r.id FROM event e
@@ -262,29 +262,29 @@ pub(crate) fn of_requests(connection: &Connection, names: &str) -> Result<Vec<(i
          AND NOT (r.forked_at IS NOT NULL AND e.seq BETWEEN 2 AND r.forked_at) ORDER BY e.id",
     )?;
     let mut rows = statement.query((names,))?;
-    let (mut paths, mut requests) = (Paths::default(), Paths::default());
+    let (mut paths, mut requests) = (Interner::default(), Interner::default());
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let request = requests.share(&row.get::<_, String>(8)?);
+        let request = requests.intern(&row.get::<_, String>(8)?);
         found.push((row.get(7)?, request, event(connection, row, &mut paths)?));
     }
     Ok(found)
 }
 
-/// What a request's events of one kind say, in their order.
+/// A request's events of one kind, by `seq`; damaged ones are left out.
 pub(crate) fn of_kind(connection: &Connection, request: i64, kind: &str) -> Result<Vec<EventKind>, Error> {
     let mut statement =
         connection.prepare_cached("SELECT body FROM event WHERE request = ?1 AND kind = ?2 ORDER BY seq")?;
     let mut rows = statement.query((request, kind))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.extend(body::readable(connection, kind, &body::lossy(row, 0)?)?);
+        found.extend(body::event_if_readable(connection, kind, &body::lossy(row, 0)?)?);
     }
     Ok(found)
 }
 
 fn collect(connection: &Connection, rows: &mut rusqlite::Rows<'_>) -> Result<Vec<Event>, Error> {
-    let mut paths = Paths::default();
+    let mut paths = Interner::default();
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
         events.push(event(connection, row, &mut paths)?);
@@ -292,12 +292,12 @@ fn collect(connection: &Connection, rows: &mut rusqlite::Rows<'_>) -> Result<Vec
     Ok(events)
 }
 
-/// One allocation a path, however many events share it.
+/// Shares one allocation among equal strings.
 #[derive(Default)]
-pub(crate) struct Paths(HashMap<String, Arc<str>>);
+pub(crate) struct Interner(HashMap<String, Arc<str>>);
 
-impl Paths {
-    fn share(&mut self, path: &str) -> Arc<str> {
+impl Interner {
+    fn intern(&mut self, path: &str) -> Arc<str> {
         if let Some(shared) = self.0.get(path) {
             return shared.clone();
         }
@@ -307,15 +307,15 @@ impl Paths {
     }
 }
 
-/// An event of the columns of [`EVENTS`]. One that is damaged is there, and says so: what is whole of a request can
-/// be looked at all the same.
-pub(crate) fn event(connection: &Connection, row: &Row<'_>, paths: &mut Paths) -> Result<Event, Error> {
+/// Reads an event from the columns of [`EVENTS`]. A damaged one becomes [`EventKind::damaged`], so that the other
+/// events of its request can be shown.
+pub(crate) fn event(connection: &Connection, row: &Row<'_>, paths: &mut Interner) -> Result<Event, Error> {
     let damaged = |error: rusqlite::types::FromSqlError| Error::Damaged(error.to_string());
     let path = row.get_ref(2)?.as_str_or_null().map_err(damaged)?;
     let (name, text) = (row.get_ref(4)?.as_bytes().map_err(damaged)?, row.get_ref(5)?.as_bytes().map_err(damaged)?);
     let read = || -> Result<EventKind, Error> {
         let utf8 = |bytes| std::str::from_utf8(bytes).map_err(|error| Error::Damaged(error.to_string()));
-        body::whole_event(connection, utf8(name)?, utf8(text)?, row.get(6)?)
+        body::checked_event(connection, utf8(name)?, utf8(text)?, row.get(6)?)
     };
     let kind = match read() {
         Err(Error::Damaged(why)) => EventKind::damaged(&String::from_utf8_lossy(name), &why),
@@ -324,14 +324,14 @@ pub(crate) fn event(connection: &Connection, row: &Row<'_>, paths: &mut Paths) -
     Ok(Event {
         seq: row.get(0)?,
         at: row.get(1)?,
-        path: path.map(|path| paths.share(path)),
+        path: path.map(|path| paths.intern(path)),
         attempt: row.get(3)?,
         kind,
     })
 }
 
-/// Goes through a request's commits of a record from its first of these writes on, until each has its commit.
-fn follow_commits(
+/// Updates writes to one record from the commits of their request, until each write has found its commit.
+fn apply_commits(
     connection: &Connection,
     request: &str,
     scope: &ScopeKey,
@@ -340,7 +340,7 @@ fn follow_commits(
     let (Some(n), Some(first)) = (states::find(connection, scope)?, writes.iter().map(|event| event.seq).min()) else {
         return Ok(());
     };
-    let Some(first) = states::instant(connection, request, first)? else { return Ok(()) };
+    let Some(first) = states::event_id(connection, request, first)? else { return Ok(()) };
     let mut commits = connection.prepare_cached(
         "SELECT c.version, c.operations, e.seq, e.kind, e.body FROM change c JOIN event e ON e.id = c.event
          WHERE c.scope = ?1 AND c.event > ?2 AND e.request = (SELECT n FROM request WHERE id = ?3) ORDER BY c.event",
@@ -354,7 +354,7 @@ fn follow_commits(
         let operations = back.map(|back| Ok((seq - back?).unsigned_abs())).collect::<Result<Vec<Seq>, Error>>()?;
         let rebased = Vec::new();
         let mut commit = ScopeCommit { scope: scope.clone(), from: 0, version, operations, rebased };
-        let mut is_whole = false;
+        let mut is_loaded = false;
         let mut left = Vec::new();
         for event in writes {
             let EventKind::StateChanged { version: recorded, .. } = &event.kind else { continue };
@@ -362,16 +362,17 @@ fn follow_commits(
                 None => left.push(event),
                 Some((in_force, _)) if in_force == *recorded => {}
                 Some(_) => {
-                    // Only a write that was put onto another record needs the values of its commit.
-                    if !is_whole {
-                        // Where the commit is damaged the write stays as its block saw it.
-                        let Some(kind) = body::readable(connection, &body::lossy(row, 3)?, &body::lossy(row, 4)?)?
+                    // The commit's body is read only if a write was applied to another version than its block saw.
+                    if !is_loaded {
+                        // If the commit is damaged, the write keeps the value that its block saw.
+                        let Some(kind) =
+                            body::event_if_readable(connection, &body::lossy(row, 3)?, &body::lossy(row, 4)?)?
                         else {
                             continue;
                         };
                         let known = kind.commits().iter().find(|known| known.scope == *scope);
                         commit.rebased = known.map(|known| known.rebased.clone()).unwrap_or_default();
-                        is_whole = true;
+                        is_loaded = true;
                     }
                     put_in_force(event, &commit);
                 }
@@ -382,7 +383,7 @@ fn follow_commits(
     if writes.is_empty() {
         return Ok(());
     }
-    // What a fork has in common with another request made no step of its own.
+    // Events that a fork copied have no rows in `change`; their commits are read from the events.
     let mut commits = connection.prepare_cached(
         "SELECT e.kind, e.body FROM event e JOIN request r ON r.n = e.request
          WHERE r.id = ?1 AND r.forked_from IS NOT NULL AND e.seq <= r.forked_at AND e.id > ?2
@@ -390,7 +391,7 @@ fn follow_commits(
     )?;
     let mut rows = commits.query((request, first))?;
     while let Some(row) = rows.next()? {
-        let kind = body::readable(connection, &body::lossy(row, 0)?, &body::lossy(row, 1)?)?;
+        let kind = body::event_if_readable(connection, &body::lossy(row, 0)?, &body::lossy(row, 1)?)?;
         for commit in kind.iter().flat_map(EventKind::commits) {
             writes.iter_mut().for_each(|event| put_in_force(event, commit));
         }

@@ -1,4 +1,4 @@
-//! What is read about requests: their rows, and the scopes they can see.
+//! Queries for requests, and for the scopes that they can see.
 
 use engine::data::from_json;
 use engine::error::FlowError;
@@ -13,17 +13,17 @@ use crate::read::sessions::LINEAGE;
 use crate::row::error::Error;
 use crate::row::query::Filter;
 
-/// Which requests; newest first.
+/// Selects requests; the result is ordered newest first.
 #[derive(Clone, Debug, Default)]
 pub struct RequestQuery {
     /// Only of this session.
     pub session: Option<String>,
-    /// Only in this status, as recorded: who still runs is not known here, and `interrupted`, which is
-    /// never recorded, is every request that has not ended.
+    /// Only with this recorded status. Whether a process still runs a request is not known here: `Interrupted`, which
+    /// is never recorded, selects all requests that have not ended.
     pub status: Option<RequestStatus>,
     /// At most this many.
     pub limit: Option<u64>,
-    /// After this many.
+    /// How many to skip.
     pub offset: Option<u64>,
 }
 
@@ -38,29 +38,29 @@ pub struct RequestRow {
     pub flow: String,
     /// Its action.
     pub action: String,
-    /// Who asked.
+    /// The user who started it.
     pub user: String,
-    /// For which project.
+    /// Its project, if any.
     pub project: Option<String>,
-    /// As recorded: `in_progress` also when its process died.
+    /// As recorded; still `in_progress` if its process died.
     pub status: RequestStatus,
     /// The job that runs it, or ran it last: the id of its database, a dot, and the name of its lock.
     pub owner: String,
-    /// Which of its owners that is.
+    /// The number of that owner, from 1.
     pub epoch: u64,
     /// Where its mock script came from, if models are mocked.
     pub mock: Option<String>,
-    /// The request it tries again.
+    /// The request that it is a retry of.
     pub retry_of: Option<String>,
-    /// When it began.
+    /// When it started, in milliseconds since 1970.
     pub started_at: i64,
-    /// When it ended.
+    /// When it ended, in milliseconds since 1970.
     pub finished_at: Option<i64>,
-    /// Its newest event.
+    /// The `seq` of its newest event.
     pub last_seq: Seq,
-    /// What failed it.
+    /// The error that it failed with.
     pub error: Option<FlowError>,
-    /// What it is a fork of.
+    /// The request and event that it is a fork of.
     pub forked_from: Option<ForkedFrom>,
 }
 
@@ -79,25 +79,26 @@ impl Store {
         })
     }
 
-    /// One request and all its events, as they stood at one moment.
+    /// One request and all its events, from one snapshot.
     pub fn log_of(&self, id: &str) -> Result<Option<(RequestRow, Vec<Event>)>, Error> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(&format!("{COLUMNS} {FROM} WHERE r.id = ?1"))?;
             let mut rows = statement.query((id,))?;
             let Some(row) = rows.next()?.map(request).transpose()? else { return Ok(None) };
             let events = crate::read::events::of_request(connection, id, &EventQuery::default())?;
-            self.on_damaged.look_at(id, &events);
+            self.on_damaged.report_damaged(id, &events);
             Ok(Some((row, events)))
         })
     }
 
-    /// The newest event of the whole database, as [`news`](Self::news) counts; 0 where there is none.
+    /// The highest global id of an event, as for [`changed_requests`](Self::changed_requests); 0 if there is none.
     pub fn newest_event(&self) -> Result<i64, Error> {
         self.read(|connection| Ok(newest_event(connection)?))
     }
 
-    /// The requests that got events after that one, by whoever wrote them, and the newest of these.
-    pub fn news(&self, after: i64) -> Result<(i64, Vec<RequestRow>), Error> {
+    /// The highest global id of an event, and the requests that have events with ids above `after`, written by any
+    /// process.
+    pub fn changed_requests(&self, after: i64) -> Result<(i64, Vec<RequestRow>), Error> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(&format!(
                 "{COLUMNS} {FROM} WHERE r.n IN (SELECT DISTINCT request FROM event WHERE id > ?1) ORDER BY r.n"
@@ -128,11 +129,11 @@ impl Store {
         })
     }
 
-    /// The requests that a session has: its own, and of a fork also those that came before it in the session
-    /// it comes from. Oldest first.
+    /// The requests that a session shows, oldest first: its own, and for a fork also those before the fork in the
+    /// session that it was forked from.
     pub fn requests_of(&self, session: &str) -> Result<Vec<RequestRow>, Error> {
         let sql = format!(
-            "{LINEAGE} {COLUMNS} FROM line JOIN request r ON r.session = line.session AND r.n < line.before
+            "{LINEAGE} {COLUMNS} FROM lineage JOIN request r ON r.session = lineage.session AND r.n < lineage.before
              JOIN session s ON s.n = r.session ORDER BY r.n"
         );
         self.read(|connection| {
@@ -142,8 +143,8 @@ impl Store {
         })
     }
 
-    /// The requests that ever asked somebody something (of one session), newest first.
-    pub fn requests_that_asked(&self, session: Option<&str>) -> Result<Vec<RequestRow>, Error> {
+    /// The requests that were ever suspended, newest first; of one session if given.
+    pub fn suspended_requests(&self, session: Option<&str>) -> Result<Vec<RequestRow>, Error> {
         let sql = format!(
             "{COLUMNS} {FROM} WHERE (?1 IS NULL OR s.id = ?1)
              AND EXISTS (SELECT 1 FROM event e WHERE e.request = r.n AND e.kind = 'suspended') ORDER BY r.n DESC"
@@ -179,7 +180,7 @@ impl Store {
                 scopes.extend(resources(connection, &scope)?);
                 scopes.push(scope);
             }
-            // Stable: blocks stay as they appeared.
+            // A stable sort: within a kind the order stays.
             scopes.sort_by_key(|scope| scope.kind);
             Ok(scopes)
         })
@@ -196,7 +197,7 @@ impl Store {
         self.read(|connection| resource_records(connection, scope))
     }
 
-    /// Users that ran something, or left something behind, by name; their copies in forks are none.
+    /// The users that have requests or state, by name. The copies that forks have of users are left out.
     pub fn users(&self) -> Result<Vec<String>, Error> {
         self.names(
             "SELECT user FROM request
@@ -204,7 +205,7 @@ impl Store {
         )
     }
 
-    /// Projects that something ran in, or left something in, by name.
+    /// The projects that have requests or state, by name. The copies that forks have of projects are left out.
     pub fn projects(&self) -> Result<Vec<String>, Error> {
         self.names(
             "SELECT project FROM request WHERE project IS NOT NULL
@@ -243,7 +244,8 @@ fn own_scopes(connection: &Connection, request: i64) -> Result<Vec<ScopeKey>, Er
 
 fn resource_records(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>, Error> {
     let prefix = record::prefix(scope);
-    // After an owner comes `/` and a path, or `:` and a flow; each range ends at the next character.
+    // A resource's id is its owner, then `/` and a path, or `:` and a flow. The upper bound of each range is the next
+    // ASCII character: `0` follows `/`, and `;` follows `:`.
     let mut statement = connection.prepare_cached(
         "SELECT id FROM scope WHERE kind = 'resource'
          AND (id >= ?1 || '/' AND id < ?1 || '0' OR id >= ?1 || ':' AND id < ?1 || ';') ORDER BY id",

@@ -1,5 +1,5 @@
-//! Finding a text: the runs of events that may hold it, newest request first, are read until there are
-//! enough hits.
+//! Text search: reads the ranges of events that may contain the text, newest request first, until there are enough
+//! hits.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -17,45 +17,44 @@ use crate::row::trigrams::{may_hold, trigrams};
 /// What to look for.
 #[derive(Clone, Debug, Default)]
 pub struct SearchQuery {
-    /// Whatever its case; nothing in it is a pattern.
+    /// The text; case is ignored, and there are no wildcards.
     pub text: String,
     /// Only in this session.
     pub session: Option<String>,
     /// At most this many hits.
     pub limit: Option<u64>,
-    /// After this many.
+    /// How many to skip.
     pub offset: Option<u64>,
 }
 
-/// An event that holds the text.
+/// An event that contains the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
     /// Its request.
     pub request: Arc<str>,
-    /// Its number there.
+    /// Its `seq`.
     pub seq: Seq,
-    /// Its block.
+    /// The path of its block.
     pub path: Option<Arc<str>>,
-    /// In what of it.
+    /// Which part of the event contains it.
     pub place: Where,
-    /// The text around.
+    /// The text around the hit.
     pub snippet: String,
 }
 
 impl Store {
-    /// Every place a text stands in: the newest request's first, within one in the order of its events.
-    /// Attempts that came to nothing are searched too.
+    /// All hits: newest request first, within a request by `seq`. Rolled-back attempts are searched too.
     pub fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, Error> {
         let needle = Needle::new(&query.text);
         let mut skip = query.offset.unwrap_or(0);
         let limit = query.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         self.read(|connection| {
             let mut found = Vec::new();
-            for run in runs(connection, &needle, query.session.as_deref())? {
+            for range in ranges(connection, &needle, query.session.as_deref())? {
                 if found.len() >= limit {
                     break;
                 }
-                let hits = read(connection, &needle, &run)?;
+                let hits = read(connection, &needle, &range)?;
                 let passed = skip.min(hits.len() as u64);
                 skip -= passed;
                 found.extend(hits.into_iter().skip(passed as usize));
@@ -66,14 +65,14 @@ impl Store {
     }
 }
 
-/// Events of a request that may hold what is looked for.
-struct Run {
+/// A range of a request's events, by `seq`, that may contain the text.
+struct EventRange {
     request: i64,
     first: i64,
     last: i64,
 }
 
-fn runs(connection: &Connection, needle: &Needle, session: Option<&str>) -> Result<Vec<Run>, Error> {
+fn ranges(connection: &Connection, needle: &Needle, session: Option<&str>) -> Result<Vec<EventRange>, Error> {
     let wanted = trigrams(needle.as_str());
     let session: Option<i64> = match session {
         None => None,
@@ -86,9 +85,9 @@ fn runs(connection: &Connection, needle: &Needle, session: Option<&str>) -> Resu
             Some(n)
         }
     };
-    let mut runs = Vec::new();
-    // All of them in the order they lie in is faster than any other order.
-    let mut digests = connection.prepare_cached(match session {
+    let mut ranges = Vec::new();
+    // A scan in the order of storage is faster than any index.
+    let mut blocks = connection.prepare_cached(match session {
         None => {
             "SELECT request, first, last, trigrams FROM filter_block
              WHERE ?1 IS NULL AND request NOT IN (SELECT n FROM removal WHERE kind = 'request')"
@@ -98,11 +97,11 @@ fn runs(connection: &Connection, needle: &Needle, session: Option<&str>) -> Resu
              WHERE r.session = ?1"
         }
     })?;
-    let mut rows = digests.query((session,))?;
+    let mut rows = blocks.query((session,))?;
     while let Some(row) = rows.next()? {
         let filter = row.get_ref(3)?.as_blob().map_err(|error| Error::Damaged(error.to_string()))?;
         if may_hold(filter, &wanted) {
-            runs.push(Run { request: row.get(0)?, first: row.get(1)?, last: row.get(2)? });
+            ranges.push(EventRange { request: row.get(0)?, first: row.get(1)?, last: row.get(2)? });
         }
     }
     let mut tails = connection.prepare_cached(
@@ -110,38 +109,38 @@ fn runs(connection: &Connection, needle: &Needle, session: Option<&str>) -> Resu
     )?;
     let mut rows = tails.query((session,))?;
     while let Some(row) = rows.next()? {
-        runs.push(Run { request: row.get(0)?, first: row.get(1)?, last: i64::MAX });
+        ranges.push(EventRange { request: row.get(0)?, first: row.get(1)?, last: i64::MAX });
     }
-    runs.sort_by_key(|run| (-run.request, run.first));
-    Ok(runs)
+    ranges.sort_by_key(|range| (-range.request, range.first));
+    Ok(ranges)
 }
 
-fn read(connection: &Connection, needle: &Needle, run: &Run) -> Result<Vec<Hit>, Error> {
+fn read(connection: &Connection, needle: &Needle, range: &EventRange) -> Result<Vec<Hit>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT e.seq, e.kind, e.body, p.text FROM event e LEFT JOIN path p ON p.n = e.path
          WHERE e.request = ?1 AND e.seq BETWEEN ?2 AND ?3 ORDER BY e.seq",
     )?;
-    // Only these letters stand otherwise in JSON than in what it says.
+    // Only these characters are written differently in JSON, so other texts can be compared with the body itself.
     let is_as_written =
         !needle.as_str().contains(|letter: char| letter == '"' || letter == '\\' || letter.is_control());
     let mut hits = Vec::new();
-    let mut spoken = Spoken { run, said: HashMap::new(), done: None };
+    let mut deltas = DeltaTexts { range, text_so_far: HashMap::new(), ended_items: None };
     let mut id: Option<Arc<str>> = None;
-    let mut rows = statement.query((run.request, run.first, run.last))?;
+    let mut rows = statement.query((range.request, range.first, range.last))?;
     while let Some(row) = rows.next()? {
-        let (kind, line) = (&*body::lossy(row, 1)?, &*body::lossy(row, 2)?);
-        let is_piece = kind == "item_delta";
-        if is_as_written && !is_piece && !body::has_marks(line) && !needle.is_in(line) {
+        let (kind, text) = (&*body::lossy(row, 1)?, &*body::lossy(row, 2)?);
+        let is_delta = kind == "item_delta";
+        if is_as_written && !is_delta && !body::may_have_references(text) && !needle.is_in(text) {
             continue;
         }
         let seq: Seq = row.get(0)?;
-        let Some(mut kind) = body::readable(connection, kind, line)? else { continue };
-        if is_piece && !spoken.join(connection, needle, seq, &mut kind)? {
+        let Some(mut kind) = body::event_if_readable(connection, kind, text)? else { continue };
+        if is_delta && !deltas.join(connection, needle, seq, &mut kind)? {
             continue;
         }
         let mut places = Vec::new();
         texts(&kind, &mut |place, text| {
-            // What a model was asked and what it answered are one event: one hit.
+            // At most one hit for each part of an event.
             if !places.contains(&place)
                 && let Some(snippet) = needle.snippet(text)
             {
@@ -152,7 +151,7 @@ fn read(connection: &Connection, needle: &Needle, run: &Run) -> Result<Vec<Hit>,
         if !places.is_empty() {
             let request = match &id {
                 Some(id) => id.clone(),
-                None => id.insert(request_id(connection, run.request)?).clone(),
+                None => id.insert(request_id(connection, range.request)?).clone(),
             };
             let path: Option<Arc<str>> = row.get(3)?;
             for hit in hits.iter_mut().rev().take(places.len()) {
@@ -167,17 +166,17 @@ fn request_id(connection: &Connection, n: i64) -> Result<Arc<str>, Error> {
     Ok(connection.prepare_cached("SELECT id FROM request WHERE n = ?1")?.query_row((n,), |row| row.get(0))?)
 }
 
-/// What items in progress said so far: a text may be spoken in pieces.
-struct Spoken<'a> {
-    run: &'a Run,
-    said: HashMap<Seq, String>,
-    /// Items that ended; their last event has the whole text.
-    done: Option<HashSet<Seq>>,
+/// The texts so far of items in progress, because a hit may span several deltas.
+struct DeltaTexts<'a> {
+    range: &'a EventRange,
+    text_so_far: HashMap<Seq, String>,
+    /// Items that have ended. Their last event has the whole text, so their deltas are no hits.
+    ended_items: Option<HashSet<Seq>>,
 }
 
-impl Spoken<'_> {
-    /// Puts what was said before a piece in front of it, as far as a hit that ends in the piece may reach
-    /// back. Answers whether the piece has such a hit, and no later event says the same.
+impl DeltaTexts<'_> {
+    /// Prepends the item's text before a delta, as far as a hit that ends in the delta can reach back. Returns whether
+    /// there is such a hit, and the item has not ended.
     fn join(
         &mut self,
         connection: &Connection,
@@ -186,50 +185,50 @@ impl Spoken<'_> {
         kind: &mut EventKind,
     ) -> Result<bool, Error> {
         let EventKind::ItemDelta { of, text } = kind else { return Ok(true) };
-        // A letter less than the needle: what was a hit is none again.
+        // One character less than the needle, so that a hit of the previous delta is not found again.
         let reach = needle.as_str().chars().count().saturating_sub(1);
-        let said = match self.said.entry(*of) {
+        let text_so_far = match self.text_so_far.entry(*of) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(none) => none.insert(said_before(connection, self.run.request, *of, seq, reach)?),
+            Entry::Vacant(none) => none.insert(text_before(connection, self.range.request, *of, seq, reach)?),
         };
-        said.push_str(text);
-        *text = said.clone();
-        let is_hit = needle.is_in(said);
-        said.drain(..last_letters(said, reach));
+        text_so_far.push_str(text);
+        *text = text_so_far.clone();
+        let is_hit = needle.is_in(text_so_far);
+        text_so_far.drain(..start_of_last(text_so_far, reach));
         if !is_hit {
             return Ok(false);
         }
-        let done = match &self.done {
-            Some(done) => done,
-            None => self.done.insert(ended_items(connection, self.run.request)?),
+        let ended_items = match &self.ended_items {
+            Some(ended_items) => ended_items,
+            None => self.ended_items.insert(ended_items(connection, self.range.request)?),
         };
-        Ok(!done.contains(of))
+        Ok(!ended_items.contains(of))
     }
 }
 
-/// Where the last letters of a text begin.
-fn last_letters(text: &str, many: usize) -> usize {
-    text.char_indices().rev().take(many).last().map_or(text.len(), |(at, _)| at)
+/// The byte index at which the last `count` characters of a text begin.
+fn start_of_last(text: &str, count: usize) -> usize {
+    text.char_indices().rev().take(count).last().map_or(text.len(), |(at, _)| at)
 }
 
-/// The last letters of what an item said before an event.
-fn said_before(connection: &Connection, request: i64, of: Seq, seq: Seq, many: usize) -> Result<String, Error> {
+/// The last `count` characters of an item's text before the event `seq`.
+fn text_before(connection: &Connection, request: i64, of: Seq, seq: Seq, count: usize) -> Result<String, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT body FROM event WHERE request = ?1 AND kind = 'item_delta' AND seq < ?2
          AND seq > ?3 AND CASE WHEN json_valid(body) THEN json_extract(body, '$.of') END = ?3 ORDER BY seq DESC",
     )?;
     let mut rows = statement.query((request, seq, of))?;
-    let mut said = String::new();
-    while said.chars().count() < many
+    let mut text_so_far = String::new();
+    while text_so_far.chars().count() < count
         && let Some(row) = rows.next()?
     {
         if let Some(EventKind::ItemDelta { text, .. }) =
-            body::readable(connection, "item_delta", &body::lossy(row, 0)?)?
+            body::event_if_readable(connection, "item_delta", &body::lossy(row, 0)?)?
         {
-            said.insert_str(0, &text);
+            text_so_far.insert_str(0, &text);
         }
     }
-    Ok(said.split_off(last_letters(&said, many)))
+    Ok(text_so_far.split_off(start_of_last(&text_so_far, count)))
 }
 
 fn ended_items(connection: &Connection, request: i64) -> Result<HashSet<Seq>, Error> {

@@ -1,4 +1,4 @@
-//! What is read about sessions: their rows, and their journals.
+//! Queries for sessions and their journals.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::row::body;
 use crate::row::error::Error;
 use crate::row::query::Filter;
 
-/// Which sessions; newest first.
+/// Selects sessions; the result is ordered by the last change, newest first.
 #[derive(Clone, Debug, Default)]
 pub struct SessionQuery {
     /// Only of this user.
@@ -22,13 +22,13 @@ pub struct SessionQuery {
     pub flow: Option<String>,
     /// Only of this project.
     pub project: Option<String>,
-    /// Only those whose newest request is in this status, as [`RequestQuery`](crate::RequestQuery) has it.
+    /// Only those whose newest request has this status, as in [`RequestQuery`](crate::RequestQuery).
     pub status: Option<RequestStatus>,
     /// Part of an id, a title, a user's or a flow's name; the case of ASCII letters does not matter.
     pub search: Option<String>,
     /// At most this many.
     pub limit: Option<u64>,
-    /// After this many.
+    /// How many to skip.
     pub offset: Option<u64>,
 }
 
@@ -39,11 +39,11 @@ pub struct SessionRow {
     pub id: String,
     /// The flow of its first request.
     pub flow: String,
-    /// Whose it is.
+    /// The user that it belongs to.
     pub user: String,
-    /// For which project.
+    /// Its project, if any.
     pub project: Option<String>,
-    /// What its metadata calls it.
+    /// The `title` in its metadata.
     pub title: Option<String>,
     /// Whether it was made for one request alone.
     pub ephemeral: bool,
@@ -53,11 +53,11 @@ pub struct SessionRow {
     pub items: u64,
     /// Its newest request's status, as recorded.
     pub last_status: RequestStatus,
-    /// The job that runs its newest request, or ran it last, as [`RequestRow`](crate::RequestRow) has it.
+    /// The owner of its newest request, as in [`RequestRow`](crate::RequestRow).
     pub last_owner: String,
-    /// When its first request began.
+    /// When its first request started, in milliseconds since 1970.
     pub created_at: i64,
-    /// When it last changed.
+    /// When it last changed, in milliseconds since 1970.
     pub updated_at: i64,
     /// The request it is a fork of.
     pub forked_from: Option<String>,
@@ -68,22 +68,23 @@ pub struct SessionRow {
 pub struct Note {
     /// The request that wrote it.
     pub request: Arc<str>,
-    /// Its event.
+    /// The `seq` of its event.
     pub seq: Seq,
-    /// When.
+    /// When, in milliseconds since 1970.
     pub at: i64,
     /// The block that wrote it.
     pub path: Option<Arc<str>>,
-    /// What it says.
+    /// Its content.
     pub entry: Value,
 }
 
-/// The sessions that a session has requests of: itself, and those that it is a fork of, each with the
-/// first request that is not of it any more. `?1` is the session's id.
-pub(crate) const LINEAGE: &str = "WITH RECURSIVE line (session, before) AS (
+/// The sessions whose requests a session shows: itself, and those that it is a fork of, each with the row number of
+/// the first request that it does not show. `?1` is the session's id.
+pub(crate) const LINEAGE: &str = "WITH RECURSIVE lineage (session, before) AS (
         SELECT n, 9223372036854775807 FROM session WHERE id = ?1
         UNION ALL
-        SELECT r.session, r.n FROM line JOIN session s ON s.n = line.session JOIN request r ON r.id = s.forked_from)";
+        SELECT r.session, r.n FROM lineage
+            JOIN session s ON s.n = lineage.session JOIN request r ON r.id = s.forked_from)";
 
 const SESSIONS: &str = "SELECT s.id, s.flow, s.user, s.project, s.title, s.ephemeral, s.requests, s.items,
     r.status, r.owner, s.created_at, s.updated_at, s.forked_from
@@ -108,7 +109,7 @@ impl Store {
         filter.and_status(query.status);
         filter.and(
             "(instr(lower(s.id), ?) OR instr(lower(s.title), ?) OR instr(lower(s.user), ?) OR instr(lower(s.flow), ?))",
-            // As SQLite's own `lower`. A pattern would have an end.
+            // As SQLite's `lower`, ASCII only. `instr` because SQLite limits the length of a LIKE pattern.
             query.search.as_deref().map(str::to_ascii_lowercase),
         );
         let sql = filter.select(SESSIONS, "s.updated_at DESC, s.n DESC", query.limit, query.offset);
@@ -123,15 +124,15 @@ impl Store {
         })
     }
 
-    /// What blocks said of a session, oldest first. An attempt that came to nothing said nothing, but for its
-    /// functions that had returned.
+    /// The notes of a session that count, oldest first. Notes of a rolled-back attempt do not count, except those of
+    /// its callbacks that had returned.
     pub fn notes_of(&self, session: &str, wanted: NoteKind) -> Result<Vec<Note>, Error> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(&format!(
                 "{LINEAGE}
-                 SELECT r.id, e.seq, e.at, p.text, e.body, e.request, e.path, e.attempt FROM line
-                 JOIN journal j ON j.session = line.session JOIN event e ON e.id = j.event
-                 JOIN request r ON r.n = e.request AND r.n < line.before LEFT JOIN path p ON p.n = e.path
+                 SELECT r.id, e.seq, e.at, p.text, e.body, e.request, e.path, e.attempt FROM lineage
+                 JOIN journal j ON j.session = lineage.session JOIN event e ON e.id = j.event
+                 JOIN request r ON r.n = e.request AND r.n < lineage.before LEFT JOIN path p ON p.n = e.path
                  WHERE e.kind = ?2 ORDER BY r.n, j.event"
             ))?;
             let mut rows = statement.query((session, wanted.event()))?;
@@ -139,13 +140,15 @@ impl Store {
             while let Some(row) = rows.next()? {
                 let seq: Seq = row.get(1)?;
                 if let Some(path) = row.get(6)? {
-                    let block = Block { request: row.get(5)?, path, attempt: row.get(7)? };
-                    if !block.said(connection, seq)? {
+                    let attempt = Attempt { request: row.get(5)?, path, attempt: row.get(7)? };
+                    if !attempt.keeps_note(connection, seq)? {
                         continue;
                     }
                 }
-                // What is damaged is told by a check.
-                let Some(kind) = body::readable(connection, wanted.event(), &body::lossy(row, 4)?)? else { continue };
+                // Damaged events are reported by `check`.
+                let Some(kind) = body::event_if_readable(connection, wanted.event(), &body::lossy(row, 4)?)? else {
+                    continue;
+                };
                 let Some(entry) = wanted.read(&kind).cloned() else { continue };
                 notes.push(Note { request: row.get(0)?, seq, at: row.get(2)?, path: row.get(3)?, entry });
             }
@@ -155,16 +158,17 @@ impl Store {
 }
 
 /// One execution of a block.
-struct Block {
+struct Attempt {
     request: i64,
     path: i64,
     attempt: i64,
 }
 
-impl Block {
-    /// Whether what it said counts: it ended well or failed, or the function that said it had returned. Lines are
-    /// read whole, for a long field of one lies elsewhere.
-    fn said(&self, connection: &Connection, seq: Seq) -> Result<bool, Error> {
+impl Attempt {
+    /// Whether the note at `seq` counts: the attempt completed or failed, or the callback that wrote the note had
+    /// returned and the attempt was not abandoned. Not by `json_extract`: long lists are not in the body but in
+    /// `payload`.
+    fn keeps_note(&self, connection: &Connection, seq: Seq) -> Result<bool, Error> {
         let mut statement = connection.prepare_cached(
             "SELECT kind, body FROM event WHERE request = ?1 AND seq > ?2 AND path = ?3 AND attempt = ?4
              AND kind IN ('block_finished', 'callback_returned')",
@@ -172,7 +176,7 @@ impl Block {
         let mut rows = statement.query((self.request, seq, self.path, self.attempt))?;
         let (mut has_returned, mut is_abandoned) = (false, false);
         while let Some(row) = rows.next()? {
-            match body::readable(connection, &body::lossy(row, 0)?, &body::lossy(row, 1)?)? {
+            match body::event_if_readable(connection, &body::lossy(row, 0)?, &body::lossy(row, 1)?)? {
                 Some(EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, .. }) => {
                     return Ok(true);
                 }

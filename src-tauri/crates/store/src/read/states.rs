@@ -1,7 +1,7 @@
-//! Any instant of any scope: the nearest keyframe, and the steps since, applied by the engine's rule.
+//! The state of any scope as of any event: the nearest keyframe, and the changes since, applied by the engine.
 //!
-//! An instant is the global id of an event: everything committed up to it counts. One function serves
-//! every reader and the writer's keyframes, so no two views of a state can disagree.
+//! `as_of` is the global id of an event: everything committed up to and including it counts. All readers and the
+//! writer's keyframes use the same function, so no two views of a state can differ.
 
 use engine::resource::record;
 use std::collections::{BTreeSet, HashSet};
@@ -20,7 +20,7 @@ use crate::row::attempts::RolledBackAttempt;
 use crate::row::body;
 use crate::row::error::Error;
 
-/// The number of a scope that ever had state.
+/// The row number of a scope, if it ever had state.
 pub(crate) fn find(connection: &Connection, scope: &ScopeKey) -> Result<Option<i64>, Error> {
     Ok(connection
         .prepare_cached("SELECT n FROM scope WHERE kind = ?1 AND id = ?2")?
@@ -28,8 +28,9 @@ pub(crate) fn find(connection: &Connection, scope: &ScopeKey) -> Result<Option<i
         .optional()?)
 }
 
-/// The instant just after an event of a request; the instant before the request where `seq` is 0.
-pub(crate) fn instant(connection: &Connection, request: &str, seq: Seq) -> Result<Option<i64>, Error> {
+/// The global id of the newest event of a request up to `seq`. If `seq` is 0, the id before its first event. `None` if
+/// there is no such request.
+pub(crate) fn event_id(connection: &Connection, request: &str, seq: Seq) -> Result<Option<i64>, Error> {
     let seq = i64::try_from(seq).unwrap_or(i64::MAX);
     Ok(connection
         .prepare_cached(
@@ -41,85 +42,82 @@ pub(crate) fn instant(connection: &Connection, request: &str, seq: Seq) -> Resul
         .optional()?)
 }
 
-/// A scope's state at an instant.
-pub(crate) fn at(connection: &Connection, scope: i64, instant: i64) -> Result<Record, Error> {
-    at_without(connection, scope, instant, withdrawals(connection, scope, instant)?)
+/// A scope's state as of an event.
+pub(crate) fn at(connection: &Connection, scope: i64, as_of: i64) -> Result<Record, Error> {
+    at_given(connection, scope, as_of, rollbacks(connection, scope, as_of)?)
 }
 
-/// As [`at`], of a request that nobody runs at its newest event: what had not ended is without effect.
+/// As [`at`], for the newest event of a request that no process runs: its unfinished attempts do not count.
 pub(crate) fn at_rest(
     connection: &Connection,
     scope: i64,
-    instant: i64,
+    as_of: i64,
     unfinished: &[RolledBackAttempt],
 ) -> Result<Record, Error> {
-    let mut withdrawals = withdrawals(connection, scope, instant)?;
-    withdrawals.extend(those_of(connection, scope, instant, unfinished)?);
-    at_without(connection, scope, instant, withdrawals)
+    let mut rollbacks = rollbacks(connection, scope, as_of)?;
+    rollbacks.extend(to_rollbacks(connection, scope, as_of, unfinished)?);
+    at_given(connection, scope, as_of, rollbacks)
 }
 
-fn at_without(
-    connection: &Connection,
-    scope: i64,
-    instant: i64,
-    withdrawals: Vec<AttemptRollback>,
-) -> Result<Record, Error> {
-    let (since, record) = match base(connection, scope, instant, &withdrawals)? {
+fn at_given(connection: &Connection, scope: i64, as_of: i64, rollbacks: Vec<AttemptRollback>) -> Result<Record, Error> {
+    let (since, record) = match base_keyframe(connection, scope, as_of, &rollbacks)? {
         None => (0, Record::default()),
         Some(event) => (event, read_keyframe(connection, scope, event)?),
     };
-    apply_steps(connection, scope, since, instant, &withdrawals, (record, Damage::Told))
+    apply_changes(connection, scope, since, as_of, &rollbacks, (record, OnDamage::Fail))
 }
 
-/// As [`at`], where steps that cannot be read are left out: for who takes their session out, and what they did with it.
-pub(crate) fn at_without_damage(connection: &Connection, scope: i64, instant: i64) -> Result<Record, Error> {
-    let withdrawals = withdrawals(connection, scope, instant)?;
-    let (since, record) = match base(connection, scope, instant, &withdrawals)? {
+/// As [`at`], but changes that cannot be read are left out: used to delete the session that they belong to.
+pub(crate) fn at_skipping_damage(connection: &Connection, scope: i64, as_of: i64) -> Result<Record, Error> {
+    let rollbacks = rollbacks(connection, scope, as_of)?;
+    let (since, record) = match base_keyframe(connection, scope, as_of, &rollbacks)? {
         None => (0, Record::default()),
         Some(event) => (event, read_keyframe(connection, scope, event)?),
     };
-    apply_steps(connection, scope, since, instant, &withdrawals, (record, Damage::LeftOut))
+    apply_changes(connection, scope, since, as_of, &rollbacks, (record, OnDamage::Skip))
 }
 
-/// What becomes of a step that cannot be read.
+/// What to do about a change that cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Damage {
-    /// Whoever asks hears of it, and of nothing else.
-    Told,
-    /// The others are read without it.
-    LeftOut,
+pub(crate) enum OnDamage {
+    /// Fail with [`Error::Damaged`].
+    Fail,
+    /// Leave it out.
+    Skip,
 }
 
-/// A durable scope's state at an instant, without what took it beyond a version.
-pub(crate) fn seen(connection: &Connection, scope: i64, instant: i64, version: u64) -> Result<Record, Error> {
-    let mut newest = connection.prepare_cached(&format!("{TRUTHS} ORDER BY k.event DESC LIMIT 1"))?;
-    let mut beyond = connection.prepare_cached(
+/// A durable scope's state as of an event, without the changes that took it beyond `version`.
+pub(crate) fn at_version(connection: &Connection, scope: i64, as_of: i64, version: u64) -> Result<Record, Error> {
+    let mut newest = connection.prepare_cached(&format!("{STANDALONE_KEYFRAMES} ORDER BY k.event DESC LIMIT 1"))?;
+    let mut first_beyond = connection.prepare_cached(
         "SELECT min(event) FROM change WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 AND version > ?4",
     )?;
-    let mut instant = instant;
+    let mut as_of = as_of;
     loop {
-        // Before it the steps may be those of another database, whose versions say nothing here.
-        let truth: Option<i64> = newest.query_row((scope, 0, instant), |row| row.get(0)).optional()?;
-        let step: Option<i64> =
-            beyond.query_row((scope, truth.unwrap_or(0) + 1, instant, version), |row| row.get(0))?;
-        let record = at(connection, scope, step.map_or(instant, |step| step - 1))?;
-        match truth {
-            Some(truth) if record.version > version => {
-                instant = imports(connection, truth, truth)?.first().map_or(truth, |(first, _)| *first) - 1;
+        // The changes before such a keyframe may come from another database, whose versions are not comparable.
+        let standalone: Option<i64> = newest.query_row((scope, 0, as_of), |row| row.get(0)).optional()?;
+        let change: Option<i64> =
+            first_beyond.query_row((scope, standalone.unwrap_or(0) + 1, as_of, version), |row| row.get(0))?;
+        let record = at(connection, scope, change.map_or(as_of, |change| change - 1))?;
+        match standalone {
+            Some(standalone) if record.version > version => {
+                as_of = imported_ranges(connection, standalone, standalone)?
+                    .first()
+                    .map_or(standalone, |(first, _)| *first)
+                    - 1;
             }
             _ => return Ok(record),
         }
     }
 }
 
-/// The keyframes of a scope in a span that no step leads to: what was put in force beside an import, and what
-/// stands for deleted steps.
-const TRUTHS: &str = "SELECT k.event FROM keyframe k LEFT JOIN event e ON e.id = k.event
+/// The keyframes of a scope in a range of events that no change leads to: those of imports, and tombstones.
+const STANDALONE_KEYFRAMES: &str = "SELECT k.event FROM keyframe k LEFT JOIN event e ON e.id = k.event
     WHERE k.scope = ?1 AND k.event BETWEEN ?2 AND ?3 AND (k.tombstone OR e.request = 0)";
 
-/// The stretches of events that imports brought and that meet a span: the mark before each, and the one after.
-/// What happened in them happened in another database.
-pub(crate) fn imports(connection: &Connection, from: i64, to: i64) -> Result<Vec<(i64, i64)>, Error> {
+/// The imported ranges of events that overlap a range: the ids of the two boundary events of each. The events between
+/// them happened in another database.
+pub(crate) fn imported_ranges(connection: &Connection, from: i64, to: i64) -> Result<Vec<(i64, i64)>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT id, json_extract(body, '$.last') AS last FROM event
          WHERE request = 0 AND id <= ?2 AND last >= ?1 ORDER BY id",
@@ -128,69 +126,70 @@ pub(crate) fn imports(connection: &Connection, from: i64, to: i64) -> Result<Vec
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Moves a durable record, known just after the event `since`, on to an instant.
-pub(crate) fn forward(
+/// Advances a durable record from its state as of the event `since` to `as_of`.
+pub(crate) fn advance(
     connection: &Connection,
     scope: i64,
     since: i64,
-    instant: i64,
+    as_of: i64,
     record: Record,
 ) -> Result<Record, Error> {
-    if has_keyframe(connection, scope, since, instant)? {
-        return at(connection, scope, instant);
+    if has_keyframe(connection, scope, since, as_of)? {
+        return at(connection, scope, as_of);
     }
-    apply_steps(connection, scope, since, instant, &[], (record, Damage::Told))
+    apply_changes(connection, scope, since, as_of, &[], (record, OnDamage::Fail))
 }
 
-/// The same, as [`at_without_damage`].
-pub(crate) fn forward_without_damage(
+/// As [`advance`], but changes that cannot be read are left out.
+pub(crate) fn advance_skipping_damage(
     connection: &Connection,
     scope: i64,
     since: i64,
-    instant: i64,
+    as_of: i64,
     record: Record,
 ) -> Result<Record, Error> {
-    if has_keyframe(connection, scope, since, instant)? {
-        return at_without_damage(connection, scope, instant);
+    if has_keyframe(connection, scope, since, as_of)? {
+        return at_skipping_damage(connection, scope, as_of);
     }
-    apply_steps(connection, scope, since, instant, &[], (record, Damage::LeftOut))
+    apply_changes(connection, scope, since, as_of, &[], (record, OnDamage::Skip))
 }
 
-/// Whether there is a keyframe after an event: it may be what an import brought, which no step leads to.
-fn has_keyframe(connection: &Connection, scope: i64, since: i64, instant: i64) -> Result<bool, Error> {
+/// Whether there is a keyframe after an event. It may be one that no change leads to, so changes alone do not suffice.
+fn has_keyframe(connection: &Connection, scope: i64, since: i64, as_of: i64) -> Result<bool, Error> {
     let mut statement =
         connection.prepare_cached("SELECT 1 FROM keyframe WHERE scope = ?1 AND event > ?2 AND event <= ?3 LIMIT 1")?;
-    Ok(statement.exists((scope, since, instant))?)
+    Ok(statement.exists((scope, since, as_of))?)
 }
 
-/// Whether the steps of a scope from one on are all there: neither it nor a later one was deleted.
-pub(crate) fn is_whole_since(connection: &Connection, scope: i64, step: i64) -> Result<bool, Error> {
+/// Whether the change at the event `change` and all later ones are still there, and none was replaced by a tombstone.
+pub(crate) fn has_all_changes_since(connection: &Connection, scope: i64, change: i64) -> Result<bool, Error> {
     Ok(connection
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM change WHERE scope = ?1 AND event = ?2)
              AND NOT EXISTS (SELECT 1 FROM keyframe WHERE scope = ?1 AND event > ?2 AND tombstone)",
         )?
-        .query_row((scope, step), |row| row.get(0))?)
+        .query_row((scope, change), |row| row.get(0))?)
 }
 
-/// The attempts whose writes to a scope are without effect by the end of an instant, those that have not ended
-/// included, each by the number of its path.
-pub(crate) fn without_effect(
+/// The attempts whose writes to a scope do not count as of an event, `unfinished` ones included: the row number of the
+/// path, and the attempt.
+pub(crate) fn rolled_back_attempts(
     connection: &Connection,
     scope: i64,
-    instant: i64,
+    as_of: i64,
     unfinished: &[RolledBackAttempt],
 ) -> Result<HashSet<(i64, u32)>, Error> {
-    let mut gone = withdrawals(connection, scope, instant)?;
-    gone.extend(those_of(connection, scope, instant, unfinished)?);
-    Ok(gone.iter().map(|one| (one.path, one.attempt)).collect())
+    let mut rollbacks = rollbacks(connection, scope, as_of)?;
+    rollbacks.extend(to_rollbacks(connection, scope, as_of, unfinished)?);
+    Ok(rollbacks.iter().map(|one| (one.path, one.attempt)).collect())
 }
 
-/// Those attempts that wrote to a scope, as if they were rolled back after an instant.
-fn those_of(
+/// Those of the attempts that wrote to a scope, as rollbacks at the event after `as_of`, so that keyframes with their
+/// writes are not used.
+fn to_rollbacks(
     connection: &Connection,
     scope: i64,
-    instant: i64,
+    as_of: i64,
     attempts: &[RolledBackAttempt],
 ) -> Result<Vec<AttemptRollback>, Error> {
     let mut found = Vec::new();
@@ -200,34 +199,39 @@ fn those_of(
         };
         let path =
             connection.prepare_cached("SELECT n FROM path WHERE text = ?1")?.query_row((&**path,), |row| row.get(0))?;
-        found.push(AttemptRollback { event: instant.saturating_add(1), first, path, attempt: *attempt });
+        found.push(AttemptRollback { event: as_of.saturating_add(1), first, path, attempt: *attempt });
     }
     Ok(found)
 }
 
-/// The newest keyframe at or before an instant that holds nothing withdrawn by then.
-pub(crate) fn usable_keyframe(connection: &Connection, scope: i64, instant: i64) -> Result<Option<i64>, Error> {
-    base(connection, scope, instant, &withdrawals(connection, scope, instant)?)
+/// The newest keyframe at or before an event that contains no writes that were rolled back by then.
+pub(crate) fn base_keyframe_at(connection: &Connection, scope: i64, as_of: i64) -> Result<Option<i64>, Error> {
+    base_keyframe(connection, scope, as_of, &rollbacks(connection, scope, as_of)?)
 }
 
-/// The events of a span just after which a scope's state does not follow from its last step: steps were deleted
-/// there, or an import ended.
-pub(crate) fn gaps(connection: &Connection, scope: i64, from: i64, to: i64) -> Result<BTreeSet<i64>, Error> {
-    let mut statement = connection.prepare_cached(TRUTHS)?;
+/// The events of a range at which a scope's state does not follow from its changes: tombstones, and boundaries of
+/// imports.
+pub(crate) fn standalone_keyframes(
+    connection: &Connection,
+    scope: i64,
+    from: i64,
+    to: i64,
+) -> Result<BTreeSet<i64>, Error> {
+    let mut statement = connection.prepare_cached(STANDALONE_KEYFRAMES)?;
     let rows = statement.query_map((scope, from, to), |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// As [`gaps`], and where attempts were rolled back.
-pub(crate) fn jumps(connection: &Connection, scope: i64, from: i64, to: i64) -> Result<BTreeSet<i64>, Error> {
+/// As [`standalone_keyframes`], and the events at which attempts were rolled back.
+pub(crate) fn discontinuities(connection: &Connection, scope: i64, from: i64, to: i64) -> Result<BTreeSet<i64>, Error> {
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT event FROM attempt_rollback WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 UNION {TRUTHS}"
+        "SELECT event FROM attempt_rollback WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 UNION {STANDALONE_KEYFRAMES}"
     ))?;
     let rows = statement.query_map((scope, from, to), |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// An attempt whose writes stopped counting at `event`; `first` was the first of them.
+/// A row of `attempt_rollback`: the writes do not count from `event` on; `first` is the first of them.
 struct AttemptRollback {
     event: i64,
     first: i64,
@@ -235,29 +239,29 @@ struct AttemptRollback {
     attempt: u32,
 }
 
-fn withdrawals(connection: &Connection, scope: i64, instant: i64) -> Result<Vec<AttemptRollback>, Error> {
+fn rollbacks(connection: &Connection, scope: i64, as_of: i64) -> Result<Vec<AttemptRollback>, Error> {
     let mut statement = connection
         .prepare_cached("SELECT event, first, path, attempt FROM attempt_rollback WHERE scope = ?1 AND event <= ?2")?;
-    let rows = statement.query_map((scope, instant), |row| {
+    let rows = statement.query_map((scope, as_of), |row| {
         Ok(AttemptRollback { event: row.get(0)?, first: row.get(1)?, path: row.get(2)?, attempt: row.get(3)? })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn base(
+fn base_keyframe(
     connection: &Connection,
     scope: i64,
-    instant: i64,
-    withdrawals: &[AttemptRollback],
+    as_of: i64,
+    rollbacks: &[AttemptRollback],
 ) -> Result<Option<i64>, Error> {
     let mut newest = connection.prepare_cached("SELECT max(event) FROM keyframe WHERE scope = ?1 AND event <= ?2")?;
-    let mut before = instant;
+    let mut before = as_of;
     loop {
         let Some(event) = newest.query_row((scope, before), |row| row.get::<_, Option<i64>>(0))? else {
             return Ok(None);
         };
-        let holds = |withdrawal: &&AttemptRollback| withdrawal.first <= event && event < withdrawal.event;
-        match withdrawals.iter().filter(holds).map(|withdrawal| withdrawal.first).min() {
+        let holds = |rollback: &&AttemptRollback| rollback.first <= event && event < rollback.event;
+        match rollbacks.iter().filter(holds).map(|rollback| rollback.first).min() {
             None => return Ok(Some(event)),
             Some(first) => before = first - 1,
         }
@@ -274,39 +278,39 @@ fn read_keyframe(connection: &Connection, scope: i64, event: i64) -> Result<Reco
     }
 }
 
-fn apply_steps(
+fn apply_changes(
     connection: &Connection,
     scope: i64,
     since: i64,
-    instant: i64,
-    withdrawals: &[AttemptRollback],
-    (mut record, damage): (Record, Damage),
+    as_of: i64,
+    rollbacks: &[AttemptRollback],
+    (mut record, on_damage): (Record, OnDamage),
 ) -> Result<Record, Error> {
-    let unless_left_out = |result| match result {
-        Err(Error::Damaged(_)) if damage == Damage::LeftOut => Ok(()),
+    let unless_skipped = |result| match result {
+        Err(Error::Damaged(_)) if on_damage == OnDamage::Skip => Ok(()),
         result => result,
     };
-    let withdrawn: HashSet<(i64, u32)> = withdrawals.iter().map(|one| (one.path, one.attempt)).collect();
+    let rolled_back: HashSet<(i64, u32)> = rollbacks.iter().map(|one| (one.path, one.attempt)).collect();
     let state = Arc::make_mut(&mut record.state);
-    let mut steps = connection.prepare_cached(
+    let mut changes = connection.prepare_cached(
         "SELECT c.version, c.operations, e.kind, e.body, e.path, e.attempt, e.request, e.seq
          FROM change c JOIN event e ON e.id = c.event
          WHERE c.scope = ?1 AND c.event > ?2 AND c.event <= ?3 ORDER BY c.event",
     )?;
-    let mut rows = steps.query((scope, since, instant))?;
+    let mut rows = changes.query((scope, since, as_of))?;
     while let Some(row) = rows.next()? {
-        let Some(operations) = row.get_ref(1)?.as_str_or_null().map_err(column)? else {
-            // First values are the scope's own, whatever becomes of the attempt.
-            if row.get_ref(2)?.as_str().map_err(column)? == "state_changed"
+        let Some(operations) = row.get_ref(1)?.as_str_or_null().map_err(column_error)? else {
+            // Initial values belong to the scope, so a rollback does not apply to `state_initialized`.
+            if row.get_ref(2)?.as_str().map_err(column_error)? == "state_changed"
                 && row
                     .get::<_, Option<i64>>(4)?
-                    .is_some_and(|path| row.get(5).is_ok_and(|attempt: u32| withdrawn.contains(&(path, attempt))))
+                    .is_some_and(|path| row.get(5).is_ok_and(|attempt: u32| rolled_back.contains(&(path, attempt))))
             {
                 continue;
             }
-            let text = |at| row.get_ref(at).map_err(Error::from).and_then(|text| text.as_str().map_err(column));
+            let text = |at| row.get_ref(at).map_err(Error::from).and_then(|text| text.as_str().map_err(column_error));
             let applied = text(2).and_then(|kind| apply(connection, state, kind, text(3)?));
-            unless_left_out(applied)?;
+            unless_skipped(applied)?;
             record.version = row.get(0)?;
             continue;
         };
@@ -315,30 +319,30 @@ fn apply_steps(
         for back in read_operations(operations) {
             let mut found = find.query((request, seq - back?))?;
             let Some(operation) = found.next()? else {
-                unless_left_out(Err(Error::Damaged("a commit names no event".to_owned())))?;
+                unless_skipped(Err(Error::Damaged("a commit names no event".to_owned())))?;
                 continue;
             };
             let text = |at| {
                 operation
                     .get_ref(at)
                     .map_err(Error::from)
-                    .and_then(|text| text.as_str().map_err(column).map(str::to_owned))
+                    .and_then(|text| text.as_str().map_err(column_error).map(str::to_owned))
             };
             let applied = text(0).and_then(|kind| apply(connection, state, &kind, &text(1)?));
-            unless_left_out(applied)?;
+            unless_skipped(applied)?;
         }
         record.version = row.get(0)?;
     }
     Ok(record)
 }
 
-/// A commit's operations as `change.operations` has them: how far each lies back from event `seq`.
+/// Encodes `change.operations` of a commit at `seq`: by how many `seq` each operation precedes it, comma-separated.
 pub(crate) fn write_operations(seq: Seq, operations: &[Seq]) -> String {
     let back: Vec<String> = operations.iter().map(|operation| seq.saturating_sub(*operation).to_string()).collect();
     back.join(",")
 }
 
-/// How far a commit's operations lie back.
+/// Decodes `change.operations`; see [`write_operations`].
 pub(crate) fn read_operations(text: &str) -> impl Iterator<Item = Result<i64, Error>> {
     text.split(',')
         .filter(|back| !back.is_empty())
@@ -359,7 +363,7 @@ fn apply(connection: &Connection, state: &mut State, kind: &str, text: &str) -> 
         "state_changed" => {
             body::fields::<Changed>(connection, text)?.operation.apply(state);
         }
-        // Fields that are there already were written earlier, and count.
+        // Initial values do not overwrite fields that were written before.
         "state_initialized" => state.fill_in(&body::fields::<Initialized>(connection, text)?.state),
         other => {
             return Err(Error::Damaged(format!("a {other} event is not an operation")));
@@ -368,13 +372,14 @@ fn apply(connection: &Connection, state: &mut State, kind: &str, text: &str) -> 
     Ok(())
 }
 
-fn column(error: rusqlite::types::FromSqlError) -> Error {
+fn column_error(error: rusqlite::types::FromSqlError) -> Error {
     Error::Damaged(error.to_string())
 }
 
-/// Every resource of a scope, and the indexes of its collections.
+/// The row numbers of all resources of a scope, and of the indexes of its collections.
 pub(crate) fn resources_of(connection: &Connection, scope: &ScopeKey) -> Result<Vec<i64>, Error> {
-    // After an owner comes `/` and a path, or `:` and a flow; each range ends at the next character.
+    // A resource's id is its owner, then `/` and a path, or `:` and a flow. The upper bound of each range is the next
+    // ASCII character: `0` follows `/`, and `;` follows `:`.
     let mut statement = connection.prepare_cached(
         "SELECT n FROM scope WHERE kind = 'resource'
          AND (id >= ?1 || '/' AND id < ?1 || '0' OR id >= ?1 || ':' AND id < ?1 || ';')",

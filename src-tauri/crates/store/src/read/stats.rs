@@ -1,5 +1,5 @@
-//! Sizes and counts, from running totals: no table is scanned for them, only the newest events of
-//! requests that have not ended.
+//! Sizes and counts of a database. They come from running totals; only the newest events of requests that have not
+//! ended are read.
 
 use rusqlite::Connection;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::row::totals;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
-    /// The size of the database, the write-ahead log included.
+    /// The size of the database in bytes, pages in the write-ahead log included.
     pub bytes: u64,
     /// Events of all requests.
     pub events: u64,
@@ -25,11 +25,11 @@ pub struct Stats {
     pub requests: u64,
     /// JSON bytes of the values that flows put into the log.
     pub payload_bytes: u64,
-    /// The same without the repeats that are stored once.
+    /// The same, with values that are stored once counted once.
     pub unique_payload_bytes: u64,
 }
 
-/// The size of a database, the log beside its file included.
+/// The size of a database in bytes, pages in the write-ahead log included.
 pub(crate) fn bytes(connection: &Connection) -> Result<u64, Error> {
     let pragma = |name: &str| -> Result<u64, Error> {
         Ok(connection.query_row(&format!("PRAGMA {name}"), (), |row| row.get(0))?)
@@ -58,7 +58,7 @@ impl Store {
     }
 }
 
-/// How many bytes of JSON the code of bundles keeps as large values.
+/// How many bytes of JSON the code of bundles has in `payload`.
 fn code_bytes(connection: &Connection) -> Result<i64, Error> {
     let mut named = References::default();
     let mut statement = connection.prepare("SELECT body FROM code")?;

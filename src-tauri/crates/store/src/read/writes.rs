@@ -1,7 +1,8 @@
-//! Who wrote one place of a scope: a request's operations on it, each with the value before and after.
+//! Which operations of a request changed a place of a scope, each with the value before and after; and which one
+//! changed each of several places last.
 //!
-//! And who wrote several places last. One walk over the scope's steps during the request, by the engine's own
-//! rule: the values are those of what counts, so that what is told of a write stays true.
+//! One pass over the scope's changes during the request, applied by the engine. Writes that do not count are left out,
+//! so that the values agree with the scope's state.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::Store;
-use crate::read::events::{self, EVENTS, Paths};
+use crate::read::events::{self, EVENTS, Interner};
 use crate::read::states;
 use crate::row::error::Error;
 
@@ -24,7 +25,7 @@ use crate::row::error::Error;
 pub struct Write {
     /// The `state_changed` event.
     pub event: Event,
-    /// The event that put it in force: itself, or the commit that names it.
+    /// The `seq` of the event that made it effective: itself, or the commit that lists it.
     pub committed: Seq,
     /// The value before; `None` where there was none.
     pub old: Option<Value>,
@@ -32,20 +33,21 @@ pub struct Write {
     pub new: Option<Value>,
 }
 
-/// Who changed a place last.
+/// The operation that changed a place last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LastWrite {
-    /// The `state_changed` event.
+    /// The `seq` of the `state_changed` event.
     pub seq: Seq,
-    /// The block.
+    /// The path of the block.
     pub path: Option<Arc<str>>,
-    /// The event that put it in force.
+    /// The `seq` of the event that made it effective.
     pub committed: Seq,
 }
 
 impl Store {
-    /// The operations of a request that changed a place of a scope, in the order they came into force; those of
-    /// attempts without effect are left out. `live` says whether the request's process still runs it.
+    /// The operations of a request that changed a place of a scope, in the order they took effect, without those of
+    /// rolled-back attempts. `live` says whether a process runs the request; if not, unfinished attempts count as
+    /// rolled back.
     pub fn writes(&self, scope: &ScopeKey, request: &str, place: &Place, live: bool) -> Result<Vec<Write>, Error> {
         let mut writes = Vec::new();
         self.read(|connection| {
@@ -60,29 +62,30 @@ impl Store {
         Ok(writes)
     }
 
-    /// For each of several places of a scope that differ between two instants of a request: who of it wrote
-    /// there last, up to the second; `None` where nobody of it did, or somebody else after. `live` says whether
-    /// the request was running at the second. The events of `again` put in force what was written before.
+    /// For each of several places of a scope, which are known to differ between the events `from` and `to` of a
+    /// request: the request's last write to it up to `to`. `None` if it has none, or another request wrote later.
+    /// `live` says whether the request was running at `to`. The writes in `recommits` repeat earlier ones, which are
+    /// returned instead.
     pub fn last_writers(
         &self,
         scope: &ScopeKey,
         request: &str,
         places: &[Place],
         (from, to, live): (Seq, Seq, bool),
-        again: &HashSet<Seq>,
+        recommits: &HashSet<Seq>,
     ) -> Result<Vec<Option<LastWrite>>, Error> {
         let mut last = vec![None; places.len()];
         self.read(|connection| {
             if let Some(only) = only_writer(connection, scope, request, (from, to, live))?
-                && !again.contains(&only.seq)
+                && !recommits.contains(&only.seq)
             {
                 last.fill(Some(only));
                 return Ok(());
             }
             self.walk(connection, scope, request, (to, live), |state, event, is_own, committed| {
-                let is_again = again.contains(&event.seq);
+                let is_recommit = recommits.contains(&event.seq);
                 for at in changed(state, &event.kind, places) {
-                    if is_own && is_again && last[at].is_some() {
+                    if is_own && is_recommit && last[at].is_some() {
                         continue;
                     }
                     let writer = || LastWrite { seq: event.seq, path: event.path.clone(), committed };
@@ -93,9 +96,9 @@ impl Store {
         Ok(last)
     }
 
-    /// Goes through the operations that came into force on a scope during a request, up to an instant of it:
-    /// with the state before each, whether it is the request's own, and the event that put it in force. The
-    /// visitor applies them. What attempts wrote that are without effect by then is passed over.
+    /// Calls `visit` for each operation that took effect on a scope during a request, up to the event `to`, without
+    /// writes that are rolled back by then. Its arguments are the state before the operation, which it must apply the
+    /// operation to, the operation's event, whether that belongs to the request, and the `seq` of the commit.
     fn walk(
         &self,
         connection: &Connection,
@@ -104,26 +107,26 @@ impl Store {
         (to, live): (Seq, bool),
         mut visit: impl FnMut(&mut State, Event, bool, Seq),
     ) -> Result<(), Error> {
-        let (Some(scope), Some(last)) = (states::find(connection, scope)?, states::instant(connection, request, to)?)
+        let (Some(scope), Some(last)) = (states::find(connection, scope)?, states::event_id(connection, request, to)?)
         else {
             return Ok(());
         };
         let (own, first): (i64, i64) = connection
             .prepare_cached("SELECT request, min(id) FROM event WHERE request = (SELECT n FROM request WHERE id = ?1)")?
             .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let mut gaps = states::gaps(connection, scope, first, last)?;
-        let imports = states::imports(connection, first, last)?;
+        let mut gaps = states::standalone_keyframes(connection, scope, first, last)?;
+        let imports = states::imported_ranges(connection, first, last)?;
         let unfinished = if live { Arc::default() } else { self.unfinished(connection, request, last)? };
-        let gone = states::without_effect(connection, scope, last, &unfinished)?;
+        let rolled_back = states::rolled_back_attempts(connection, scope, last, &unfinished)?;
         let mut state = states::at(connection, scope, first - 1)?.state;
-        let mut steps = connection.prepare_cached(
+        let mut changes = connection.prepare_cached(
             "SELECT c.event, c.operations, e.request, e.seq, e.path, e.attempt, e.kind
              FROM change c JOIN event e ON e.id = c.event
              WHERE c.scope = ?1 AND c.event BETWEEN ?2 AND ?3 ORDER BY c.event",
         )?;
         let mut one = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq = ?2"))?;
-        let mut rows = steps.query((scope, first, last))?;
-        let mut paths = Paths::default();
+        let mut rows = changes.query((scope, first, last))?;
+        let mut paths = Interner::default();
         while let Some(row) = rows.next()? {
             let (id, operations): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
             let (by, seq): (i64, i64) = (row.get(2)?, row.get(3)?);
@@ -132,7 +135,7 @@ impl Store {
                 continue;
             }
             let is_write = operations.is_none() && row.get_ref(6)?.as_str()? == "state_changed";
-            if is_write && path.is_some_and(|path| gone.contains(&(path, attempt))) {
+            if is_write && path.is_some_and(|path| rolled_back.contains(&(path, attempt))) {
                 continue;
             }
             let later = gaps.split_off(&id);
@@ -150,29 +153,29 @@ impl Store {
     }
 }
 
-/// The one operation between two instants, if there is just one and it is the request's own: whatever
-/// differs, it made so, and no value has to be looked at.
+/// The operation between the events `from` and `to`, if there is exactly one and it is the request's own. Then all
+/// differences come from it, and no values have to be compared.
 fn only_writer(
     connection: &Connection,
     scope: &ScopeKey,
     request: &str,
     (from, to, live): (Seq, Seq, bool),
 ) -> Result<Option<LastWrite>, Error> {
-    let instants = (states::instant(connection, request, from)?, states::instant(connection, request, to)?);
-    let (Some(scope), (Some(from), Some(to))) = (states::find(connection, scope)?, instants) else {
+    let ids = (states::event_id(connection, request, from)?, states::event_id(connection, request, to)?);
+    let (Some(scope), (Some(from), Some(to))) = (states::find(connection, scope)?, ids) else {
         return Ok(None);
     };
-    if !states::jumps(connection, scope, from, to)?.is_empty() {
+    if !states::discontinuities(connection, scope, from, to)?.is_empty() {
         return Ok(None);
     }
-    let mut steps = connection.prepare_cached(
+    let mut changes = connection.prepare_cached(
         "SELECT c.operations, e.request, e.seq FROM change c JOIN event e ON e.id = c.event
          WHERE c.scope = ?1 AND c.event > ?2 AND c.event <= ?3 LIMIT 2",
     )?;
-    let mut rows = steps.query((scope, from, to))?;
+    let mut rows = changes.query((scope, from, to))?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let (operations, by, committed): (Option<String>, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-    // It may be that of an attempt that never ended.
+    // A write to shared memory, perhaps of an attempt that never ended.
     if operations.is_none() && !live {
         return Ok(None);
     }
@@ -188,7 +191,7 @@ fn only_writer(
     Ok(writer.map(|(seq, path)| LastWrite { seq: seq.unsigned_abs(), path, committed: committed.unsigned_abs() }))
 }
 
-/// Applies an operation. Answers which of the places it changed.
+/// Applies an operation. Returns the indexes of the places that it changed.
 fn changed(state: &mut State, kind: &EventKind, places: &[Place]) -> Vec<usize> {
     let EventKind::StateChanged { operation, .. } = kind else {
         apply(state, kind, &Place::default());
@@ -196,7 +199,7 @@ fn changed(state: &mut State, kind: &EventKind, places: &[Place]) -> Vec<usize> 
     };
     let concerned: Vec<(usize, Option<Value>)> = {
         let touched = operation.touched(state);
-        // What is put at the end of a list leaves the places before it alone.
+        // A push changes only the place at the end of the list.
         let end = match operation {
             Operation::Push { field, .. } => state.get(field).and_then(|list| list.as_array()).map(Vec::len),
             _ => None,
@@ -221,8 +224,8 @@ fn differs(old: &Option<Value>, new: &Option<Value>) -> bool {
     }
 }
 
-/// Applies an operation. Answers the values of the place if it changed them. First values from a schema
-/// are nobody's writes.
+/// Applies an operation. Returns the values of the place before and after, if it changed. Initial values from a schema
+/// do not count as a write.
 fn apply(state: &mut State, kind: &EventKind, place: &Place) -> Option<(Option<Value>, Option<Value>)> {
     let operation = match kind {
         EventKind::StateChanged { operation, .. } => operation,
@@ -232,7 +235,7 @@ fn apply(state: &mut State, kind: &EventKind, place: &Place) -> Option<(Option<V
         }
         _ => return None,
     };
-    // What a place weighs is only paid where it may have changed.
+    // Copying the place's value costs its size, so it is only done if the operation touches its field.
     if place.field().is_some_and(|field| !operation.touched(state).contains(&field)) {
         operation.apply(state);
         return None;

@@ -1,9 +1,10 @@
-//! Which writes to shared memory count: the rule of attempts that come to nothing.
+//! Which writes to shared memory count, given that attempts can be rolled back.
 //!
-//! Request, sequencer and block state is in force as it is written. When the attempt that wrote it ends
-//! without effect, its writes are rolled back from there on; an instant before that still shows them,
-//! because the request saw them then. What a callback wrote that has returned stays. What an event means
-//! is [`verdict`](engine::views::attempts::verdict), a pure function of it; nothing else may decide it.
+//! Shared memory is the state of the scopes of one request: request, sequencers, blocks. Its writes take effect
+//! immediately. When the attempt that made them is rolled back, they do not count from that event on; a state as of an
+//! earlier event still has them, because the request saw them then. Writes of a callback that has returned are kept
+//! even then. What an event means for attempts is [`verdict`](engine::views::attempts::verdict), a pure function of
+//! the event; nothing else may decide it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,35 +18,35 @@ use serde::Deserialize;
 use crate::row::body;
 use crate::row::error::Error;
 
-/// One execution of one path.
+/// One execution of a block: its path, and its number.
 pub(crate) type Attempt = (Arc<str>, u32);
 
-/// Where an attempt first wrote to a scope: the scope, and the global id of the event.
+/// The first write of an attempt to a scope: the scope's row number (or its index, in a check), and the id of the
+/// event.
 pub(crate) type FirstWrite = (i64, i64);
 
-/// An attempt that is without effect, and what it wrote.
+/// An attempt whose writes do not count, with its first write to each scope.
 #[derive(Debug, PartialEq)]
 pub(crate) struct RolledBackAttempt {
     pub(crate) attempt: Attempt,
     pub(crate) writes: Vec<FirstWrite>,
 }
 
-/// The attempts of a request that had not ended at an instant.
+/// The attempts of a request that had not ended as of an event, cached for views that ask for several scopes.
 #[derive(Clone, Debug)]
-pub(crate) struct Unfinished {
+pub(crate) struct UnfinishedAttempts {
     pub(crate) request: Arc<str>,
-    pub(crate) instant: i64,
+    pub(crate) as_of: i64,
     pub(crate) attempts: Arc<Vec<RolledBackAttempt>>,
 }
 
-/// The attempts of one request that may still come to nothing.
+/// The attempts of one request that have begun and not ended, with their first writes.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts(HashMap<Attempt, Vec<FirstWrite>>);
 
 impl Attempts {
-    /// Takes what the next event means for the attempts of its request. Answers those that it leaves without
-    /// effect, and what they wrote.
-    pub(crate) fn follow(
+    /// Applies what the next event means for the attempts of its request. Returns the attempts that it rolls back.
+    pub(crate) fn apply_verdict(
         &mut self,
         path: Option<&Arc<str>>,
         attempt: u32,
@@ -53,7 +54,7 @@ impl Attempts {
     ) -> Vec<RolledBackAttempt> {
         let key = path.map(|path| (path.clone(), attempt));
         match (verdict, key) {
-            (Some(Verdict::AllRolledBack), _) => self.open(),
+            (Some(Verdict::AllRolledBack), _) => self.take_unfinished(),
             (Some(Verdict::Begins), Some(key)) => {
                 self.0.entry(key).or_default();
                 Vec::new()
@@ -70,8 +71,8 @@ impl Attempts {
         }
     }
 
-    /// Takes the attempts that have not ended, and what they wrote.
-    pub(crate) fn open(&mut self) -> Vec<RolledBackAttempt> {
+    /// Removes and returns the attempts that have not ended.
+    pub(crate) fn take_unfinished(&mut self) -> Vec<RolledBackAttempt> {
         self.0.drain().map(|(attempt, writes)| RolledBackAttempt { attempt, writes }).collect()
     }
 
@@ -80,8 +81,8 @@ impl Attempts {
         path.and_then(|path| self.0.get(&(path.clone(), attempt))).is_some_and(|writes| !writes.is_empty())
     }
 
-    /// Notes that an attempt wrote to a scope, if it may still come to nothing.
-    pub(crate) fn wrote(&mut self, path: Option<&Arc<str>>, attempt: u32, write: FirstWrite) {
+    /// Records a write of an attempt to a scope, if the attempt has not ended and it is the first to that scope.
+    pub(crate) fn add_write(&mut self, path: Option<&Arc<str>>, attempt: u32, write: FirstWrite) {
         let Some(path) = path else { return };
         if let Some(writes) = self.0.get_mut(&(path.clone(), attempt))
             && writes.iter().all(|(scope, _)| *scope != write.0)
@@ -90,7 +91,7 @@ impl Attempts {
         }
     }
 
-    /// Reads what a request's events up to one of them come to.
+    /// Reads the attempts that have not ended from a request's events up to the id `until`.
     pub(crate) fn load(connection: &Connection, request: i64, until: i64) -> Result<Attempts, Error> {
         let mut attempts = Attempts::default();
         let mut ends = connection.prepare_cached(
@@ -101,8 +102,8 @@ impl Attempts {
         let mut rows = ends.query((request, until))?;
         while let Some(row) = rows.next()? {
             let path: Option<Arc<str>> = row.get(1)?;
-            let verdict = read_verdict(connection, row.get_ref(0)?.as_str()?, row.get_ref(3)?.as_str()?)?;
-            attempts.follow(path.as_ref(), row.get(2)?, Some(verdict));
+            let verdict = stored_verdict(connection, row.get_ref(0)?.as_str()?, row.get_ref(3)?.as_str()?)?;
+            attempts.apply_verdict(path.as_ref(), row.get(2)?, Some(verdict));
         }
         let mut writes = connection.prepare_cached(
             "SELECT p.text, e.attempt, c.scope, min(c.event)
@@ -112,14 +113,14 @@ impl Attempts {
         let mut rows = writes.query((request, until))?;
         while let Some(row) = rows.next()? {
             let path: Arc<str> = row.get(0)?;
-            attempts.wrote(Some(&path), row.get(1)?, (row.get(2)?, row.get(3)?));
+            attempts.add_write(Some(&path), row.get(1)?, (row.get(2)?, row.get(3)?));
         }
         Ok(attempts)
     }
 }
 
-/// As [`verdict`], of a line.
-fn read_verdict(connection: &Connection, kind: &str, text: &str) -> Result<Verdict, Error> {
+/// As [`verdict`](engine::views::attempts::verdict), from a stored body.
+fn stored_verdict(connection: &Connection, kind: &str, text: &str) -> Result<Verdict, Error> {
     #[derive(Deserialize)]
     struct Ended {
         outcome: Outcome,
@@ -136,38 +137,43 @@ fn read_verdict(connection: &Connection, kind: &str, text: &str) -> Result<Verdi
     })
 }
 
-/// What a callback did that has returned.
+/// The events of a callback that has returned, by `seq`.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Settled<'a> {
-    /// What it did in its last call: that stays, whatever becomes of the attempt it belongs to.
-    pub(crate) stays: &'a [Seq],
-    /// What it did in calls before, which are without effect.
+pub(crate) struct ReturnedWrites<'a> {
+    /// Those of its last call. Their writes count even if the attempt is rolled back.
+    pub(crate) kept: &'a [Seq],
+    /// Those of earlier calls. Their writes do not count.
     pub(crate) superseded: &'a [Seq],
 }
 
-impl Settled<'_> {
-    /// What a step says that names its own event, as a commit would: it stays.
-    pub(crate) const STAYS: &'static str = "0";
-    /// What a step says that names no event.
+impl ReturnedWrites<'_> {
+    /// `change.operations` of a kept write: its own event. Not NULL, so a rollback does not apply to it.
+    pub(crate) const KEPT: &'static str = "0";
+    /// `change.operations` of a superseded write: no event.
     pub(crate) const SUPERSEDED: &'static str = "";
 
-    /// What each of its steps says from here on.
-    pub(crate) fn events(&self) -> impl Iterator<Item = (Seq, &'static str)> {
+    /// The events of its writes, with their new `change.operations`.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = (Seq, &'static str)> {
         let superseded = self.superseded.iter().map(|seq| (*seq, Self::SUPERSEDED));
-        self.stays.iter().map(|seq| (*seq, Self::STAYS)).chain(superseded)
+        self.kept.iter().map(|seq| (*seq, Self::KEPT)).chain(superseded)
     }
 }
 
-/// Writes what a callback settled. Answers the scopes that hold less than before.
-pub(crate) fn settle(connection: &Connection, request: i64, settled: Settled<'_>) -> Result<Vec<i64>, Error> {
+/// Updates the changes of a callback that has returned: kept or superseded. Deletes keyframes that contain superseded
+/// writes. Returns the scopes that had superseded writes.
+pub(crate) fn record_returned_writes(
+    connection: &Connection,
+    request: i64,
+    writes: ReturnedWrites<'_>,
+) -> Result<Vec<i64>, Error> {
     #[derive(Deserialize)]
     struct Changed {
         scope: engine::scope::ScopeKey,
     }
     let mut find = connection
         .prepare_cached("SELECT id, body FROM event WHERE request = ?1 AND seq = ?2 AND kind = 'state_changed'")?;
-    let mut less = Vec::new();
-    for (seq, operations) in settled.events() {
+    let mut shrunk = Vec::new();
+    for (seq, operations) in writes.operations() {
         let written: Option<(i64, String)> =
             find.query_row((request, seq), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let Some((event, text)) = written else { continue };
@@ -180,18 +186,18 @@ pub(crate) fn settle(connection: &Connection, request: i64, settled: Settled<'_>
         connection
             .prepare_cached("UPDATE change SET operations = ?3 WHERE scope = ?1 AND event = ?2 AND operations IS NULL")?
             .execute((n, event, operations))?;
-        if operations == Settled::SUPERSEDED {
+        if operations == ReturnedWrites::SUPERSEDED {
             connection
                 .prepare_cached("DELETE FROM keyframe WHERE scope = ?1 AND event >= ?2 AND NOT tombstone")?
                 .execute((n, event))?;
-            less.push(n);
+            shrunk.push(n);
         }
     }
-    Ok(less)
+    Ok(shrunk)
 }
 
-/// Writes what is rolled back anew for every request: earlier formats had it by another rule.
-pub(crate) fn rebuild(connection: &Connection) -> Result<(), Error> {
+/// Computes the rolled-back attempts of all requests again, for a migration: earlier formats used another rule.
+pub(crate) fn rebuild_rollbacks(connection: &Connection) -> Result<(), Error> {
     connection.execute("DELETE FROM attempt_rollback", ())?;
     let mut requests = connection.prepare("SELECT DISTINCT request FROM scope WHERE request IS NOT NULL")?;
     let requests: Vec<i64> = requests.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -213,32 +219,32 @@ pub(crate) fn rebuild(connection: &Connection) -> Result<(), Error> {
                 "state_changed" => {
                     let scope: Option<i64> = scope_of.query_row((request, event), |row| row.get(0)).optional()?;
                     if let Some(scope) = scope {
-                        attempts.wrote(path.as_ref(), attempt, (scope, event));
+                        attempts.add_write(path.as_ref(), attempt, (scope, event));
                     }
                 }
                 "callback_returned" => {
                     let returned: EventKind = body::event(connection, &kind, &row.get::<_, String>(4)?)?;
                     if attempts.has_written(path.as_ref(), attempt) {
-                        settle(connection, request, settled(&returned))?;
+                        record_returned_writes(connection, request, returned_writes(&returned))?;
                     }
                 }
                 _ => {
-                    let verdict = read_verdict(connection, &kind, &row.get::<_, String>(4)?)?;
-                    let gone = attempts.follow(path.as_ref(), attempt, Some(verdict));
-                    rolled_back.extend(gone.into_iter().map(|gone| (event, gone)));
+                    let verdict = stored_verdict(connection, &kind, &row.get::<_, String>(4)?)?;
+                    let ended = attempts.apply_verdict(path.as_ref(), attempt, Some(verdict));
+                    rolled_back.extend(ended.into_iter().map(|ended| (event, ended)));
                 }
             }
         }
-        for (event, gone) in rolled_back {
-            let (path, attempt) = gone.attempt;
-            for (scope, first) in gone.writes {
+        for (event, ended) in rolled_back {
+            let (path, attempt) = ended.attempt;
+            for (scope, first) in ended.writes {
                 connection
                     .prepare_cached(
                         "INSERT INTO attempt_rollback (scope, event, path, attempt, first)
                          SELECT ?1, ?2, n, ?4, ?5 FROM path WHERE text = ?3",
                     )?
                     .execute((scope, event, &*path, attempt, first))?;
-                // What was rolled back later by the old rule may be in a keyframe.
+                // The old rule may have rolled it back later, so a keyframe may contain it.
                 connection
                     .prepare_cached("DELETE FROM keyframe WHERE scope = ?1 AND event >= ?2 AND NOT tombstone")?
                     .execute((scope, first))?;
@@ -248,11 +254,11 @@ pub(crate) fn rebuild(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// What an event settles of what its attempt wrote.
-pub(crate) fn settled(kind: &EventKind) -> Settled<'_> {
+/// The events that a `callback_returned` event lists; none for other kinds.
+pub(crate) fn returned_writes(kind: &EventKind) -> ReturnedWrites<'_> {
     match kind {
-        EventKind::CallbackReturned { events, superseded, .. } => Settled { stays: events, superseded },
-        _ => Settled::default(),
+        EventKind::CallbackReturned { events, superseded, .. } => ReturnedWrites { kept: events, superseded },
+        _ => ReturnedWrites::default(),
     }
 }
 
@@ -267,12 +273,12 @@ mod tests {
     #[test]
     fn an_attempt_without_effect_is_rolled_back_with_its_first_writes() {
         let (mut attempts, block) = (Attempts::default(), path("root"));
-        attempts.follow(block.as_ref(), 0, Some(Verdict::Begins));
+        attempts.apply_verdict(block.as_ref(), 0, Some(Verdict::Begins));
         for event in [3, 4] {
-            attempts.wrote(block.as_ref(), 0, (7, event));
+            attempts.add_write(block.as_ref(), 0, (7, event));
         }
-        let withdrawn = attempts.follow(block.as_ref(), 0, Some(Verdict::RolledBack));
-        assert_eq!(withdrawn, [RolledBackAttempt { attempt: ("root".into(), 0), writes: vec![(7, 3)] }]);
+        let rolled_back = attempts.apply_verdict(block.as_ref(), 0, Some(Verdict::RolledBack));
+        assert_eq!(rolled_back, [RolledBackAttempt { attempt: ("root".into(), 0), writes: vec![(7, 3)] }]);
     }
 
     #[test]
@@ -280,12 +286,12 @@ mod tests {
         let mut attempts = Attempts::default();
         for (name, verdict) in [("done", Some(Verdict::Counts)), ("waits", Some(Verdict::RolledBack)), ("cut", None)] {
             let block = path(name);
-            attempts.follow(block.as_ref(), 0, Some(Verdict::Begins));
-            let gone = attempts.follow(block.as_ref(), 0, verdict);
-            assert_eq!(gone.len(), usize::from(name == "waits"));
+            attempts.apply_verdict(block.as_ref(), 0, Some(Verdict::Begins));
+            let ended = attempts.apply_verdict(block.as_ref(), 0, verdict);
+            assert_eq!(ended.len(), usize::from(name == "waits"));
         }
-        let gone = attempts.follow(None, 0, Some(Verdict::AllRolledBack));
-        assert_eq!(gone.iter().map(|gone| &*gone.attempt.0).collect::<Vec<_>>(), ["cut"]);
-        assert!(attempts.follow(None, 0, Some(Verdict::AllRolledBack)).is_empty());
+        let ended = attempts.apply_verdict(None, 0, Some(Verdict::AllRolledBack));
+        assert_eq!(ended.iter().map(|ended| &*ended.attempt.0).collect::<Vec<_>>(), ["cut"]);
+        assert!(attempts.apply_verdict(None, 0, Some(Verdict::AllRolledBack)).is_empty());
     }
 }

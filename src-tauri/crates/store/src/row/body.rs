@@ -1,14 +1,14 @@
-//! Bodies: the text of events and keyframes, without the values that are too large for a line.
+//! Bodies: the JSON of events, keyframes and code, without their large values.
 //!
-//! A value above [`MAX_INLINE_BYTES`] bytes of JSON leaves the line and a mark stands for it:
+//! A value above [`MAX_INLINE_BYTES`] bytes of JSON is stored in `payload`, and the body has a reference instead:
 //!
 //! - `{"$payload": hash}`: the value whose JSON has this hash.
-//! - `{"$parts": [hash, …]}`: a long list or object, cut into runs of entries. Where to cut depends
-//!   on the entries alone, so a list that grew by one shares all runs but the last with its former
-//!   self, and a history logged at every step costs what was added to it.
-//! - `{"$value": …}`: an object of the flow that could be taken for one of these marks.
+//! - `{"$parts": [hash, …]}`: a long list or object, split into parts of consecutive entries. Where a part ends
+//!   depends on the entries alone (content-defined chunking), so a list that grew by one entry shares all parts but
+//!   the last with its previous version, and a history that is logged at every step costs only what was added.
+//! - `{"$value": …}`: an escape, around an object of the flow that has one of these keys itself.
 //!
-//! Writing touches no database, so it can run on the thread that appends.
+//! Making a body needs no database, so it runs on the thread that appends.
 
 use std::borrow::Cow;
 
@@ -21,40 +21,40 @@ use crate::row::error::Error;
 use crate::row::measure::json_bytes;
 use crate::row::payload::{self, Payload};
 
-/// Larger values leave the line: what stays fits a page of 4 KiB beside its neighbours.
+/// Larger values are stored in `payload`, so that several rows fit into a page of 4 KiB.
 pub(crate) const MAX_INLINE_BYTES: usize = 2 << 10;
-/// About how long one part of a list is.
+/// About how many bytes one part of a list has.
 const LIST_PART_BYTES: usize = 8 << 10;
-const WHOLE: &str = "$payload";
-const PARTS: &str = "$parts";
-const ESCAPED: &str = "$value";
+const PAYLOAD_KEY: &str = "$payload";
+const PARTS_KEY: &str = "$parts";
+const ESCAPE_KEY: &str = "$value";
 
-/// A line, and what left it.
+/// The text of a body, and the payloads that it refers to.
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) text: String,
     pub(crate) payloads: Vec<Payload>,
 }
 
-/// The line of an event: the fields of its kind. The kind itself has a column.
+/// Makes the body of an event: the fields of its kind, without `kind`, which has a column.
 pub(crate) fn of_event(kind: &EventKind) -> Result<Body, Error> {
     if let EventKind::Unknown { fields, .. } = kind {
         let mut payloads = Vec::new();
         let mut fields = fields.clone();
         for field in fields.values_mut() {
-            shrink(field, &mut payloads)?;
+            move_out_large(field, &mut payloads)?;
         }
         return Ok(Body { text: serde_json::to_string(&fields)?, payloads });
     }
     let text = serde_json::to_string(kind)?;
     let mut payloads = Vec::new();
-    let text = if is_plain(&text) {
+    let text = if is_stored_as_is(&text) {
         text
     } else {
         let mut value: Value = serde_json::to_value(kind)?;
         if let Value::Object(fields) = &mut value {
             for field in fields.values_mut() {
-                shrink(field, &mut payloads)?;
+                move_out_large(field, &mut payloads)?;
             }
         }
         serde_json::to_string(&value)?
@@ -62,14 +62,14 @@ pub(crate) fn of_event(kind: &EventKind) -> Result<Body, Error> {
     Ok(Body { text: without_tag(kind.name(), &text)?, payloads })
 }
 
-/// The line of a whole state.
+/// Makes the body of any other value, such as a state.
 pub(crate) fn of_state(mut state: Value) -> Result<Body, Error> {
     let mut payloads = Vec::new();
-    shrink(&mut state, &mut payloads)?;
+    move_out_large(&mut state, &mut payloads)?;
     Ok(Body { text: serde_json::to_string(&state)?, payloads })
 }
 
-/// The event kind that a line holds.
+/// Reads an event from its body. A kind that this version does not know becomes [`EventKind::Unknown`].
 pub(crate) fn event(connection: &Connection, kind: &str, text: &str) -> Result<EventKind, Error> {
     if !KINDS.contains(&kind) {
         let Value::Object(fields) = value(connection, text)? else {
@@ -83,93 +83,94 @@ pub(crate) fn event(connection: &Connection, kind: &str, text: &str) -> Result<E
     fields(connection, &tagged)
 }
 
-/// A text of a row, also where its bytes are damaged.
+/// A text column, with invalid UTF-8 replaced: damaged bytes are no error here.
 pub(crate) fn lossy<'r>(row: &'r Row<'_>, column: usize) -> Result<Cow<'r, str>, Error> {
     Ok(String::from_utf8_lossy(row.get_ref(column)?.as_bytes()?))
 }
 
-/// The checksum of an event's line: 32 bits of BLAKE3.
-pub(crate) fn sum(text: &str) -> i64 {
+/// The checksum of an event's body: the first 32 bits of its BLAKE3 hash.
+pub(crate) fn checksum(text: &str) -> i64 {
     let [a, b, c, d, ..] = *blake3::hash(text.as_bytes()).as_bytes();
     u32::from_be_bytes([a, b, c, d]).into()
 }
 
-/// As [`event`], of a line whose checksum is known where it was written by a version that has them.
-pub(crate) fn whole_event(
+/// As [`event`], after comparing the checksum if there is one.
+pub(crate) fn checked_event(
     connection: &Connection,
     kind: &str,
     text: &str,
     known: Option<i64>,
 ) -> Result<EventKind, Error> {
-    if known.is_some_and(|known| known != sum(text)) {
+    if known.is_some_and(|known| known != checksum(text)) {
         return Err(Error::Damaged("its content does not fit its checksum".to_owned()));
     }
     event(connection, kind, text)
 }
 
-/// The same, where a line that is damaged is none.
-pub(crate) fn readable(connection: &Connection, kind: &str, text: &str) -> Result<Option<EventKind>, Error> {
+/// As [`event`], `None` if the body is damaged.
+pub(crate) fn event_if_readable(connection: &Connection, kind: &str, text: &str) -> Result<Option<EventKind>, Error> {
     match event(connection, kind, text) {
         Err(Error::Damaged(_)) => Ok(None),
         known => known.map(Some),
     }
 }
 
-/// Whatever `T` reads of a line; other fields are passed over.
+/// Reads the fields of a body that `T` has, and ignores others.
 pub(crate) fn fields<T: serde::de::DeserializeOwned>(connection: &Connection, text: &str) -> Result<T, Error> {
-    if has_no_mark(text) {
+    if has_no_reference(text) {
         return Ok(from_json(text)?);
     }
     Ok(from_value(value(connection, text)?)?)
 }
 
-/// The value that a line holds, whole again.
+/// Reads a body, with its payloads inserted.
 pub(crate) fn value(connection: &Connection, text: &str) -> Result<Value, Error> {
     let mut value = parse(text)?;
-    if !has_no_mark(text) {
-        grow(connection, &mut value)?;
+    if !has_no_reference(text) {
+        resolve(connection, &mut value)?;
     }
     Ok(value)
 }
 
-/// The payloads that a line names. Those that these name are not among them.
-pub(crate) fn names(text: &str) -> Result<Vec<String>, Error> {
+/// The hashes of the payloads that a body refers to, as hex; not those that these payloads refer to in turn.
+pub(crate) fn referenced_payloads(text: &str) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
-    if has_marks(text) {
-        find_names(&parse(text)?, &mut found);
+    if may_have_references(text) {
+        collect_references(&parse(text)?, &mut found);
     }
     Ok(found)
 }
 
-fn find_names(value: &Value, found: &mut Vec<String>) {
+fn collect_references(value: &Value, found: &mut Vec<String>) {
     let fields = match value {
-        Value::Array(items) => return items.iter().for_each(|item| find_names(item, found)),
+        Value::Array(items) => return items.iter().for_each(|item| collect_references(item, found)),
         Value::Object(fields) => fields,
         _ => return,
     };
     match fields.iter().next().filter(|_| fields.len() == 1).map(|(name, inner)| (name.as_str(), inner)) {
-        Some((WHOLE, Value::String(name))) => found.push(name.clone()),
-        Some((PARTS, Value::Array(names))) => {
+        Some((PAYLOAD_KEY, Value::String(name))) => found.push(name.clone()),
+        Some((PARTS_KEY, Value::Array(names))) => {
             found.extend(names.iter().filter_map(Value::as_str).map(str::to_owned));
         }
-        // What looks like a mark inside is the flow's own.
-        Some((ESCAPED, Value::Object(inner))) => inner.values().for_each(|field| find_names(field, found)),
-        _ => fields.values().for_each(|field| find_names(field, found)),
+        // The keys of an escaped object are the flow's own; its fields may contain references.
+        Some((ESCAPE_KEY, Value::Object(inner))) => inner.values().for_each(|field| collect_references(field, found)),
+        _ => fields.values().for_each(|field| collect_references(field, found)),
     }
 }
 
-fn is_plain(text: &str) -> bool {
-    text.len() <= MAX_INLINE_BYTES && has_no_mark(text)
+fn is_stored_as_is(text: &str) -> bool {
+    text.len() <= MAX_INLINE_BYTES && has_no_reference(text)
 }
 
-/// Whether a line may say less than the whole.
-pub(crate) fn has_marks(text: &str) -> bool {
-    !has_no_mark(text)
+/// Whether a text may contain references. May be wrong about a flow's own text, never about a reference.
+pub(crate) fn may_have_references(text: &str) -> bool {
+    !has_no_reference(text)
 }
 
-/// In JSON the quotes of a text are escaped, so this finds keys and whole strings only.
-fn has_no_mark(text: &str) -> bool {
-    !text.contains("\"$") || ![WHOLE, PARTS, ESCAPED].iter().any(|mark| text.contains(&format!("\"{mark}\"")))
+/// Quotes inside JSON strings are escaped, so this matches keys and whole strings only.
+fn has_no_reference(text: &str) -> bool {
+    !text.contains("\"$")
+        || ![PAYLOAD_KEY, PARTS_KEY, ESCAPE_KEY].iter().any(|key| text.contains(&format!("\"{key}\"")))
 }
 
 fn without_tag(kind: &str, text: &str) -> Result<String, Error> {
@@ -181,26 +182,26 @@ fn without_tag(kind: &str, text: &str) -> Result<String, Error> {
     Ok(format!("{{{}", rest.trim_start_matches(',')))
 }
 
-/// Moves out what is too large, innermost first. Answers how long the rest is.
-fn shrink(value: &mut Value, payloads: &mut Vec<Payload>) -> Result<usize, Error> {
+/// Replaces large values by references, innermost first. Returns about how many bytes of JSON remain.
+fn move_out_large(value: &mut Value, payloads: &mut Vec<Payload>) -> Result<usize, Error> {
     let bytes = match value {
         Value::Array(items) => {
             let mut bytes = 2;
             for item in items.iter_mut() {
-                bytes += shrink(item, payloads)? + 1;
+                bytes += move_out_large(item, payloads)? + 1;
             }
             bytes
         }
         Value::Object(fields) => {
             let mut bytes = 2;
             for (name, field) in fields.iter_mut() {
-                bytes += name.len() + 4 + shrink(field, payloads)?;
+                bytes += name.len() + 4 + move_out_large(field, payloads)?;
             }
-            // Also one among many: a run of entries may hold it alone.
-            if [WHOLE, PARTS, ESCAPED].iter().any(|mark| fields.contains_key(*mark)) {
+            // Also if there are other keys: a part may consist of this entry alone.
+            if [PAYLOAD_KEY, PARTS_KEY, ESCAPE_KEY].iter().any(|key| fields.contains_key(*key)) {
                 let fields = std::mem::take(fields);
-                *value = mark(ESCAPED, Value::Object(fields));
-                bytes += ESCAPED.len() + 5;
+                *value = single_field(ESCAPE_KEY, Value::Object(fields));
+                bytes += ESCAPE_KEY.len() + 5;
             }
             bytes
         }
@@ -209,18 +210,18 @@ fn shrink(value: &mut Value, payloads: &mut Vec<Payload>) -> Result<usize, Error
     if bytes <= MAX_INLINE_BYTES {
         return Ok(bytes);
     }
-    *value = take_out(value, payloads)?;
+    *value = to_reference(value, payloads)?;
     Ok(json_bytes(value))
 }
 
-/// Makes a payload of a value, or one of each of its parts, and answers the mark that stands for it.
-fn take_out(value: &Value, payloads: &mut Vec<Payload>) -> Result<Value, Error> {
-    let mut parts = cut(value)?;
+/// Makes a payload of a value, or of each of its parts. Returns the reference that replaces the value.
+fn to_reference(value: &Value, payloads: &mut Vec<Payload>) -> Result<Value, Error> {
+    let mut parts = split_into_parts(value)?;
     if parts.len() == 1 {
         let payload = Payload::new(parts.remove(0));
         let name = Value::String(payload.hash.to_hex().to_string());
         payloads.push(payload);
-        return Ok(mark(WHOLE, name));
+        return Ok(single_field(PAYLOAD_KEY, name));
     }
     let names = parts.into_iter().map(|text| {
         let payload = Payload::new(text);
@@ -229,12 +230,15 @@ fn take_out(value: &Value, payloads: &mut Vec<Payload>) -> Result<Value, Error> 
         Value::String(name)
     });
     let names = Value::Array(names.collect());
-    // The list of a very long list's parts is itself a long list.
-    Ok(mark(PARTS, if json_bytes(&names) > LIST_PART_BYTES { take_out(&names, payloads)? } else { names }))
+    // The list of hashes may itself be long; then it becomes a payload too.
+    Ok(single_field(
+        PARTS_KEY,
+        if json_bytes(&names) > LIST_PART_BYTES { to_reference(&names, payloads)? } else { names },
+    ))
 }
 
-/// The JSON of a value, long lists and objects in runs of entries.
-fn cut(value: &Value) -> Result<Vec<String>, Error> {
+/// The JSON of a value; that of a list or object in parts, each a list or object of consecutive entries.
+fn split_into_parts(value: &Value) -> Result<Vec<String>, Error> {
     let mut runs = Vec::new();
     let mut run = String::new();
     let mut add = |open: char, entry: &str, close: char| {
@@ -268,7 +272,7 @@ fn cut(value: &Value) -> Result<Vec<String>, Error> {
     Ok(runs)
 }
 
-/// Whether a run ends after this entry: by chance of its content, once in about [`LIST_PART_BYTES`] bytes.
+/// Whether a part ends after this entry. Decided by a hash of the entry, about once in [`LIST_PART_BYTES`] bytes.
 fn ends_run(entry: &str) -> bool {
     let fnv = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = entry.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, fnv);
@@ -276,27 +280,27 @@ fn ends_run(entry: &str) -> bool {
     (hash >> 32).is_multiple_of(entries_a_run)
 }
 
-fn mark(name: &str, value: Value) -> Value {
+fn single_field(name: &str, value: Value) -> Value {
     Value::Object(Map::from_iter([(name.to_owned(), value)]))
 }
 
-/// Puts back what was moved out.
-fn grow(connection: &Connection, value: &mut Value) -> Result<(), Error> {
+/// Replaces references by the values that they refer to.
+fn resolve(connection: &Connection, value: &mut Value) -> Result<(), Error> {
     match value {
-        Value::Array(items) => items.iter_mut().try_for_each(|item| grow(connection, item)),
+        Value::Array(items) => items.iter_mut().try_for_each(|item| resolve(connection, item)),
         Value::Object(fields) => {
-            if let Some(whole) = marked(connection, fields)? {
+            if let Some(whole) = resolve_object(connection, fields)? {
                 *value = whole;
                 return Ok(());
             }
-            fields.values_mut().try_for_each(|field| grow(connection, field))
+            fields.values_mut().try_for_each(|field| resolve(connection, field))
         }
         _ => Ok(()),
     }
 }
 
-/// What an object stands for, if it is a mark.
-fn marked(connection: &Connection, fields: &mut Map<String, Value>) -> Result<Option<Value>, Error> {
+/// The value that an object refers to or escapes, if it does.
+fn resolve_object(connection: &Connection, fields: &mut Map<String, Value>) -> Result<Option<Value>, Error> {
     if fields.len() != 1 {
         return Ok(None);
     }
@@ -304,15 +308,15 @@ fn marked(connection: &Connection, fields: &mut Map<String, Value>) -> Result<Op
         return Ok(None);
     };
     match (name.as_str(), inner) {
-        (WHOLE, Value::String(hash)) => Ok(Some(self::value(connection, &payload::load(connection, hash)?)?)),
-        (PARTS, names) => {
-            grow(connection, names)?;
+        (PAYLOAD_KEY, Value::String(hash)) => Ok(Some(self::value(connection, &payload::load(connection, hash)?)?)),
+        (PARTS_KEY, names) => {
+            resolve(connection, names)?;
             join(connection, names).map(Some)
         }
-        (ESCAPED, inner) => {
+        (ESCAPE_KEY, inner) => {
             let mut inner = inner.take();
             if let Value::Object(fields) = &mut inner {
-                fields.values_mut().try_for_each(|field| grow(connection, field))?;
+                fields.values_mut().try_for_each(|field| resolve(connection, field))?;
             }
             Ok(Some(inner))
         }

@@ -1,28 +1,28 @@
-//! Why a database does not open, and why a read fails.
+//! Errors of opening, reading and writing.
 //!
-//! Messages are for people: they name the file and what to do. Nothing here may hide a cause.
+//! Messages are for users: they name the file and what to do. No conversion may drop the cause.
 
 use std::path::{Path, PathBuf};
 
 use engine::log::AppendError;
 use rusqlite::ErrorCode;
 
-/// A database that cannot be opened; the file is as it was.
+/// Why a database was not opened. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Nothing is there, and nothing was asked to be made.
+    /// There is no such file, and `create` was not set.
     #[error("{} does not exist", .path.display())]
     Missing {
         /// The file.
         path: PathBuf,
     },
-    /// Some other kind of file, or a damaged one.
+    /// Another kind of file, or one whose header is damaged.
     #[error("{} is not a SQLite database", .path.display())]
     NotADatabase {
         /// The file.
         path: PathBuf,
     },
-    /// A SQLite database of some other program.
+    /// A SQLite database of another program.
     #[error("{} is a SQLite database, but not one of Flowglass", .path.display())]
     Foreign {
         /// The file.
@@ -41,7 +41,7 @@ pub enum OpenError {
         /// The newest format this version knows.
         supported: u32,
     },
-    /// Ours, but a part of it is missing or overwritten.
+    /// A Flowglass database of which a part is missing or overwritten.
     #[error(
         "{} is a damaged Flowglass database ({message}): put a copy of it in its place, or move it away to begin a \
          new one",
@@ -53,7 +53,7 @@ pub enum OpenError {
         /// What is wrong with it.
         message: String,
     },
-    /// No write access.
+    /// No write access to the file.
     #[error(
         "{} is read-only, and Flowglass needs to write to it: make it writable, or name another database with --data",
         .path.display()
@@ -62,7 +62,7 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
-    /// No write access to where it should be.
+    /// No write access to its folder.
     #[error(
         "{} cannot be written ({message}): make its folder writable, or name another database with --data",
         .path.display()
@@ -73,13 +73,13 @@ pub enum OpenError {
         /// What happened.
         message: String,
     },
-    /// Another process holds it and does not let go.
+    /// Another process keeps it locked.
     #[error("{} is locked by another process", .path.display())]
     Locked {
         /// The file.
         path: PathBuf,
     },
-    /// The operating system or the disk.
+    /// Another error of the operating system or the disk.
     #[error("{} cannot be opened: {message}", .path.display())]
     Io {
         /// The file.
@@ -94,7 +94,7 @@ impl OpenError {
         OpenError::Io { path: path.to_owned(), message: error.to_string() }
     }
 
-    /// What SQLite's answer means for the file.
+    /// The error that corresponds to SQLite's error code.
     pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_owned();
         match error.sqlite_error_code() {
@@ -120,20 +120,20 @@ pub enum Error {
     /// A connection could not be opened.
     #[error("{0}")]
     Open(#[from] OpenError),
-    /// The file is not where it was.
+    /// The file was removed or replaced since it was opened.
     #[error(
         "{} was removed or replaced while it was in use; nothing of this step was kept. Put the file back, or start \
          again with a new one",
         .0.display()
     )]
     Gone(PathBuf),
-    /// The writing thread is gone.
+    /// The writing thread has ended, or the work was told to stop.
     #[error("the store is closed")]
     Closed,
 }
 
 impl Error {
-    /// Whether another process held the database for too long.
+    /// Whether another process holds a lock.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(self, Error::Sqlite(error) if crate::row::waiting::is_busy(error))
     }
@@ -152,7 +152,7 @@ impl From<rusqlite::types::FromSqlError> for Error {
 }
 
 impl From<Error> for AppendError {
-    /// Says what happened to the disk in words that help.
+    /// Gives the usual failures of a disk messages that a user can act on.
     fn from(error: Error) -> Self {
         let Error::Sqlite(sqlite) = &error else {
             return AppendError::Storage(error.to_string());

@@ -1,4 +1,4 @@
-//! How much a flow put into the log, counted without writing it out.
+//! The length of values as JSON, computed without serializing them.
 
 use std::fmt::Write;
 
@@ -7,8 +7,7 @@ use engine::event::{EventKind, Recorded, RecordedReturn};
 use engine::operation::Operation;
 use serde_json::{Map, Value};
 
-/// The bytes of JSON that a flow's own values in an event come to; names and numbers that the
-/// engine adds are not counted.
+/// The length of the flow's own values in an event, as JSON. Fields that the engine adds are not counted.
 pub(crate) fn value_bytes(kind: &EventKind) -> usize {
     match kind {
         EventKind::RequestStarted { input, .. }
@@ -33,8 +32,10 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
             Some(RecordedReturn::Value(value)) => json_bytes(value),
             Some(RecordedReturn::Block(_)) | None => 0,
         },
-        EventKind::Suspended(asking) => {
-            optional(&asking.data) + asking.message.as_deref().map_or(0, text_bytes) + optional(&asking.resume_schema)
+        EventKind::Suspended(suspension) => {
+            optional(&suspension.data)
+                + suspension.message.as_deref().map_or(0, text_bytes)
+                + optional(&suspension.resume_schema)
         }
         EventKind::OutputEdited { output } => recorded(output),
         EventKind::StateEdited { operation: change, .. } => operation(change),
@@ -57,8 +58,8 @@ pub(crate) fn json_bytes(value: &Value) -> usize {
         Value::Null | Value::Bool(true) => 4,
         Value::Bool(false) => 5,
         Value::Number(number) => {
-            let mut length = Length(0);
-            // Counting cannot fail.
+            let mut length = ByteCounter(0);
+            // `ByteCounter` returns no errors.
             let _ = write!(length, "{number}");
             length.0
         }
@@ -107,9 +108,9 @@ fn operation(operation: &Operation) -> usize {
     }
 }
 
-struct Length(usize);
+struct ByteCounter(usize);
 
-impl Write for Length {
+impl Write for ByteCounter {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         self.0 += text.len();
         Ok(())

@@ -1,6 +1,6 @@
-//! Large values, stored once by content.
+//! Large values, stored once under the hash of their JSON.
 //!
-//! Only bytes live here: what a value is and where it was taken from is `body`'s business.
+//! This file handles bytes only; what is in them, and how bodies refer to them, is defined in `body`.
 
 use std::cell::RefCell;
 
@@ -10,10 +10,10 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use crate::row::error::Error;
 
-/// Fast: the writing thread compresses.
+/// The fastest level, because the writing thread compresses.
 const LEVEL: i32 = 1;
 
-/// The JSON of a value, or of a part of one, and the name of that content.
+/// The JSON of a value or of a part of one, and its hash.
 #[derive(Debug)]
 pub(crate) struct Payload {
     pub(crate) hash: Hash,
@@ -26,9 +26,9 @@ impl Payload {
     }
 }
 
-/// Keeps a payload. Answers how many bytes of JSON were new.
-pub(crate) fn keep(connection: &Connection, payload: &Payload) -> Result<usize, Error> {
-    if is_kept(connection, &payload.hash)? {
+/// Stores a payload if it is not stored yet. Returns how many bytes of JSON that added.
+pub(crate) fn insert(connection: &Connection, payload: &Payload) -> Result<usize, Error> {
+    if find_and_dequeue(connection, &payload.hash)? {
         return Ok(0);
     }
     let text = payload.text.as_bytes();
@@ -42,8 +42,8 @@ pub(crate) fn keep(connection: &Connection, payload: &Payload) -> Result<usize, 
     Ok(text.len())
 }
 
-/// Whether a payload is there; if so it stays, for something names it now.
-fn is_kept(connection: &Connection, hash: &Hash) -> Result<bool, Error> {
+/// Whether a payload is stored. If so, it is taken out of the queue of removals, because something refers to it now.
+fn find_and_dequeue(connection: &Connection, hash: &Hash) -> Result<bool, Error> {
     let known: Option<i64> = connection
         .prepare_cached("SELECT n FROM payload WHERE hash = ?1")?
         .query_row((hash.as_bytes(),), |row| row.get(0))
@@ -56,32 +56,32 @@ fn is_kept(connection: &Connection, hash: &Hash) -> Result<bool, Error> {
     Ok(known.is_some())
 }
 
-/// A payload as it lies in another database.
+/// A payload as stored, perhaps compressed, to be copied to another database.
 #[derive(Debug)]
-pub(crate) struct Packed {
+pub(crate) struct PackedPayload {
     hash: Hash,
     bytes: usize,
     body: Vec<u8>,
 }
 
-impl Packed {
-    /// How many bytes it takes.
+impl PackedPayload {
+    /// Its stored size in bytes.
     pub(crate) fn len(&self) -> usize {
         self.body.len()
     }
 }
 
-/// What `hash` names, as it is stored.
-pub(crate) fn packed(connection: &Connection, hash: Hash) -> Result<Packed, Error> {
+/// Reads a payload as it is stored.
+pub(crate) fn load_packed(connection: &Connection, hash: Hash) -> Result<PackedPayload, Error> {
     let mut statement = connection.prepare_cached("SELECT bytes, body FROM payload WHERE hash = ?1")?;
     let row = statement.query_row((hash.as_bytes(),), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     let (bytes, body) = row.ok_or_else(|| Error::Damaged(format!("payload {} is missing", hash.to_hex())))?;
-    Ok(Packed { hash, bytes, body })
+    Ok(PackedPayload { hash, bytes, body })
 }
 
-/// As [`keep`], of one that another database had.
-pub(crate) fn keep_packed(connection: &Connection, payload: &Packed) -> Result<usize, Error> {
-    if is_kept(connection, &payload.hash)? {
+/// As [`insert`], of a payload as another database stored it.
+pub(crate) fn insert_packed(connection: &Connection, payload: &PackedPayload) -> Result<usize, Error> {
+    if find_and_dequeue(connection, &payload.hash)? {
         return Ok(0);
     }
     connection.prepare_cached("INSERT INTO payload (hash, bytes, body) VALUES (?1, ?2, ?3)")?.execute((
@@ -92,7 +92,7 @@ pub(crate) fn keep_packed(connection: &Connection, payload: &Packed) -> Result<u
     Ok(payload.bytes)
 }
 
-/// The JSON that `hash` names.
+/// Reads the JSON with this hash.
 pub(crate) fn load(connection: &Connection, hash: &str) -> Result<String, Error> {
     let damaged = |what: &str| Error::Damaged(format!("payload {hash} {what}"));
     let key = Hash::from_hex(hash).map_err(|_| damaged("is not named by a hash"))?;
@@ -109,7 +109,7 @@ pub(crate) fn load(connection: &Connection, hash: &str) -> Result<String, Error>
     String::from_utf8(text).map_err(|_| damaged("is not text"))
 }
 
-// A compressor is a hundred kilobytes of tables: one a thread, not one a value.
+// A compressor allocates about 100 KiB of tables, so there is one for each thread, not for each value.
 thread_local! {
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };

@@ -1,4 +1,4 @@
-//! A WHERE clause that grows with what is asked. Values are always bound, never written into SQL.
+//! Builds a WHERE clause from optional conditions. Values are always bound, never written into SQL.
 
 use engine::event::RequestStatus;
 use rusqlite::types::Value;
@@ -10,7 +10,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Narrows by `clause`, whose every `?` is the value, if one is asked for.
+    /// Adds a condition if there is a value; each `?` in `clause` is bound to it.
     pub(crate) fn and(&mut self, clause: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
             self.values.push(value.into());
@@ -18,7 +18,7 @@ impl Filter {
         }
     }
 
-    /// Narrows by the status of the request that is called `r`.
+    /// Adds a condition on the status of the request with the alias `r`.
     pub(crate) fn and_status(&mut self, status: Option<RequestStatus>) {
         match status {
             Some(RequestStatus::Interrupted) => self.clauses.push("r.status IN ('queued', 'in_progress')".to_owned()),
@@ -35,7 +35,7 @@ impl Filter {
     }
 }
 
-/// A number as SQLite has it; none of ours comes near the end of its range.
-pub(crate) fn number(value: Option<u64>) -> Option<i64> {
+/// An unsigned number as SQLite's signed one; larger ones become the largest.
+pub(crate) fn to_sql_integer(value: Option<u64>) -> Option<i64> {
     value.map(|value| i64::try_from(value).unwrap_or(i64::MAX))
 }

@@ -1,4 +1,4 @@
-//! Which payloads are named: by the lines of events, keyframes and code, and by other payloads.
+//! Which payloads are referred to: by the bodies of events, keyframes and code, and by other payloads.
 
 use std::collections::HashSet;
 
@@ -8,12 +8,12 @@ use rusqlite::Connection;
 use crate::row::error::Error;
 use crate::row::{body, payload};
 
-/// Payloads that lines name, and the payloads that those name.
+/// The hashes of payloads that some bodies refer to, directly and through other payloads.
 #[derive(Debug, Default)]
 pub(crate) struct References(pub(crate) HashSet<Hash>);
 
 impl References {
-    /// Those of everything that is stored.
+    /// Those of all bodies in the database. Reads all bodies that have references.
     pub(crate) fn all(connection: &Connection) -> Result<References, Error> {
         let mut found = References::default();
         for table in ["event", "keyframe", "code"] {
@@ -27,19 +27,19 @@ impl References {
         Ok(found)
     }
 
-    /// Adds what a line names.
+    /// Adds what a body refers to.
     pub(crate) fn add(&mut self, connection: &Connection, text: &str) -> Result<(), Error> {
-        let mut waiting = body::names(text)?;
+        let mut waiting = body::referenced_payloads(text)?;
         while let Some(name) = waiting.pop() {
             let hash = Hash::from_hex(&name).map_err(|_| Error::Damaged(format!("\"{name}\" names no payload")))?;
             if self.0.insert(hash) {
-                waiting.extend(body::names(&payload::load(connection, &name)?)?);
+                waiting.extend(body::referenced_payloads(&payload::load(connection, &name)?)?);
             }
         }
         Ok(())
     }
 
-    /// How many bytes of JSON they are.
+    /// The sum of their lengths as JSON, in bytes.
     pub(crate) fn bytes(&self, connection: &Connection) -> Result<i64, Error> {
         let mut statement = connection.prepare_cached("SELECT bytes FROM payload WHERE hash = ?1")?;
         let mut all = 0;

@@ -1,8 +1,8 @@
-//! What all events come to, without counting them: running totals that a step does not pay for.
+//! Running totals of all events.
 //!
-//! The one row counts the events that search's filters cover. It is written when they are covered, once in
-//! many steps and at the end of a request; the tails are short, and are counted when somebody asks. What
-//! large values and keyframes keep is counted where it is stored.
+//! The row of `total` counts the events that filter blocks cover. It is updated when a block is written, so most steps
+//! do not update it. Events in unindexed tails are few, and are added when the totals are read. Bytes in `payload` are
+//! added when they are stored.
 
 use std::ops::AddAssign;
 
@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use crate::row::error::Error;
 use crate::row::{body, measure};
 
-/// What some events come to, or all.
+/// Totals of some events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
     pub(crate) events: i64,
@@ -20,24 +20,25 @@ pub(crate) struct Sums {
     pub(crate) items: i64,
     /// JSON bytes of the flow's own values.
     pub(crate) payload_bytes: i64,
-    /// The same as stored: what stands in the events' lines, and, of all events, large values once each.
+    /// The same without repetition: of one event, what is in its body; of all events, the large values once each
+    /// besides.
     pub(crate) unique_bytes: i64,
 }
 
 impl Sums {
-    /// Of one event: its values weigh so many bytes, its line is so long.
-    pub(crate) fn of(kind: &EventKind, value_bytes: usize, line: usize) -> Sums {
+    /// The sums of one event: `value_bytes` of values, and a body of `body_bytes` bytes.
+    pub(crate) fn of(kind: &EventKind, value_bytes: usize, body_bytes: usize) -> Sums {
         Sums {
             events: 1,
             items: items(kind),
             payload_bytes: value_bytes as i64,
-            unique_bytes: value_bytes.min(line) as i64,
+            unique_bytes: value_bytes.min(body_bytes) as i64,
         }
     }
 
-    /// Of an event that was read; one that cannot be read is there, if nothing else.
-    pub(crate) fn read(kind: Option<&EventKind>, line: usize) -> Sums {
-        let known = kind.map(|kind| Sums::of(kind, measure::value_bytes(kind), line));
+    /// The sums of an event that was read. One that cannot be read counts as an event only.
+    pub(crate) fn of_stored(kind: Option<&EventKind>, body_bytes: usize) -> Sums {
+        let known = kind.map(|kind| Sums::of(kind, measure::value_bytes(kind), body_bytes));
         known.unwrap_or(Sums { events: 1, ..Sums::default() })
     }
 }
@@ -51,8 +52,8 @@ impl AddAssign for Sums {
     }
 }
 
-/// Counts events that a filter covers from now on.
-pub(crate) fn cover(connection: &Connection, sums: Sums) -> Result<(), Error> {
+/// Adds events that a new filter block covers.
+pub(crate) fn add_indexed(connection: &Connection, sums: Sums) -> Result<(), Error> {
     connection
         .prepare_cached(
             "UPDATE total SET indexed_events = indexed_events + ?1, items = items + ?2,
@@ -62,8 +63,8 @@ pub(crate) fn cover(connection: &Connection, sums: Sums) -> Result<(), Error> {
     Ok(())
 }
 
-/// Counts bytes of JSON that were stored for large values.
-pub(crate) fn store(connection: &Connection, bytes: i64) -> Result<(), Error> {
+/// Adds bytes of JSON that were stored in `payload`.
+pub(crate) fn add_payload_bytes(connection: &Connection, bytes: i64) -> Result<(), Error> {
     if bytes != 0 {
         connection
             .prepare_cached("UPDATE total SET unique_payload_bytes = unique_payload_bytes + ?1")?
@@ -72,32 +73,32 @@ pub(crate) fn store(connection: &Connection, bytes: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The totals of all events, those of the tails included.
+/// The totals of all events, unindexed tails included.
 pub(crate) fn read(connection: &Connection) -> Result<Sums, Error> {
-    let mut totals = row(connection)?;
+    let mut totals = read_row(connection)?;
     let mut statement = connection.prepare_cached(
         "SELECT e.kind, e.body FROM request r JOIN event e ON e.request = r.n AND e.seq >= r.unindexed_from
          WHERE r.unindexed_from IS NOT NULL",
     )?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
-        let line = body::lossy(row, 1)?;
-        let kind = body::readable(connection, &body::lossy(row, 0)?, &line)?;
-        totals += Sums::read(kind.as_ref(), line.len());
+        let text = body::lossy(row, 1)?;
+        let kind = body::event_if_readable(connection, &body::lossy(row, 0)?, &text)?;
+        totals += Sums::of_stored(kind.as_ref(), text.len());
     }
     Ok(totals)
 }
 
-/// The row as it stands.
-pub(crate) fn row(connection: &Connection) -> Result<Sums, Error> {
+/// The totals in the row, without the unindexed tails.
+pub(crate) fn read_row(connection: &Connection) -> Result<Sums, Error> {
     let sql = "SELECT indexed_events, items, payload_bytes, unique_payload_bytes FROM total";
     Ok(connection.prepare_cached(sql)?.query_row((), |row| {
         Ok(Sums { events: row.get(0)?, items: row.get(1)?, payload_bytes: row.get(2)?, unique_bytes: row.get(3)? })
     })?)
 }
 
-/// Makes the row anew from the events.
-pub(crate) fn count_again(connection: &Connection) -> Result<(), Error> {
+/// Computes the row again from all events and payloads.
+pub(crate) fn recount(connection: &Connection) -> Result<(), Error> {
     let mut statement = connection.prepare(
         "SELECT e.kind, e.body FROM request r JOIN event e ON e.request = r.n
          WHERE r.unindexed_from IS NULL OR e.seq < r.unindexed_from",
@@ -105,17 +106,17 @@ pub(crate) fn count_again(connection: &Connection) -> Result<(), Error> {
     let mut rows = statement.query(())?;
     let mut totals = Sums::default();
     while let Some(row) = rows.next()? {
-        let line = body::lossy(row, 1)?;
-        let kind = body::readable(connection, &body::lossy(row, 0)?, &line)?;
-        totals += Sums::read(kind.as_ref(), line.len());
+        let text = body::lossy(row, 1)?;
+        let kind = body::event_if_readable(connection, &body::lossy(row, 0)?, &text)?;
+        totals += Sums::of_stored(kind.as_ref(), text.len());
     }
     let sql = "SELECT coalesce(sum(bytes), 0) FROM payload";
     totals.unique_bytes += connection.query_row(sql, (), |row| row.get::<_, i64>(0))?;
-    set(connection, totals)
+    write_row(connection, totals)
 }
 
-/// Puts the row at these totals.
-pub(crate) fn set(connection: &Connection, row: Sums) -> Result<(), Error> {
+/// Sets the row to these totals.
+pub(crate) fn write_row(connection: &Connection, row: Sums) -> Result<(), Error> {
     let sql = "UPDATE total SET indexed_events = ?1, items = ?2, payload_bytes = ?3, unique_payload_bytes = ?4";
     connection.execute(sql, (row.events, row.items, row.payload_bytes, row.unique_bytes))?;
     Ok(())

@@ -1,29 +1,29 @@
-//! Which texts a run of events may hold, in a few bytes: a filter over every three letters in a row.
+//! A Bloom filter (with one hash function) over the trigrams of texts: every three consecutive characters.
 //!
-//! A full text index was measured against this: it cost twenty times the write and doubled the
-//! database. A filter only says where a text cannot be; what it lets through is read.
+//! A full text index was measured against this: it cost twenty times as much to write, and doubled the size of the
+//! database. A filter has no false negatives; the events that it lets through are read and compared.
 
 use engine::views::search::folded;
 
-/// Numbers that three letters may have.
+/// How many different values the hash of a trigram has.
 const TRIGRAMS: usize = 1 << 16;
-/// A filter has two places for every number in it, at the least: it lets through one text in a hundred
-/// that is not there, and fewer of the longer ones.
+/// A filter has at least two bits for every trigram in it. About one in a hundred texts that are not there passes, and
+/// fewer of long ones.
 const SLOTS_PER_TRIGRAM: usize = 2;
 const MIN_SLOTS: usize = 1 << 9;
-/// With so many numbers a filter is as full as it may get.
+/// With so many trigrams a filter of the largest size is full.
 const MAX_TRIGRAMS: usize = TRIGRAMS / 2 / SLOTS_PER_TRIGRAM;
 
-/// Tells the numbers of every three letters in a row.
-pub(crate) fn each_trigram(text: &str, mut tell: impl FnMut(u16)) {
+/// Calls `emit` with the hash of each trigram of a text, whatever its case.
+pub(crate) fn each_trigram(text: &str, mut emit: impl FnMut(u16)) {
     let mut letters = 0_u64;
-    let mut seen = 0;
+    let mut count = 0;
     let mut take = |letter: char| {
-        // A letter has 21 bits.
+        // A `char` has 21 bits.
         letters = (letters << 21 | u64::from(letter)) & ((1 << 63) - 1);
-        seen += 1;
-        if seen >= 3 {
-            tell((letters.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48) as u16);
+        count += 1;
+        if count >= 3 {
+            emit((letters.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48) as u16);
         }
     };
     if text.is_ascii() {
@@ -33,14 +33,14 @@ pub(crate) fn each_trigram(text: &str, mut tell: impl FnMut(u16)) {
     }
 }
 
-/// The numbers of every three letters in a row.
+/// The hashes of the trigrams of a text, in order and with repetitions.
 pub(crate) fn trigrams(text: &str) -> Vec<u16> {
     let mut found = Vec::with_capacity(text.len());
-    each_trigram(text, |gram| found.push(gram));
+    each_trigram(text, |trigram| found.push(trigram));
     found
 }
 
-/// A set of such numbers.
+/// A set of hashes of trigrams.
 #[derive(Debug)]
 pub(crate) struct TrigramFilter {
     bits: Box<[u64; TRIGRAMS / 64]>,
@@ -54,18 +54,18 @@ impl Default for TrigramFilter {
 }
 
 impl TrigramFilter {
-    pub(crate) fn add(&mut self, gram: u16) {
-        let (word, bit) = (usize::from(gram) / 64, 1 << (gram % 64));
+    pub(crate) fn add(&mut self, trigram: u16) {
+        let (word, bit) = (usize::from(trigram) / 64, 1 << (trigram % 64));
         self.count += usize::from(self.bits[word] & bit == 0);
         self.bits[word] |= bit;
     }
 
-    /// Whether a filter of them would begin to let everything through.
+    /// Whether a filter with more of them would have too many false positives.
     pub(crate) fn is_full(&self) -> bool {
         self.count >= MAX_TRIGRAMS
     }
 
-    /// The numbers, each once.
+    /// The hashes, each once.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u16> {
         let ones = |(word, bits): (usize, &u64)| {
             let bits = *bits;
@@ -74,27 +74,27 @@ impl TrigramFilter {
         self.bits.iter().enumerate().filter(|(_, bits)| **bits != 0).flat_map(ones)
     }
 
-    /// The filter: half is laid over half while there is room.
+    /// The filter as stored: the set folded to the smallest power of two with enough bits (slot = hash modulo size).
     pub(crate) fn filter(&self) -> Vec<u8> {
-        let places = (self.count * SLOTS_PER_TRIGRAM).next_power_of_two().clamp(MIN_SLOTS, TRIGRAMS);
-        let mut filter = vec![0_u8; places / 8];
-        for gram in self.iter() {
-            let place = usize::from(gram) % places;
-            filter[place / 8] |= 1 << (place % 8);
+        let slots = (self.count * SLOTS_PER_TRIGRAM).next_power_of_two().clamp(MIN_SLOTS, TRIGRAMS);
+        let mut filter = vec![0_u8; slots / 8];
+        for trigram in self.iter() {
+            let slot = usize::from(trigram) % slots;
+            filter[slot / 8] |= 1 << (slot % 8);
         }
         filter
     }
 }
 
-/// Whether every one of these numbers may be in what a filter was made of. A filter of no right length
-/// keeps nothing out.
+/// Whether a filter may contain all of these hashes. A filter whose length is no power of two is damaged and lets
+/// everything pass.
 pub(crate) fn may_hold(filter: &[u8], trigrams: &[u16]) -> bool {
-    let places = filter.len() * 8;
-    let holds = |gram: &u16| {
-        let place = usize::from(*gram) % places;
-        filter[place / 8] >> (place % 8) & 1 == 1
+    let slots = filter.len() * 8;
+    let holds = |trigram: &u16| {
+        let slot = usize::from(*trigram) % slots;
+        filter[slot / 8] >> (slot % 8) & 1 == 1
     };
-    !places.is_power_of_two() || trigrams.iter().all(holds)
+    !slots.is_power_of_two() || trigrams.iter().all(holds)
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
                 let mixed = n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
                 (0..10).map(|at| char::from(b'a' + (mixed / 26_usize.pow(at) % 26) as u8)).collect()
             };
-            (0..words).for_each(|n| each_trigram(&word(n), |gram| set.add(gram)));
+            (0..words).for_each(|n| each_trigram(&word(n), |trigram| set.add(trigram)));
             let filter = set.filter();
             let wanted = |n: usize| trigrams(&word(n).to_uppercase());
             assert!((0..words).all(|n| may_hold(&filter, &wanted(n))));

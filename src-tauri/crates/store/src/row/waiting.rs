@@ -1,7 +1,7 @@
-//! Waiting for another process that writes, for as long as it takes.
+//! Waits without limit while another process holds the write lock.
 //!
-//! SQLite's own waiting ends after a time and then fails. Nothing here fails because somebody else is busy: the
-//! wait ends when the database is free, or when the store is closed. Must not be used while a transaction is open.
+//! SQLite's busy timeout ends with an error. Here a wait ends only when the lock is free, or when the store is closed.
+//! Must not be used while a transaction is open: the other process might wait for it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,19 +12,19 @@ use rusqlite::Connection;
 use crate::lock;
 use crate::row::error::Error;
 
-/// How long SQLite waits by itself before it is asked again.
+/// SQLite's busy timeout, after which the statement is tried again.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_millis(50);
-/// After how long somebody is told.
+/// After how long a wait is reported.
 const BUSY_NOTICE_AFTER: Duration = Duration::from_secs(2);
-/// How long what SQLite does not wait for by itself rests between two tries.
+/// The pause between two tries, for statements that SQLite's busy timeout does not apply to.
 const BUSY_RETRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// What is called when the database has been busy for a while.
+/// A function that is called when the database has been busy for two seconds.
 #[derive(Clone)]
 pub struct OnBusy(Arc<dyn Fn() + Send + Sync>);
 
 impl OnBusy {
-    /// Calls this function, once in each long wait.
+    /// Calls `tell` once in each long wait, on the waiting thread.
     pub fn new(tell: impl Fn() + Send + Sync + 'static) -> OnBusy {
         OnBusy(Arc::new(tell))
     }
@@ -42,12 +42,12 @@ impl std::fmt::Debug for OnBusy {
     }
 }
 
-/// How a store waits.
+/// The state of a store's waits, shared by its threads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
     is_closed: Arc<AtomicBool>,
     on_busy: OnBusy,
-    /// Who told last, and when: several who wait at once are one wait.
+    /// When a wait was last reported: threads that wait at the same time report once.
     last_notice: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -56,12 +56,12 @@ impl Waiting {
         Waiting { on_busy, ..Waiting::default() }
     }
 
-    /// From now on nobody waits.
+    /// Ends all waits, and makes later ones fail immediately.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
     }
 
-    /// Tries until it is not another process that is in the way.
+    /// Calls `attempt` until its error is not that another process holds the lock.
     pub(crate) fn until_free<T>(&self, mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let began = Instant::now();
         let mut is_told = false;
@@ -79,7 +79,7 @@ impl Waiting {
         }
     }
 
-    /// Begins a transaction that writes, however long that takes.
+    /// Begins a write transaction, waiting without limit.
     pub(crate) fn begin(&self, connection: &Connection) -> Result<(), Error> {
         Ok(self.until_free(|| begin(connection))?)
     }
@@ -94,12 +94,12 @@ impl Waiting {
     }
 }
 
-/// Begins a transaction that writes, unless somebody else is at it.
+/// Begins a write transaction, or fails if another process holds the lock longer than the busy timeout.
 pub(crate) fn begin(connection: &Connection) -> rusqlite::Result<()> {
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute(()).map(drop)
 }
 
-/// Whether another process was in the way.
+/// Whether the error is that another process holds a lock.
 pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode;
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))

@@ -1,10 +1,10 @@
-//! Requests on their way to another database, with the records they stand on.
+//! Bundles: requests to copy to another database, with the durable records that they use.
 //!
-//! A bundle is a list of pieces in the order of commits: events, and records as they stood there where
-//! somebody else had written them. On arrival its events become rows like any others. The records it
-//! brings are keyframes at marks: events of no request, which stand only there. A mark before the
-//! bundle's events puts its records in force, one after them puts back what the database had of its
-//! own; so every instant of either past reads as it was, and one user may live in both.
+//! A bundle is a list in the order of commits: events, and snapshots of records wherever requests outside the bundle
+//! had written them. An import stores its events like any others. Its snapshots become keyframes at `records_imported`
+//! events, which belong to no request. Such an event before the bundle's events sets the records to the bundle's
+//! snapshots; one after them sets them back to the database's own states. So the state as of any event, imported or
+//! not, is what it was where the event happened, and the same user can exist in both databases.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -20,38 +20,38 @@ use crate::read::{events, states};
 use crate::row::error::Error;
 use crate::transfer::{import, stored_code};
 
-/// One piece of a bundle.
+/// An entry of a bundle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BundleRecord {
-    /// A durable record as it stands here.
+    /// The state of a durable record at this point.
     Record {
-        /// Which.
+        /// The record's scope.
         scope: ScopeKey,
         /// Its version.
         version: u64,
         /// Its state.
         state: Map<String, Value>,
     },
-    /// The code of a bundle that the events name.
+    /// The code that events in the bundle name. (A *code bundle* is the output of the bundler.)
     Code {
-        /// The bundle's hash.
+        /// The hash of the code bundle.
         hash: String,
         /// The author's files and the source map.
         code: Value,
     },
     /// The next event of a request.
     Event {
-        /// Whose.
+        /// The id of the request.
         request: Arc<str>,
-        /// What happened.
+        /// The event.
         event: Box<Event>,
     },
 }
 
-/// Why a bundle was not taken; nothing of it was kept.
+/// Why a bundle was not imported. Nothing of it is stored.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// A session or a request of it is there already.
+    /// A session or a request with its id exists already.
     #[error("{what} \"{id}\" exists already")]
     Exists {
         /// `session` or `request`.
@@ -59,10 +59,10 @@ pub enum ImportError {
         /// Its id.
         id: String,
     },
-    /// Its events do not fit together.
+    /// Its events are inconsistent.
     #[error("the events do not fit together: {0}")]
     Unfit(String),
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] Error),
 }
@@ -74,7 +74,7 @@ impl From<rusqlite::Error> for ImportError {
 }
 
 impl Store {
-    /// These requests and the records they stand on, from one snapshot.
+    /// Exports these requests, and the durable records that they use, from one snapshot. Holds all of it in memory.
     pub fn bundle(&self, requests: &[String]) -> Result<Vec<BundleRecord>, Error> {
         let names = serde_json::to_string(requests)?;
         self.read(|connection| {
@@ -88,37 +88,38 @@ impl Store {
                     scopes.push((Vec::new(), key, 0));
                 }
             }
-            let mut pieces = Vec::with_capacity(found.len() + scopes.len());
+            let mut records = Vec::with_capacity(found.len() + scopes.len());
             let mut before = 0;
             for (id, request, event) in found {
                 for (others, key, n) in &scopes {
                     if before == 0 || others.iter().any(|other| before < *other && *other < id) {
-                        let record = states::at(connection, *n, id - 1)?;
-                        let state = record.state.to_json().as_object().cloned().unwrap_or_default();
-                        pieces.push(BundleRecord::Record { scope: key.clone(), version: record.version, state });
+                        let state_record = states::at(connection, *n, id - 1)?;
+                        let state = state_record.state.to_json().as_object().cloned().unwrap_or_default();
+                        records.push(BundleRecord::Record { scope: key.clone(), version: state_record.version, state });
                     }
                 }
                 before = id;
-                self.on_damaged.look_at(&request, std::slice::from_ref(&event));
-                pieces.push(BundleRecord::Event { request, event: Box::new(event) });
+                self.on_damaged.report_damaged(&request, std::slice::from_ref(&event));
+                records.push(BundleRecord::Event { request, event: Box::new(event) });
             }
-            let mut all = stored_code::pieces(connection, &pieces)?;
-            all.extend(pieces);
+            let mut all = stored_code::bundled_code(connection, &records)?;
+            all.extend(records);
             Ok(all)
         })
     }
 
-    /// Takes a bundle in: all of it, or nothing.
-    pub fn import(&self, pieces: Vec<BundleRecord>) -> Result<(), ImportError> {
-        import::import(self, pieces)
+    /// Imports a bundle: all of it, or nothing. Blocks until it is done; other threads and processes can write
+    /// meanwhile.
+    pub fn import(&self, records: Vec<BundleRecord>) -> Result<(), ImportError> {
+        import::import(self, records)
     }
 }
 
-/// The requests of a bundle and their sessions.
-pub(crate) fn names(pieces: &[BundleRecord]) -> Result<Vec<(&'static str, Arc<str>)>, ImportError> {
+/// The ids of a bundle's requests and sessions, each after the word `request` or `session`.
+pub(crate) fn names(records: &[BundleRecord]) -> Result<Vec<(&'static str, Arc<str>)>, ImportError> {
     let (mut seen, mut sessions, mut names) = (HashSet::new(), HashSet::new(), Vec::new());
-    for piece in pieces {
-        let BundleRecord::Event { request, event } = piece else { continue };
+    for record in records {
+        let BundleRecord::Event { request, event } = record else { continue };
         if !seen.insert(request) {
             continue;
         }
@@ -133,7 +134,7 @@ pub(crate) fn names(pieces: &[BundleRecord]) -> Result<Vec<(&'static str, Arc<st
     Ok(names)
 }
 
-/// Refuses a bundle whose sessions or requests are there already.
+/// Refuses a bundle if one of its sessions or requests exists already.
 pub(crate) fn refuse_known(connection: &Connection, names: &[(&'static str, Arc<str>)]) -> Result<(), ImportError> {
     for (what, id) in names {
         let sql = format!("SELECT count(*) FROM {what} WHERE id = ?1");
@@ -144,8 +145,8 @@ pub(crate) fn refuse_known(connection: &Connection, names: &[(&'static str, Arc<
     Ok(())
 }
 
-/// What the database has of its own of the records around a bundle: those that it brings, and the
-/// resources of the same owners.
+/// The records of this database that an import hides or replaces: those that the bundle brings, and all resources of
+/// the same owners.
 pub(crate) fn own_records(connection: &Connection, brought: &BTreeSet<ScopeKey>) -> Result<Vec<ScopeKey>, Error> {
     let mut own = Vec::new();
     for key in brought {
@@ -159,7 +160,7 @@ pub(crate) fn own_records(connection: &Connection, brought: &BTreeSet<ScopeKey>)
     Ok(own)
 }
 
-/// The sessions, users and projects of some requests, and all their resources.
+/// The scopes of the sessions, users and projects of some requests, and all their resources.
 fn scopes_around(connection: &Connection, names: &str) -> Result<Vec<ScopeKey>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT DISTINCT s.id, r.user, r.project, s.forked_from IS NOT NULL
@@ -185,7 +186,7 @@ fn scopes_around(connection: &Connection, names: &str) -> Result<Vec<ScopeKey>, 
     Ok(scopes)
 }
 
-/// Every resource of an owner, the indexes of collections included.
+/// All resources of a scope, and the indexes of its collections.
 fn resources(connection: &Connection, owner: &ScopeKey) -> Result<Vec<ScopeKey>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT id FROM scope WHERE kind = 'resource'
@@ -199,7 +200,8 @@ fn resources(connection: &Connection, owner: &ScopeKey) -> Result<Vec<ScopeKey>,
     Ok(found)
 }
 
-/// Where, between two events, a scope changed by other requests, deleted ones too, or by what an import brought.
+/// The events between `first` and `last` at which a scope was changed by requests outside the bundle, deleted ones
+/// included, or by an import.
 fn written_by_others(
     connection: &Connection,
     scope: i64,

@@ -1,4 +1,4 @@
-//! Giving back the room that nothing needs any more, while others write.
+//! Deletes what nothing refers to any more and frees pages of the file, while other connections can write.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -9,19 +9,19 @@ use crate::Store;
 use crate::file::migrate;
 use crate::read::stats;
 use crate::row::error::Error;
-use crate::transfer::delete::{Cleared, busy};
-use crate::transfer::pieces::Pieces;
-use crate::transfer::{removal, stored_code, unnamed_payloads};
+use crate::transfer::delete::{Cleared, running_request};
+use crate::transfer::sliced_work::SlicedWork;
+use crate::transfer::{removal, stored_code, unreferenced_payloads};
 
-/// Pages that are given back between two looks at the clock.
-const PAGES_AT_ONCE: u32 = 8;
-/// How long a moment is looked for in which the log can be emptied.
-const EMPTY_WAL_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long writers may be kept waiting for readers each time.
+/// How many pages one incremental vacuum frees, between two looks at the clock.
+const PAGES_PER_CALL: u32 = 8;
+/// For how long truncating the write-ahead log is tried.
+const TRUNCATE_WAL_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long one try may keep writers waiting for readers.
 const READER_WAIT: Duration = Duration::from_millis(20);
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// The size of a database before and after.
+/// The size of a database before and after a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compacted {
     /// In bytes.
@@ -31,53 +31,55 @@ pub struct Compacted {
 }
 
 impl Store {
-    /// Drops what nothing needs and gives free pages back, in pieces: requests may run meanwhile. Refused
-    /// only while one runs in a database that an old version made and that could not be rewritten since.
+    /// Deletes what nothing refers to and frees pages, in short transactions, so requests can run meanwhile. Returns
+    /// [`Cleared::Busy`] only if a request runs and the file was created by an old version without incremental vacuum:
+    /// then the whole file must be rewritten, in one transaction.
     pub fn compact(&self) -> Result<Cleared<Compacted>, Error> {
-        let pieces = self.pieces()?;
-        let before = pieces.read(stats::bytes)?;
-        removal::work(&pieces)?;
-        stored_code::drop_unnamed(&pieces)?;
-        unnamed_payloads::queue_unnamed(&pieces)?;
-        removal::work(&pieces)?;
-        drop_paths(&pieces)?;
-        if pieces.read(|connection| pragma(connection, "auto_vacuum"))? == INCREMENTAL {
-            while pieces.write(|connection, slice| {
+        let work = self.sliced_work()?;
+        let before = work.read(stats::bytes)?;
+        removal::run_queue(&work)?;
+        stored_code::drop_unreferenced(&work)?;
+        unreferenced_payloads::queue_unreferenced(&work)?;
+        removal::run_queue(&work)?;
+        delete_unused_paths(&work)?;
+        if work.read(|connection| pragma(connection, "auto_vacuum"))? == INCREMENTAL {
+            while work.write(|connection, slice| {
                 while !slice.is_over() {
                     if pragma(connection, "freelist_count")? == 0 {
                         return Ok::<_, Error>(false);
                     }
-                    give_back(connection)?;
+                    free_pages(connection)?;
                 }
                 Ok(true)
             })? {}
         } else {
-            if let Some(request) = pieces.read(|connection| busy(connection, &self.owners, None))? {
+            if let Some(request) = work.read(|connection| running_request(connection, &self.owners, None))? {
                 return Ok(Cleared::Busy(request));
             }
-            pieces.run(|connection| Ok(migrate::rewrite(connection)?))?;
+            work.run(|connection| Ok(migrate::vacuum_incremental(connection)?))?;
         }
-        self.empty_log()?;
-        let after = pieces.read(stats::bytes)?;
+        self.truncate_wal()?;
+        let after = work.read(stats::bytes)?;
         Ok(Cleared::Done(Compacted { before, after }))
     }
 
-    /// Checkpoints the write-ahead log, and truncates it once nobody else reads or writes.
-    fn empty_log(&self) -> Result<(), Error> {
+    /// Checkpoints the write-ahead log, and truncates it when no other connection reads or writes; gives up after
+    /// [`TRUNCATE_WAL_TIMEOUT`].
+    fn truncate_wal(&self) -> Result<(), Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
-        // It would keep writers waiting while it waits itself.
+        // While it waits for readers, writers wait for it.
         connection.busy_timeout(READER_WAIT)?;
         let asked = Instant::now();
         let mut seen = pragma(&connection, "data_version")?;
         loop {
-            // This keeps nobody waiting, and makes the file as short as it can be.
+            // A passive checkpoint blocks no writer, and lets the file shrink.
             connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?;
             let now = pragma(&connection, "data_version")?;
-            // With nothing left to checkpoint it takes no time.
-            let is_empty = now == seen
+            // If no one has written since, nothing is left to checkpoint, so this holds the lock only briefly.
+            let is_truncated = now == seen
                 && connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, i64>(0))? == 0;
-            if is_empty || asked.elapsed() > EMPTY_WAL_TIMEOUT {
+            if is_truncated || asked.elapsed() > TRUNCATE_WAL_TIMEOUT {
                 return Ok(());
             }
             seen = now;
@@ -86,26 +88,27 @@ impl Store {
     }
 }
 
-/// SQLite's number for a file that gives its free pages back when asked.
+/// The value of `PRAGMA auto_vacuum` for INCREMENTAL.
 const INCREMENTAL: i64 = 2;
 
 fn pragma(connection: &Connection, name: &str) -> Result<i64, Error> {
     Ok(connection.query_row(&format!("PRAGMA {name}"), (), |row| row.get(0))?)
 }
 
-fn give_back(connection: &Connection) -> Result<(), Error> {
-    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_AT_ONCE})"))?;
-    // Each row is a page.
+fn free_pages(connection: &Connection) -> Result<(), Error> {
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_PER_CALL})"))?;
+    // The statement frees one page for each row that is stepped to.
     let mut rows = statement.query(())?;
     while rows.next()?.is_some() {}
     Ok(())
 }
 
-/// Drops the paths that no event walks any more.
-fn drop_paths(pieces: &Pieces) -> Result<(), Error> {
-    // What was written since the look may walk them, and an import under way writes events older than the newest.
+/// Deletes the paths that no event has any more.
+fn delete_unused_paths(work: &SlicedWork) -> Result<(), Error> {
+    // Newer events may use a path that was found unused, so those are checked again below. An unfinished import writes
+    // events with lower ids than the newest, so nothing is deleted during one.
     const IMPORTS: &str = "SELECT EXISTS (SELECT 1 FROM removal WHERE import <> '')";
-    let (unused, newest) = pieces.read(|connection| {
+    let (unused, newest) = work.read(|connection| {
         if connection.query_row(IMPORTS, (), |row| row.get(0))? {
             return Ok((Vec::new(), 0));
         }
@@ -119,15 +122,15 @@ fn drop_paths(pieces: &Pieces) -> Result<(), Error> {
     })?;
     let mut left = unused;
     while !left.is_empty() {
-        left = pieces.write(move |connection, slice| {
+        left = work.write(move |connection, slice| {
             if connection.query_row(IMPORTS, (), |row| row.get(0))? {
                 return Ok(Vec::new());
             }
             let mut statement =
                 connection.prepare_cached("SELECT DISTINCT path FROM event WHERE id > ?1 AND path IS NOT NULL")?;
-            let walked = statement.query_map((newest,), |row| row.get(0))?.collect::<Result<HashSet<i64>, _>>()?;
+            let used = statement.query_map((newest,), |row| row.get(0))?.collect::<Result<HashSet<i64>, _>>()?;
             let mut paths = left.into_iter();
-            for path in paths.by_ref().filter(|path| !walked.contains(path)) {
+            for path in paths.by_ref().filter(|path| !used.contains(path)) {
                 connection.prepare_cached("DELETE FROM path WHERE n = ?1")?.execute((path,))?;
                 if slice.is_over() {
                     break;

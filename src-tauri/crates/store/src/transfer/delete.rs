@@ -1,8 +1,8 @@
-//! Taking a session out of the database, with everything that only it needs.
+//! Deletes a session, with everything that only it uses.
 //!
-//! One short transaction takes out what others look it up by, and leaves the rest to [`crate::transfer::removal`].
-//! Records of users and projects stay as they are, though events that made them go: a keyframe takes the place of what
-//! is deleted, wherever something that stays may look. It is the truth from then on.
+//! One short transaction deletes the rows that it is found by, and queues the rest for [`crate::transfer::removal`].
+//! Records of users and projects keep their states although events that led to them are deleted: keyframes, called
+//! tombstones, replace the deleted changes wherever a remaining event may need the state.
 
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension};
@@ -16,51 +16,55 @@ use crate::row::{body, totals};
 use crate::transfer::removal;
 use crate::write::removal_queue;
 
-/// What became of a wish to delete or to compact.
+/// The result of a deletion or compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cleared<T> {
     /// It is done.
     Done(T),
     /// There is no such session.
     Unknown,
-    /// This request runs, or waits for its turn.
+    /// Refused: this request is running or queued.
     Busy(String),
-    /// This session was forked from it, and reads what came before the fork from here.
+    /// Refused: this session is a fork of it, and shows its requests before the fork.
     Needed(String),
 }
 
-/// What was deleted.
+/// What was deleted with a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deleted {
-    /// Requests of the session.
+    /// How many requests.
     pub requests: u64,
-    /// Their events.
+    /// How many events.
     pub events: u64,
 }
 
 impl Store {
-    /// Deletes a session: its requests, their events and what they hold, its state and resources. It is gone all
-    /// at once; the room it took is cleared while others write, by this process or by the next.
+    /// Deletes a session: its requests and their events, its state and resources. It disappears in one transaction;
+    /// its rows are removed afterwards in short ones, by this process or, if it ends, by the next one.
     pub fn delete_session(&self, id: &str) -> Result<Cleared<Deleted>, Error> {
-        let pieces = self.pieces()?;
+        let work = self.sliced_work()?;
         loop {
-            let planned = pieces.read(|connection| plan(connection, &self.owners, id))?;
+            let planned = work.read(|connection| plan(connection, &self.owners, id))?;
             let plan = match planned {
                 Ok(plan) => plan,
                 Err(refusal) => return Ok(refusal),
             };
             let (id, owners) = (id.to_owned(), self.owners.clone());
-            if let Some(cleared) = pieces.write(move |connection, _| take_out(connection, &owners, &id, &plan))? {
-                // What is left undone here waits in the queue, and nobody sees it.
-                let _ = removal::work(&pieces);
+            if let Some(cleared) = work.write(move |connection, _| detach_session(connection, &owners, &id, &plan))? {
+                // After an error the rest stays in the queue, invisible to readers.
+                let _ = removal::run_queue(&work);
                 return Ok(cleared);
             }
         }
     }
 }
 
-/// A request that a living process runs or keeps waiting; of one session, or of any.
-pub(crate) fn busy(connection: &Connection, owners: &Owners, session: Option<i64>) -> Result<Option<String>, Error> {
+/// A request that is running or queued in a living process; of one session, or of any.
+pub(crate) fn running_request(
+    connection: &Connection,
+    owners: &Owners,
+    session: Option<i64>,
+) -> Result<Option<String>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT id, owner FROM request
          WHERE (?1 IS NULL OR session = ?1) AND status IN ('queued', 'in_progress') ORDER BY n DESC",
@@ -74,14 +78,14 @@ pub(crate) fn busy(connection: &Connection, owners: &Owners, session: Option<i64
     Ok(None)
 }
 
-/// A session that can be deleted, by its number.
+/// The row number of a session if it can be deleted, else why not.
 fn deletable(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<i64, Cleared<Deleted>>, Error> {
     let n: Option<i64> = connection
         .prepare_cached("SELECT n FROM session WHERE id = ?1")?
         .query_row((id,), |row| row.get(0))
         .optional()?;
     let Some(n) = n else { return Ok(Err(Cleared::Unknown)) };
-    if let Some(request) = busy(connection, owners, Some(n))? {
+    if let Some(request) = running_request(connection, owners, Some(n))? {
         return Ok(Err(Cleared::Busy(request)));
     }
     if let Some(fork) = fork_of(connection, n)? {
@@ -90,29 +94,30 @@ fn deletable(connection: &Connection, owners: &Owners, id: &str) -> Result<Resul
     Ok(Ok(n))
 }
 
-/// What goes with a session.
+/// What a deletion of a session comprises. Made in a snapshot, and checked again in the transaction that deletes.
 struct Plan {
-    requests: Requests,
-    /// The newest event of all when it was made.
+    requests: RequestSums,
+    /// The highest id of an event when the plan was made.
     newest: i64,
-    /// The newest event that goes.
+    /// The highest id of an event of the session.
     last: i64,
-    /// The scopes that only the session has; those of its requests go with these.
+    /// The scopes of the session, without those of its requests.
     own: Vec<i64>,
-    /// Scopes of others that it wrote to.
-    shared: Vec<i64>,
+    /// The scopes of users and projects that it wrote to; they stay.
+    surviving: Vec<i64>,
     events: u64,
-    /// As far as the running totals count them.
-    covered: Sums,
-    /// Whether an event of it cannot be read.
+    /// The totals of its indexed events, to be subtracted.
+    indexed: Sums,
+    /// Whether one of its events cannot be read.
     is_damaged: bool,
 }
 
-/// What the rows of a session's requests come to. Where that, and their events, are as before, each of them is.
+/// Sums over the rows of a session's requests. If these are the same and there are no newer events, no row has
+/// changed.
 #[derive(PartialEq)]
-struct Requests {
+struct RequestSums {
     count: u64,
-    /// How many have events that no filter covers, and the sum of the first ones of those.
+    /// How many have an unindexed tail, and the sum of `unindexed_from`.
     unindexed: (i64, i64),
 }
 
@@ -122,22 +127,22 @@ fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Pla
         Err(refusal) => return Ok(Err(refusal)),
     };
     let mut plan = Plan {
-        requests: requests(connection, n)?,
+        requests: request_sums(connection, n)?,
         newest: connection.query_row("SELECT coalesce(max(id), 0) FROM event", (), |row| row.get(0))?,
         last: 0,
         own: own_scopes(connection, n, id)?,
-        shared: Vec::new(),
+        surviving: Vec::new(),
         events: 0,
-        covered: Sums::default(),
+        indexed: Sums::default(),
         is_damaged: false,
     };
     let mut writes = connection.prepare_cached(
         "SELECT 1 FROM change c CROSS JOIN event e ON e.id = c.event CROSS JOIN request r ON r.n = e.request
          WHERE c.scope = ?1 AND r.session = ?2 LIMIT 1",
     )?;
-    for scope in shared_scopes(connection, n)? {
+    for scope in surviving_scopes(connection, n)? {
         if writes.exists((scope, n))? {
-            plan.shared.push(scope);
+            plan.surviving.push(scope);
         }
     }
     let mut statement = connection.prepare(
@@ -150,36 +155,36 @@ fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Pla
         plan.last = plan.last.max(row.get(4)?);
         if row.get(2)? {
             let text = body::lossy(row, 1)?;
-            let kind = match body::whole_event(connection, &body::lossy(row, 0)?, &text, row.get(3)?) {
+            let kind = match body::checked_event(connection, &body::lossy(row, 0)?, &text, row.get(3)?) {
                 Err(Error::Damaged(_)) => None,
                 kind => Some(kind?),
             };
             plan.is_damaged |= kind.is_none();
-            plan.covered += Sums::read(kind.as_ref(), text.len());
+            plan.indexed += Sums::of_stored(kind.as_ref(), text.len());
         }
     }
     Ok(Ok(plan))
 }
 
-fn requests(connection: &Connection, session: i64) -> Result<Requests, Error> {
+fn request_sums(connection: &Connection, session: i64) -> Result<RequestSums, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT count(*), count(unindexed_from), coalesce(sum(unindexed_from), 0) FROM request WHERE session = ?1",
     )?;
     Ok(statement
-        .query_row((session,), |row| Ok(Requests { count: row.get(0)?, unindexed: (row.get(1)?, row.get(2)?) }))?)
+        .query_row((session,), |row| Ok(RequestSums { count: row.get(0)?, unindexed: (row.get(1)?, row.get(2)?) }))?)
 }
 
-/// Whether a session has an event after this one.
-fn has_gone_on(connection: &Connection, session: i64, newest: i64) -> Result<bool, Error> {
+/// Whether a session has an event with an id above `newest`.
+fn has_newer_events(connection: &Connection, session: i64, newest: i64) -> Result<bool, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT 1 FROM event e CROSS JOIN request r ON r.n = e.request WHERE e.id > ?2 AND r.session = ?1 LIMIT 1",
     )?;
     Ok(statement.exists((session, newest))?)
 }
 
-/// Takes out the rows by which a session is found. Answers nothing where the plan does not hold any more. Others wait
-/// meanwhile, so that nothing is looked at for each request.
-fn take_out(
+/// Deletes the rows by which a session is found, and queues the rest. Returns `None` if the plan is out of date. Other
+/// writers wait meanwhile, so it must not run statements for each request.
+fn detach_session(
     connection: &Connection,
     owners: &Owners,
     id: &str,
@@ -189,17 +194,17 @@ fn take_out(
         Ok(n) => n,
         Err(refusal) => return Ok(Some(refusal)),
     };
-    if requests(connection, n)? != plan.requests || has_gone_on(connection, n, plan.newest)? {
+    if request_sums(connection, n)? != plan.requests || has_newer_events(connection, n, plan.newest)? {
         return Ok(None);
     }
-    for scope in &plan.shared {
+    for scope in &plan.surviving {
         removal_queue::queue(connection, "shared", *scope, None)?;
     }
     for scope in &plan.own {
         removal_queue::queue(connection, "scope", *scope, None)?;
         connection.prepare_cached("DELETE FROM scope WHERE n = ?1")?.execute((scope,))?;
     }
-    // As `removal_queue::queue` does it, of all at once.
+    // As `removal_queue::queue`, for all requests in one statement.
     connection.execute(
         "INSERT INTO removal (kind, n, name) SELECT 'request', n, id FROM request WHERE session = ?1
          ON CONFLICT DO UPDATE SET last = coalesce(last, 0) + 1",
@@ -209,20 +214,20 @@ fn take_out(
     connection.execute("DELETE FROM request WHERE session = ?1", (n,))?;
     removal_queue::queue(connection, "session", n, None)?;
     connection.execute("DELETE FROM session WHERE n = ?1", (n,))?;
-    let covered = plan.covered;
+    let indexed = plan.indexed;
     connection.execute(
         "UPDATE total SET indexed_events = indexed_events - ?1, items = items - ?2, payload_bytes = payload_bytes - ?3,
          unique_payload_bytes = max(0, unique_payload_bytes - ?4), id_floor = max(id_floor, ?5)",
-        (covered.events, covered.items, covered.payload_bytes, covered.unique_bytes, plan.last),
+        (indexed.events, indexed.items, indexed.payload_bytes, indexed.unique_bytes, plan.last),
     )?;
     if plan.is_damaged {
-        // What the damaged events were counted as, nobody knows any more.
-        totals::count_again(connection)?;
+        // It is not known what the damaged events were counted as.
+        totals::recount(connection)?;
     }
     Ok(Some(Cleared::Done(Deleted { requests: plan.requests.count, events: plan.events })))
 }
 
-/// A session that was forked from one.
+/// The first session that is a fork of a request of this one.
 fn fork_of(connection: &Connection, session: i64) -> Result<Option<String>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT s.id FROM request r JOIN session s ON s.forked_from = r.id WHERE r.session = ?1 ORDER BY s.n LIMIT 1",
@@ -230,10 +235,10 @@ fn fork_of(connection: &Connection, session: i64) -> Result<Option<String>, Erro
     Ok(statement.query_row((session,), |row| row.get(0)).optional()?)
 }
 
-/// The session's own scope, its resources, and, of a fork, its copies of what belongs to users and projects.
+/// The session's scope, its resources, and, if it is a fork, its copies of users, projects and their resources.
 fn own_scopes(connection: &Connection, session: i64, id: &str) -> Result<Vec<i64>, Error> {
     let mut keys = vec![ScopeKey::new(ScopeKind::Session, id)];
-    keys.extend(identities(connection, session)?.iter().map(|key| ScopeKey::overlay(key.kind, &key.id, id)));
+    keys.extend(users_and_projects(connection, session)?.iter().map(|key| ScopeKey::overlay(key.kind, &key.id, id)));
     let mut scopes = Vec::new();
     for key in keys {
         scopes.extend(states::find(connection, &key)?);
@@ -243,9 +248,9 @@ fn own_scopes(connection: &Connection, session: i64, id: &str) -> Result<Vec<i64
 }
 
 /// The scopes of users and projects that the session's requests may have written.
-fn shared_scopes(connection: &Connection, session: i64) -> Result<Vec<i64>, Error> {
+fn surviving_scopes(connection: &Connection, session: i64) -> Result<Vec<i64>, Error> {
     let mut scopes = Vec::new();
-    for key in identities(connection, session)? {
+    for key in users_and_projects(connection, session)? {
         scopes.extend(states::find(connection, &key)?);
         scopes.extend(states::resources_of(connection, &key)?);
     }
@@ -253,7 +258,7 @@ fn shared_scopes(connection: &Connection, session: i64) -> Result<Vec<i64>, Erro
 }
 
 /// The users and projects of a session's requests.
-fn identities(connection: &Connection, session: i64) -> Result<Vec<ScopeKey>, Error> {
+fn users_and_projects(connection: &Connection, session: i64) -> Result<Vec<ScopeKey>, Error> {
     let mut found = Vec::new();
     for (kind, column) in [(ScopeKind::User, "user"), (ScopeKind::Project, "project")] {
         let sql = format!("SELECT DISTINCT {column} FROM request WHERE session = ?1 AND {column} IS NOT NULL");

@@ -1,4 +1,4 @@
-//! Code of bundles in and out of a database: kept for a request, brought by an export, dropped by a compaction.
+//! Stores, reads, exports and deletes the code of bundles.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,69 +9,70 @@ use serde_json::Value;
 use crate::row::body;
 use crate::row::error::Error;
 use crate::transfer::bundle::BundleRecord;
-use crate::transfer::pieces::Pieces;
-use crate::write::code::{CodeOffer, is_known, keep, load, named};
+use crate::transfer::sliced_work::SlicedWork;
+use crate::write::code::{self, CodeOffer};
 use crate::{Store, lock};
 
 impl Store {
-    /// Offers the code of a bundle to the events that name it from now on: to those that find it missing.
-    pub fn offer_code(&self, hash: &str, make: impl Fn() -> Value + Send + Sync + 'static) -> CodeOffer {
-        let offer = CodeOffer { offers: self.offers.clone(), hash: hash.to_owned(), make: Arc::new(make) };
-        lock(&self.offers.0).entry(offer.hash.clone()).or_default().push(offer.make.clone());
+    /// Offers the code of a bundle: while the result lives, an event that names the bundle stores the code if it is
+    /// missing. `source` is called on the writing thread.
+    pub fn offer_code(&self, hash: &str, source: impl Fn() -> Value + Send + Sync + 'static) -> CodeOffer {
+        let offer = CodeOffer { offers: self.code_offers.clone(), hash: hash.to_owned(), source: Arc::new(source) };
+        lock(&self.code_offers.0).entry(offer.hash.clone()).or_default().push(offer.source.clone());
         offer
     }
 
-    /// Whether the code of a bundle is here.
+    /// Whether the code of a bundle is stored.
     pub fn has_code(&self, hash: &str) -> Result<bool, Error> {
-        self.read(|connection| is_known(connection, hash))
+        self.read(|connection| code::is_stored(connection, hash))
     }
 
-    /// Keeps the code of a bundle.
+    /// Stores the code of a bundle, unless it is stored already.
     pub fn keep_code(&self, hash: &str, code: Value) -> Result<(), Error> {
         let (hash, body) = (hash.to_owned(), body::of_state(code)?);
-        self.pieces()?.write(move |connection, _| keep(connection, &hash, &body))
+        self.sliced_work()?.write(move |connection, _| code::insert(connection, &hash, &body))
     }
 
-    /// The code of a bundle; `None` where it is not here: versions before format 6 kept none.
+    /// The code of a bundle, if it is stored; versions before format 6 stored none.
     pub fn code(&self, hash: &str) -> Result<Option<Value>, Error> {
-        self.read(|connection| load(connection, hash))
+        self.read(|connection| code::load(connection, hash))
     }
 }
 
-/// The code that these pieces' events name, as pieces of the same bundle.
-pub(crate) fn pieces(connection: &Connection, of: &[BundleRecord]) -> Result<Vec<BundleRecord>, Error> {
+/// The stored code that events in a bundle name, as entries of the bundle.
+pub(crate) fn bundled_code(connection: &Connection, of: &[BundleRecord]) -> Result<Vec<BundleRecord>, Error> {
     let named: BTreeSet<&str> = of
         .iter()
-        .filter_map(|piece| match piece {
-            BundleRecord::Event { event, .. } => named(&event.kind),
+        .filter_map(|record| match record {
+            BundleRecord::Event { event, .. } => code::hash_named_by(&event.kind),
             _ => None,
         })
         .collect();
-    let mut pieces = Vec::new();
+    let mut records = Vec::new();
     for hash in named {
-        if let Some(code) = load(connection, hash)? {
-            pieces.push(BundleRecord::Code { hash: hash.to_owned(), code });
+        if let Some(code) = code::load(connection, hash)? {
+            records.push(BundleRecord::Code { hash: hash.to_owned(), code });
         }
     }
-    Ok(pieces)
+    Ok(records)
 }
 
-/// Which bundles events name.
+/// Selects the hashes that events name.
 const NAMED: &str = "SELECT json_extract(body, '$.codeHash') FROM event
     WHERE kind IN ('request_started', 'request_resumed') AND json_valid(body)";
 
-/// Drops the code that no event names. What it alone kept of large values is unnamed from then on.
-pub(crate) fn drop_unnamed(pieces: &Pieces) -> Result<(), Error> {
-    let (unnamed, newest) = pieces.read(|connection| {
+/// Deletes the code that no event names. Payloads that only it referred to are found by the next
+/// [`queue_unreferenced`](crate::transfer::unreferenced_payloads::queue_unreferenced).
+pub(crate) fn drop_unreferenced(work: &SlicedWork) -> Result<(), Error> {
+    let (unreferenced, newest) = work.read(|connection| {
         let mut statement = connection.prepare(&format!("SELECT hash FROM code WHERE hash NOT IN ({NAMED})"))?;
-        let unnamed = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+        let unreferenced = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
         let newest: i64 = connection.query_row("SELECT coalesce(max(id), 0) FROM event", (), |row| row.get(0))?;
-        Ok((unnamed, newest))
+        Ok((unreferenced, newest))
     })?;
-    for hash in unnamed {
-        pieces.write(move |connection, _| {
-            // What was written since the look may name it.
-            // And so may what an import is about to bring.
+    for hash in unreferenced {
+        work.write(move |connection, _| {
+            // Newer events may name it, and so may those that an unfinished import will bring.
             let sql = format!(
                 "DELETE FROM code WHERE hash = ?1 AND hash NOT IN ({NAMED} AND id > ?2)
                  AND NOT EXISTS (SELECT 1 FROM removal WHERE import <> '')"

@@ -1,12 +1,12 @@
-//! One append on its way to the disk.
+//! One append, prepared for the writing connection.
 //!
-//! Everything that needs no database is done here, on the thread that appends: writing events out,
-//! measuring and hashing them. The writing thread is shared by all requests and must not do it.
+//! Work that needs no database is done here, on the thread that appends: serializing events, measuring and hashing
+//! them. The writing thread serves all requests and must not spend its time on that.
 
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind, ForkedFrom};
-use engine::log::{AppendError, Durability, Lease};
+use engine::event::{Event, EventKind, ForkedFrom, Seq};
+use engine::log::{AppendError, AppendMode, Lease};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot;
 
@@ -14,30 +14,30 @@ use crate::row::body::{self, Body};
 use crate::row::error::Error;
 use crate::row::{filter_block, measure};
 
-/// What the caller of an append waits for.
+/// Sends the result of an append to its caller.
 pub(crate) type Answer = oneshot::Sender<Result<(), AppendError>>;
 
-/// The events of one append: kept together or not at all.
+/// The events of one append: stored together or not at all.
 #[derive(Debug)]
 pub(crate) struct AppendBatch {
     pub(crate) request: Arc<str>,
-    /// Under which it is appended; none of an import, which brings what others did.
+    /// The lease of the append. None for an import, whose events name the owners of another database.
     pub(crate) lease: Option<Lease>,
     pub(crate) drafts: Vec<Draft>,
-    pub(crate) durability: Durability,
-    /// Records that had changed under its commits, which were therefore refused.
+    pub(crate) mode: AppendMode,
+    /// Set when its commits were refused: the records that were at other versions.
     pub(crate) conflict: Option<Vec<ScopeKey>>,
     pub(crate) answer: Option<Answer>,
 }
 
-/// An event and its line.
+/// An event, and what is stored of it.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) event: Event,
     pub(crate) body: Body,
-    /// What the flow's own values in it weigh.
+    /// The length of the flow's own values in it, as JSON.
     pub(crate) value_bytes: usize,
-    /// What search may find it by.
+    /// The trigrams of its searchable texts, see [`filter_block::event_trigrams`].
     pub(crate) trigrams: Vec<u16>,
 }
 
@@ -46,13 +46,13 @@ impl AppendBatch {
         request: &str,
         lease: Option<Lease>,
         events: Vec<Event>,
-        durability: Durability,
+        mode: AppendMode,
     ) -> Result<AppendBatch, Error> {
         let drafts = events.into_iter().map(Draft::new).collect::<Result<_, _>>()?;
-        Ok(AppendBatch { request: request.into(), lease, drafts, durability, conflict: None, answer: None })
+        Ok(AppendBatch { request: request.into(), lease, drafts, mode, conflict: None, answer: None })
     }
 
-    /// Puts `commit_refused` where a commit would have stood (promise 3 of the log).
+    /// Replaces each event that commits by `commit_refused`, so that `seq` has no gap (promise 3 of the log).
     pub(crate) fn refuse_commits(&mut self, scopes: Vec<ScopeKey>) -> Result<(), Error> {
         for draft in self.drafts.iter_mut().filter(|draft| !draft.event.kind.commits().is_empty()) {
             draft.event.kind = EventKind::CommitRefused { scopes: scopes.clone() };
@@ -64,7 +64,7 @@ impl AppendBatch {
         Ok(())
     }
 
-    /// About how many bytes it adds to the log.
+    /// About how many bytes it adds to the database.
     pub(crate) fn bytes(&self) -> usize {
         let of_draft = |draft: &Draft| {
             draft.body.text.len() + draft.body.payloads.iter().map(|payload| payload.text.len()).sum::<usize>()
@@ -72,17 +72,17 @@ impl AppendBatch {
         self.drafts.iter().map(of_draft).sum()
     }
 
-    /// The owner that its first event makes the request's own.
-    pub(crate) fn taker(&self) -> Option<Lease> {
+    /// The lease that its first event gives the request, if it is an event of a new owner.
+    pub(crate) fn new_lease(&self) -> Option<Lease> {
         self.drafts.first().and_then(|draft| Lease::named(&draft.event.kind))
     }
 
-    /// Whether it begins a request.
-    pub(crate) fn starts(&self) -> bool {
+    /// Whether it starts a request.
+    pub(crate) fn starts_request(&self) -> bool {
         self.drafts.first().is_some_and(|draft| matches!(draft.event.kind, EventKind::RequestStarted { .. }))
     }
 
-    /// The request that it begins a fork of.
+    /// The request and event that it starts a fork of.
     pub(crate) fn forked_from(&self) -> Option<&ForkedFrom> {
         match self.drafts.first().map(|draft| &draft.event.kind) {
             Some(EventKind::RequestStarted { forked_from, .. }) => forked_from.as_ref(),
@@ -92,7 +92,7 @@ impl AppendBatch {
 
     pub(crate) fn answer(&mut self, result: Result<(), AppendError>) {
         if let Some(answer) = self.answer.take() {
-            // A caller that does not wait has dropped its end.
+            // A caller that does not wait has dropped the receiver.
             let _ = answer.send(result);
         }
     }
@@ -102,7 +102,45 @@ impl Draft {
     fn new(event: Event) -> Result<Draft, Error> {
         let body = body::of_event(&event.kind)?;
         let value_bytes = measure::value_bytes(&event.kind);
-        let trigrams = filter_block::of_event(&event.kind);
+        let trigrams = filter_block::event_trigrams(&event.kind);
         Ok(Draft { event, body, value_bytes, trigrams })
     }
+}
+
+/// As [`sequence_gap`], for the first batch of a fork: event 1, then the events after those that it copies.
+pub(crate) fn fork_sequence_gap(from: &ForkedFrom, drafts: &[Draft]) -> Option<AppendError> {
+    sequence_gap(0, &drafts[..1]).or_else(|| sequence_gap(from.seq, &drafts[1..]))
+}
+
+/// Returns what is wrong with the epochs in an imported batch, which has no lease: each owner's epoch must be the one
+/// after the previous owner's.
+pub(crate) fn skipped_epoch(lease: &Lease, batch: &AppendBatch) -> Option<AppendError> {
+    if batch.lease.is_some() {
+        return None;
+    }
+    let mut last = lease.epoch;
+    for draft in &batch.drafts {
+        let takes = matches!(draft.event.kind, EventKind::RequestResumed { .. } | EventKind::RequestAdopted { .. });
+        let Some(lease) = Lease::named(&draft.event.kind).filter(|_| takes) else { continue };
+        if lease.epoch != last + 1 {
+            let (request, found) = (&batch.request, lease.epoch);
+            let message = format!("request \"{request}\" is taken over with epoch {found} after epoch {last}");
+            return Some(AppendError::Storage(message));
+        }
+        last = lease.epoch;
+    }
+    None
+}
+
+/// Returns the first event whose `seq` is not the one after the previous event's. `last` is the newest event stored.
+pub(crate) fn sequence_gap(last: Seq, drafts: &[Draft]) -> Option<AppendError> {
+    let mut last = last;
+    for draft in drafts {
+        let seq = draft.event.seq;
+        if seq != last + 1 {
+            return Some(AppendError::OutOfOrder { last, found: seq });
+        }
+        last = seq;
+    }
+    None
 }

@@ -1,5 +1,5 @@
-//! The queue of what is deleted, or was brought by an import that came to nothing: rows that `transfer::removal` takes
-//! away later, a few at a time.
+//! Adds entries to the queue of removals, the table `removal`: what was deleted, and what an import brought that did
+//! not finish. `transfer::removal` removes the rows later, a few at a time.
 
 use rusqlite::Connection;
 use rusqlite::OptionalExtension;
@@ -7,9 +7,9 @@ use rusqlite::OptionalExtension;
 use crate::row::body;
 use crate::row::error::Error;
 
-/// Puts something into the queue.
+/// Queues an entry, or counts that it was queued again.
 pub(crate) fn queue(connection: &Connection, kind: &str, n: i64, name: Option<&str>) -> Result<(), Error> {
-    // Who is at it already hears that there is more.
+    // A process that is working on the entry sees by the count that there is more to do.
     connection
         .prepare_cached(
             "INSERT INTO removal (kind, n, name) VALUES (?1, ?2, ?3)
@@ -19,7 +19,8 @@ pub(crate) fn queue(connection: &Connection, kind: &str, n: i64, name: Option<&s
     Ok(())
 }
 
-/// Puts a payload into the queue; whoever has decided about it must do so again.
+/// Queues a payload. If it is queued already, the token of a process that is examining it is cleared, so that the
+/// process decides again.
 pub(crate) fn queue_payload(connection: &Connection, n: i64) -> Result<(), Error> {
     connection
         .prepare_cached("INSERT INTO removal (kind, n) VALUES ('payload', ?1) ON CONFLICT DO UPDATE SET last = NULL")?
@@ -27,9 +28,9 @@ pub(crate) fn queue_payload(connection: &Connection, n: i64) -> Result<(), Error
     Ok(())
 }
 
-/// Puts the payloads that a line names into the queue; those that these name follow when they are looked at.
-pub(crate) fn queue_names(connection: &Connection, line: &str) -> Result<(), Error> {
-    for name in body::names(line)? {
+/// Queues the payloads that a body refers to. Payloads that these refer to are queued when they are examined.
+pub(crate) fn queue_references(connection: &Connection, text: &str) -> Result<(), Error> {
+    for name in body::referenced_payloads(text)? {
         let Ok(hash) = blake3::Hash::from_hex(&name) else { continue };
         let mut find = connection.prepare_cached("SELECT n FROM payload WHERE hash = ?1")?;
         if let Some(n) = find.query_row((hash.as_bytes(),), |row| row.get(0)).optional()? {
@@ -39,13 +40,14 @@ pub(crate) fn queue_names(connection: &Connection, line: &str) -> Result<(), Err
     Ok(())
 }
 
-/// Whether anything waits.
+/// Whether the queue has entries.
 pub(crate) fn is_any(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT EXISTS (SELECT 1 FROM removal)", (), |row| row.get(0))
 }
 
-/// Makes room for a request whose id a removed one had: the scopes of that one are called otherwise.
-pub(crate) fn make_room(connection: &Connection, request: &str) -> Result<(), Error> {
+/// Renames the scopes of removed requests with this id, which are not deleted yet, so that a new request can use the
+/// id.
+pub(crate) fn rename_scopes_of_removed(connection: &Connection, request: &str) -> Result<(), Error> {
     let mut statement = connection.prepare_cached("SELECT n FROM removal WHERE kind = 'request' AND name = ?1")?;
     let old = statement.query_map((request,), |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?;
     for n in old {

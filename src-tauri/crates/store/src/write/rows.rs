@@ -1,6 +1,6 @@
-//! The rows of requests, sessions and journals, as they follow from events.
+//! The rows of requests, sessions and journals, derived from events.
 //!
-//! Counters that move with every event are not kept here but once a transaction, by `batch`.
+//! Counters that change with every event are updated once for each transaction, by `TransactionRows::finish`.
 
 use crate::row::{body, totals};
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus};
@@ -10,19 +10,19 @@ use rusqlite::{Connection, params};
 use crate::read::events;
 use crate::read::sessions::LINEAGE;
 use crate::row::error::Error;
-use crate::write::live::Request;
 use crate::write::removal_queue;
+use crate::write::writer_cache::CachedRequest;
 
-/// Makes the row of a request, and of its session if that is new.
+/// Inserts the row of a request, and of its session if that is new.
 ///
-/// A session belongs to the user of its first request; where that is another one, nothing is written. Only an
-/// import, which brings what is elsewhere already, may bring such a request.
-pub(crate) fn begin(
+/// A session belongs to the user of its first request; a request of another user is refused. An import may bring
+/// such a request, because the database that it comes from has it already.
+pub(crate) fn insert_request(
     connection: &Connection,
     id: &str,
     event: &Event,
     is_import: bool,
-) -> Result<Result<Request, AppendError>, Error> {
+) -> Result<Result<CachedRequest, AppendError>, Error> {
     let EventKind::RequestStarted {
         flow,
         action,
@@ -40,7 +40,7 @@ pub(crate) fn begin(
     else {
         return Err(Error::Damaged(format!("request \"{id}\" does not begin with request_started")));
     };
-    // An import may be under way that brings a request of this name.
+    // An import that has not finished may bring a request of this id.
     let mut coming =
         connection.prepare_cached("SELECT 1 FROM removal WHERE kind = 'request' AND name = ?1 AND import <> ''")?;
     if coming.exists((id,))? {
@@ -62,7 +62,7 @@ pub(crate) fn begin(
             event.at,
             forked_from.as_ref().map(|from| &from.request_id),
         ))?;
-    removal_queue::make_room(connection, id)?;
+    removal_queue::rename_scopes_of_removed(connection, id)?;
     let (session_n, known): (i64, String) = connection
         .prepare_cached("SELECT n, user FROM session WHERE id = ?1")?
         .query_row((&**session,), |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -98,11 +98,11 @@ pub(crate) fn begin(
     connection
         .prepare_cached("UPDATE session SET requests = requests + 1, last_request = ?2 WHERE n = ?1")?
         .execute((session_n, n))?;
-    Ok(Ok(Request::new(n, session_n, Lease::first(owner.as_str()))))
+    Ok(Ok(CachedRequest::new(n, session_n, Lease::first(owner.as_str()))))
 }
 
-/// Whether an event changes its request as a whole, and so its session.
-pub(crate) fn is_of_request(kind: &EventKind) -> bool {
+/// Whether an event changes its request's row, and with it the session's time of last change.
+pub(crate) fn changes_request(kind: &EventKind) -> bool {
     matches!(
         kind,
         EventKind::RequestStarted { .. }
@@ -113,8 +113,8 @@ pub(crate) fn is_of_request(kind: &EventKind) -> bool {
     )
 }
 
-/// Brings the rows up to date with an event, whose global id is `row`.
-pub(crate) fn follow(connection: &Connection, request: &Request, event: &Event, row: i64) -> Result<(), Error> {
+/// Updates the rows for an event, whose global id is `row`.
+pub(crate) fn update(connection: &Connection, request: &CachedRequest, event: &Event, row: i64) -> Result<(), Error> {
     match &event.kind {
         EventKind::RequestStatus { status } => set_status(connection, request, *status, event.at, None),
         EventKind::RequestFinished { status, error, .. } => {
@@ -135,7 +135,7 @@ pub(crate) fn follow(connection: &Connection, request: &Request, event: &Event, 
             Ok(())
         }
         EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. } => {
-            follow_title(connection, request, &event.kind)?;
+            update_title(connection, request, &event.kind)?;
             connection
                 .prepare_cached("INSERT INTO journal (session, event) VALUES (?1, ?2)")?
                 .execute((request.session, row))?;
@@ -145,8 +145,8 @@ pub(crate) fn follow(connection: &Connection, request: &Request, event: &Event, 
     }
 }
 
-/// Gives a session the title that an event sets.
-pub(crate) fn follow_title(connection: &Connection, request: &Request, kind: &EventKind) -> Result<(), Error> {
+/// Sets a session's title if the event does.
+pub(crate) fn update_title(connection: &Connection, request: &CachedRequest, kind: &EventKind) -> Result<(), Error> {
     if let EventKind::MetadataSet { metadata } = kind
         && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
     {
@@ -157,7 +157,7 @@ pub(crate) fn follow_title(connection: &Connection, request: &Request, kind: &Ev
 
 fn set_status(
     connection: &Connection,
-    request: &Request,
+    request: &CachedRequest,
     status: RequestStatus,
     at: i64,
     error: Option<String>,
@@ -169,10 +169,10 @@ fn set_status(
     Ok(())
 }
 
-/// Gives a fork the events that it has in common with the request it comes from. What they did to state
-/// stays with that one: a fork's own records begin where they were. Their ids follow `last`. Answers how
-/// many events and items.
-pub(crate) fn copy(
+/// Copies to a fork the events 2 to `from.seq` of the request that it was forked from; their ids follow `last`.
+/// Returns how many events and items were copied. No changes of scopes are copied: a
+/// fork's own records begin as copies of their states at the fork.
+pub(crate) fn copy_common_events(
     connection: &Connection,
     request: i64,
     session: &str,
@@ -201,18 +201,19 @@ pub(crate) fn copy(
     Ok((events as i64, added.iter().map(totals::items).sum()))
 }
 
-/// The title that was set last in a session and in those it is a fork of.
+/// The title that was set last in a session, or before the fork in the sessions that it is a fork of.
 fn title_of(connection: &Connection, session: &str) -> Result<Option<String>, Error> {
     let mut statement = connection.prepare_cached(&format!(
-        "{LINEAGE} SELECT e.body FROM line JOIN journal j ON j.session = line.session JOIN event e ON e.id = j.event
-         JOIN request r ON r.n = e.request AND r.n < line.before
+        "{LINEAGE} SELECT e.body FROM lineage
+         JOIN journal j ON j.session = lineage.session JOIN event e ON e.id = j.event
+         JOIN request r ON r.n = e.request AND r.n < lineage.before
          WHERE e.kind = 'metadata_set' ORDER BY r.n DESC, e.seq DESC"
     ))?;
     let mut rows = statement.query((session,))?;
     while let Some(row) = rows.next()? {
-        // The whole line: a field that is large lies elsewhere.
+        // Not by `json_extract`: a large title is not in the body but in `payload`.
         if let Some(EventKind::MetadataSet { metadata }) =
-            body::readable(connection, "metadata_set", &body::lossy(row, 0)?)?
+            body::event_if_readable(connection, "metadata_set", &body::lossy(row, 0)?)?
             && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
         {
             return Ok(Some(title.to_owned()));

@@ -1,8 +1,8 @@
-//! The writer's side of state: steps, and when a keyframe is worth its bytes.
+//! Writes changes of scopes, and decides when to write a keyframe.
 //!
-//! A step costs what changed, never what the state weighs. A keyframe is taken when reading the
-//! steps since the last one costs as much as reading the state itself: so storage stays
-//! proportional to what changed, and an instant never costs more than about two such readings.
+//! A change is stored as its operations, so its cost does not depend on the size of the state. A keyframe is written
+//! when reading the changes since the last one costs as much as reading the state itself. So storage is proportional
+//! to what changed, and reading a state costs at most about twice its size.
 
 use engine::log::Record;
 use engine::scope::ScopeKey;
@@ -12,41 +12,41 @@ use crate::read::states;
 use crate::row::error::Error;
 use crate::row::{body, measure, payload};
 
-/// What finding and applying one step costs, in bytes of a keyframe read in the same time.
-const STEP_COST: u64 = 512;
-/// No keyframe pays off before this much; some sixty small steps.
+/// The cost of finding and applying one change, as the number of keyframe bytes that are read in the same time.
+const CHANGE_COST: u64 = 512;
+/// The smallest read cost for which a keyframe is written; some sixty small changes.
 const MIN_KEYFRAME_BYTES: u64 = 32 << 10;
 
-/// A scope's way from one version to the next.
+/// A row of `change`.
 #[derive(Debug)]
-pub(crate) struct Step {
-    /// The global id of the event that puts it in force.
+pub(crate) struct Change {
+    /// The global id of the event that makes it effective.
     pub(crate) event: i64,
     pub(crate) version: u64,
-    /// What its operations weigh.
+    /// The length of its operations' values as JSON.
     pub(crate) bytes: usize,
-    /// The events that hold it, as [`states::write_operations`] has them; `None` for `event` itself.
+    /// The events that hold its operations, as written by [`states::write_operations`]; `None` for `event` itself.
     pub(crate) operations: Option<String>,
 }
 
-/// A scope as the writer knows it.
+/// A scope in the writer's cache.
 #[derive(Debug)]
-pub(crate) struct Scope {
+pub(crate) struct CachedScope {
     pub(crate) n: i64,
     pub(crate) version: u64,
-    /// What the steps since the last keyframe cost to read.
-    weight: u64,
-    /// How long the state was at the last keyframe.
+    /// The cost of reading the changes since the last usable keyframe, in bytes.
+    read_cost: u64,
+    /// The length of the state at that keyframe, as JSON; 0 if there is none.
     keyframe_bytes: u64,
-    /// The newest step, while the scope's row lags behind it.
-    dirty: Option<i64>,
-    /// Whether it lives in one request, and its steps alone tell how far it has come.
-    is_shared: bool,
+    /// The event of the newest change, if the scope's row does not have it yet.
+    unsaved: Option<i64>,
+    /// Whether it belongs to one request. Then its row is not updated; readers take its version from `change`.
+    is_request_scoped: bool,
 }
 
-impl Scope {
-    /// A scope that has state already.
-    pub(crate) fn find(connection: &Connection, key: &ScopeKey) -> Result<Option<Scope>, Error> {
+impl CachedScope {
+    /// Reads a scope that has state already.
+    pub(crate) fn find(connection: &Connection, key: &ScopeKey) -> Result<Option<CachedScope>, Error> {
         let row: Option<(i64, u64, bool)> = connection
             .prepare_cached(
                 "SELECT n, CASE WHEN request IS NULL THEN version ELSE coalesce(
@@ -55,16 +55,16 @@ impl Scope {
             )?
             .query_row((key.kind.as_str(), &*key.id), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .optional()?;
-        let Some((n, version, is_shared)) = row else {
+        let Some((n, version, is_request_scoped)) = row else {
             return Ok(None);
         };
-        let mut scope = Scope { n, version, weight: 0, keyframe_bytes: 0, dirty: None, is_shared };
-        scope.weigh(connection)?;
+        let mut scope = CachedScope { n, version, read_cost: 0, keyframe_bytes: 0, unsaved: None, is_request_scoped };
+        scope.recompute_read_cost(connection)?;
         Ok(Some(scope))
     }
 
-    /// A scope that begins now, in `request` if it lives in one.
-    pub(crate) fn create(connection: &Connection, key: &ScopeKey, request: Option<i64>) -> Result<Scope, Error> {
+    /// Inserts the row of a new scope, which belongs to `request` if that is given.
+    pub(crate) fn insert(connection: &Connection, key: &ScopeKey, request: Option<i64>) -> Result<CachedScope, Error> {
         connection
             .prepare_cached(
                 "INSERT INTO scope (n, kind, id, request, version, last)
@@ -72,37 +72,43 @@ impl Scope {
                      coalesce((SELECT max(n) FROM removal WHERE kind = 'scope'), 0)) + 1, ?1, ?2, ?3, 0, 0)",
             )?
             .execute((key.kind.as_str(), &*key.id, request))?;
-        let (n, is_shared) = (connection.last_insert_rowid(), request.is_some());
-        Ok(Scope { n, version: 0, weight: 0, keyframe_bytes: 0, dirty: None, is_shared })
+        let (n, is_request_scoped) = (connection.last_insert_rowid(), request.is_some());
+        Ok(CachedScope { n, version: 0, read_cost: 0, keyframe_bytes: 0, unsaved: None, is_request_scoped })
     }
 
-    /// Writes a step. Answers how many bytes of JSON a keyframe kept besides.
-    pub(crate) fn step(&mut self, connection: &Connection, step: &Step) -> Result<usize, Error> {
+    /// Writes a change, and a keyframe if one is due. Returns how many bytes of JSON the keyframe added to `payload`.
+    pub(crate) fn add_change(&mut self, connection: &Connection, change: &Change) -> Result<usize, Error> {
         connection
             .prepare_cached(
                 "INSERT INTO change (scope, event, version, bytes, operations) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
-            .execute((self.n, step.event, step.version, step.bytes, &step.operations))?;
-        self.version = step.version;
-        self.dirty = (!self.is_shared).then_some(step.event);
-        self.weight += step.bytes as u64 + STEP_COST;
-        if self.weight >= self.keyframe_bytes.max(MIN_KEYFRAME_BYTES) {
-            return self.take_keyframe(connection, step.event);
+            .execute((self.n, change.event, change.version, change.bytes, &change.operations))?;
+        self.version = change.version;
+        self.unsaved = (!self.is_request_scoped).then_some(change.event);
+        self.read_cost += change.bytes as u64 + CHANGE_COST;
+        if self.read_cost >= self.keyframe_bytes.max(MIN_KEYFRAME_BYTES) {
+            return self.take_keyframe(connection, change.event);
         }
         Ok(0)
     }
 
-    /// Puts a record in force from a mark on, whatever the steps before it come to. Answers as [`Scope::step`].
-    pub(crate) fn carry(&mut self, connection: &Connection, mark: i64, record: &Record) -> Result<usize, Error> {
+    /// Sets the scope to a state at an import's boundary event, regardless of the changes before it. Returns as
+    /// [`CachedScope::add_change`].
+    pub(crate) fn put_record(
+        &mut self,
+        connection: &Connection,
+        boundary: i64,
+        record: &Record,
+    ) -> Result<usize, Error> {
         self.version = record.version;
-        let kept = self.write_keyframe(connection, mark, record)?;
-        self.dirty = Some(mark);
-        Ok(kept)
+        let new_bytes = self.write_keyframe(connection, boundary, record)?;
+        self.unsaved = Some(boundary);
+        Ok(new_bytes)
     }
 
-    /// Brings the scope's row up to date. Answers whether it was not.
+    /// Updates the scope's row if it is behind. Returns whether it was.
     pub(crate) fn save(&mut self, connection: &Connection) -> Result<bool, Error> {
-        let Some(last) = self.dirty.take() else { return Ok(false) };
+        let Some(last) = self.unsaved.take() else { return Ok(false) };
         connection.prepare_cached("UPDATE scope SET version = ?2, last = ?3 WHERE n = ?1")?.execute((
             self.n,
             self.version,
@@ -118,31 +124,31 @@ impl Scope {
     fn write_keyframe(&mut self, connection: &Connection, event: i64, record: &Record) -> Result<usize, Error> {
         let state = record.state.to_json();
         self.keyframe_bytes = measure::json_bytes(&state) as u64;
-        self.weight = 0;
+        self.read_cost = 0;
         let body = body::of_state(state)?;
-        let mut kept = 0;
+        let mut new_bytes = 0;
         for payload in &body.payloads {
-            kept += payload::keep(connection, payload)?;
+            new_bytes += payload::insert(connection, payload)?;
         }
         connection
             .prepare_cached("INSERT INTO keyframe (scope, event, version, bytes, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute((self.n, event, record.version, self.keyframe_bytes, body.text))?;
-        Ok(kept)
+        Ok(new_bytes)
     }
 
-    /// Reads again what the next keyframe is measured from: after a start, and after writes stopped
-    /// counting, when the newest keyframe may hold them.
-    pub(crate) fn weigh(&mut self, connection: &Connection) -> Result<(), Error> {
-        let keyframe = states::usable_keyframe(connection, self.n, i64::MAX)?;
+    /// Reads from the database what decides about the next keyframe: when the scope was not cached, and after a
+    /// rollback, when the newest keyframe may contain the writes that were rolled back.
+    pub(crate) fn recompute_read_cost(&mut self, connection: &Connection) -> Result<(), Error> {
+        let keyframe = states::base_keyframe_at(connection, self.n, i64::MAX)?;
         self.keyframe_bytes = match keyframe {
             None => 0,
             Some(event) => connection
                 .prepare_cached("SELECT bytes FROM keyframe WHERE scope = ?1 AND event = ?2")?
                 .query_row((self.n, event), |row| row.get(0))?,
         };
-        self.weight = connection
+        self.read_cost = connection
             .prepare_cached("SELECT coalesce(sum(bytes + ?3), 0) FROM change WHERE scope = ?1 AND event > ?2")?
-            .query_row((self.n, keyframe.unwrap_or(0), STEP_COST), |row| row.get(0))?;
+            .query_row((self.n, keyframe.unwrap_or(0), CHANGE_COST), |row| row.get(0))?;
         Ok(())
     }
 }

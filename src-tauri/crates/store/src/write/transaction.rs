@@ -1,7 +1,7 @@
-//! One transaction: which batches may be kept, and the rows they become.
+//! The rows that one transaction writes: which batches are accepted, their events, and what is derived from them.
 //!
-//! A batch is checked before its first row is written, so a refused one leaves nothing behind and
-//! needs no savepoint. An `Err` means the transaction is spoilt and must be rolled back.
+//! A batch is checked before its first row is written, so a refused one leaves no rows and needs no savepoint. After
+//! an `Err` the transaction must be rolled back.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,97 +19,102 @@ use crate::row::error::Error;
 use crate::row::filter_block::UnindexedTail;
 use crate::row::totals::{self, Sums};
 use crate::row::{body, payload};
-use crate::write::append_batch::{AppendBatch, Draft};
-use crate::write::live::{Memory, Request};
-use crate::write::scopes::Step;
-use crate::write::{import_marks, rows, turns, writer_queue};
+use crate::write::append_batch::{AppendBatch, Draft, fork_sequence_gap, sequence_gap, skipped_epoch};
+use crate::write::scopes::Change;
+use crate::write::writer_cache::{CachedRequest, WriterCache};
+use crate::write::{claims, import_boundaries, rows, writer_queue};
 
-/// What an operation that was written before a restart is taken to weigh.
-const FORGOTTEN_BYTES: usize = 512;
+/// The size that is assumed for an operation whose event was written before the cache was filled.
+const DEFAULT_OPERATION_BYTES: usize = 512;
 
-/// A transaction in progress.
-pub(crate) struct Transaction<'a> {
+/// Writes the rows of one transaction, which the caller begins and ends.
+pub(crate) struct TransactionRows<'a> {
     connection: &'a Connection,
-    /// Writes an event: looked up once for all of a transaction.
+    /// The statement that inserts an event, prepared once for the transaction.
     insert: CachedStatement<'a>,
-    memory: &'a mut Memory,
+    cache: &'a mut WriterCache,
     owners: &'a Owners,
-    sessions: HashMap<i64, Touched>,
-    /// Scopes whose rows lag behind.
-    stepped: HashSet<ScopeKey>,
-    /// Requests that write no more for now.
-    left: Vec<Arc<str>>,
-    /// Bytes of JSON that were stored for large values.
-    stored: i64,
+    sessions: HashMap<i64, SessionDelta>,
+    /// Scopes whose row in `scope` must be updated by [`finish`](Self::finish).
+    changed_scopes: HashSet<ScopeKey>,
+    /// Requests to forget after the transaction: they have ended or wait, and will not append soon.
+    idle_requests: Vec<Arc<str>>,
+    /// Bytes of JSON that were added to `payload`.
+    payload_bytes: i64,
 }
 
-/// What a session's row has to learn.
-struct Touched {
+/// What the transaction changes in a session's row: its last event's time, and the number of items added.
+struct SessionDelta {
     at: i64,
     items: i64,
 }
 
-impl Default for Touched {
+impl Default for SessionDelta {
     fn default() -> Self {
-        // Before every date: an import may bring any.
-        Touched { at: i64::MIN, items: 0 }
+        // Times of an import may be before 1970, so 0 is no neutral element of `max`.
+        SessionDelta { at: i64::MIN, items: 0 }
     }
 }
 
-impl<'a> Transaction<'a> {
-    pub(crate) fn new(connection: &'a Connection, memory: &'a mut Memory, owners: &'a Owners) -> Result<Self, Error> {
+impl<'a> TransactionRows<'a> {
+    pub(crate) fn new(
+        connection: &'a Connection,
+        cache: &'a mut WriterCache,
+        owners: &'a Owners,
+    ) -> Result<Self, Error> {
         let insert = connection.prepare_cached(
             "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, sum)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?;
-        Ok(Transaction {
+        Ok(TransactionRows {
             connection,
             insert,
-            memory,
+            cache,
             owners,
             sessions: HashMap::new(),
-            stepped: HashSet::new(),
-            left: Vec::new(),
-            stored: 0,
+            changed_scopes: HashSet::new(),
+            idle_requests: Vec::new(),
+            payload_bytes: 0,
         })
     }
 
-    /// Writes one batch, or answers why it may not be kept. A batch that lost the race for a record is
-    /// kept without its commits, and remembers that.
+    /// Writes the rows of one batch, or returns why it is refused. A batch whose commit lost the race for a record is
+    /// written with `commit_refused` instead, and has the records in `conflict`.
     pub(crate) fn add(&mut self, batch: &mut AppendBatch) -> Result<Result<(), AppendError>, Error> {
         let Some(first) = batch.drafts.first() else {
             return Ok(Ok(()));
         };
-        let mut request = match (self.memory.take(self.connection, &batch.request)?, batch.starts()) {
+        let mut request = match (self.cache.take_request(self.connection, &batch.request)?, batch.starts_request()) {
             (Some(known), starts) => {
                 let refusal = if starts {
                     Some(AppendError::Exists)
                 } else if self.is_fenced(&known, batch)? {
                     Some(AppendError::Fenced { request: batch.request.to_string() })
                 } else {
-                    gap(known.last, &batch.drafts)
+                    sequence_gap(known.last, &batch.drafts)
                 };
                 if let Some(refusal) = refusal {
-                    self.memory.put(batch.request.clone(), known);
+                    self.cache.put_request(batch.request.clone(), known);
                     return Ok(Err(refusal));
                 }
-                if let Some(holder) = turns::in_the_way_of(self.connection, batch, Some(known.n), self.owners)? {
-                    self.memory.put(batch.request.clone(), known);
+                if let Some(holder) = claims::blocking_request(self.connection, batch, Some(known.n), self.owners)? {
+                    self.cache.put_request(batch.request.clone(), known);
                     return Ok(Err(AppendError::Busy { holder }));
                 }
                 known
             }
             (None, true) => {
-                if let Some(refusal) =
-                    batch.forked_from().map_or_else(|| gap(0, &batch.drafts), |from| fork_gap(from, &batch.drafts))
+                if let Some(refusal) = batch
+                    .forked_from()
+                    .map_or_else(|| sequence_gap(0, &batch.drafts), |from| fork_sequence_gap(from, &batch.drafts))
                 {
                     return Ok(Err(refusal));
                 }
-                if let Some(holder) = turns::in_the_way_of(self.connection, batch, None, self.owners)? {
+                if let Some(holder) = claims::blocking_request(self.connection, batch, None, self.owners)? {
                     return Ok(Err(AppendError::Busy { holder }));
                 }
-                match rows::begin(self.connection, &batch.request, &first.event, batch.lease.is_none())? {
-                    Ok(begun) => begun,
+                match rows::insert_request(self.connection, &batch.request, &first.event, batch.lease.is_none())? {
+                    Ok(inserted) => inserted,
                     Err(refusal) => return Ok(Err(refusal)),
                 }
             }
@@ -119,17 +124,17 @@ impl<'a> Transaction<'a> {
             }
         };
         if let Some(refusal) = skipped_epoch(&request.lease, batch) {
-            self.memory.put(batch.request.clone(), request);
+            self.cache.put_request(batch.request.clone(), request);
             return Ok(Err(refusal));
         }
         let conflicts = self.conflicts(&batch.drafts, request.n)?;
         if !conflicts.is_empty() {
             batch.refuse_commits(conflicts)?;
         } else if batch.drafts.iter().any(|draft| !draft.event.kind.commits().is_empty())
-            && writer_queue::waits(self.memory.tickets(self.connection)?, request.n)
+            && writer_queue::has_ticket(self.cache.tickets(self.connection)?, request.n)
         {
             writer_queue::leave(self.connection, request.n)?;
-            self.memory.forget_tickets();
+            self.cache.forget_tickets();
         }
         for draft in &batch.drafts {
             self.write(&mut request, draft)?;
@@ -137,80 +142,80 @@ impl<'a> Transaction<'a> {
                 request.lease = lease;
             }
             if let EventKind::RequestStarted { forked_from: Some(from), session, .. } = &draft.event.kind {
-                self.copy(&mut request, session, from)?;
+                self.copy_common_events(&mut request, session, from)?;
             }
         }
-        let ends = batch.drafts.iter().any(|draft| is_end(&draft.event.kind));
+        let ends = batch.drafts.iter().any(|draft| is_pause(&draft.event.kind));
         if ends {
-            request.tail.end(self.connection, request.n, request.last)?;
+            request.tail.close(self.connection, request.n, request.last)?;
         }
         if ends || batch.forked_from().is_some() {
-            self.left.push(batch.request.clone());
+            self.idle_requests.push(batch.request.clone());
         }
-        self.memory.put(batch.request.clone(), request);
+        self.cache.put_request(batch.request.clone(), request);
         Ok(Ok(()))
     }
 
-    /// Whether somebody else owns the request: the append is neither its owner's nor that of somebody who may
-    /// take it over.
-    fn is_fenced(&self, known: &Request, batch: &AppendBatch) -> Result<bool, Error> {
+    /// Whether the batch must be refused because its lease is neither the request's own nor the next one, taken over
+    /// from an owner that is dead or no longer needed (promise 7 of the log).
+    fn is_fenced(&self, known: &CachedRequest, batch: &AppendBatch) -> Result<bool, Error> {
         let Some(lease) = batch.lease.as_ref().filter(|lease| **lease != known.lease) else { return Ok(false) };
-        if lease.epoch != known.lease.epoch + 1 || batch.taker().as_ref() != Some(lease) {
+        if lease.epoch != known.lease.epoch + 1 || batch.new_lease().as_ref() != Some(lease) {
             return Ok(true);
         }
         let status: String = self
             .connection
             .prepare_cached("SELECT status FROM request WHERE n = ?1")?
             .query_row((known.n,), |row| row.get(0))?;
-        // What waits for somebody, or has ended, needs no owner.
+        // A request that is suspended or has ended needs no owner, so it may be taken over from a living one.
         Ok(matches!(status.as_str(), "queued" | "in_progress") && self.owners.is_alive(&known.lease.owner))
     }
 
-    /// Puts records in force from here on, as an import brings them.
-    pub(crate) fn carry(&mut self, records: &[(ScopeKey, Record)]) -> Result<(), Error> {
+    /// Sets records to the states that an import brings, at a `records_imported` event that this writes.
+    pub(crate) fn put_records(&mut self, records: &[(ScopeKey, Record)]) -> Result<(), Error> {
         if records.is_empty() {
             return Ok(());
         }
-        let mark = self.memory.next_event(self.connection)?;
-        import_marks::mark(self.connection, mark)?;
+        let boundary = self.cache.next_event_id(self.connection)?;
+        import_boundaries::insert(self.connection, boundary)?;
         for (scope, record) in records {
-            let known = self.memory.scope_or_new(self.connection, scope, None)?;
-            self.stored += known.carry(self.connection, mark, record)? as i64;
-            self.stepped.insert(scope.clone());
+            let known = self.cache.scope_or_insert(self.connection, scope, None)?;
+            self.payload_bytes += known.put_record(self.connection, boundary, record)? as i64;
+            self.changed_scopes.insert(scope.clone());
         }
         Ok(())
     }
 
-    /// Writes what is kept once a transaction: counters and newest versions. Answers whether a record that
-    /// outlives requests was written.
-    pub(crate) fn close(self) -> Result<bool, Error> {
-        let mut has_records = false;
-        for (session, touched) in &self.sessions {
+    /// Writes what is updated once for each transaction: the counters of sessions, and the newest versions of scopes.
+    /// Returns whether a durable record was written.
+    pub(crate) fn finish(self) -> Result<bool, Error> {
+        let mut has_durable_changes = false;
+        for (session, delta) in &self.sessions {
             self.connection
                 .prepare_cached("UPDATE session SET updated_at = max(updated_at, ?2), items = items + ?3 WHERE n = ?1")?
-                .execute((session, touched.at, touched.items))?;
+                .execute((session, delta.at, delta.items))?;
         }
-        for key in &self.stepped {
-            if let Some(scope) = self.memory.scope(self.connection, key)? {
-                has_records |= scope.save(self.connection)?;
+        for key in &self.changed_scopes {
+            if let Some(scope) = self.cache.scope(self.connection, key)? {
+                has_durable_changes |= scope.save(self.connection)?;
             }
         }
-        for request in &self.left {
-            self.memory.leave(request);
+        for request in &self.idle_requests {
+            self.cache.forget_request(request);
         }
-        totals::store(self.connection, self.stored)?;
-        Ok(has_records)
+        totals::add_payload_bytes(self.connection, self.payload_bytes)?;
+        Ok(has_durable_changes)
     }
 
-    /// The records that are not at the version these events commit from, and those that another request has
-    /// waited for longer.
+    /// Returns the records for which the commits of these events must be refused: those that are not at the version
+    /// that is committed from, and those that another request has an older ticket for.
     fn conflicts(&mut self, drafts: &[Draft], request: i64) -> Result<Vec<ScopeKey>, Error> {
         let mut conflicts = Vec::new();
         let mut versions: HashMap<&ScopeKey, u64> = HashMap::new();
         for commit in drafts.iter().flat_map(|draft| draft.event.kind.commits()) {
             let version = match versions.get(&commit.scope) {
                 Some(version) => *version,
-                None => self.memory.scope(self.connection, &commit.scope)?.map_or(0, |scope| scope.version),
+                None => self.cache.scope(self.connection, &commit.scope)?.map_or(0, |scope| scope.version),
             };
             if version != commit.from && !conflicts.contains(&commit.scope) {
                 conflicts.push(commit.scope.clone());
@@ -219,23 +224,23 @@ impl<'a> Transaction<'a> {
         }
         let at = drafts.last().map_or(0, |draft| draft.event.at);
         for scope in versions.into_keys() {
-            let tickets = self.memory.tickets(self.connection)?;
-            if !conflicts.contains(scope) && writer_queue::is_in_the_way(tickets, request, scope, at, self.owners) {
+            let tickets = self.cache.tickets(self.connection)?;
+            if !conflicts.contains(scope) && writer_queue::is_blocked(tickets, request, scope, at, self.owners) {
                 conflicts.push(scope.clone());
             }
         }
         Ok(conflicts)
     }
 
-    fn write(&mut self, request: &mut Request, draft: &Draft) -> Result<(), Error> {
+    fn write(&mut self, request: &mut CachedRequest, draft: &Draft) -> Result<(), Error> {
         let event = &draft.event;
         let path = match &event.path {
-            Some(path) => Some(self.memory.path(self.connection, path)?),
+            Some(path) => Some(self.cache.path_row(self.connection, path)?),
             None => None,
         };
-        let row = self.memory.next_event(self.connection)?;
+        let row = self.cache.next_event_id(self.connection)?;
         for payload in &draft.body.payloads {
-            self.stored += payload::keep(self.connection, payload)? as i64;
+            self.payload_bytes += payload::insert(self.connection, payload)? as i64;
         }
         self.insert.execute((
             row,
@@ -246,41 +251,47 @@ impl<'a> Transaction<'a> {
             path,
             event.attempt,
             &draft.body.text,
-            body::sum(&draft.body.text),
+            body::checksum(&draft.body.text),
         ))?;
         request.last = event.seq;
         let sums = Sums::of(&event.kind, draft.value_bytes, draft.body.text.len());
-        request.tail.follow(self.connection, request.n, event.seq, Some(&event.kind), &draft.trigrams, sums)?;
+        request.tail.add(self.connection, request.n, event.seq, Some(&event.kind), &draft.trigrams, sums)?;
         self.derive_rows(request, event, row)?;
         self.derive_state(request, draft, row)
     }
 
-    fn copy(&mut self, request: &mut Request, session: &str, from: &ForkedFrom) -> Result<(), Error> {
-        let last = self.memory.take_events(self.connection, from.seq as i64 - 1)?;
-        let (events, items) = rows::copy(self.connection, request.n, session, from, last)?;
+    /// Copies the events of a fork that precede it, with the items and the title that follow from them.
+    fn copy_common_events(
+        &mut self,
+        request: &mut CachedRequest,
+        session: &str,
+        from: &ForkedFrom,
+    ) -> Result<(), Error> {
+        let last = self.cache.reserve_events(self.connection, from.seq as i64 - 1)?;
+        let (events, items) = rows::copy_common_events(self.connection, request.n, session, from, last)?;
         if events + 1 != from.seq as i64 {
             return Err(Error::Damaged(format!("request \"{}\" has no event {}", from.request_id, from.seq)));
         }
         request.last = from.seq;
         request.tail = UnindexedTail::load(self.connection, request.n, from.seq)?;
         for kind in events::of_kind(self.connection, request.n, "metadata_set")? {
-            rows::follow_title(self.connection, request, &kind)?;
+            rows::update_title(self.connection, request, &kind)?;
         }
         self.sessions.entry(request.session).or_default().items += items;
         Ok(())
     }
 
-    fn derive_rows(&mut self, request: &Request, event: &Event, row: i64) -> Result<(), Error> {
+    fn derive_rows(&mut self, request: &CachedRequest, event: &Event, row: i64) -> Result<(), Error> {
         let items = totals::items(&event.kind);
-        if items > 0 || rows::is_of_request(&event.kind) {
-            let touched = self.sessions.entry(request.session).or_default();
-            touched.at = touched.at.max(event.at);
-            touched.items += items;
+        if items > 0 || rows::changes_request(&event.kind) {
+            let delta = self.sessions.entry(request.session).or_default();
+            delta.at = delta.at.max(event.at);
+            delta.items += items;
         }
-        rows::follow(self.connection, request, event, row)
+        rows::update(self.connection, request, event, row)
     }
 
-    fn derive_state(&mut self, request: &mut Request, draft: &Draft, row: i64) -> Result<(), Error> {
+    fn derive_state(&mut self, request: &mut CachedRequest, draft: &Draft, row: i64) -> Result<(), Error> {
         let (event, bytes) = (&draft.event, draft.value_bytes);
         match &event.kind {
             EventKind::StateInitialized { scope, .. } | EventKind::StateChanged { scope, .. }
@@ -289,107 +300,73 @@ impl<'a> Transaction<'a> {
                 request.operations.insert(event.seq, bytes);
             }
             EventKind::StateInitialized { scope, .. } => {
-                let version = self.memory.scope(self.connection, scope)?.map_or(0, |known| known.version);
-                let step = Step { event: row, version, bytes, operations: None };
-                self.step(scope, Some(request.n), &step)?;
+                let version = self.cache.scope(self.connection, scope)?.map_or(0, |known| known.version);
+                let change = Change { event: row, version, bytes, operations: None };
+                self.add_change(scope, Some(request.n), &change)?;
                 request.scopes.push(scope.clone());
             }
             EventKind::StateChanged { scope, version, .. } => {
-                let step = Step { event: row, version: *version, bytes, operations: None };
-                let n = self.step(scope, Some(request.n), &step)?;
-                request.attempts.wrote(event.path.as_ref(), event.attempt, (n, row));
+                let change = Change { event: row, version: *version, bytes, operations: None };
+                let n = self.add_change(scope, Some(request.n), &change)?;
+                request.attempts.add_write(event.path.as_ref(), event.attempt, (n, row));
             }
             _ => {}
         }
         for commit in event.kind.commits() {
-            let weigh = |seq: &Seq| request.operations.remove(seq).unwrap_or(FORGOTTEN_BYTES);
+            let weigh = |seq: &Seq| request.operations.remove(seq).unwrap_or(DEFAULT_OPERATION_BYTES);
             let bytes = commit.operations.iter().map(weigh).sum();
             let operations = Some(states::write_operations(event.seq, &commit.operations));
-            self.step(&commit.scope, None, &Step { event: row, version: commit.version, bytes, operations })?;
+            self.add_change(&commit.scope, None, &Change { event: row, version: commit.version, bytes, operations })?;
         }
         if matches!(event.kind, EventKind::CallbackReturned { .. })
             && request.attempts.has_written(event.path.as_ref(), event.attempt)
         {
-            for scope in attempts::settle(self.connection, request.n, attempts::settled(&event.kind))? {
-                self.memory.weigh_again(self.connection, scope)?;
+            for scope in
+                attempts::record_returned_writes(self.connection, request.n, attempts::returned_writes(&event.kind))?
+            {
+                self.cache.recompute_read_cost(self.connection, scope)?;
             }
         }
-        let withdrawn = request.attempts.follow(event.path.as_ref(), event.attempt, verdict(&event.kind));
-        withdrawn.iter().try_for_each(|withdrawn| self.withdraw(withdrawn, row))
+        let rolled_back = request.attempts.apply_verdict(event.path.as_ref(), event.attempt, verdict(&event.kind));
+        rolled_back.iter().try_for_each(|rolled_back| self.roll_back(rolled_back, row))
     }
 
-    /// Answers the scope's number.
-    fn step(&mut self, scope: &ScopeKey, request: Option<i64>, step: &Step) -> Result<i64, Error> {
-        let known = self.memory.scope_or_new(self.connection, scope, request)?;
-        self.stored += known.step(self.connection, step)? as i64;
-        self.stepped.insert(scope.clone());
+    /// Adds a change to a scope, whose row is inserted if there is none. Returns the row's number.
+    fn add_change(&mut self, scope: &ScopeKey, request: Option<i64>, change: &Change) -> Result<i64, Error> {
+        let known = self.cache.scope_or_insert(self.connection, scope, request)?;
+        self.payload_bytes += known.add_change(self.connection, change)? as i64;
+        self.changed_scopes.insert(scope.clone());
         Ok(known.n)
     }
 
-    fn withdraw(&mut self, withdrawn: &RolledBackAttempt, row: i64) -> Result<(), Error> {
-        let (path, attempt) = &withdrawn.attempt;
-        let path = self.memory.path(self.connection, path)?;
-        for (scope, first) in &withdrawn.writes {
+    /// Records a rolled-back attempt for each scope that it wrote to. `row` is the id of the event that rolled it back.
+    fn roll_back(&mut self, rolled_back: &RolledBackAttempt, row: i64) -> Result<(), Error> {
+        let (path, attempt) = &rolled_back.attempt;
+        let path = self.cache.path_row(self.connection, path)?;
+        for (scope, first) in &rolled_back.writes {
             self.connection
                 .prepare_cached(
                     "INSERT INTO attempt_rollback (scope, event, path, attempt, first) VALUES (?1, ?2, ?3, ?4, ?5)",
                 )?
                 .execute((scope, row, path, attempt, first))?;
-            // Only a keyframe that holds the writes is of no use from now on.
+            // A keyframe that contains the writes can no longer be used, so the read cost grows.
             let mut holds =
                 self.connection.prepare_cached("SELECT 1 FROM keyframe WHERE scope = ?1 AND event >= ?2 LIMIT 1")?;
             if holds.exists((scope, first))? {
-                self.memory.weigh_again(self.connection, *scope)?;
+                self.cache.recompute_read_cost(self.connection, *scope)?;
             }
         }
         Ok(())
     }
 }
 
-/// Whether the request writes no more until somebody takes it up again.
-fn is_end(kind: &EventKind) -> bool {
+/// Whether the event ends its request or suspends it: nothing is appended until it is resumed.
+fn is_pause(kind: &EventKind) -> bool {
     match kind {
         EventKind::RequestFinished { .. } => true,
         EventKind::RequestStatus { status } => !matches!(status, RequestStatus::InProgress | RequestStatus::Queued),
         _ => false,
     }
-}
-
-/// As [`gap`], of a fork: its first event, then those after what it has in common with another request.
-fn fork_gap(from: &ForkedFrom, drafts: &[Draft]) -> Option<AppendError> {
-    gap(0, &drafts[..1]).or_else(|| gap(from.seq, &drafts[1..]))
-}
-
-/// What is wrong with the epochs of events that come without a lease: each owner's is the one after the last.
-fn skipped_epoch(lease: &Lease, batch: &AppendBatch) -> Option<AppendError> {
-    if batch.lease.is_some() {
-        return None;
-    }
-    let mut last = lease.epoch;
-    for draft in &batch.drafts {
-        let takes = matches!(draft.event.kind, EventKind::RequestResumed { .. } | EventKind::RequestAdopted { .. });
-        let Some(lease) = Lease::named(&draft.event.kind).filter(|_| takes) else { continue };
-        if lease.epoch != last + 1 {
-            let (request, found) = (&batch.request, lease.epoch);
-            let message = format!("request \"{request}\" is taken over with epoch {found} after epoch {last}");
-            return Some(AppendError::Storage(message));
-        }
-        last = lease.epoch;
-    }
-    None
-}
-
-/// What is wrong with the numbers of these events, if anything is.
-fn gap(last: Seq, drafts: &[Draft]) -> Option<AppendError> {
-    let mut last = last;
-    for draft in drafts {
-        let seq = draft.event.seq;
-        if seq != last + 1 {
-            return Some(AppendError::OutOfOrder { last, found: seq });
-        }
-        last = seq;
-    }
-    None
 }
 
 #[cfg(test)]

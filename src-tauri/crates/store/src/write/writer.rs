@@ -1,13 +1,13 @@
-//! Who writes, and when: appends go into one queue, and one writing connection commits what is in it.
+//! The queue of appends, and the one connection that commits them.
 //!
-//! Whoever holds the connection's mutex commits the whole queue. Two kinds of threads do:
+//! The thread that holds the connection's mutex commits the queue. Two threads can:
 //!
-//! - The thread that appends a step, right away, where the last commit was short and no other request appends
-//!   ([`Contention`]). Handing it to another thread and being woken by that would cost about 80 µs more.
-//! - The store's own thread, otherwise: what is written stays in one processor's cache, a request's other blocks
-//!   go on, and steps that come meanwhile share the next transaction (group commit).
+//! - The thread that appends a step, immediately, if the last commit was short and no other request has appended
+//!   recently ([`Contention`]). Handing the append to another thread and waiting for it costs about 80 µs more.
+//! - Otherwise the store's own thread: the data stays in one processor's cache, the caller's other blocks continue,
+//!   and steps that arrive meanwhile share the next transaction (group commit).
 //!
-//! Events that are no step boundary (evidence) wait for the next boundary; the store's thread writes them after
+//! Events that are not a step boundary (evidence) wait for the next boundary. The store's thread commits them after
 //! [`MAX_EVIDENCE_DELAY`], or when more than [`MAX_BATCH_BYTES`] of them wait.
 
 use std::collections::VecDeque;
@@ -25,50 +25,52 @@ use crate::file::open::{Access, Options};
 use crate::row::error::{Error, OpenError};
 use crate::row::waiting::Waiting;
 use crate::write::append_batch::AppendBatch;
-use crate::write::code::Offers;
+use crate::write::code::CodeOffers;
 use crate::write::removal_queue;
 use crate::{Listeners, lock};
 
 use connection::{BusyPolicy, CommitVersion, WritingConnection};
 use wal_checkpoint::WalCheckpointer;
 
-/// How long evidence may wait.
+/// How long evidence may wait to be committed.
 const MAX_EVIDENCE_DELAY: Duration = Duration::from_millis(16);
-/// A commit that takes less is done by the thread that appends: waking another takes a third of that.
+/// If the last commit took less, the appending thread commits the next one itself. Waking another thread takes about
+/// a third of this.
 const MAX_INLINE_COMMIT: Duration = Duration::from_micros(250);
 /// Two requests that append within this time of each other contend.
 const CONTENTION_WINDOW: Duration = Duration::from_millis(2);
-/// How many bytes of evidence may wait, and about how many one transaction takes.
+/// How many bytes of evidence may wait, and after how many bytes a transaction takes no further append.
 const MAX_BATCH_BYTES: usize = 256 << 10;
-/// Values may be nested deeper than a usual thread's stack.
+/// The default stack is too small for code that recurses into deeply nested JSON values.
 pub(crate) const THREAD_STACK_BYTES: usize = 64 << 20;
 
 enum Message {
     Append(AppendBatch),
-    /// How far the file may grow.
+    /// Sets `max_page_count`; `None` removes the limit.
     LimitPages(Option<u32>),
-    /// Something that is neither an append nor a look.
+    /// Work of another kind, between two transactions.
     Run(Box<dyn FnOnce(&Connection) + Send>),
 }
 
-/// Which commits to durable records a reader has seen: between two equal versions no such record was written.
+/// A version of all durable records together: if two read versions are equal, no durable record was written between
+/// them. A new version does not mean that one was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadVersion {
-    /// What this process did.
+    /// Counts this process's commits to durable records.
     own: u64,
-    /// SQLite's number for what others did.
+    /// `PRAGMA data_version` of the writing connection, which changes with every commit of another process.
     others: i64,
 }
 
-/// What waits to be written.
+/// Messages that wait for the writing connection.
 #[derive(Default)]
 struct Inbox {
     messages: VecDeque<Message>,
     /// Bytes of the appends among them.
     bytes: usize,
-    /// Whether one of them is no evidence.
+    /// Whether one of them must not wait: it is a step boundary, or not an append.
     is_urgent: bool,
-    /// When the oldest evidence has waited long enough.
+    /// When the oldest message must be handled at the latest; none if there are no messages.
     due: Option<Instant>,
     is_closed: bool,
     contention: Contention,
@@ -77,10 +79,10 @@ struct Inbox {
 /// Whether several requests write at the same time.
 #[derive(Default)]
 struct Contention {
-    /// Who appended last, and when.
+    /// The request that appended last, and when.
     last: Option<(Arc<str>, Instant)>,
-    /// When one request last followed closely on another.
-    met: Option<Instant>,
+    /// When an append last followed one of another request within [`CONTENTION_WINDOW`].
+    last_met: Option<Instant>,
 }
 
 impl Contention {
@@ -90,7 +92,7 @@ impl Contention {
             Some((last, at)) => {
                 if last != request {
                     if now.duration_since(*at) < CONTENTION_WINDOW {
-                        self.met = Some(now);
+                        self.last_met = Some(now);
                     }
                     *last = request.clone();
                 }
@@ -100,18 +102,18 @@ impl Contention {
         }
     }
 
-    fn is_high(&self) -> bool {
-        self.met.is_some_and(|met| met.elapsed() < CONTENTION_WINDOW)
+    fn is_recent(&self) -> bool {
+        self.last_met.is_some_and(|last_met| last_met.elapsed() < CONTENTION_WINDOW)
     }
 }
 
-/// What has to happen about a message that was put into the inbox.
+/// What the caller has to do after it added a message to the inbox.
 enum Next {
-    /// Whoever put it there can write it down.
+    /// Commit it on this thread.
     Write,
-    /// The store's thread has to look.
+    /// Wake the store's thread.
     WakeThread,
-    /// It waits, as others before it do.
+    /// Nothing: the store's thread already has a deadline.
     Wait,
 }
 
@@ -124,26 +126,26 @@ impl Inbox {
     }
 }
 
-/// What writers share.
+/// What the threads that commit share.
 struct CommitQueue {
     inbox: Mutex<Inbox>,
     wake: Condvar,
     connection: Mutex<WritingConnection>,
-    version: Arc<CommitVersion>,
-    /// Whether the last transaction took less time than to hand one over.
+    commit_version: Arc<CommitVersion>,
+    /// Whether the last transaction took less than [`MAX_INLINE_COMMIT`].
     commits_inline: AtomicBool,
 }
 
 impl CommitQueue {
-    /// Adds to the inbox.
-    fn put(&self, message: Message) -> Next {
+    /// Adds a message to the inbox.
+    fn push(&self, message: Message) -> Next {
         let mut inbox = lock(&self.inbox);
         let mut is_step = false;
         match &message {
             Message::Append(batch) => {
                 inbox.bytes += batch.bytes();
                 inbox.contention.note(&batch.request);
-                is_step = batch.durability == engine::log::Durability::Committed;
+                is_step = batch.mode == engine::log::AppendMode::Committed;
             }
             _ => inbox.is_urgent = true,
         }
@@ -151,7 +153,7 @@ impl CommitQueue {
         let is_first = inbox.due.is_none();
         inbox.due.get_or_insert_with(|| Instant::now() + MAX_EVIDENCE_DELAY);
         inbox.messages.push_back(message);
-        if is_step && self.commits_inline.load(Ordering::Relaxed) && !inbox.contention.is_high() {
+        if is_step && self.commits_inline.load(Ordering::Relaxed) && !inbox.contention.is_recent() {
             Next::Write
         } else if is_first || inbox.is_ready() {
             Next::WakeThread
@@ -160,19 +162,19 @@ impl CommitQueue {
         }
     }
 
-    /// Puts appends back where they were, in front.
+    /// Puts appends back at the front of the inbox, in their order.
     fn put_back(&self, batches: Vec<AppendBatch>) {
         let mut inbox = lock(&self.inbox);
         for batch in batches.into_iter().rev() {
             inbox.bytes += batch.bytes();
-            inbox.is_urgent |= batch.durability == engine::log::Durability::Committed;
+            inbox.is_urgent |= batch.mode == engine::log::AppendMode::Committed;
             inbox.messages.push_front(Message::Append(batch));
         }
         inbox.due.get_or_insert_with(Instant::now);
     }
 
-    /// The oldest message, if it is one of these.
-    fn next(&self, is_wanted: impl Fn(&Message) -> bool) -> Option<Message> {
+    /// Removes and returns the oldest message, if `is_wanted`.
+    fn pop_if(&self, is_wanted: impl Fn(&Message) -> bool) -> Option<Message> {
         let mut inbox = lock(&self.inbox);
         let message = inbox.messages.pop_front_if(|message| is_wanted(message));
         if inbox.messages.is_empty() {
@@ -181,8 +183,8 @@ impl CommitQueue {
         message
     }
 
-    /// The loop of the store's thread: commits whenever something has waited long enough.
-    fn attend(&self) {
+    /// The loop of the store's thread: handles messages whenever the inbox is ready, until it is closed.
+    fn run_thread(&self) {
         loop {
             let mut inbox = lock(&self.inbox);
             while !inbox.is_ready() {
@@ -198,8 +200,8 @@ impl CommitQueue {
             let is_closed = inbox.is_closed;
             drop(inbox);
             let mut connection = lock(&self.connection);
-            // Who waits for what a panic swallowed hears that nobody answers; the log goes on.
-            if catch_unwind(AssertUnwindSafe(|| while connection.serve(self) {})).is_err() {
+            // A panic drops the batches and so their answers: callers see a cancelled receiver. The queue continues.
+            if catch_unwind(AssertUnwindSafe(|| while connection.serve_next(self) {})).is_err() {
                 connection.recover();
             }
             drop(connection);
@@ -210,16 +212,16 @@ impl CommitQueue {
     }
 }
 
-/// The handle of the writers; dropping it writes what waits.
+/// Owns the queue and its threads. Dropping it commits what is queued and joins the threads.
 pub(crate) struct Writer {
     queue: Arc<CommitQueue>,
     thread: Option<JoinHandle<()>>,
     checkpointer: Option<WalCheckpointer>,
     waiting: Waiting,
-    /// The database's own.
+    /// The id of the database.
     id: String,
     has_removals: bool,
-    /// SQLite's number for what others did, as the last asker knows it.
+    /// The `data_version` at the last call of [`Writer::changed_elsewhere`].
     last_reported: AtomicI64,
 }
 
@@ -228,43 +230,43 @@ impl Writer {
         path: PathBuf,
         options: Options,
         listeners: Arc<Mutex<Listeners>>,
-        offers: Offers,
+        code_offers: CodeOffers,
     ) -> Result<Writer, OpenError> {
-        // What the disk takes to be waited for is known after the first time.
+        // With `Power` a commit waits for the disk; the first one measures for how long.
         let commits_inline = AtomicBool::new(options.durability == crate::Durability::Process);
         let waiting = Waiting::new(options.on_busy.clone());
         let is_writable = options.access == Access::ReadWrite;
-        let connection = WritingConnection::open(path.clone(), options, waiting.clone(), (listeners, offers))?;
-        let (id, last_reported) = (connection.id.clone(), AtomicI64::new(connection.version.newest()));
-        let (version, wal_size) = (connection.version.clone(), connection.wal_size.clone());
-        // What cannot be read is told by who wants it.
+        let connection = WritingConnection::open(path.clone(), options, waiting.clone(), (listeners, code_offers))?;
+        let (id, last_reported) = (connection.id.clone(), AtomicI64::new(connection.commit_version.newest()));
+        let (commit_version, wal_size) = (connection.commit_version.clone(), connection.wal_size.clone());
+        // An error is ignored here: whoever reads the table gets it.
         let has_removals = removal_queue::is_any(&connection.connection).unwrap_or(false);
         let (inbox, wake, connection) = (Mutex::default(), Condvar::new(), Mutex::new(connection));
-        let queue = Arc::new(CommitQueue { inbox, wake, connection, version, commits_inline });
-        // Nothing is ever written to a log that is only read.
+        let queue = Arc::new(CommitQueue { inbox, wake, connection, commit_version, commits_inline });
+        // Read-only access writes nothing, so there is nothing to checkpoint.
         let checkpointer = is_writable.then(|| WalCheckpointer::start(&path, wal_size, queue.clone())).transpose()?;
         let there = queue.clone();
         let thread = std::thread::Builder::new()
             .name("store writer".to_owned())
             .stack_size(THREAD_STACK_BYTES)
-            .spawn(move || there.attend())
+            .spawn(move || there.run_thread())
             .map_err(|error| OpenError::io(&path, error))?;
         Ok(Writer { queue, thread: Some(thread), checkpointer, waiting, id, has_removals, last_reported })
     }
 
-    /// Commits a batch on this thread, or leaves it to the store's thread.
+    /// Queues a batch, and commits it on this thread if that is faster than to wake the store's thread.
     pub(crate) fn append(&self, batch: AppendBatch) {
-        match self.queue.put(Message::Append(batch)) {
+        match self.queue.push(Message::Append(batch)) {
             Next::Write => {
-                if let Some(mut connection) = free(&self.queue.connection) {
-                    // Who waits for what a panic swallowed hears that nobody answers; the log goes on.
+                if let Some(mut connection) = try_lock_connection(&self.queue.connection) {
+                    // A panic drops the batches and so their answers: callers see a cancelled receiver.
                     let written =
-                        catch_unwind(AssertUnwindSafe(|| connection.write_down(&self.queue, BusyPolicy::GiveUp)));
+                        catch_unwind(AssertUnwindSafe(|| connection.commit_appends(&self.queue, BusyPolicy::GiveUp)));
                     if written.is_err() {
                         connection.recover();
                     }
                 }
-                // What came meanwhile, or was not reached, is not for this thread to do.
+                // What arrived meanwhile, or did not fit, is left to the store's thread.
                 if !lock(&self.queue.inbox).messages.is_empty() {
                     self.queue.wake.notify_one();
                 }
@@ -274,26 +276,27 @@ impl Writer {
         }
     }
 
-    /// The database's own id.
+    /// The id of the database.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
-    /// Whether something waited to be removed when it began.
+    /// Whether the queue of removals had entries when the database was opened.
     pub(crate) fn has_removals(&self) -> bool {
         self.has_removals
     }
 
-    /// The version now, where it is known without waiting.
+    /// The current read version, or none if another thread holds the connection and has no transaction open.
+    /// Does not block.
     pub(crate) fn read_version(&self) -> Option<ReadVersion> {
-        match free(&self.queue.connection) {
+        match try_lock_connection(&self.queue.connection) {
             Some(connection) => connection.read_version(),
-            None => self.queue.version.during(),
+            None => self.queue.commit_version.version_if_open(),
         }
     }
 
     fn post(&self, message: Message) {
-        self.queue.put(message);
+        self.queue.push(message);
         self.queue.wake.notify_one();
     }
 
@@ -301,51 +304,52 @@ impl Writer {
         self.post(Message::LimitPages(pages));
     }
 
-    /// Whether another process has committed since this was asked last. Waits for nobody: what cannot be seen
-    /// now is seen the next time.
+    /// Whether another process has committed since the last call. Does not block: while another thread holds the
+    /// connection, a commit may be reported by a later call only.
     pub(crate) fn changed_elsewhere(&self) -> Result<bool, Error> {
-        let now = match free(&self.queue.connection) {
+        let now = match try_lock_connection(&self.queue.connection) {
             Some(connection) => connection.data_version()?,
-            None => self.queue.version.newest(),
+            None => self.queue.commit_version.newest(),
         };
         Ok(self.last_reported.swap(now, Ordering::SeqCst) != now)
     }
 
-    /// Runs something on the writing connection, between two transactions.
+    /// Queues work for the writing connection, to be run between two transactions.
     pub(crate) fn run_later(&self, run: impl FnOnce(&Connection) + Send + 'static) {
         self.post(Message::Run(Box::new(run)));
     }
 
-    /// Somebody else's way to the writing connection.
-    pub(crate) fn handle(&self) -> Handle {
-        Handle(self.queue.clone())
+    /// A handle for threads that work on the writing connection independently of this value.
+    pub(crate) fn handle(&self) -> WriterHandle {
+        WriterHandle(self.queue.clone())
     }
 }
 
-/// A way to the writing connection, for those who work longer than a call.
+/// Runs work on the writing connection; see [`Writer::handle`].
 #[derive(Clone)]
-pub(crate) struct Handle(Arc<CommitQueue>);
+pub(crate) struct WriterHandle(Arc<CommitQueue>);
 
-impl Handle {
-    /// Runs something on the writing connection, between two transactions, and waits for its answer.
+impl WriterHandle {
+    /// Runs work on the writing connection, between two transactions, and blocks until it is done.
+    /// [`Error::Closed`] after the writer was dropped.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        // What comes after the end would wait for ever.
+        // The thread no longer handles messages; the receiver would wait for ever.
         if lock(&self.0.inbox).is_closed {
             return Err(Error::Closed);
         }
         let (answer, receiver) = channel();
-        // Whoever asked waits for it.
-        self.0.put(Message::Run(Box::new(move |connection| drop(answer.send(run(connection))))));
+        // Sending cannot fail: this thread holds the receiver.
+        self.0.push(Message::Run(Box::new(move |connection| drop(answer.send(run(connection))))));
         self.0.wake.notify_one();
         receiver.recv().map_err(|_| Error::Closed)?
     }
 }
 
-/// The writing connection, if no thread holds it.
-fn free(connection: &Mutex<WritingConnection>) -> Option<MutexGuard<'_, WritingConnection>> {
+/// The writing connection, or none if another thread holds it.
+fn try_lock_connection(connection: &Mutex<WritingConnection>) -> Option<MutexGuard<'_, WritingConnection>> {
     match connection.try_lock() {
         Ok(connection) => Some(connection),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),

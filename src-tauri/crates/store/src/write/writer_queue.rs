@@ -1,7 +1,7 @@
-//! The queue of those who write records that others write at the same time (promise 9 of the log).
+//! The queues of requests that write records which others write at the same time (promise 9 of the log).
 //!
-//! A row for each record that a request waits for. It is no part of the log: no event tells of it, and nothing is
-//! read from it but who comes first. Asked inside the one transaction that commits, the answer holds.
+//! `ticket` has a row for each record that a request waits for. It is not part of the log: the rows are not derived
+//! from events, and only decide who writes first. An answer is reliable only inside the transaction that commits.
 
 use engine::log::TICKET_MS;
 use engine::scope::{ScopeKey, ScopeKind};
@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::file::open::Owners;
 use crate::row::error::Error;
 
-/// A request that waits for a record, or has its turn to write it.
+/// A row of `ticket`: a request that waits to write a record, or is the next to write it.
 #[derive(Clone, Debug)]
 pub(crate) struct Ticket {
     n: i64,
@@ -21,12 +21,12 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    fn counts(&self, at: i64) -> bool {
+    fn is_valid(&self, at: i64) -> bool {
         at.saturating_sub(self.at) < TICKET_MS
     }
 }
 
-/// The tickets of all requests that are in progress, in order.
+/// The tickets of all requests that are in progress, by number.
 pub(crate) fn read(connection: &Connection) -> Result<Vec<Ticket>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT t.n, t.kind, t.id, t.request, t.at, r.owner FROM ticket t JOIN request r ON r.n = t.request
@@ -43,43 +43,44 @@ pub(crate) fn read(connection: &Connection) -> Result<Vec<Ticket>, Error> {
     Ok(tickets)
 }
 
-/// Whether another request comes first at a record: one with an older ticket, or with any where this request
-/// has none.
-pub(crate) fn is_in_the_way(tickets: &[Ticket], request: i64, scope: &ScopeKey, at: i64, owners: &Owners) -> bool {
-    let counts = |ticket: &&Ticket| ticket.counts(at);
-    let own = tickets.iter().filter(counts).find(|ticket| ticket.request == request).map(|ticket| ticket.n);
-    let mut others = tickets.iter().filter(counts).filter(|ticket| ticket.request != request && ticket.scope == *scope);
+/// Whether another request must write a record first: its owner is alive, and it has an older ticket for the record,
+/// or any ticket if this request has none.
+pub(crate) fn is_blocked(tickets: &[Ticket], request: i64, scope: &ScopeKey, at: i64, owners: &Owners) -> bool {
+    let is_valid = |ticket: &&Ticket| ticket.is_valid(at);
+    let own = tickets.iter().filter(is_valid).find(|ticket| ticket.request == request).map(|ticket| ticket.n);
+    let mut others =
+        tickets.iter().filter(is_valid).filter(|ticket| ticket.request != request && ticket.scope == *scope);
     others.any(|ticket| own.is_none_or(|own| ticket.n < own) && owners.is_alive(&ticket.owner))
 }
 
 /// Whether a request has a ticket.
-pub(crate) fn waits(tickets: &[Ticket], request: i64) -> bool {
+pub(crate) fn has_ticket(tickets: &[Ticket], request: i64) -> bool {
     tickets.iter().any(|ticket| ticket.request == request)
 }
 
-/// Whether nobody comes before a request at the records that it has a ticket for. It has none any more where its
-/// time ran out: then it must take one anew.
+/// Whether a request is the first in all queues that it is in. False if it has no valid ticket (it expired): then it
+/// must take a new one.
 pub(crate) fn is_first(connection: &Connection, request: &str, at: i64, owners: &Owners) -> Result<bool, Error> {
-    let Some(request) = number(connection, request)? else { return Ok(true) };
+    let Some(request) = request_row(connection, request)? else { return Ok(true) };
     let tickets = read(connection)?;
-    let mut own = tickets.iter().filter(|ticket| ticket.request == request && ticket.counts(at)).peekable();
-    Ok(own.peek().is_some() && own.all(|ticket| !is_in_the_way(&tickets, request, &ticket.scope, at, owners)))
+    let mut own = tickets.iter().filter(|ticket| ticket.request == request && ticket.is_valid(at)).peekable();
+    Ok(own.peek().is_some() && own.all(|ticket| !is_blocked(&tickets, request, &ticket.scope, at, owners)))
 }
 
-/// Puts a request into the queue of each of these records, or keeps its place there for a further time, and clears
-/// away what no longer counts.
+/// Puts a request into the queue of each of these records, or renews its tickets there, and deletes tickets that are
+/// no longer valid.
 pub(crate) fn take(connection: &Connection, request: &str, scopes: &[ScopeKey], at: i64) -> Result<(), Error> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
     let taken = insert(connection, request, scopes, at).and_then(|()| Ok(connection.execute_batch("COMMIT")?));
     if taken.is_err() {
-        // The first failure tells more than one of this.
+        // An error of the rollback is not reported: the first one is the cause.
         let _ = connection.execute_batch("ROLLBACK");
     }
     taken
 }
 
 fn insert(connection: &Connection, request: &str, scopes: &[ScopeKey], at: i64) -> Result<(), Error> {
-    let Some(request) = number(connection, request)? else { return Ok(()) };
+    let Some(request) = request_row(connection, request)? else { return Ok(()) };
     connection
         .prepare_cached(
             "DELETE FROM ticket
@@ -100,18 +101,18 @@ fn insert(connection: &Connection, request: &str, scopes: &[ScopeKey], at: i64) 
     Ok(())
 }
 
-/// Takes a request out of the queue.
+/// Deletes a request's tickets.
 pub(crate) fn leave(connection: &Connection, request: i64) -> Result<(), Error> {
     connection.prepare_cached("DELETE FROM ticket WHERE request = ?1")?.execute((request,))?;
     Ok(())
 }
 
-/// As [`leave`], of a request by its id.
+/// As [`leave`], for a request given by its id.
 pub(crate) fn leave_by_id(connection: &Connection, request: &str) -> Result<(), Error> {
-    number(connection, request)?.map_or(Ok(()), |request| leave(connection, request))
+    request_row(connection, request)?.map_or(Ok(()), |request| leave(connection, request))
 }
 
-fn number(connection: &Connection, request: &str) -> Result<Option<i64>, Error> {
+fn request_row(connection: &Connection, request: &str) -> Result<Option<i64>, Error> {
     Ok(connection
         .prepare_cached("SELECT n FROM request WHERE id = ?1")?
         .query_row((request,), |row| row.get(0))

@@ -2,7 +2,7 @@
 //! one is found and named.
 
 use engine::event::{EventKind, Outcome, Recorded, RequestStatus};
-use engine::log::{Durability, Log};
+use engine::log::{AppendMode, Log};
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::Connection;
@@ -50,7 +50,7 @@ fn written(bed: &Bed) {
         request.commit_at("root", 0, EventKind::JournalAppended { entry: json!({ "text": "noted" }) });
         match n {
             4 => request.commit(finished(RequestStatus::Failed)).unwrap(),
-            5 => request.append(vec![note("still going")], Durability::Committed).unwrap(),
+            5 => request.append(vec![note("still going")], AppendMode::Committed).unwrap(),
             _ => request.finish(),
         }
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use engine::event::{EventKind, Seq};
-use engine::log::{Durability, Log};
+use engine::log::{AppendMode, Log};
 use engine::operation::Operation;
 use serde_json::json;
 use store::{EventQuery, Options, Store};
@@ -27,7 +27,7 @@ fn child() {
     let mut request = Request::begin(&store, &format!("r{}", std::process::id()));
     let mut version = store.record(&scope).unwrap().version;
     loop {
-        request.append(vec![note("evidence")], Durability::Soon).unwrap();
+        request.append(vec![note("evidence")], AppendMode::Soon).unwrap();
         request.write(&scope, version, &[Operation::Increment { by: object(json!({"n": 1})) }]).unwrap();
         version += 1;
         println!("answered {} {} {version}", request.id, request.last);

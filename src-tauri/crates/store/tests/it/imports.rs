@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use engine::event::{EventKind, ForkedFrom};
-use engine::log::{AppendError, Durability, Log};
+use engine::log::{AppendError, AppendMode, Log};
 use rusqlite::Connection;
 use serde_json::json;
 use store::{BundleRecord, Cleared, EventQuery, ImportError, Store};
@@ -19,7 +19,7 @@ fn fill(request: &mut Request<'_>) {
     let mut chance = Chance(7);
     for _ in 0..MANY / 500 {
         let notes = (0..500).map(|_| note(chance.noise(200))).collect();
-        request.append(notes, Durability::Committed).unwrap();
+        request.append(notes, AppendMode::Committed).unwrap();
     }
     request.finish();
 }
@@ -65,7 +65,7 @@ fn a_request_does_not_begin_under_a_name_that_an_import_brings() {
         // In a session of its own, and in the one that the import brings.
         ["mine", "theirs"].map(|session| {
             let first = event(1, None, 0, started(session));
-            wait(there.append("r", &crate::support::first(), vec![first], Durability::Committed)).unwrap()
+            wait(there.append("r", &crate::support::first(), vec![first], AppendMode::Committed)).unwrap()
         })
     });
     assert!(begun.iter().all(|begun| matches!(begun, Err(AppendError::Exists))), "{begun:?}");

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use engine::event::{EventKind, RequestStatus};
-use engine::log::{AppendError, Durability, Lease, Log};
+use engine::log::{AppendError, AppendMode, Lease, Log};
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::json;
 use store::{Committed, EventQuery};
@@ -18,12 +18,12 @@ fn a_gap_is_refused_and_named() {
     assert!(matches!(request.commit(note("late")), Err(AppendError::OutOfOrder { last: 1, found: 5 })));
     let events = vec![event(2, None, 0, note("b")), event(4, None, 0, note("d"))];
     assert!(matches!(
-        wait(bed.append("r", &first(), events, Durability::Committed)).unwrap(),
+        wait(bed.append("r", &first(), events, AppendMode::Committed)).unwrap(),
         Err(AppendError::OutOfOrder { last: 2, found: 4 })
     ));
     assert_eq!(bed.last_seq("r").unwrap(), 1);
     let early =
-        wait(bed.append("nobody", &first(), vec![event(1, None, 0, note("b"))], Durability::Committed)).unwrap();
+        wait(bed.append("nobody", &first(), vec![event(1, None, 0, note("b"))], AppendMode::Committed)).unwrap();
     let Err(AppendError::Storage(message)) = early else { panic!("kept") };
     assert_eq!(message, "request \"nobody\" was never started");
 }
@@ -33,13 +33,13 @@ fn a_request_id_is_used_once() {
     let bed = bed();
     Request::begin(&bed, "r").finish();
     let again =
-        wait(bed.append("r", &first(), vec![event(1, None, 0, started("other"))], Durability::Committed)).unwrap();
+        wait(bed.append("r", &first(), vec![event(1, None, 0, started("other"))], AppendMode::Committed)).unwrap();
     assert!(matches!(again, Err(AppendError::Exists)));
     assert!(bed.session("other").unwrap().is_none());
     drop(bed.store);
     let store = open_in(&bed.folder);
     let again =
-        wait(store.append("r", &first(), vec![event(1, None, 0, started("other"))], Durability::Committed)).unwrap();
+        wait(store.append("r", &first(), vec![event(1, None, 0, started("other"))], AppendMode::Committed)).unwrap();
     assert!(matches!(again, Err(AppendError::Exists)));
 }
 
@@ -85,7 +85,7 @@ fn one_append_may_move_a_record_twice() {
         changed(&scope, patch(json!({"n": 2})), 2),
         EventKind::Committed { commits: vec![commit(&scope, 1, 2, vec![4])] },
     ];
-    request.append(kinds, Durability::Committed).unwrap();
+    request.append(kinds, AppendMode::Committed).unwrap();
     assert_eq!(bed.record(&scope).unwrap().state.to_json(), json!({"n": 2}));
 }
 
@@ -94,11 +94,11 @@ fn evidence_joins_the_next_step_boundary_or_sixteen_milliseconds() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r");
     let (seq, first) = (request.last + 1, request.last + 1);
-    drop(bed.append("r", &Lease::first("process-1"), vec![event(seq, None, 0, note("evidence"))], Durability::Soon));
+    drop(bed.append("r", &Lease::first("process-1"), vec![event(seq, None, 0, note("evidence"))], AppendMode::Soon));
     request.last = first;
     request.commit(note("boundary")).unwrap();
     assert_eq!(bed.last_seq("r").unwrap(), 3);
-    drop(bed.append("r", &Lease::first("process-1"), vec![event(4, None, 0, note("alone"))], Durability::Soon));
+    drop(bed.append("r", &Lease::first("process-1"), vec![event(4, None, 0, note("alone"))], AppendMode::Soon));
     let begin = std::time::Instant::now();
     while bed.last_seq("r").unwrap() < 4 {
         assert!(begin.elapsed().as_secs() < 5, "evidence was not written");

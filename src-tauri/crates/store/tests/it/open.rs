@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use engine::log::{Durability as Wait, Log};
+use engine::log::{AppendMode as Wait, Log};
 use rusqlite::Connection;
 use store::{Durability, OpenError, Options, Store};
 
@@ -139,7 +139,7 @@ fn who_looks_while_a_database_is_made_finds_none_or_a_whole_one() {
         std::thread::scope(|scope| {
             let looking = scope.spawn(|| {
                 loop {
-                    match Store::open(&path, Options { only_look: true, ..Options::default() }) {
+                    match Store::open(&path, Options { skip_removals: true, ..Options::default() }) {
                         Ok(store) => return store.stats().map(drop).unwrap(),
                         Err(OpenError::Missing { .. }) => {}
                         Err(error) => panic!("{error}"),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::event::{EventKind, RequestStatus};
-use engine::log::{AppendError, Durability, Lease, Log};
+use engine::log::{AppendError, AppendMode, Lease, Log};
 use engine::operation::Operation;
 use serde_json::json;
 use store::{EventQuery, Liveness, OnBusy, Options, Owners, Store};
@@ -27,7 +27,7 @@ fn only_the_dead_are_taken_over() {
         let request = Request::begin(&bed, "r");
         let other = open_with(bed.path(), Owners::new(move |_| seen));
         let mut taker = Request { store: &other, id: "r".to_owned(), last: 1, lease: request.lease.clone() };
-        let answer = taker.append(vec![resumed("process-2")], Durability::Committed);
+        let answer = taker.append(vec![resumed("process-2")], AppendMode::Committed);
         assert_eq!(answer.is_ok(), may, "{seen:?}");
         assert!(may || matches!(answer, Err(AppendError::Fenced { .. })), "{answer:?}");
         assert_eq!(bed.last_seq("r").unwrap(), 1 + u64::from(may));
@@ -42,18 +42,18 @@ fn who_comes_back_late_writes_nothing_more() {
     late.write(&scope, 0, &[patch(json!({"n": 1}))]).unwrap();
     let other = open_with(bed.path(), Owners::new(|_| Liveness::Dead));
     let mut now = Request { store: &other, id: "r".to_owned(), last: late.last, lease: late.lease.clone() };
-    now.append(vec![resumed("process-2")], Durability::Committed).unwrap();
+    now.append(vec![resumed("process-2")], AppendMode::Committed).unwrap();
     now.write(&scope, 1, &[patch(json!({"n": 2}))]).unwrap();
     // Whatever number its events have, evidence or not.
     for seq in [late.last, now.last] {
         late.last = seq;
-        late.append(vec![note("evidence")], Durability::Soon).unwrap();
+        late.append(vec![note("evidence")], AppendMode::Soon).unwrap();
         let answer = late.write(&scope, 2, &[Operation::Increment { by: object(json!({"n": 1})) }]);
         assert!(matches!(answer, Err(AppendError::Fenced { .. })), "{answer:?}");
     }
     // Nor does it take the request back while its next owner is not known to be dead.
     let mut back = Request { store: &bed, id: "r".to_owned(), last: now.last, lease: now.lease.clone() };
-    let answer = back.append(vec![resumed("process-1")], Durability::Committed);
+    let answer = back.append(vec![resumed("process-1")], AppendMode::Committed);
     assert!(matches!(answer, Err(AppendError::Fenced { .. })), "{answer:?}");
     // What was refused to one owner is no matter of the next.
     now.commit(note("on")).unwrap();
@@ -78,7 +78,7 @@ fn what_waits_for_somebody_is_taken_by_one() {
             let kind = EventKind::RequestAdopted { owner: lease.owner.to_string(), epoch: lease.epoch };
             let end = finished(RequestStatus::Aborted);
             let events = vec![event(request.last + 1, None, 0, kind), event(request.last + 2, None, 0, end)];
-            wait(bed.append("r", lease, events, Durability::Committed)).unwrap()
+            wait(bed.append("r", lease, events, AppendMode::Committed)).unwrap()
         })
         .collect();
     assert!(answers[0].is_ok());
@@ -96,7 +96,7 @@ fn a_session_is_its_first_user_s() {
         *user = "somebody-else".into();
     }
     let other = open_in(&bed.folder);
-    let answer = wait(other.append("o", &first(), vec![event(1, None, 0, kind)], Durability::Committed)).unwrap();
+    let answer = wait(other.append("o", &first(), vec![event(1, None, 0, kind)], AppendMode::Committed)).unwrap();
     match answer {
         Err(AppendError::NotYours { session, user: owner }) => assert_eq!((session.as_str(), &*owner), ("ses", &*user)),
         answer => panic!("{answer:?}"),
@@ -141,12 +141,12 @@ fn a_panic_on_the_thread_that_appends_is_the_end_of_one_step_only() {
     let mut taker = Request { store: &store, id: "r".to_owned(), last: 1, lease: first() };
     let lease = taker.lease.next("process-2");
     let events = vec![event(2, None, 0, EventKind::RequestAdopted { owner: "process-2".to_owned(), epoch: 2 })];
-    assert!(wait(store.append("r", &lease, events, Durability::Committed)).is_err(), "nobody answers");
+    assert!(wait(store.append("r", &lease, events, AppendMode::Committed)).is_err(), "nobody answers");
     is_odd.store(false, Ordering::SeqCst);
     // Nothing of it stays, and everybody goes on.
     request.commit(note("on")).unwrap();
     taker.last = 2;
-    assert!(matches!(taker.append(vec![resumed("process-2")], Durability::Committed), Err(AppendError::Fenced { .. })));
+    assert!(matches!(taker.append(vec![resumed("process-2")], AppendMode::Committed), Err(AppendError::Fenced { .. })));
     Request::begin(&store, "other").finish();
     assert!(store.check().unwrap().problems.is_empty());
 }
@@ -164,7 +164,7 @@ fn a_busy_database_is_waited_for_and_told_once() {
     let holder = rusqlite::Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let began = Instant::now();
-    let answer = store.append("r", &first(), vec![event(2, None, 0, note("step"))], Durability::Committed);
+    let answer = store.append("r", &first(), vec![event(2, None, 0, note("step"))], AppendMode::Committed);
     assert!(began.elapsed() < Duration::from_secs(1), "who appends goes on with other things");
     notified.recv_timeout(Duration::from_secs(10)).expect("somebody is told");
     assert_eq!(store.request("r").unwrap().unwrap().last_seq, 1, "readers do not wait");
@@ -182,7 +182,7 @@ fn a_store_that_is_closed_waits_for_nobody() {
     Request::begin(&bed, "r");
     let holder = rusqlite::Connection::open(bed.path()).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let answer = bed.append("r", &first(), vec![event(2, None, 0, note("step"))], Durability::Committed);
+    let answer = bed.append("r", &first(), vec![event(2, None, 0, note("step"))], AppendMode::Committed);
     let began = Instant::now();
     drop(bed.store);
     assert!(began.elapsed() < Duration::from_secs(2));

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::event::{EventKind, ForkedFrom, Recorded, RequestStatus};
-use engine::log::{Durability, Log};
+use engine::log::{AppendMode, Log};
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::Connection;
@@ -42,7 +42,7 @@ fn request(store: &Store, id: &str, session: &str, events: u64) {
         kinds.push(EventKind::JournalAppended { entry: json!({ "n": n }) });
         kinds.push(EventKind::BlockInput { input: Recorded::Value(json!(chance.noise(3_000))) });
         kinds.push(EventKind::BlockInput { input: Recorded::Value(json!("shared ".repeat(500 + n as usize % 3))) });
-        request.append(kinds, Durability::Committed).unwrap();
+        request.append(kinds, AppendMode::Committed).unwrap();
         for scope in [&user(), &shared] {
             let version = store.record(scope).unwrap().version;
             request.write(scope, version, &[push("seen", json!(chance.noise(30)))]).unwrap();
@@ -302,7 +302,7 @@ fn fork(store: &Store) -> ScopeKey {
     }
     let copy = ScopeKey::overlay(ScopeKind::User, "ada", "fork_1");
     let resource = ScopeKey::new(ScopeKind::Resource, "user/ada~fork_1/notes");
-    wait(store.append("f", &first(), vec![event(1, None, 0, kind)], Durability::Committed)).unwrap().unwrap();
+    wait(store.append("f", &first(), vec![event(1, None, 0, kind)], AppendMode::Committed)).unwrap().unwrap();
     let mut request = Request { store, id: "f".to_owned(), last: 1, lease: first() };
     for scope in [&copy, &resource] {
         request.write(scope, 0, &[push("mine", json!(1)), push("mine", json!(2))]).unwrap();
@@ -410,7 +410,7 @@ fn an_export_tells_what_a_deleted_session_wrote_in_between() {
 #[test]
 fn a_request_that_goes_on_meanwhile_is_not_deleted() {
     let bed = bed();
-    Request::begin(&bed, "r").append(vec![note("on")], Durability::Committed).unwrap();
+    Request::begin(&bed, "r").append(vec![note("on")], AppendMode::Committed).unwrap();
     assert_eq!(bed.delete_session("ses").unwrap(), Cleared::Busy("r".to_owned()));
     let by = Operation::Increment { by: object(json!({ "n": 1 })) };
     let mut request = Request { store: &bed, id: "r".to_owned(), last: 2, lease: first() };
@@ -458,7 +458,7 @@ fn ten_thousand_requests_come_and_go_without_holding_the_lock_for_long() {
     let ids: Vec<String> = (0..10_000).map(|n| format!("request_{n}")).collect();
     for id in &ids {
         let mut request = Request::begin(&here, id);
-        request.append(vec![note(id.as_str()), finished(RequestStatus::Completed)], Durability::Committed).unwrap();
+        request.append(vec![note(id.as_str()), finished(RequestStatus::Completed)], AppendMode::Committed).unwrap();
     }
     request(&there.store, "t", "theirs", 400);
     let (path, before) = (there.store.path().to_owned(), counts(&there));

@@ -3,7 +3,7 @@
 use engine::error::FlowError;
 use engine::event::{EventKind, Outcome, RequestStatus};
 use engine::item::{ItemStatus, NewItem};
-use engine::log::{Durability, Log, NoteKind};
+use engine::log::{AppendMode, Log, NoteKind};
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::json;
 use store::{EventQuery, RequestQuery, SessionQuery};
@@ -86,7 +86,7 @@ fn lists_are_newest_first_and_narrowed_by_what_is_asked() {
 fn a_session_row_counts_and_is_named() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r");
-    request.append(vec![item(false), item(true), item(false)], Durability::Committed).unwrap();
+    request.append(vec![item(false), item(true), item(false)], AppendMode::Committed).unwrap();
     request.commit(EventKind::MetadataSet { metadata: json!({"title": "A talk", "mood": 1}) }).unwrap();
     request.commit(EventKind::MetadataSet { metadata: json!({"mood": 2}) }).unwrap();
     request.finish();
@@ -127,7 +127,7 @@ fn a_request_shows_its_own_scopes_and_those_around_it() {
     let sequencer = ScopeKey::new(ScopeKind::Sequencer, "r:root:0");
     let mut request = Request::begin(&bed, "r");
     request
-        .append(vec![initialized(&block, json!({})), initialized(&sequencer, json!({"n": 1}))], Durability::Committed)
+        .append(vec![initialized(&block, json!({})), initialized(&sequencer, json!({"n": 1}))], AppendMode::Committed)
         .unwrap();
     let around = [session_scope(), ScopeKey::new(ScopeKind::User, "ada"), ScopeKey::new(ScopeKind::Project, "apollo")];
     assert_eq!(bed.scopes_of("r").unwrap(), [&around[..], &[sequencer.clone(), block.clone()]].concat());

@@ -1,7 +1,7 @@
 //! Search finds what any process wrote at any time, and reads little to find it.
 
 use engine::event::{EventKind, Outcome, RequestStatus};
-use engine::log::Durability;
+use engine::log::AppendMode;
 use serde_json::json;
 use store::{SearchQuery, Store};
 
@@ -27,7 +27,7 @@ fn filters(bed: &Bed) -> Vec<(i64, i64)> {
 fn every_event_is_covered_once_however_often_a_request_goes_on() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r1");
-    request.append((0..100).map(|n| note(format!("first part {n}."))).collect(), Durability::Committed).unwrap();
+    request.append((0..100).map(|n| note(format!("first part {n}."))).collect(), AppendMode::Committed).unwrap();
     assert_eq!(filters(&bed), [(1, 64)]);
     assert_eq!(hits(&bed, "part 99."), found(&[("r1", 101)]), "not covered yet");
     request.commit(finished(RequestStatus::Failed)).unwrap();
@@ -35,14 +35,14 @@ fn every_event_is_covered_once_however_often_a_request_goes_on() {
     let other = open_later(&bed.folder);
     let mut again = Request { store: &other, id: "r1".to_owned(), last: request.last, lease: request.lease.clone() };
     let resumed = EventKind::RequestResumed { owner: "p2".to_owned(), epoch: 2, code_hash: "c".to_owned(), mock: None };
-    again.append(vec![resumed, note("second part")], Durability::Committed).unwrap();
+    again.append(vec![resumed, note("second part")], AppendMode::Committed).unwrap();
     assert_eq!(hits(&bed, "SECOND part"), found(&[("r1", 104)]));
     // A third process reads again what the second left uncovered.
     let (left, lease) = (again.last, again.lease.clone());
     drop(other);
     let third = open_in(&bed.folder);
     let mut last = Request { store: &third, id: "r1".to_owned(), last: left, lease };
-    last.append((0..70).map(|n| note(format!("third part {n}."))).collect(), Durability::Committed).unwrap();
+    last.append((0..70).map(|n| note(format!("third part {n}."))).collect(), AppendMode::Committed).unwrap();
     last.finish();
     assert_eq!(filters(&bed), [(1, 64), (65, 102), (103, 166), (167, 175)]);
     assert_eq!(hits(&bed, "second part"), found(&[("r1", 104)]));
@@ -74,7 +74,7 @@ fn a_rare_text_is_found_among_many_events_at_once() {
     for n in 0..40 {
         let mut request = Request::begin(&bed, &format!("r{n}"));
         let notes = (0..500).map(|_| note(chance.noise(60))).collect();
-        request.append(notes, Durability::Committed).unwrap();
+        request.append(notes, AppendMode::Committed).unwrap();
         if n == 20 {
             request.commit(note("a needle in a haystack")).unwrap();
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, Outcome, Seq};
-use engine::log::{Durability, Log};
+use engine::log::{AppendMode, Log};
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
@@ -97,7 +97,7 @@ fn shared_memory_is_the_fold_of_what_counts() {
         let scopes = [request_scope("r"), ScopeKey::new(ScopeKind::Sequencer, "r:root:0")];
         let mut request = Request::begin(&bed, "r");
         request
-            .append(vec![initialized(&scopes[0], json!({"f0": 0, "default": true}))], Durability::Committed)
+            .append(vec![initialized(&scopes[0], json!({"f0": 0, "default": true}))], AppendMode::Committed)
             .unwrap();
         let mut attempts = [0_u32; 4];
         let mut running = [false; 4];
@@ -142,13 +142,13 @@ fn shared_memory_is_the_fold_of_what_counts() {
                         attempts[other] += u32::from(running[other]);
                         running[other] = false;
                     }
-                    request.append_at(vec![(None, 0, kind)], Durability::Committed).unwrap();
+                    request.append_at(vec![(None, 0, kind)], AppendMode::Committed).unwrap();
                     continue;
                 }
                 _ => {}
             }
             let attempt = attempts[block] - u32::from(matches!(kind, EventKind::BlockFinished { .. }));
-            let durability = if step % 3 == 0 { Durability::Committed } else { Durability::Soon };
+            let durability = if step % 3 == 0 { AppendMode::Committed } else { AppendMode::Soon };
             request.append_at(vec![(Some(&path), attempt, kind)], durability).unwrap();
         }
         request.commit(note("all is written")).unwrap();
@@ -208,7 +208,7 @@ fn durable_records_follow_their_commits_not_their_operations() {
         let request = &mut requests[at];
         if chance.below(3) > 0 {
             let operation = random_operation(&mut chance);
-            request.append(vec![changed(&scope, operation.clone(), version + 1)], Durability::Soon).unwrap();
+            request.append(vec![changed(&scope, operation.clone(), version + 1)], AppendMode::Soon).unwrap();
             waiting[at].push((request.last, operation));
             continue;
         }
@@ -249,7 +249,7 @@ fn defaults_take_effect_with_their_commit_and_fill_only_gaps() {
     let scope = session_scope();
     let mut request = Request::begin(&bed, "r");
     let defaults = initialized(&scope, json!({"n": 0, "list": []}));
-    request.append(vec![defaults.clone()], Durability::Soon).unwrap();
+    request.append(vec![defaults.clone()], AppendMode::Soon).unwrap();
     request.commit(EventKind::Committed { commits: vec![commit(&scope, 0, 0, vec![2])] }).unwrap();
     assert_eq!(bed.state_at(&scope, "r", 2).unwrap().state.to_json(), json!({}));
     let record = bed.record(&scope).unwrap();
@@ -258,7 +258,7 @@ fn defaults_take_effect_with_their_commit_and_fill_only_gaps() {
     let more = initialized(&scope, json!({"n": 0, "late": 1}));
     let from = request.last + 1;
     let commit = EventKind::Committed { commits: vec![commit(&scope, 1, 2, vec![from, from + 1])] };
-    request.append(vec![more, changed(&scope, push("list", json!(9)), 2), commit], Durability::Committed).unwrap();
+    request.append(vec![more, changed(&scope, push("list", json!(9)), 2), commit], AppendMode::Committed).unwrap();
     let record = bed.record(&scope).unwrap();
     assert_eq!((record.version, record.state.to_json()), (2, json!({"n": 5, "list": [9], "late": 1})));
 }

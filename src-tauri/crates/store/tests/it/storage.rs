@@ -3,7 +3,7 @@
 use engine::effects::EffectKind;
 use engine::event::{EventKind, Outcome, Recorded};
 use engine::item::{ItemStatus, NewItem};
-use engine::log::Durability;
+use engine::log::AppendMode;
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::Connection;
@@ -36,7 +36,7 @@ fn step(request: &mut Request<'_>, n: u64, version: u64) {
     let kinds = [block_started("summarize"), changed(&scope, increment, version), EventKind::ItemAdded { item }]
         .into_iter()
         .chain([block_finished(Outcome::Completed, Some(json!({"page": n, "ok": true})))]);
-    request.append_at(kinds.map(|kind| (Some(path.as_str()), 0, kind)).collect(), Durability::Committed).unwrap();
+    request.append_at(kinds.map(|kind| (Some(path.as_str()), 0, kind)).collect(), AppendMode::Committed).unwrap();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Builders of events, and one way to append them.
 
 use engine::event::{BlockKind, Event, EventKind, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
-use engine::log::{AppendError, Durability, Lease, Log};
+use engine::log::{AppendError, AppendMode, Lease, Log};
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::{Map, Value, json};
@@ -76,14 +76,14 @@ impl<'a> Request<'a> {
     }
 
     /// Events without a path, as one append.
-    pub(crate) fn append(&mut self, kinds: Vec<EventKind>, durability: Durability) -> Result<(), AppendError> {
-        self.append_at(kinds.into_iter().map(|kind| (None, 0, kind)).collect(), durability)
+    pub(crate) fn append(&mut self, kinds: Vec<EventKind>, mode: AppendMode) -> Result<(), AppendError> {
+        self.append_at(kinds.into_iter().map(|kind| (None, 0, kind)).collect(), mode)
     }
 
     pub(crate) fn append_at(
         &mut self,
         kinds: Vec<(Option<&str>, u32, EventKind)>,
-        durability: Durability,
+        mode: AppendMode,
     ) -> Result<(), AppendError> {
         let number = |(at, (path, attempt, kind)): (usize, (Option<&str>, u32, EventKind))| {
             event(self.last + 1 + at as Seq, path, attempt, kind)
@@ -98,20 +98,20 @@ impl<'a> Request<'a> {
         }
         self.last += events.len() as Seq;
         let newest = events.iter().rev().find_map(|event| Lease::named(&event.kind));
-        let answer = self.store.append(&self.id, &self.lease, events, durability);
+        let answer = self.store.append(&self.id, &self.lease, events, mode);
         self.lease = newest.unwrap_or_else(|| self.lease.clone());
-        match durability {
-            Durability::Committed => wait(answer).unwrap(),
-            Durability::Soon => Ok(()),
+        match mode {
+            AppendMode::Committed => wait(answer).unwrap(),
+            AppendMode::Soon => Ok(()),
         }
     }
 
     pub(crate) fn commit(&mut self, kind: EventKind) -> Result<(), AppendError> {
-        self.append(vec![kind], Durability::Committed)
+        self.append(vec![kind], AppendMode::Committed)
     }
 
     pub(crate) fn commit_at(&mut self, path: &str, attempt: u32, kind: EventKind) {
-        self.append_at(vec![(Some(path), attempt, kind)], Durability::Committed).unwrap();
+        self.append_at(vec![(Some(path), attempt, kind)], AppendMode::Committed).unwrap();
     }
 
     /// Operations on a durable record and their commit, as one append.
@@ -122,7 +122,7 @@ impl<'a> Request<'a> {
         let numbered = operations.iter().zip(from + 1..);
         let mut kinds: Vec<EventKind> = numbered.map(|(op, version)| changed(scope, op.clone(), version)).collect();
         kinds.push(EventKind::Committed { commits: vec![commit(scope, from, version, seqs)] });
-        self.append(kinds, Durability::Committed)
+        self.append(kinds, AppendMode::Committed)
     }
 
     pub(crate) fn finish(&mut self) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::event::{EventKind, ForkedFrom, Outcome};
 use engine::item::{ItemStatus, NewItem};
-use engine::log::{Durability, Log, NoteKind};
+use engine::log::{AppendMode, Log, NoteKind};
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::Connection;
@@ -17,7 +17,7 @@ use crate::support::*;
 fn an_event_of_an_unknown_kind_is_read_everywhere() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r");
-    request.append((0..4).map(|n| note(format!("word {n}."))).collect(), Durability::Committed).unwrap();
+    request.append((0..4).map(|n| note(format!("word {n}."))).collect(), AppendMode::Committed).unwrap();
     request.write(&session_scope(), 0, &[push("list", json!(1))]).unwrap();
     request.finish();
     let connection = Connection::open(bed.store.path()).unwrap();
@@ -83,7 +83,7 @@ fn titles_items_and_notes_are_read_where_they_are_large() {
     request.commit_at("root", 0, block_started("root"));
     let begin = request.last + 1;
     let entries = (0..700).map(|n| (Some("root"), 0, EventKind::JournalAppended { entry: json!({ "n": n }) }));
-    request.append_at(entries.collect(), Durability::Committed).unwrap();
+    request.append_at(entries.collect(), AppendMode::Committed).unwrap();
     let returned = EventKind::CallbackReturned {
         callback: "tap~0".to_owned(),
         fingerprint: None,
@@ -116,7 +116,7 @@ fn titles_items_and_notes_are_read_where_they_are_large() {
     if let EventKind::RequestStarted { forked_from, .. } = &mut kind {
         *forked_from = Some(ForkedFrom { request_id: "r".into(), seq: last });
     }
-    wait(bed.append("f", &crate::support::first(), vec![event(1, None, 0, kind)], Durability::Committed))
+    wait(bed.append("f", &crate::support::first(), vec![event(1, None, 0, kind)], AppendMode::Committed))
         .unwrap()
         .unwrap();
     let fork = bed.session("fork_1").unwrap().unwrap();
@@ -127,7 +127,7 @@ fn titles_items_and_notes_are_read_where_they_are_large() {
     if let EventKind::RequestStarted { forked_from, .. } = &mut kind {
         *forked_from = Some(ForkedFrom { request_id: "second".into(), seq: 1 });
     }
-    wait(bed.append("g", &crate::support::first(), vec![event(1, None, 0, kind)], Durability::Committed))
+    wait(bed.append("g", &crate::support::first(), vec![event(1, None, 0, kind)], AppendMode::Committed))
         .unwrap()
         .unwrap();
     assert_eq!(bed.session("fork_2").unwrap().unwrap().title.as_deref(), Some("A wide one"));
@@ -146,7 +146,7 @@ fn problems_of(rebased: Vec<Value>, stale: bool) -> Vec<String> {
     let user = ScopeKey::new(ScopeKind::User, "ada");
     let mut first = Request::begin_in(&bed, "first", "a");
     let kinds = vec![sum(&user, 1, 1, 1), EventKind::Committed { commits: vec![commit(&user, 0, 1, vec![2])] }];
-    first.append(kinds, Durability::Committed).unwrap();
+    first.append(kinds, AppendMode::Committed).unwrap();
     let mut second = Request::begin_in(&bed, "second", "b");
     let (one, two) = if stale { (10, 1) } else { (11, 2) };
     let mut commit = commit(&user, 1, 4, vec![2, 3, 4]);
@@ -157,7 +157,7 @@ fn problems_of(rebased: Vec<Value>, stale: bool) -> Vec<String> {
         sum(&user, 100, one + 100, two + 2),
         EventKind::Committed { commits: vec![commit] },
     ];
-    second.append(kinds, Durability::Committed).unwrap();
+    second.append(kinds, AppendMode::Committed).unwrap();
     bed.check().unwrap().problems.into_iter().map(|problem| problem.what).collect()
 }
 
@@ -184,11 +184,11 @@ fn an_import_completes_what_an_old_log_does_not_tell() {
     let user = ScopeKey::new(ScopeKind::User, "ada");
     let mut first = Request::begin_in(&bed, "first", "a");
     let kinds = vec![sum(&user, 1, 1, 1), EventKind::Committed { commits: vec![commit(&user, 0, 1, vec![2])] }];
-    first.append(kinds, Durability::Committed).unwrap();
+    first.append(kinds, AppendMode::Committed).unwrap();
     first.finish();
     let mut second = Request::begin_in(&bed, "second", "b");
     let stale = vec![sum(&user, 10, 10, 1), EventKind::Committed { commits: vec![commit(&user, 1, 2, vec![2])] }];
-    second.append(stale, Durability::Committed).unwrap();
+    second.append(stale, AppendMode::Committed).unwrap();
     second.finish();
     assert_eq!(bed.check().unwrap().problems.len(), 1);
     there.import(bed.bundle(&["first".to_owned(), "second".to_owned()]).unwrap()).unwrap();

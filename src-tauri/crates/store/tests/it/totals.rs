@@ -2,7 +2,7 @@
 //! writes, and whatever is copied or deleted.
 
 use engine::event::{EventKind, ForkedFrom};
-use engine::log::{Durability, Lease, Log};
+use engine::log::{AppendMode, Lease, Log};
 use rusqlite::Connection;
 use serde_json::json;
 use store::{Cleared, Liveness, Options, Owners, SearchQuery, Stats, Store};
@@ -90,7 +90,7 @@ fn a_fork_counts_what_it_has_in_common_with_another() {
         if let EventKind::RequestStarted { forked_from, .. } = &mut kind {
             *forked_from = Some(ForkedFrom { request_id: "r".into(), seq });
         }
-        wait(bed.append(name, &first(), vec![event(1, None, 0, kind)], Durability::Committed)).unwrap().unwrap();
+        wait(bed.append(name, &first(), vec![event(1, None, 0, kind)], AppendMode::Committed)).unwrap().unwrap();
     }
     let after = totals(&bed);
     assert_eq!(after[0], before[0] + 3 + 80);
@@ -120,11 +120,11 @@ fn what_a_full_disk_refused_is_counted_when_it_is_kept() {
     bed.limit_pages(Some(1));
     // The filter ends within this one, and nothing of it stays.
     let many: Vec<EventKind> = (0..900).map(entry).collect();
-    request.append(many.clone(), Durability::Committed).unwrap_err();
+    request.append(many.clone(), AppendMode::Committed).unwrap_err();
     assert_eq!(totals(&bed), before);
     bed.limit_pages(None);
     request.last = 61;
-    request.append(many, Durability::Committed).unwrap();
+    request.append(many, AppendMode::Committed).unwrap();
     assert_eq!(totals(&bed)[0], 961);
 }
 

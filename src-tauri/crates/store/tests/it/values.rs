@@ -4,7 +4,7 @@ use engine::effects::EffectKind;
 use engine::error::FlowError;
 use engine::event::{EventKind, Outcome, Recorded, RequestStatus};
 use engine::item::{ItemStatus, NewItem};
-use engine::log::{Durability, NoteKind};
+use engine::log::{AppendMode, NoteKind};
 use serde_json::{Value, json};
 use store::EventQuery;
 
@@ -83,7 +83,7 @@ fn every_kind_of_event_comes_back_as_it_was() {
     assert_eq!(names.len(), 22, "a kind is missing");
     let mut request = Request { store: &bed, id: "r".to_owned(), last: 0, lease: first() };
     for kind in &kinds {
-        request.append_at(vec![(Some("root/step:a"), 2, kind.clone())], Durability::Committed).unwrap();
+        request.append_at(vec![(Some("root/step:a"), 2, kind.clone())], AppendMode::Committed).unwrap();
     }
     let events = bed.events("r", &EventQuery::default()).unwrap();
     for (at, (kind, found)) in kinds.into_iter().zip(&events).enumerate() {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::model::concurrency::{Claim, status_after};
 use crate::model::event::{Event, EventKind, RequestStatus};
-use crate::model::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
+use crate::model::log::{AppendError, AppendMode, Lease, Log, NoteKind, Record, RequestEvents};
 use crate::model::scope::ScopeKey;
 use crate::model::state::State;
 use crate::views::attempts::counting;
@@ -142,7 +142,7 @@ impl Log for MemoryLog {
         request: &str,
         lease: &Lease,
         events: Vec<Event>,
-        _durability: Durability,
+        _mode: AppendMode,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
         let (sender, receiver) = oneshot::channel();
         // A caller that does not wait for the result has dropped the receiver.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::event::Event;
-use engine::log::{AppendError, Durability, Lease, Log, NoteKind, Record, RequestEvents};
+use engine::log::{AppendError, AppendMode, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot::{Receiver, channel};
 use serde_json::Value;
@@ -22,10 +22,10 @@ impl Log for Settled {
         request: &str,
         lease: &Lease,
         events: Vec<Event>,
-        durability: Durability,
+        mode: AppendMode,
     ) -> Receiver<Result<(), AppendError>> {
-        let mut answer = self.0.append(request, lease, events, durability);
-        if durability == Durability::Soon {
+        let mut answer = self.0.append(request, lease, events, mode);
+        if mode == AppendMode::Soon {
             return answer;
         }
         let (sender, settled) = channel();

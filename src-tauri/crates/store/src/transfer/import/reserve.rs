@@ -1,29 +1,29 @@
-//! The numbers that an import keeps for its rows before it copies them: nobody else gets them meanwhile.
+//! Reserves ids and row numbers for an import before its rows are copied.
 
-use super::Copy;
+use super::BundleCopy;
 use super::NewScope;
 use super::ROWS_AT_ONCE;
-use super::rows::need;
+use super::rows::ensure_not_undone;
 use crate::read::states;
 use crate::row::error::Error;
 use crate::transfer::bundle;
 use crate::transfer::bundle::ImportError;
-use crate::write::{import_marks, removal_queue};
+use crate::write::{import_boundaries, removal_queue};
 use rusqlite::Connection;
 use std::collections::HashMap;
 
-impl Copy<'_> {
-    /// Takes the numbers that nobody else gets from now on.
+impl BundleCopy<'_> {
+    /// Reserves the range of event ids, and row numbers for requests and sessions.
     pub(super) fn reserve(&mut self) -> Result<(), ImportError> {
         let rows = |sql: &str, after: i64| -> Result<Vec<(i64, String)>, Error> {
-            let mut statement = self.built.connection.prepare(sql)?;
+            let mut statement = self.staged.connection.prepare(sql)?;
             let rows = statement.query_map((after,), |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok(rows.collect::<Result<_, _>>()?)
         };
-        let requests = rows("SELECT n, id FROM request WHERE n > ?1 ORDER BY n", self.built.seed.request)?;
-        let sessions = rows("SELECT n, id FROM session WHERE n > ?1 ORDER BY n", self.built.seed.session)?;
-        let (import, count) = (self.import.clone(), self.built.last - self.built.seed.event);
-        self.range = self.pieces.write(move |connection, _| {
+        let requests = rows("SELECT n, id FROM request WHERE n > ?1 ORDER BY n", self.staged.origin_end.request)?;
+        let sessions = rows("SELECT n, id FROM session WHERE n > ?1 ORDER BY n", self.staged.origin_end.session)?;
+        let (import, count) = (self.import.clone(), self.staged.last - self.staged.origin_end.event);
+        self.range = self.work.write(move |connection, _| {
             let sql = "SELECT max(id_floor, coalesce((SELECT max(id) FROM event), 0)) + 1 FROM total";
             let first: i64 = connection.query_row(sql, (), |row| row.get(0))?;
             let last = first + count + 1;
@@ -32,16 +32,16 @@ impl Copy<'_> {
                 "INSERT INTO removal (kind, n, import, last) VALUES ('range', ?1, ?2, ?3)",
                 (first, &*import, last),
             )?;
-            import_marks::marks(connection, first, last)?;
+            import_boundaries::insert_pair(connection, first, last)?;
             Ok::<_, Error>((first, last))
         })?;
-        self.maps.requests = self.keep_numbers("request", requests)?;
-        self.maps.sessions = self.keep_numbers("session", sessions)?;
+        self.maps.requests = self.reserve_rows("request", requests)?;
+        self.maps.sessions = self.reserve_rows("session", sessions)?;
         Ok(())
     }
 
-    /// Keeps a number for each row of a table, a few in every transaction. Answers them by the rows' own.
-    pub(super) fn keep_numbers(
+    /// Reserves a row number for each row of a table, in slices. Returns them by the numbers in the staging database.
+    pub(super) fn reserve_rows(
         &self,
         table: &'static str,
         rows: Vec<(i64, String)>,
@@ -49,8 +49,8 @@ impl Copy<'_> {
         let (mut left, mut kept) = (rows.into_iter(), HashMap::new());
         while left.len() > 0 {
             let import = self.import.clone();
-            let slice = self.pieces.write(move |connection, slice| {
-                need(connection, &import)?;
+            let slice = self.work.write(move |connection, slice| {
+                ensure_not_undone(connection, &import)?;
                 let mut kept = Vec::new();
                 for (n, id) in left.by_ref() {
                     if table == "request" {
@@ -58,11 +58,11 @@ impl Copy<'_> {
                         if connection.query_row(sql, (&id,), |row| row.get::<_, i64>(0))? > 0 {
                             return Err(ImportError::Exists { what: "request", id });
                         }
-                        // From here on nobody begins one of that name.
+                        // Checked in the transaction that reserves the id: later requests with it are refused.
                         bundle::refuse_known(connection, &[("request", id.as_str().into())])?;
-                        removal_queue::make_room(connection, &id)?;
+                        removal_queue::rename_scopes_of_removed(connection, &id)?;
                     }
-                    kept.push((n, keep_number(connection, table, &import, Some(&id))?));
+                    kept.push((n, reserve_row(connection, table, &import, Some(&id))?));
                     if slice.is_over() {
                         break;
                     }
@@ -75,24 +75,24 @@ impl Copy<'_> {
         Ok(kept)
     }
 
-    /// Finds the records that are here, and keeps numbers for those that are not.
-    pub(super) fn keep_scopes(&mut self) -> Result<(), Error> {
+    /// Maps the bundle's durable scopes to this database's rows, and reserves row numbers for those that have none.
+    pub(super) fn map_scopes(&mut self) -> Result<(), Error> {
         let durable = self.durable()?;
         let import = self.import.clone();
-        let found = self.pieces.write(move |connection, _| {
-            need(connection, &import)?;
+        let found = self.work.write(move |connection, _| {
+            ensure_not_undone(connection, &import)?;
             let mut is_brought = connection
                 .prepare_cached("SELECT 1 FROM removal WHERE kind = 'imported_scope' AND n = ?1 AND import = ?2")?;
             let mut found = Vec::new();
             for (old, key, version, last) in durable {
                 let known = match states::find(connection, &key)? {
                     Some(n) if is_brought.exists((n, &*import))? => Some(n),
-                    // Somebody made it meanwhile: the two become one when the bundle comes into force.
+                    // Also if it was created here meanwhile; the two are merged when the import is published.
                     _ => None,
                 };
                 let n = match known {
                     Some(n) => n,
-                    None => keep_number(connection, "scope", &import, None)?,
+                    None => reserve_row(connection, "scope", &import, None)?,
                 };
                 found.push((old, n, known.is_none().then_some((key, version, last))));
             }
@@ -101,27 +101,27 @@ impl Copy<'_> {
         for (old, n, new) in found {
             self.maps.scopes.insert(old, n);
             if let Some((key, version, last)) = new {
-                self.maps.new.push(NewScope { n, key, version, last: self.event(last) });
+                self.maps.new.push(NewScope { n, key, version, last: self.event_id(last) });
             }
         }
         Ok(())
     }
 
-    /// The scopes that live in one request.
-    pub(super) fn own_scopes(&mut self) -> Result<(), Error> {
-        let mut statement = self.built.connection.prepare(
+    /// Copies the rows of scopes that belong to one request.
+    pub(super) fn copy_request_scopes(&mut self) -> Result<(), Error> {
+        let mut statement = self.staged.connection.prepare(
             "SELECT n, kind, id, request, version, last FROM scope WHERE request > ?1 AND n > ?2 ORDER BY n LIMIT ?3",
         )?;
         let mut after = 0;
         loop {
-            let mut rows = statement.query((self.built.seed.request, after, ROWS_AT_ONCE))?;
+            let mut rows = statement.query((self.staged.origin_end.request, after, ROWS_AT_ONCE))?;
             let mut scopes = Vec::new();
             while let Some(row) = rows.next()? {
                 after = row.get(0)?;
                 let (kind, id): (String, String) = (row.get(1)?, row.get(2)?);
                 let last: i64 = row.get(5)?;
-                let last = if last == 0 { 0 } else { self.event(last) };
-                scopes.push((after, kind, id, self.request(row.get(3)?)?, row.get::<_, i64>(4)?, last));
+                let last = if last == 0 { 0 } else { self.event_id(last) };
+                scopes.push((after, kind, id, self.request_row(row.get(3)?)?, row.get::<_, i64>(4)?, last));
             }
             drop(rows);
             if scopes.is_empty() {
@@ -130,8 +130,8 @@ impl Copy<'_> {
             let mut left = scopes;
             while !left.is_empty() {
                 let import = self.import.clone();
-                let (made, rest) = self.pieces.write(move |connection, slice| {
-                    need(connection, &import)?;
+                let (made, rest) = self.work.write(move |connection, slice| {
+                    ensure_not_undone(connection, &import)?;
                     let mut made = Vec::new();
                     let mut scopes = left.into_iter();
                     for (old, kind, id, request, version, last) in scopes.by_ref() {
@@ -157,8 +157,8 @@ impl Copy<'_> {
     }
 }
 
-/// Keeps the next number of a table for an import.
-pub(super) fn keep_number(
+/// Reserves the next row number of a table for an import, and returns it.
+pub(super) fn reserve_row(
     connection: &Connection,
     table: &str,
     import: &str,

@@ -1,14 +1,14 @@
-//! Copies the rows of an import, a few in every transaction.
+//! Copies the rows of an import from the staging database, in slices.
 
 use super::BYTES_AT_ONCE;
-use super::Copy;
+use super::BundleCopy;
 use super::ROWS_AT_ONCE;
 use crate::row::body::Body;
 use crate::row::error::Error;
-use crate::row::payload::Packed;
+use crate::row::payload::PackedPayload;
 use crate::row::{body, payload};
 use crate::transfer::bundle::BundleRecord;
-use crate::write::{code, import_marks};
+use crate::write::{code, import_boundaries};
 use blake3::Hash;
 use rusqlite::Connection;
 use rusqlite::OptionalExtension;
@@ -17,10 +17,10 @@ use rusqlite::types::Value as Column;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// An event on its way.
-struct Line {
+/// An event to copy, with the row numbers of this database.
+struct EventRow {
     id: i64,
-    /// None of a mark.
+    /// None for a boundary event.
     request: Option<i64>,
     seq: i64,
     at: i64,
@@ -28,56 +28,56 @@ struct Line {
     path: Option<Arc<str>>,
     attempt: i64,
     body: String,
-    payloads: Vec<Packed>,
+    payloads: Vec<PackedPayload>,
 }
 
-/// A keyframe on its way.
-struct Kept {
+/// A keyframe to copy, with the row numbers of this database.
+struct KeyframeRow {
     scope: i64,
     event: i64,
     version: i64,
     bytes: i64,
     body: String,
     tombstone: bool,
-    payloads: Vec<Packed>,
+    payloads: Vec<PackedPayload>,
 }
 
-impl Copy<'_> {
-    /// Keeps the code that requests ran. Where the import fails, no event names it, and it goes with the next
-    /// compaction.
-    pub(super) fn code(&self, pieces: Vec<BundleRecord>) -> Result<(), Error> {
+impl BundleCopy<'_> {
+    /// Stores the code that the bundle brings. If the import fails, no event names it, and the next compaction deletes
+    /// it.
+    pub(super) fn copy_code(&self, records: Vec<BundleRecord>) -> Result<(), Error> {
         let mut rows = Vec::new();
-        for piece in pieces {
-            if let BundleRecord::Code { hash, code } = piece {
+        for record in records {
+            if let BundleRecord::Code { hash, code } = record {
                 rows.push((hash, body::of_state(code)?));
             }
         }
-        self.slices(rows, |connection, (hash, body)| code::keep(connection, &hash, &body).map(|()| 0))
+        self.copy_rows(rows, |connection, (hash, body)| code::insert(connection, &hash, &body).map(|()| 0))
     }
 
-    pub(super) fn events(&self) -> Result<(), Error> {
-        let connection = &self.built.connection;
+    pub(super) fn copy_events(&self) -> Result<(), Error> {
+        let connection = &self.staged.connection;
         let mut statement = connection.prepare(
             "SELECT e.id, e.request, e.seq, e.at, e.kind, p.text, e.attempt, e.body FROM event e
              LEFT JOIN path p ON p.n = e.path WHERE e.id > ?1 ORDER BY e.id LIMIT ?2",
         )?;
-        let (mut after, mut sent) = (self.built.seed.event, HashSet::new());
+        let (mut after, mut sent) = (self.staged.origin_end.event, HashSet::new());
         loop {
             let mut rows = statement.query((after, ROWS_AT_ONCE))?;
-            let (mut lines, mut bytes) = (Vec::new(), 0);
+            let (mut events, mut bytes) = (Vec::new(), 0);
             while bytes < BYTES_AT_ONCE
                 && let Some(row) = rows.next()?
             {
                 after = row.get(0)?;
                 let body: String = row.get(7)?;
-                let payloads = named(connection, &body, &mut sent)?;
-                bytes += body.len() + payloads.iter().map(Packed::len).sum::<usize>();
+                let payloads = unsent_payloads(connection, &body, &mut sent)?;
+                bytes += body.len() + payloads.iter().map(PackedPayload::len).sum::<usize>();
                 let request = match row.get(1)? {
                     0 => None,
-                    n => Some(self.request(n)?),
+                    n => Some(self.request_row(n)?),
                 };
-                lines.push(Line {
-                    id: self.event(after),
+                events.push(EventRow {
+                    id: self.event_id(after),
                     request,
                     seq: row.get(2)?,
                     at: row.get(3)?,
@@ -89,33 +89,33 @@ impl Copy<'_> {
                 });
             }
             drop(rows);
-            if lines.is_empty() {
+            if events.is_empty() {
                 return Ok(());
             }
-            self.slices(lines, event)?;
+            self.copy_rows(events, insert_event)?;
         }
     }
 
-    pub(super) fn keyframes(&self) -> Result<(), Error> {
-        let connection = &self.built.connection;
+    pub(super) fn copy_keyframes(&self) -> Result<(), Error> {
+        let connection = &self.staged.connection;
         let mut statement = connection.prepare(
             "SELECT scope, event, version, bytes, body, tombstone FROM keyframe
              WHERE (scope, event) > (?1, ?2) AND event > ?3 ORDER BY scope, event LIMIT ?4",
         )?;
         let (mut after, mut sent) = ((0_i64, 0_i64), HashSet::new());
         loop {
-            let mut rows = statement.query((after.0, after.1, self.built.seed.event, ROWS_AT_ONCE))?;
+            let mut rows = statement.query((after.0, after.1, self.staged.origin_end.event, ROWS_AT_ONCE))?;
             let (mut keyframes, mut bytes) = (Vec::new(), 0);
             while bytes < BYTES_AT_ONCE
                 && let Some(row) = rows.next()?
             {
                 after = (row.get(0)?, row.get(1)?);
                 let body: String = row.get(4)?;
-                let payloads = named(connection, &body, &mut sent)?;
-                bytes += body.len() + payloads.iter().map(Packed::len).sum::<usize>();
-                keyframes.push(Kept {
-                    scope: self.scope(after.0)?,
-                    event: self.event(after.1),
+                let payloads = unsent_payloads(connection, &body, &mut sent)?;
+                bytes += body.len() + payloads.iter().map(PackedPayload::len).sum::<usize>();
+                keyframes.push(KeyframeRow {
+                    scope: self.scope_row(after.0)?,
+                    event: self.event_id(after.1),
                     version: row.get(2)?,
                     bytes: row.get(3)?,
                     body,
@@ -127,34 +127,41 @@ impl Copy<'_> {
             if keyframes.is_empty() {
                 return Ok(());
             }
-            self.slices(keyframes, |connection, kept| {
+            self.copy_rows(keyframes, |connection, keyframe| {
                 let mut bytes = 0;
-                for payload in &kept.payloads {
-                    bytes += payload::keep_packed(connection, payload)?;
+                for payload in &keyframe.payloads {
+                    bytes += payload::insert_packed(connection, payload)?;
                 }
                 connection
                     .prepare_cached(
                         "INSERT INTO keyframe (scope, event, version, bytes, body, tombstone)
                          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                     )?
-                    .execute((kept.scope, kept.event, kept.version, kept.bytes, kept.body, kept.tombstone))?;
+                    .execute((
+                        keyframe.scope,
+                        keyframe.event,
+                        keyframe.version,
+                        keyframe.bytes,
+                        keyframe.body,
+                        keyframe.tombstone,
+                    ))?;
                 Ok(bytes)
             })?;
         }
     }
 
-    /// Steps, attempts that came to nothing, filters and the journal: rows of numbers.
-    pub(super) fn plain_rows(&self) -> Result<(), Error> {
-        let (connection, seed) = (&self.built.connection, &self.built.seed);
+    /// Copies the rows without large values: changes, rollbacks, journals and filters.
+    pub(super) fn copy_plain_rows(&self) -> Result<(), Error> {
+        let (connection, origin_end) = (&self.staged.connection, &self.staged.origin_end);
         let mut statement =
             connection.prepare("SELECT scope, event, version, bytes, operations FROM change WHERE event > ?1")?;
-        let mut rows = statement.query((seed.event,))?;
+        let mut rows = statement.query((origin_end.event,))?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            let (scope, event) = (self.scope(row.get(0)?)?, self.event(row.get(1)?));
+            let (scope, event) = (self.scope_row(row.get(0)?)?, self.event_id(row.get(1)?));
             found.push((scope, event, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?, row.get::<_, Option<String>>(4)?));
         }
-        self.slices(found, |connection, row| {
+        self.copy_rows(found, |connection, row| {
             connection
                 .prepare_cached(
                     "INSERT INTO change (scope, event, version, bytes, operations) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -166,14 +173,15 @@ impl Copy<'_> {
             "SELECT a.scope, a.event, p.text, a.attempt, a.first FROM attempt_rollback a JOIN path p ON p.n = a.path
              WHERE a.event > ?1",
         )?;
-        let mut rows = statement.query((seed.event,))?;
+        let mut rows = statement.query((origin_end.event,))?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            let (scope, event, path) = (self.scope(row.get(0)?)?, self.event(row.get(1)?), row.get::<_, String>(2)?);
-            found.push((scope, event, path, row.get::<_, i64>(3)?, self.event(row.get(4)?)));
+            let (scope, event, path) =
+                (self.scope_row(row.get(0)?)?, self.event_id(row.get(1)?), row.get::<_, String>(2)?);
+            found.push((scope, event, path, row.get::<_, i64>(3)?, self.event_id(row.get(4)?)));
         }
-        self.slices(found, |connection, (scope, event, path, attempt, first)| {
-            let path = number_of(connection, &path)?;
+        self.copy_rows(found, |connection, (scope, event, path, attempt, first)| {
+            let path = path_row(connection, &path)?;
             connection
                 .prepare_cached(
                     "INSERT INTO attempt_rollback (scope, event, path, attempt, first) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -182,13 +190,13 @@ impl Copy<'_> {
             Ok(0)
         })?;
         let mut statement = connection.prepare("SELECT session, event FROM journal WHERE event > ?1")?;
-        let mut rows = statement.query((seed.event,))?;
+        let mut rows = statement.query((origin_end.event,))?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let session = self.maps.sessions.get(&row.get(0)?).copied().unwrap_or_default();
-            found.push((session, self.event(row.get(1)?)));
+            found.push((session, self.event_id(row.get(1)?)));
         }
-        self.slices(found, |connection, row| {
+        self.copy_rows(found, |connection, row| {
             connection.prepare_cached("INSERT INTO journal (session, event) VALUES (?1, ?2)")?.execute(row)?;
             Ok(0)
         })?;
@@ -198,18 +206,18 @@ impl Copy<'_> {
         )?;
         let mut after = 0;
         loop {
-            let mut rows = statement.query((seed.request, after, ROWS_AT_ONCE))?;
+            let mut rows = statement.query((origin_end.request, after, ROWS_AT_ONCE))?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
                 after = row.get(0)?;
-                let request = self.request(row.get(1)?)?;
+                let request = self.request_row(row.get(1)?)?;
                 found.push((request, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?, row.get::<_, Vec<u8>>(4)?));
             }
             drop(rows);
             if found.is_empty() {
                 return Ok(());
             }
-            self.slices(found, |connection, row| {
+            self.copy_rows(found, |connection, row| {
                 connection
                     .prepare_cached(
                         "INSERT INTO filter_block (request, first, last, trigrams) VALUES (?1, ?2, ?3, ?4)",
@@ -220,9 +228,10 @@ impl Copy<'_> {
         }
     }
 
-    /// The rows of a table of requests or sessions, with the numbers of this database, and what inserts one.
+    /// The INSERT statement for a row of `session` or `request`, and the rows with the row numbers of this database.
     pub(super) fn table(&self, table: &str, after: i64) -> Result<(String, Vec<Vec<Column>>), Error> {
-        let mut statement = self.built.connection.prepare(&format!("SELECT * FROM {table} WHERE n > ?1 ORDER BY n"))?;
+        let mut statement =
+            self.staged.connection.prepare(&format!("SELECT * FROM {table} WHERE n > ?1 ORDER BY n"))?;
         let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let places: Vec<String> = (1..=columns.len()).map(|at| format!("?{at}")).collect();
         let insert = format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), places.join(", "));
@@ -254,8 +263,8 @@ impl Copy<'_> {
     }
 }
 
-/// An import whose rows others took for left behind must not go on.
-pub(super) fn need(connection: &Connection, import: &str) -> Result<(), Error> {
+/// Fails if another process has undone the import because it took this process for dead.
+pub(super) fn ensure_not_undone(connection: &Connection, import: &str) -> Result<(), Error> {
     let mut range = connection.prepare_cached("SELECT 1 FROM removal WHERE kind = 'range' AND import = ?1")?;
     if range.exists((import,))? {
         return Ok(());
@@ -263,59 +272,59 @@ pub(super) fn need(connection: &Connection, import: &str) -> Result<(), Error> {
     Err(Error::Damaged("the import was taken for dead by another process, and undone".to_owned()))
 }
 
-/// The payloads that a line names, and those that these name, unless they were sent before.
-fn named(connection: &Connection, line: &str, sent: &mut HashSet<Hash>) -> Result<Vec<Packed>, Error> {
+/// The payloads that a body refers to, directly or through others, without those in `sent`, where they are added.
+fn unsent_payloads(connection: &Connection, row: &str, sent: &mut HashSet<Hash>) -> Result<Vec<PackedPayload>, Error> {
     let mut found = Vec::new();
-    let mut waiting = body::names(line)?;
+    let mut waiting = body::referenced_payloads(row)?;
     while let Some(name) = waiting.pop() {
         let hash = Hash::from_hex(&name).map_err(|_| Error::Damaged(format!("\"{name}\" names no payload")))?;
         if sent.insert(hash) {
-            waiting.extend(body::names(&payload::load(connection, &name)?)?);
-            found.push(payload::packed(connection, hash)?);
+            waiting.extend(body::referenced_payloads(&payload::load(connection, &name)?)?);
+            found.push(payload::load_packed(connection, hash)?);
         }
     }
     Ok(found)
 }
 
-fn event(connection: &Connection, line: Line) -> Result<usize, Error> {
-    let Some(request) = line.request else {
-        import_marks::mark(connection, line.id)?;
+fn insert_event(connection: &Connection, row: EventRow) -> Result<usize, Error> {
+    let Some(request) = row.request else {
+        import_boundaries::insert(connection, row.id)?;
         return Ok(0);
     };
     let mut bytes = 0;
-    for payload in &line.payloads {
-        bytes += payload::keep_packed(connection, payload)?;
+    for payload in &row.payloads {
+        bytes += payload::insert_packed(connection, payload)?;
     }
-    let path = line.path.as_deref().map(|path| number_of(connection, path)).transpose()?;
-    let sum = body::sum(&line.body);
+    let path = row.path.as_deref().map(|path| path_row(connection, path)).transpose()?;
+    let sum = body::checksum(&row.body);
     connection
         .prepare_cached(
             "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, sum)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?
-        .execute(params![line.id, request, line.seq, line.at, line.kind, path, line.attempt, line.body, sum])?;
+        .execute(params![row.id, request, row.seq, row.at, row.kind, path, row.attempt, row.body, sum])?;
     Ok(bytes)
 }
 
-pub(super) fn keyframe(
+pub(super) fn insert_keyframe(
     connection: &Connection,
     (scope, event): (i64, i64),
     version: u64,
     bytes: usize,
     body: &Body,
 ) -> Result<usize, Error> {
-    let mut kept = 0;
+    let mut bytes_stored = 0;
     for payload in &body.payloads {
-        kept += payload::keep(connection, payload)?;
+        bytes_stored += payload::insert(connection, payload)?;
     }
     connection
         .prepare_cached("INSERT INTO keyframe (scope, event, version, bytes, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute((scope, event, version, bytes, &body.text))?;
-    Ok(kept)
+    Ok(bytes_stored)
 }
 
-/// The number of a path.
-pub(super) fn number_of(connection: &Connection, path: &str) -> Result<i64, Error> {
+/// The row number of a path, which is inserted if it is new.
+pub(super) fn path_row(connection: &Connection, path: &str) -> Result<i64, Error> {
     let known: Option<i64> = connection
         .prepare_cached("SELECT n FROM path WHERE text = ?1")?
         .query_row((path,), |row| row.get(0))

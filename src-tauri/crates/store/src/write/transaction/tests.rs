@@ -1,37 +1,37 @@
-//! What a rollback costs, and what it does to the next keyframe.
+//! The cost of a rollback, and its effect on the next keyframe.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::event::{BlockKind, Outcome, Recorded};
-use engine::log::Durability;
+use engine::log::AppendMode;
 use engine::operation::Operation;
 use engine::scope::ScopeKind;
 
 use super::*;
-use crate::file::open::{Liveness, settle};
+use crate::file::open::{Liveness, configure_statement_cache};
 use crate::file::{migrate, open};
 use crate::first_event::request_started;
 
-/// How many steps of its program SQLite counts at once.
+/// After how many virtual machine instructions SQLite calls the progress handler.
 const STEPS: u64 = 10;
 
-/// A database in memory with one request, whose block is tried again and again.
-struct Tries {
+/// A temporary database with one request, whose block runs in several attempts.
+struct RetriedBlock {
     connection: Connection,
-    memory: Memory,
+    cache: WriterCache,
     owners: Owners,
     last: Seq,
     version: u64,
     steps: Arc<AtomicU64>,
 }
 
-impl Tries {
-    fn new() -> Tries {
+impl RetriedBlock {
+    fn new() -> RetriedBlock {
         let mut connection = Connection::open("").unwrap();
-        settle(&connection).unwrap();
-        migrate::make(&connection).unwrap();
+        configure_statement_cache(&connection).unwrap();
+        migrate::create_tables(&connection).unwrap();
         let steps = Arc::new(AtomicU64::new(0));
         let counted = steps.clone();
         let count = move || {
@@ -40,18 +40,18 @@ impl Tries {
         };
         connection.progress_handler(STEPS as i32, Some(count)).unwrap();
         let owners = open::Owners::new(|_| Liveness::Dead);
-        let mut tries = Tries { connection, memory: Memory::default(), owners, last: 0, version: 0, steps };
-        tries.add(None, 0, request_started());
-        tries
+        let mut block = RetriedBlock { connection, cache: WriterCache::default(), owners, last: 0, version: 0, steps };
+        block.add(None, 0, request_started());
+        block
     }
 
     fn add(&mut self, path: Option<&str>, attempt: u32, kind: EventKind) {
         self.last += 1;
         let event = Event { seq: self.last, at: self.last as i64, path: path.map(Into::into), attempt, kind };
-        let mut batch = AppendBatch::new("r", Some(Lease::first("o")), vec![event], Durability::Committed).unwrap();
-        let mut transaction = Transaction::new(&self.connection, &mut self.memory, &self.owners).unwrap();
+        let mut batch = AppendBatch::new("r", Some(Lease::first("o")), vec![event], AppendMode::Committed).unwrap();
+        let mut transaction = TransactionRows::new(&self.connection, &mut self.cache, &self.owners).unwrap();
         transaction.add(&mut batch).unwrap().unwrap();
-        transaction.close().unwrap();
+        transaction.finish().unwrap();
     }
 
     fn begin(&mut self, attempt: u32) {
@@ -75,7 +75,7 @@ impl Tries {
         self.add(Some("root"), attempt, kind);
     }
 
-    /// Answers how many steps of SQLite's programs that took.
+    /// Rolls an attempt back. Returns how many instructions SQLite's virtual machine executed for it.
     fn roll_back(&mut self, attempt: u32) -> u64 {
         let before = self.steps.load(Ordering::Relaxed);
         let kind = EventKind::BlockFinished {
@@ -96,33 +96,33 @@ impl Tries {
     }
 }
 
-/// The steps and rollbacks before are not read again with every rollback.
+/// A rollback does not read the changes and rollbacks before it.
 #[test]
 fn a_rollback_costs_the_same_however_many_there_were() {
-    let mut tries = Tries::new();
+    let mut block = RetriedBlock::new();
     let costs: Vec<u64> = (0..50)
         .map(|attempt| {
-            tries.begin(attempt);
-            tries.write(attempt);
-            tries.roll_back(attempt)
+            block.begin(attempt);
+            block.write(attempt);
+            block.roll_back(attempt)
         })
         .collect();
-    assert_eq!(tries.keyframes(), 0, "nothing of it was in a keyframe");
+    assert_eq!(block.keyframes(), 0, "nothing of it was in a keyframe");
     let (early, late) = (costs[5], costs[49]);
     assert!(late <= early + 2 * STEPS, "{early} steps, then {late}: {costs:?}");
 }
 
-/// A keyframe that holds what was rolled back is of no use: the next step takes another, and an instant is as
-/// near to one as ever.
+/// A keyframe that contains what was rolled back cannot be used: the next change writes another, so the cost of
+/// reading a state stays bounded.
 #[test]
 fn a_rollback_of_what_a_keyframe_holds_makes_room_for_another() {
-    let mut tries = Tries::new();
-    tries.begin(0);
-    while tries.keyframes() == 0 {
-        tries.write(0);
+    let mut block = RetriedBlock::new();
+    block.begin(0);
+    while block.keyframes() == 0 {
+        block.write(0);
     }
-    tries.roll_back(0);
-    tries.begin(1);
-    tries.write(1);
-    assert_eq!(tries.keyframes(), 2);
+    block.roll_back(0);
+    block.begin(1);
+    block.write(1);
+    assert_eq!(block.keyframes(), 2);
 }

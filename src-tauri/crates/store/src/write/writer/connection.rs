@@ -1,6 +1,7 @@
-//! Transactions: batches together where that works, each alone where it does not; then answers, then listeners.
+//! Commits batches: all of them in one transaction, or each in its own if that fails. Then answers the callers, then
+//! calls the listeners.
 //!
-//! Whoever holds its mutex is the only writer of this process.
+//! The thread that holds the connection's mutex is the only writer of this process.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use engine::event::Event;
-use engine::log::{AppendError, Durability, Lease};
+use engine::log::{AppendError, AppendMode, Lease};
 use rusqlite::Connection;
 
 use super::wal_checkpoint::WalSize;
@@ -20,81 +21,86 @@ use crate::file::open::{self, Options};
 use crate::row::error::{Error, OpenError};
 use crate::row::waiting::{self, BUSY_TIMEOUT, Waiting};
 use crate::write::append_batch::AppendBatch;
-use crate::write::code::Offers;
-use crate::write::live::Memory;
-use crate::write::transaction::Transaction;
+use crate::write::code::CodeOffers;
+use crate::write::transaction::TransactionRows;
+use crate::write::writer_cache::WriterCache;
 use crate::{Committed, Listeners};
 
-/// How long what begins its own transactions waits where another process was faster.
+/// The busy timeout for work that begins its own transactions; in effect, without limit.
 const MAX_RUN_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long whoever writes down may wait for another process.
+/// Whether a commit may wait for another process that holds the write lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BusyPolicy {
-    /// Not at all: its thread has other things to do.
+    /// No: it puts the batches back, for the store's thread.
     GiveUp,
-    /// As long as it takes.
+    /// Yes, without limit.
     Wait,
 }
 
-/// Whether anything was written down.
+/// Whether a transaction was attempted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrote {
     Nothing,
     Something,
 }
 
-/// What a writer needs.
+/// The writing connection, with what must be known to commit on it.
 pub(super) struct WritingConnection {
     path: PathBuf,
     pub(super) options: Options,
     pub(super) waiting: Waiting,
-    /// The database's own.
+    /// The id of the database.
     pub(super) id: String,
     pub(super) connection: Connection,
-    /// The file as it was opened.
+    /// Which file the path named when it was opened.
     identity: Identity,
-    pub(super) memory: Memory,
+    pub(super) cache: WriterCache,
     pub(super) listeners: Arc<Mutex<Listeners>>,
-    /// Code that events may bring along.
-    offers: Offers,
-    /// Evidence that could not be kept, until its request's next step boundary hears of it.
-    failed: Reasons,
-    /// What the disk said when a request last lost something: the gap in its numbers comes of that.
-    reasons: Reasons,
-    /// SQLite's number for "nobody else has written", as memory knows it.
-    seen: Option<i64>,
-    pub(super) version: Arc<CommitVersion>,
+    /// Code to store with the events that name it.
+    code_offers: CodeOffers,
+    /// Requests whose evidence could not be stored, until their next step boundary fails with that error.
+    failed_evidence: Losses,
+    /// The last storage error of each request: a later gap in its `seq` is a consequence, and is reported as this.
+    losses: Losses,
+    /// The `data_version` that `cache` was filled at; when it changes, another process has written.
+    cache_data_version: Option<i64>,
+    pub(super) commit_version: Arc<CommitVersion>,
     pub(super) wal_size: Arc<WalSize>,
 }
 
-/// Why something of a request was lost, and under which lease: its next owner has nothing to do with that.
-type Reasons = HashMap<Arc<str>, (Option<Lease>, AppendError)>;
+/// Why events of a request were lost, and under which lease: a later owner does not get the error.
+type Losses = HashMap<Arc<str>, (Option<Lease>, AppendError)>;
 
-fn reason_of<'a>(reasons: &'a Reasons, batch: &AppendBatch) -> Option<&'a AppendError> {
-    if reasons.is_empty() {
+fn loss_of<'a>(losses: &'a Losses, batch: &AppendBatch) -> Option<&'a AppendError> {
+    if losses.is_empty() {
         return None;
     }
-    reasons.get(&batch.request).filter(|(lease, _)| *lease == batch.lease).map(|(_, error)| error)
+    losses.get(&batch.request).filter(|(lease, _)| *lease == batch.lease).map(|(_, error)| error)
 }
 
-/// What is known of the connection without its mutex.
+/// What other threads can know of the writing connection without its mutex.
 #[derive(Debug)]
 pub(super) struct CommitVersion {
-    /// Counts whatever this process did to records that outlive requests.
+    /// Counts this process's commits that wrote durable records.
     changes: AtomicU64,
-    /// SQLite's number for what others did, while a transaction keeps them from doing more.
-    kept: AtomicI64,
-    /// The newest such number that the connection has read.
+    /// `data_version` while a write transaction is open, so that no other process can commit; else
+    /// [`NO_TRANSACTION`].
+    open_data_version: AtomicI64,
+    /// The newest `data_version` that the connection has read.
     newest: AtomicI64,
 }
 
-/// No transaction is open.
-const FREE: i64 = i64::MIN;
+/// The value of `open_data_version` while no transaction is open.
+const NO_TRANSACTION: i64 = i64::MIN;
 
 impl CommitVersion {
     fn new() -> CommitVersion {
-        CommitVersion { changes: AtomicU64::new(0), kept: AtomicI64::new(FREE), newest: AtomicI64::new(FREE) }
+        CommitVersion {
+            changes: AtomicU64::new(0),
+            open_data_version: AtomicI64::new(NO_TRANSACTION),
+            newest: AtomicI64::new(NO_TRANSACTION),
+        }
     }
 
     /// The newest `data_version` that the connection has read.
@@ -102,16 +108,16 @@ impl CommitVersion {
         self.newest.load(Ordering::SeqCst)
     }
 
-    /// Something was done to records that outlive requests.
-    pub(super) fn pass(&self) {
+    /// Counts a commit that may have written durable records.
+    pub(super) fn record_change(&self) {
         self.changes.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The moment in which a transaction is open; its own writes come after it.
-    pub(super) fn during(&self) -> Option<ReadVersion> {
+    /// The read version before the transaction that is open, or none if none is open.
+    pub(super) fn version_if_open(&self) -> Option<ReadVersion> {
         let own = self.changes.load(Ordering::SeqCst);
-        let others = self.kept.load(Ordering::SeqCst);
-        (others != FREE).then_some(ReadVersion { own, others })
+        let others = self.open_data_version.load(Ordering::SeqCst);
+        (others != NO_TRANSACTION).then_some(ReadVersion { own, others })
     }
 }
 
@@ -121,7 +127,7 @@ impl WritingConnection {
         path: PathBuf,
         options: Options,
         waiting: Waiting,
-        (listeners, offers): (Arc<Mutex<Listeners>>, Offers),
+        (listeners, code_offers): (Arc<Mutex<Listeners>>, CodeOffers),
     ) -> Result<WritingConnection, OpenError> {
         let wal_size = Arc::new(WalSize::new());
         let connection = connect(&path, &options, &waiting, &wal_size)?;
@@ -135,45 +141,45 @@ impl WritingConnection {
             waiting,
             id,
             connection,
-            memory: Memory::default(),
+            cache: WriterCache::default(),
             listeners,
-            offers,
+            code_offers,
             identity,
-            failed: HashMap::new(),
-            reasons: HashMap::new(),
-            seen: None,
-            version: Arc::new(CommitVersion::new()),
+            failed_evidence: HashMap::new(),
+            losses: HashMap::new(),
+            cache_data_version: None,
+            commit_version: Arc::new(CommitVersion::new()),
             wal_size,
         };
-        connection.version.newest.store(connection.data_version().unwrap_or(FREE), Ordering::SeqCst);
+        connection.commit_version.newest.store(connection.data_version().unwrap_or(NO_TRANSACTION), Ordering::SeqCst);
         Ok(connection)
     }
 
-    /// What stays as it is while nobody, in whatever process, writes a record that outlives requests.
+    /// The current read version, or none if it cannot be read.
     pub(super) fn read_version(&self) -> Option<ReadVersion> {
-        Some(ReadVersion { own: self.version.changes.load(Ordering::SeqCst), others: self.data_version().ok()? })
+        Some(ReadVersion { own: self.commit_version.changes.load(Ordering::SeqCst), others: self.data_version().ok()? })
     }
 
-    /// Does what has waited longest: appends in a row, in one transaction, or one other message. Answers
-    /// whether there was anything.
-    pub(super) fn serve(&mut self, queue: &CommitQueue) -> bool {
-        if self.write_down(queue, BusyPolicy::Wait) != Wrote::Nothing {
+    /// Handles the oldest messages: consecutive appends in one transaction, or one other message. Returns whether
+    /// there were any.
+    pub(super) fn serve_next(&mut self, queue: &CommitQueue) -> bool {
+        if self.commit_appends(queue, BusyPolicy::Wait) != Wrote::Nothing {
             return true;
         }
-        let other = queue.next(|_| true);
+        let other = queue.pop_if(|_| true);
         let is_any = other.is_some();
-        other.into_iter().for_each(|message| self.take(message));
-        self.wal_size.look();
+        other.into_iter().for_each(|message| self.handle(message));
+        self.wal_size.request_if_due();
         is_any
     }
 
-    /// Writes down the appends that have waited longest, in one transaction. Answers whether there were any. Who
-    /// must not wait leaves them in the queue where another process writes.
-    pub(super) fn write_down(&mut self, queue: &CommitQueue, on_busy: BusyPolicy) -> Wrote {
+    /// Commits the appends at the front of the queue in one transaction. With [`BusyPolicy::GiveUp`] they stay in the
+    /// queue if another process holds the write lock.
+    pub(super) fn commit_appends(&mut self, queue: &CommitQueue, on_busy: BusyPolicy) -> Wrote {
         let mut batches = Vec::new();
         let mut bytes = 0;
         while bytes < MAX_BATCH_BYTES
-            && let Some(Message::Append(batch)) = queue.next(|message| matches!(message, Message::Append(_)))
+            && let Some(Message::Append(batch)) = queue.pop_if(|message| matches!(message, Message::Append(_)))
         {
             bytes += batch.bytes();
             batches.push(batch);
@@ -189,50 +195,50 @@ impl WritingConnection {
                     queue.put_back(batches);
                     return Wrote::Nothing;
                 }
-                // Any other failure comes again, and is told then.
+                // `commit` begins again; any other error comes up there and is reported.
                 begun => begun.is_ok(),
             },
         };
         self.commit(batches, is_open);
         queue.commits_inline.store(begun.elapsed() < MAX_INLINE_COMMIT, Ordering::Relaxed);
-        self.wal_size.look();
+        self.wal_size.request_if_due();
         Wrote::Something
     }
 
-    fn take(&mut self, message: Message) {
+    fn handle(&mut self, message: Message) {
         match message {
             Message::Append(batch) => self.commit(vec![batch], false),
             Message::LimitPages(pages) => {
-                // A file that is larger already keeps its size.
+                // SQLite does not go below the current size of the file.
                 let pages = pages.unwrap_or(u32::MAX - 1);
                 let _ = self.connection.pragma_update(None, "max_page_count", pages);
             }
             Message::Run(run) => {
                 self.run(run);
-                self.memory.clear();
-                self.version.pass();
+                self.cache.clear();
+                self.commit_version.record_change();
             }
         }
     }
 
-    /// Runs something that begins its own transactions, once the database is free: they have nothing to wait for,
-    /// unless another process is faster.
+    /// Runs work that begins its own transactions. Waits for the write lock first, so that its transactions begin
+    /// immediately unless another process takes the lock in between.
     fn run(&self, run: Box<dyn FnOnce(&Connection) + Send>) {
         if self.waiting.begin(&self.connection).is_ok() {
-            // Nothing was done in it.
+            // The transaction was empty.
             let _ = self.connection.execute_batch("ROLLBACK");
         }
-        // Where this cannot be set, the transactions wait as appends do.
+        // If setting it fails, the usual busy timeout applies.
         let _ = self.connection.busy_timeout(MAX_RUN_WAIT);
         run(&self.connection);
         let _ = self.connection.busy_timeout(BUSY_TIMEOUT);
     }
 
-    /// Commits batches together; if that fails, each alone, so that one cannot fail another. `is_open` says whether
-    /// the transaction has begun.
+    /// Commits batches in one transaction. If that fails, commits each in its own, so that one cannot fail another.
+    /// `is_open` says whether the transaction has begun.
     fn commit(&mut self, mut batches: Vec<AppendBatch>, is_open: bool) {
         match self.write(&mut batches, is_open) {
-            Ok(results) => self.deliver(batches, results),
+            Ok(results) => self.publish(batches, results),
             Err(error) if batches.len() > 1 && !error.is_busy() => {
                 for batch in batches {
                     self.commit(vec![batch], false);
@@ -241,15 +247,15 @@ impl WritingConnection {
             Err(error) => {
                 let error = AppendError::from(error);
                 let results = batches.iter().map(|_| Err(error.clone())).collect();
-                self.deliver(batches, results);
+                self.publish(batches, results);
             }
         }
     }
 
-    /// One transaction. Answers, for each batch, whether it was kept.
+    /// Runs one transaction. Returns the result of each batch, or an error if nothing was stored.
     fn write(&mut self, batches: &mut [AppendBatch], is_open: bool) -> Result<Vec<Result<(), AppendError>>, Error> {
         let result = self.try_write(batches, is_open);
-        self.version.kept.store(FREE, Ordering::SeqCst);
+        self.commit_version.open_data_version.store(NO_TRANSACTION, Ordering::SeqCst);
         if result.is_err() {
             self.recover();
         }
@@ -260,47 +266,47 @@ impl WritingConnection {
         if !is_open {
             self.waiting.begin(&self.connection)?;
         }
-        let version = self.data_version()?;
-        self.version.newest.store(version, Ordering::SeqCst);
-        if self.seen.replace(version) != Some(version) {
-            self.memory.clear();
+        let data_version = self.data_version()?;
+        self.commit_version.newest.store(data_version, Ordering::SeqCst);
+        if self.cache_data_version.replace(data_version) != Some(data_version) {
+            self.cache.clear();
         }
-        self.version.kept.store(version, Ordering::SeqCst);
-        self.memory.trim();
-        let mut transaction = Transaction::new(&self.connection, &mut self.memory, &self.options.owners)?;
+        self.commit_version.open_data_version.store(data_version, Ordering::SeqCst);
+        self.cache.trim();
+        let mut transaction = TransactionRows::new(&self.connection, &mut self.cache, &self.options.owners)?;
         let mut results = Vec::with_capacity(batches.len());
         for batch in batches {
-            results.push(match reason_of(&self.failed, batch) {
+            results.push(match loss_of(&self.failed_evidence, batch) {
                 Some(failure) => Err(failure.clone()),
                 None => {
                     let added = transaction.add(batch)?;
                     if added.is_ok() {
-                        self.offers.keep(&self.connection, &batch.drafts)?;
+                        self.code_offers.insert_missing(&self.connection, &batch.drafts)?;
                     }
                     added
                 }
             });
         }
-        let has_records = transaction.close()?;
+        let has_durable_changes = transaction.finish()?;
         if Identity::of(&self.path) != self.identity {
             return Err(Error::Gone(self.path.clone()));
         }
-        // From the commit on others may write, and nothing vouches any more for what they have not.
-        self.version.kept.store(FREE, Ordering::SeqCst);
+        // After the commit other processes may write, so `data_version` is no longer fixed.
+        self.commit_version.open_data_version.store(NO_TRANSACTION, Ordering::SeqCst);
         self.connection.prepare_cached("COMMIT")?.execute(())?;
-        if has_records {
-            self.version.pass();
+        if has_durable_changes {
+            self.commit_version.record_change();
         }
         Ok(results)
     }
 
-    /// Leaves a spoilt transaction behind, with a new connection where the old one cannot.
+    /// Rolls back after an error or a panic, and reconnects if the connection cannot roll back.
     pub(super) fn recover(&mut self) {
-        self.version.kept.store(FREE, Ordering::SeqCst);
-        self.version.pass();
-        self.memory.clear();
-        self.seen = None;
-        // After some errors SQLite has rolled back already; the check below tells.
+        self.commit_version.open_data_version.store(NO_TRANSACTION, Ordering::SeqCst);
+        self.commit_version.record_change();
+        self.cache.clear();
+        self.cache_data_version = None;
+        // After some errors SQLite has rolled back by itself, and this fails; the check below tells.
         let _ = self.connection.execute_batch("ROLLBACK");
         if !self.connection.is_autocommit()
             && let Ok(fresh) =
@@ -310,53 +316,53 @@ impl WritingConnection {
         }
     }
 
-    fn deliver(&mut self, batches: Vec<AppendBatch>, results: Vec<Result<(), AppendError>>) {
-        // Before the answers: who listens from now on has not asked for these commits.
+    fn publish(&mut self, batches: Vec<AppendBatch>, results: Vec<Result<(), AppendError>>) {
+        // Taken before callers are answered: a listener that a caller adds afterwards must not get these commits.
         let listeners = crate::lock(&self.listeners).all();
-        let mut news = Vec::with_capacity(batches.len());
+        let mut committed_batches = Vec::with_capacity(batches.len());
         for (mut batch, result) in batches.into_iter().zip(results) {
             let is_kept = result.is_ok();
             let result = self.explain(&batch, result);
-            let result = match (result, batch.durability) {
+            let result = match (result, batch.mode) {
                 (Ok(()), _) => batch.conflict.take().map_or(Ok(()), |scopes| Err(AppendError::Conflict(scopes))),
-                (Err(error), Durability::Soon) => {
+                (Err(error), AppendMode::Soon) => {
                     let reason = (batch.lease.clone(), error.clone());
-                    let known = self.failed.entry(batch.request.clone()).or_insert_with(|| reason.clone());
+                    let known = self.failed_evidence.entry(batch.request.clone()).or_insert_with(|| reason.clone());
                     if known.0 != reason.0 {
                         *known = reason;
                     }
                     Err(error)
                 }
-                // What failed first says more than the gap it left.
-                (Err(error), Durability::Committed) => {
-                    let known = self.failed.remove(&batch.request).filter(|(lease, _)| *lease == batch.lease);
+                // The error of the lost evidence is the cause; the gap that it left is not reported.
+                (Err(error), AppendMode::Committed) => {
+                    let known = self.failed_evidence.remove(&batch.request).filter(|(lease, _)| *lease == batch.lease);
                     Err(known.map_or(error, |(_, error)| error))
                 }
             };
             batch.answer(result);
             if is_kept && !batch.drafts.is_empty() {
                 let events: Arc<[Event]> = batch.drafts.into_iter().map(|draft| draft.event).collect();
-                news.push(Committed { request: batch.request, events });
+                committed_batches.push(Committed { request: batch.request, events });
             }
         }
-        for committed in &news {
+        for committed in &committed_batches {
             for listener in &listeners {
-                // A listener's panic has been reported, and must not stop the log.
+                // The panic hook has reported it; it must not stop the log.
                 let _ = catch_unwind(AssertUnwindSafe(|| listener(committed)));
             }
         }
     }
 
-    /// A gap in the numbers of a request that lost something is told as what it was lost by.
+    /// Replaces `OutOfOrder` by the storage error that lost the request's earlier events, if there was one.
     fn explain(&mut self, batch: &AppendBatch, result: Result<(), AppendError>) -> Result<(), AppendError> {
         match &result {
-            Ok(()) if self.reasons.is_empty() => {}
-            Ok(()) => drop(self.reasons.remove(&batch.request)),
+            Ok(()) if self.losses.is_empty() => {}
+            Ok(()) => drop(self.losses.remove(&batch.request)),
             Err(reason @ AppendError::Storage(_)) => {
-                drop(self.reasons.insert(batch.request.clone(), (batch.lease.clone(), reason.clone())));
+                drop(self.losses.insert(batch.request.clone(), (batch.lease.clone(), reason.clone())));
             }
             Err(AppendError::OutOfOrder { .. }) => {
-                return reason_of(&self.reasons, batch).map_or(result, |reason| Err(reason.clone()));
+                return loss_of(&self.losses, batch).map_or(result, |reason| Err(reason.clone()));
             }
             Err(_) => {}
         }
@@ -368,7 +374,7 @@ impl WritingConnection {
     }
 }
 
-/// The writing connection. It reports the size of the write-ahead log, and does not checkpoint by itself.
+/// Opens the writing connection, which reports the size of the write-ahead log and does no automatic checkpoints.
 fn connect(
     path: &Path,
     options: &Options,
@@ -376,6 +382,6 @@ fn connect(
     wal_size: &Arc<WalSize>,
 ) -> Result<Connection, OpenError> {
     let mut connection = open::open(path, options, waiting)?;
-    wal_size.follow(&mut connection).map_err(|error| OpenError::from_sqlite(path, &error))?;
+    wal_size.install_hook(&mut connection).map_err(|error| OpenError::from_sqlite(path, &error))?;
     Ok(connection)
 }

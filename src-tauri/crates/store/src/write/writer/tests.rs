@@ -1,4 +1,4 @@
-//! The writing thread when the disk fails.
+//! The writing connection: a full disk, group commit, listeners, threads that append at once.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::mpsc::channel;
@@ -10,7 +10,7 @@ use super::Message;
 use crate::first_event::request_started;
 use crate::{EventQuery, Options, Store};
 use engine::event::Event;
-use engine::log::Durability;
+use engine::log::AppendMode;
 
 fn store() -> (tempfile::TempDir, Store) {
     store_with(crate::Durability::Process)
@@ -35,8 +35,8 @@ fn started() -> Event {
     event(1, request_started())
 }
 
-fn append(store: &Store, request: &str, events: Vec<Event>, durability: Durability) -> Result<(), AppendError> {
-    wait(store.append(request, &Lease::first("o"), events, durability))
+fn append(store: &Store, request: &str, events: Vec<Event>, mode: AppendMode) -> Result<(), AppendError> {
+    wait(store.append(request, &Lease::first("o"), events, mode))
 }
 
 fn wait(answer: futures_channel::oneshot::Receiver<Result<(), AppendError>>) -> Result<(), AppendError> {
@@ -66,16 +66,16 @@ fn seqs(store: &Store, request: &str) -> Vec<u64> {
 #[test]
 fn a_full_disk_refuses_the_step_and_the_next_one_works_when_there_is_room() {
     let (_folder, store) = store();
-    append(&store, "r", vec![started()], Durability::Committed).unwrap();
+    append(&store, "r", vec![started()], AppendMode::Committed).unwrap();
     limit_pages(&store, Some(4));
-    let refused = append(&store, "r", vec![note(2, &noise(200_000, 1))], Durability::Committed);
+    let refused = append(&store, "r", vec![note(2, &noise(200_000, 1))], AppendMode::Committed);
     let Err(AppendError::Storage(message)) = refused else { panic!("{refused:?}") };
     assert!(message.contains("the disk is full"), "{message}");
     assert_eq!(seqs(&store, "r"), [1]);
     // A step that fits is kept although the disk is nearly full.
-    append(&store, "r", vec![note(2, "small")], Durability::Committed).unwrap();
+    append(&store, "r", vec![note(2, "small")], AppendMode::Committed).unwrap();
     limit_pages(&store, None);
-    append(&store, "r", vec![note(3, &noise(200_000, 2))], Durability::Committed).unwrap();
+    append(&store, "r", vec![note(3, &noise(200_000, 2))], AppendMode::Committed).unwrap();
     assert_eq!(seqs(&store, "r"), [1, 2, 3]);
     assert_eq!(store.stats().unwrap().events, 3);
 }
@@ -85,14 +85,14 @@ fn a_unit_that_does_not_fit_takes_no_other_with_it() {
     // Where the disk is waited for, the store's own thread writes.
     let (_folder, store) = store_with(crate::Durability::Power);
     for request in ["big", "small"] {
-        append(&store, request, vec![started()], Durability::Committed).unwrap();
+        append(&store, request, vec![started()], AppendMode::Committed).unwrap();
     }
     limit_pages(&store, Some(8));
     // Both are queued while the thread is held, so they share a transaction.
     let (hold, held) = channel::<()>();
     store.writer.post(Message::Run(Box::new(move |_| held.recv().unwrap())));
-    let big = store.append("big", &Lease::first("o"), vec![note(2, &noise(200_000, 3))], Durability::Committed);
-    let small = store.append("small", &Lease::first("o"), vec![note(2, "fits")], Durability::Committed);
+    let big = store.append("big", &Lease::first("o"), vec![note(2, &noise(200_000, 3))], AppendMode::Committed);
+    let small = store.append("small", &Lease::first("o"), vec![note(2, "fits")], AppendMode::Committed);
     hold.send(()).unwrap();
     assert!(matches!(wait(big), Err(AppendError::Storage(_))));
     wait(small).unwrap();
@@ -103,16 +103,16 @@ fn a_unit_that_does_not_fit_takes_no_other_with_it() {
 #[test]
 fn evidence_that_was_lost_is_told_to_the_next_step_boundary() {
     let (_folder, store) = store();
-    append(&store, "r", vec![started()], Durability::Committed).unwrap();
+    append(&store, "r", vec![started()], AppendMode::Committed).unwrap();
     limit_pages(&store, Some(2));
-    let lost = store.append("r", &Lease::first("o"), vec![note(2, &noise(200_000, 4))], Durability::Soon);
-    let boundary = append(&store, "r", vec![note(3, "boundary")], Durability::Committed);
+    let lost = store.append("r", &Lease::first("o"), vec![note(2, &noise(200_000, 4))], AppendMode::Soon);
+    let boundary = append(&store, "r", vec![note(3, "boundary")], AppendMode::Committed);
     let Err(AppendError::Storage(message)) = boundary else { panic!("{boundary:?}") };
     assert!(message.contains("the disk is full"), "{message}");
     assert!(wait(lost).is_err());
     assert_eq!(seqs(&store, "r"), [1]);
     limit_pages(&store, None);
-    append(&store, "r", vec![note(2, "again")], Durability::Committed).unwrap();
+    append(&store, "r", vec![note(2, "again")], AppendMode::Committed).unwrap();
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn units_that_queue_up_share_a_transaction() {
     let answers: Vec<_> = (0..50)
         .map(|n| {
             let status = event(2, EventKind::RequestStatus { status: RequestStatus::InProgress });
-            store.append(&format!("r{n}"), &Lease::first("o"), vec![started(), status], Durability::Committed)
+            store.append(&format!("r{n}"), &Lease::first("o"), vec![started(), status], AppendMode::Committed)
         })
         .collect();
     let (sender, versions) = channel();
@@ -147,18 +147,18 @@ fn units_that_queue_up_share_a_transaction() {
 fn a_listener_that_panics_does_not_stop_the_log() {
     let (_folder, store) = store();
     store.listen(|_| panic!("a listener of the test"));
-    append(&store, "r", vec![started()], Durability::Committed).unwrap();
-    append(&store, "r", vec![note(2, "on")], Durability::Committed).unwrap();
+    append(&store, "r", vec![started()], AppendMode::Committed).unwrap();
+    append(&store, "r", vec![note(2, "on")], AppendMode::Committed).unwrap();
 }
 
 #[test]
 fn a_step_is_written_when_append_returns_where_that_takes_little_time() {
     let (_folder, store) = store();
-    let mut answer = store.append("r", &Lease::first("o"), vec![started()], Durability::Committed);
+    let mut answer = store.append("r", &Lease::first("o"), vec![started()], AppendMode::Committed);
     assert!(matches!(answer.try_recv(), Ok(Some(Ok(())))), "nobody was waited for");
     // Evidence before it is taken along, and not written twice.
-    let evidence = store.append("r", &Lease::first("o"), vec![note(2, "evidence")], Durability::Soon);
-    append(&store, "r", vec![note(3, "step")], Durability::Committed).unwrap();
+    let evidence = store.append("r", &Lease::first("o"), vec![note(2, "evidence")], AppendMode::Soon);
+    append(&store, "r", vec![note(3, "step")], AppendMode::Committed).unwrap();
     wait(evidence).unwrap();
     assert_eq!(seqs(&store, "r"), [1, 2, 3]);
 }
@@ -171,10 +171,10 @@ fn threads_that_write_at_once_lose_nothing() {
             let store = &store;
             scope.spawn(move || {
                 let request = format!("r{n}");
-                append(store, &request, vec![started()], Durability::Committed).unwrap();
+                append(store, &request, vec![started()], AppendMode::Committed).unwrap();
                 for seq in 1..100 {
-                    drop(store.append(&request, &Lease::first("o"), vec![note(seq * 2, "evidence")], Durability::Soon));
-                    append(store, &request, vec![note(seq * 2 + 1, "step")], Durability::Committed).unwrap();
+                    drop(store.append(&request, &Lease::first("o"), vec![note(seq * 2, "evidence")], AppendMode::Soon));
+                    append(store, &request, vec![note(seq * 2 + 1, "step")], AppendMode::Committed).unwrap();
                 }
             });
         }

@@ -1,8 +1,8 @@
 //! WAL checkpoints, on a thread and a connection of their own.
 //!
 //! SQLite's automatic checkpoint would make the commit that reaches the limit wait until the whole log is in the
-//! file. Here commits go on beside a passive checkpoint. Only for the rest, which came meanwhile, the writing
-//! connection is held: with all of it in the file, the next commit begins the log anew.
+//! file. Here commits continue during passive checkpoints. The writing connection is held only for the last one, of
+//! the few pages that were written meanwhile: with the whole log checkpointed, the next commit restarts it.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,29 +17,29 @@ use super::CommitQueue;
 use crate::lock;
 use crate::row::error::OpenError;
 
-/// At about this many pages of 4 KiB a checkpoint begins.
+/// The size of the log, in pages of 4 KiB, from which on it is checkpointed.
 const CHECKPOINT_PAGES: u32 = 2_000;
-/// At so many pages writers wait for it.
+/// From this many pages on, writers wait for the checkpoint.
 const MAX_WAL_PAGES: u32 = 4 * CHECKPOINT_PAGES;
-/// How long they wait for readers of old pages.
+/// How long they wait for readers that use old pages.
 const READER_WAIT: Duration = Duration::from_millis(25);
-/// How long writers go on before the next such wait.
+/// The pause before writers are made to wait again.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
-/// With so few pages left, the writing connection is held for the rest.
+/// With at most this many pages left, the writing connection is held for the rest.
 const MAX_LEFT_PAGES: u32 = 200;
-/// Each round leaves what came during the one before it, which is less and less.
+/// Each round has to copy only what was written during the one before, so rounds get shorter.
 const MAX_PASSIVE_ROUNDS: usize = 4;
 
-/// How long the log is, and whether it has to be checkpointed.
+/// The size of the log, and the pending request to checkpoint it.
 #[derive(Debug)]
 pub(super) struct WalSize {
     /// In pages, as the last commit left it.
-    now: AtomicU32,
-    /// From where on it is too long.
-    most: AtomicU32,
-    /// When a checkpoint last left some of it.
-    left: Mutex<Option<Instant>>,
-    request: Mutex<WalCheckpointRequest>,
+    pages: AtomicU32,
+    /// In pages: from this size on a checkpoint is requested.
+    threshold: AtomicU32,
+    /// When a checkpoint last left pages in the log; none if the last one was complete.
+    incomplete_at: Mutex<Option<Instant>>,
+    pending: Mutex<WalCheckpointRequest>,
     wake: Condvar,
 }
 
@@ -47,49 +47,51 @@ pub(super) struct WalSize {
 enum WalCheckpointRequest {
     None,
     Run,
-    End,
+    Stop,
 }
 
 impl WalSize {
     pub(super) fn new() -> WalSize {
-        let (now, most) = (AtomicU32::new(0), AtomicU32::new(CHECKPOINT_PAGES));
+        let (pages, threshold) = (AtomicU32::new(0), AtomicU32::new(CHECKPOINT_PAGES));
         WalSize {
-            now,
-            most,
-            left: Mutex::default(),
-            request: Mutex::new(WalCheckpointRequest::None),
+            pages,
+            threshold,
+            incomplete_at: Mutex::default(),
+            pending: Mutex::new(WalCheckpointRequest::None),
             wake: Condvar::new(),
         }
     }
 
-    /// Has a connection report it, which from then on does no automatic checkpoint.
-    pub(super) fn follow(self: &Arc<WalSize>, connection: &mut Connection) -> rusqlite::Result<()> {
+    /// Installs a WAL hook that records the size after each commit. It replaces SQLite's automatic checkpoint.
+    pub(super) fn install_hook(self: &Arc<WalSize>, connection: &mut Connection) -> rusqlite::Result<()> {
         let wal_size = self.clone();
         connection.wal_hook(Some(move |_: &mut Wal, pages: i32| {
-            wal_size.now.store(pages.try_into().unwrap_or(0), Ordering::Relaxed);
+            wal_size.pages.store(pages.try_into().unwrap_or(0), Ordering::Relaxed);
             Ok(())
         }))
     }
 
-    /// Asks for a checkpoint where the log is too long.
-    pub(super) fn look(&self) {
-        let is_again = || lock(&self.left).is_some_and(|left| left.elapsed() > RETRY_PAUSE);
-        if self.now.load(Ordering::Relaxed) >= self.most.load(Ordering::Relaxed) || self.is_over_limit() && is_again() {
-            self.ask(WalCheckpointRequest::Run);
+    /// Requests a checkpoint if the log is too long.
+    pub(super) fn request_if_due(&self) {
+        let is_retry_due = || lock(&self.incomplete_at).is_some_and(|at| at.elapsed() > RETRY_PAUSE);
+        if self.pages.load(Ordering::Relaxed) >= self.threshold.load(Ordering::Relaxed)
+            || self.is_over_limit() && is_retry_due()
+        {
+            self.request(WalCheckpointRequest::Run);
         }
     }
 
-    fn ask(&self, request: WalCheckpointRequest) {
-        let mut pending = lock(&self.request);
-        if *pending == WalCheckpointRequest::None || request == WalCheckpointRequest::End {
+    fn request(&self, request: WalCheckpointRequest) {
+        let mut pending = lock(&self.pending);
+        if *pending == WalCheckpointRequest::None || request == WalCheckpointRequest::Stop {
             *pending = request;
             self.wake.notify_one();
         }
     }
 
-    /// Whether to checkpoint now; returns when there is something to do.
-    fn is_wanted(&self) -> bool {
-        let mut pending = lock(&self.request);
+    /// Blocks until there is a request. Returns whether to checkpoint; `false` ends the thread.
+    fn wait_for_request(&self) -> bool {
+        let mut pending = lock(&self.pending);
         loop {
             match *pending {
                 WalCheckpointRequest::None => {
@@ -99,27 +101,28 @@ impl WalSize {
                     *pending = WalCheckpointRequest::None;
                     return true;
                 }
-                WalCheckpointRequest::End => return false,
+                WalCheckpointRequest::Stop => return false,
             }
         }
     }
 
     fn is_over_limit(&self) -> bool {
-        self.now.load(Ordering::Relaxed) >= MAX_WAL_PAGES
+        self.pages.load(Ordering::Relaxed) >= MAX_WAL_PAGES
     }
 
-    /// What a checkpoint left. Where somebody reads what is old, it is not tried again with every commit: only when
-    /// the log is longer by as much again, or, once everybody waits for it, after a while.
-    fn checkpointed(&self, is_whole: bool) {
-        let now = if is_whole { 0 } else { self.now.load(Ordering::Relaxed) };
-        let most = if now >= MAX_WAL_PAGES { u32::MAX } else { now + CHECKPOINT_PAGES };
-        *lock(&self.left) = (!is_whole).then(Instant::now);
-        self.now.store(now, Ordering::Relaxed);
-        self.most.store(most, Ordering::Relaxed);
+    /// Records the end of a checkpoint. If readers of old pages kept it from completing, the next one is due when the
+    /// log has grown by [`CHECKPOINT_PAGES`] again, or, above [`MAX_WAL_PAGES`], after [`RETRY_PAUSE`]; not with
+    /// every commit.
+    fn record_result(&self, is_complete: bool) {
+        let pages = if is_complete { 0 } else { self.pages.load(Ordering::Relaxed) };
+        let threshold = if pages >= MAX_WAL_PAGES { u32::MAX } else { pages + CHECKPOINT_PAGES };
+        *lock(&self.incomplete_at) = (!is_complete).then(Instant::now);
+        self.pages.store(pages, Ordering::Relaxed);
+        self.threshold.store(threshold, Ordering::Relaxed);
     }
 }
 
-/// The handle of the thread; dropping it waits for the checkpoint that is under way.
+/// Owns the thread. Dropping it waits for the checkpoint that is running.
 pub(super) struct WalCheckpointer {
     wal_size: Arc<WalSize>,
     thread: Option<JoinHandle<()>>,
@@ -138,8 +141,8 @@ impl WalCheckpointer {
         let thread = std::thread::Builder::new()
             .name("store checkpointer".to_owned())
             .spawn(move || {
-                while size.is_wanted() {
-                    size.checkpointed(checkpoint(&connection, &queue, &size).unwrap_or(false));
+                while size.wait_for_request() {
+                    size.record_result(checkpoint(&connection, &queue, &size).unwrap_or(false));
                 }
             })
             .map_err(|error| OpenError::io(path, error))?;
@@ -149,7 +152,7 @@ impl WalCheckpointer {
 
 impl Drop for WalCheckpointer {
     fn drop(&mut self) {
-        self.wal_size.ask(WalCheckpointRequest::End);
+        self.wal_size.request(WalCheckpointRequest::Stop);
         if let Some(thread) = self.thread.take() {
             // If it panicked, that was reported when it happened.
             let _ = thread.join();
@@ -157,35 +160,35 @@ impl Drop for WalCheckpointer {
     }
 }
 
-/// Checkpoints the log and has it begin anew. Answers whether all of it is in the file; what is not is safe in
-/// the log, and tried again later.
+/// Checkpoints the log, so that the next commit restarts it. Returns whether all of it is in the file; the rest stays
+/// in the log for a later checkpoint.
 fn checkpoint(connection: &Connection, queue: &CommitQueue, wal_size: &WalSize) -> rusqlite::Result<bool> {
     for _ in 0..MAX_PASSIVE_ROUNDS {
         if checkpoint_passively(connection)? <= MAX_LEFT_PAGES {
             break;
         }
     }
-    // Nobody of this process writes while this is held.
+    // No other thread of this process writes while this is held.
     let writing = lock(&queue.connection);
-    // Several processes that write without a pause never leave a moment in which the log is empty.
+    // If other processes write without a pause, a passive checkpoint never completes.
     if wal_size.is_over_limit() {
         checkpoint_and_restart(connection)
     } else {
-        checkpoint_passively(&writing.connection).map(|rest| rest == 0)
+        checkpoint_passively(&writing.connection).map(|left| left == 0)
     }
 }
 
-/// Checkpoints the whole log while nobody writes; the next commit begins it anew.
+/// Checkpoints the whole log with all writers blocked; the next commit restarts it.
 fn checkpoint_and_restart(connection: &Connection) -> rusqlite::Result<bool> {
     connection.busy_timeout(READER_WAIT)?;
     connection.query_row("PRAGMA wal_checkpoint(RESTART)", (), |row| Ok(row.get::<_, i64>(0)? == 0))
 }
 
-/// Checkpoints what no reader keeps, and answers how many pages that leaves.
+/// Checkpoints the pages that no reader needs. Returns how many are left.
 fn checkpoint_passively(connection: &Connection) -> rusqlite::Result<u32> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| {
         let (busy, wal_size, checkpointed): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        // Whoever else is at it will do it.
+        // Another connection is checkpointing.
         Ok(if busy != 0 { CHECKPOINT_PAGES } else { u32::try_from(wal_size - checkpointed).unwrap_or(0) })
     })
 }

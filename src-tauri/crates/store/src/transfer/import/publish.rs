@@ -1,10 +1,10 @@
-//! How an import comes into force: what the database had of its own is put back behind it, and one last transaction
-//! makes all of it seen.
+//! The end of an import: restores this database's own records after the imported events, and publishes the import in
+//! one last transaction.
 
-use super::Copy;
+use super::BundleCopy;
 use super::NewScope;
-use super::rows::keyframe;
-use super::rows::need;
+use super::rows::ensure_not_undone;
+use super::rows::insert_keyframe;
 use crate::read::states;
 use crate::row::body::Body;
 use crate::row::error::Error;
@@ -18,18 +18,18 @@ use rusqlite::params_from_iter;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-impl Copy<'_> {
-    /// Puts what this database has of its own in force again after the last event of the bundle, and hides before
-    /// its first what is not brought: that is not there in the other one's past.
-    pub(super) fn put_back_others(&mut self, brought: &BTreeSet<ScopeKey>) -> Result<(), Error> {
+impl BundleCopy<'_> {
+    /// Writes keyframes with this database's own records at the last boundary event, and empty ones at the first for
+    /// records that the bundle does not bring, because these do not exist in its past.
+    pub(super) fn snapshot_local_records(&mut self, brought: &BTreeSet<ScopeKey>) -> Result<(), Error> {
         let mut touched = brought.clone();
         for (_, key, ..) in self.durable()? {
             touched.insert(key);
         }
-        let own = self.pieces.read(|connection| bundle::own_records(connection, &touched))?;
+        let own = self.work.read(|connection| bundle::own_records(connection, &touched))?;
         let (first, last) = self.range;
         for chunk in own.chunks(64) {
-            let rows = self.pieces.read(|connection| {
+            let rows = self.work.read(|connection| {
                 let mut rows = Vec::new();
                 for key in chunk {
                     let Some(n) = states::find(connection, key)? else { continue };
@@ -46,14 +46,14 @@ impl Copy<'_> {
                 Ok(rows)
             })?;
             let import = self.import.clone();
-            self.slices(rows, move |connection, (n, is_hidden, version, bytes, body)| {
+            self.copy_rows(rows, move |connection, (n, is_hidden, version, bytes, body)| {
                 connection
                     .prepare_cached("INSERT INTO removal (kind, n, import) VALUES ('imported_scope', ?1, ?2)")?
                     .execute((n, &*import))?;
-                let kept = keyframe(connection, (n, last), version, bytes, &body)?;
+                let kept = insert_keyframe(connection, (n, last), version, bytes, &body)?;
                 if is_hidden {
                     let nothing = Body { text: "{}".to_owned(), payloads: Vec::new() };
-                    keyframe(connection, (n, first), 0, 2, &nothing)?;
+                    insert_keyframe(connection, (n, first), 0, 2, &nothing)?;
                 }
                 let sql = "UPDATE scope SET last = max(last, ?2) WHERE n = ?1";
                 connection.prepare_cached(sql)?.execute((n, last))?;
@@ -63,14 +63,15 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// The records that outlive requests and that the bundle says anything of: number, key, version, newest event.
+    /// The durable records that the bundle has states or changes of: row number in the staging database, key, version,
+    /// id of the newest event.
     pub(super) fn durable(&self) -> Result<Vec<(i64, ScopeKey, i64, i64)>, Error> {
-        let mut statement = self.built.connection.prepare(
+        let mut statement = self.staged.connection.prepare(
             "SELECT n, kind, id, version, last FROM scope s WHERE request IS NULL
              AND (EXISTS (SELECT 1 FROM change c WHERE c.scope = s.n AND c.event > ?1)
                  OR EXISTS (SELECT 1 FROM keyframe k WHERE k.scope = s.n AND k.event > ?1)) ORDER BY n",
         )?;
-        let mut rows = statement.query((self.built.seed.event,))?;
+        let mut rows = statement.query((self.staged.origin_end.event,))?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let (kind, id): (String, String) = (row.get(1)?, row.get(2)?);
@@ -80,17 +81,20 @@ impl Copy<'_> {
         Ok(found)
     }
 
-    /// The one transaction in which the bundle is here. It has a row for each request to write, and must do nothing
-    /// else for each: others wait meanwhile.
-    pub(super) fn bring_into_force(&self, names: &[(&'static str, Arc<str>)]) -> Result<(), ImportError> {
-        let tables = [self.table("session", self.built.seed.session)?, self.table("request", self.built.seed.request)?];
+    /// Publishes the import in one transaction. It inserts a row for each request, and must do nothing else for each,
+    /// because other writers wait meanwhile.
+    pub(super) fn publish(&self, names: &[(&'static str, Arc<str>)]) -> Result<(), ImportError> {
+        let tables = [
+            self.table("session", self.staged.origin_end.session)?,
+            self.table("request", self.staged.origin_end.request)?,
+        ];
         let forks = self.forks()?;
-        // Names of requests are kept with their numbers.
+        // Ids of requests were checked and reserved with their row numbers.
         let names: Vec<_> = names.iter().filter(|(what, _)| *what == "session").cloned().collect();
         let (import, new) = (self.import.clone(), self.maps.new.clone());
-        let (last, totals) = (self.range.1, self.built.totals);
-        self.pieces.write(move |connection, _| {
-            need(connection, &import)?;
+        let (last, totals) = (self.range.1, self.staged.totals);
+        self.work.write(move |connection, _| {
+            ensure_not_undone(connection, &import)?;
             bundle::refuse_known(connection, &names)?;
             for (insert, rows) in tables {
                 let mut insert = connection.prepare(&insert)?;
@@ -99,7 +103,7 @@ impl Copy<'_> {
                 }
             }
             for scope in &new {
-                scope.bring_into_force(connection, last)?;
+                scope.publish(connection, last)?;
             }
             connection.execute(
                 "UPDATE total SET indexed_events = indexed_events + ?1, items = items + ?2,
@@ -118,29 +122,29 @@ impl Copy<'_> {
         })
     }
 
-    /// The requests of the bundle that are forks, and what they are forks of.
+    /// The ids of the bundle's forks, and of the requests that they were forked from.
     pub(super) fn forks(&self) -> Result<Vec<(String, String)>, Error> {
         let sql = "SELECT id, forked_from FROM request WHERE n > ?1 AND forked_from IS NOT NULL";
-        let mut statement = self.built.connection.prepare(sql)?;
-        let rows = statement.query_map((self.built.seed.request,), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut statement = self.staged.connection.prepare(sql)?;
+        let rows = statement.query_map((self.staged.origin_end.request,), |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }
 
 impl NewScope {
-    fn bring_into_force(&self, connection: &Connection, last: i64) -> Result<(), Error> {
+    fn publish(&self, connection: &Connection, last: i64) -> Result<(), Error> {
         let Some(known) = states::find(connection, &self.key)? else {
             connection
                 .prepare_cached("INSERT INTO scope (n, kind, id, version, last) VALUES (?1, ?2, ?3, ?4, ?5)")?
                 .execute((self.n, self.key.kind.as_str(), &*self.key.id, self.version, self.last))?;
             return Ok(());
         };
-        // It was made here since the range was reserved, and began with nothing.
+        // Another request created the scope here after the range was reserved. Here it was empty before that.
         for table in ["change", "keyframe", "attempt_rollback"] {
             connection.execute(&format!("UPDATE {table} SET scope = ?2 WHERE scope = ?1"), (self.n, known))?;
         }
         let nothing = Body { text: "{}".to_owned(), payloads: Vec::new() };
-        keyframe(connection, (known, last), 0, 2, &nothing)?;
+        insert_keyframe(connection, (known, last), 0, 2, &nothing)?;
         connection.execute("UPDATE scope SET last = max(last, ?2) WHERE n = ?1", (known, last))?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Dropping the payloads that nothing names any more.
+//! Deletes the payloads that nothing refers to any more.
 
 use std::collections::HashSet;
 
@@ -8,65 +8,65 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::row::error::Error;
 use crate::row::references::References;
 use crate::row::{body, payload};
-use crate::transfer::pieces::Pieces;
+use crate::transfer::sliced_work::SlicedWork;
 use crate::write::removal_queue;
 
-/// Puts every payload that nothing names into the queue of removals.
-pub(crate) fn queue_unnamed(pieces: &Pieces) -> Result<(), Error> {
-    let unnamed: Vec<i64> = pieces.read(|connection| {
-        let named = References::all(connection)?;
+/// Queues all payloads that nothing refers to. Reads all bodies that have references.
+pub(crate) fn queue_unreferenced(work: &SlicedWork) -> Result<(), Error> {
+    let unreferenced: Vec<i64> = work.read(|connection| {
+        let referenced = References::all(connection)?;
         let mut statement = connection.prepare("SELECT n, hash FROM payload")?;
         let mut rows = statement.query(())?;
-        let mut unnamed = Vec::new();
+        let mut unreferenced = Vec::new();
         while let Some(row) = rows.next()? {
-            if !named.0.contains(&Hash::from_bytes(row.get(1)?)) {
-                unnamed.push(row.get(0)?);
+            if !referenced.0.contains(&Hash::from_bytes(row.get(1)?)) {
+                unreferenced.push(row.get(0)?);
             }
         }
-        Ok(unnamed)
+        Ok(unreferenced)
     })?;
-    in_slices(pieces, unnamed, removal_queue::queue_payload)
+    in_slices(work, unreferenced, removal_queue::queue_payload)
 }
 
-/// Drops the payloads that wait to be removed, unless something names them.
+/// Deletes the queued payloads that nothing refers to, and takes the others out of the queue.
 ///
-/// What names one from now on takes it out of the queue ([`payload::keep`]), so a look at everything that is
-/// named, which keeps nobody from writing, tells for sure of those that still wait afterwards, untouched.
-pub(crate) fn sweep(pieces: &Pieces) -> Result<(), Error> {
-    let token: i64 =
-        pieces.read(|connection| Ok(connection.query_row("SELECT random() >> 1", (), |row| row.get(0))?))?;
+/// First marks the queued rows with a random token, then collects all references in a snapshot, without blocking
+/// writers. A new reference takes its payload out of the queue ([`payload::insert`]), and queueing a payload again
+/// clears the token, so for rows that still have the token afterwards the result of the snapshot is valid.
+pub(crate) fn sweep(work: &SlicedWork) -> Result<(), Error> {
+    let token: i64 = work.read(|connection| Ok(connection.query_row("SELECT random() >> 1", (), |row| row.get(0))?))?;
     let mut seen: HashSet<i64> = HashSet::new();
     loop {
-        let (fresh, inner) = pieces.read(|connection| waiting(connection, &seen))?;
+        let (fresh, inner) = work.read(|connection| queued_payloads(connection, &seen))?;
         if fresh.is_empty() {
             break;
         }
         seen.extend(&fresh);
-        in_slices(pieces, inner, removal_queue::queue_payload)?;
-        in_slices(pieces, fresh, move |connection, n| {
+        in_slices(work, inner, removal_queue::queue_payload)?;
+        in_slices(work, fresh, move |connection, n| {
             connection
                 .prepare_cached("UPDATE removal SET last = ?2 WHERE kind = 'payload' AND n = ?1 AND import = ''")?
                 .execute((n, token))?;
             Ok(())
         })?;
     }
-    let (named, unnamed): (Vec<i64>, Vec<i64>) = pieces.read(|connection| {
-        let named = References::all(connection)?;
+    let (referenced, unreferenced): (Vec<i64>, Vec<i64>) = work.read(|connection| {
+        let referenced = References::all(connection)?;
         let mut statement = connection
             .prepare("SELECT r.n, p.hash FROM removal r LEFT JOIN payload p ON p.n = r.n WHERE r.kind = 'payload'")?;
         let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get::<_, Option<[u8; 32]>>(1)?)))?;
-        let (mut kept, mut gone) = (Vec::new(), Vec::new());
+        let (mut kept, mut unreferenced) = (Vec::new(), Vec::new());
         for row in rows {
             let (n, hash) = row?;
             match hash {
-                Some(hash) if !named.0.contains(&Hash::from_bytes(hash)) => gone.push(n),
+                Some(hash) if !referenced.0.contains(&Hash::from_bytes(hash)) => unreferenced.push(n),
                 _ => kept.push(n),
             }
         }
-        Ok((kept, gone))
+        Ok((kept, unreferenced))
     })?;
-    in_slices(pieces, unnamed, move |connection, n| {
-        if settle(connection, n, token)? {
+    in_slices(work, unreferenced, move |connection, n| {
+        if dequeue_if_untouched(connection, n, token)? {
             let bytes: Option<i64> = connection
                 .prepare_cached("DELETE FROM payload WHERE n = ?1 RETURNING bytes")?
                 .query_row((n,), |row| row.get(0))
@@ -77,19 +77,19 @@ pub(crate) fn sweep(pieces: &Pieces) -> Result<(), Error> {
         }
         Ok(())
     })?;
-    in_slices(pieces, named, move |connection, n| settle(connection, n, token).map(drop))
+    in_slices(work, referenced, move |connection, n| dequeue_if_untouched(connection, n, token).map(drop))
 }
 
-/// Takes a payload out of the queue if it has waited there untouched since the token was put on it.
-fn settle(connection: &Connection, n: i64, token: i64) -> Result<bool, Error> {
-    let settled = connection
+/// Takes a payload out of the queue if it still has the token. Returns whether it had.
+fn dequeue_if_untouched(connection: &Connection, n: i64, token: i64) -> Result<bool, Error> {
+    let removed = connection
         .prepare_cached("DELETE FROM removal WHERE kind = 'payload' AND n = ?1 AND import = '' AND last = ?2")?
         .execute((n, token))?;
-    Ok(settled > 0)
+    Ok(removed > 0)
 }
 
-/// Payloads in the queue besides those that were seen, and what they name.
-fn waiting(connection: &Connection, seen: &HashSet<i64>) -> Result<(Vec<i64>, Vec<i64>), Error> {
+/// The queued payloads that are not in `seen`, and the payloads that they refer to which are not queued.
+fn queued_payloads(connection: &Connection, seen: &HashSet<i64>) -> Result<(Vec<i64>, Vec<i64>), Error> {
     let mut statement = connection.prepare("SELECT n FROM removal WHERE kind = 'payload'")?;
     let rows = statement.query_map((), |row| row.get::<_, i64>(0))?.collect::<Result<Vec<_>, _>>()?;
     let fresh: Vec<i64> = rows.into_iter().filter(|n| !seen.contains(n)).collect();
@@ -99,9 +99,9 @@ fn waiting(connection: &Connection, seen: &HashSet<i64>) -> Result<(Vec<i64>, Ve
     for n in &fresh {
         let Some(hash) = hash.query_row((n,), |row| row.get::<_, [u8; 32]>(0)).optional()? else { continue };
         let name = Hash::from_bytes(hash).to_hex();
-        // What is damaged names nothing.
+        // A damaged payload counts as having no references.
         let Ok(text) = payload::load(connection, &name) else { continue };
-        for name in body::names(&text).unwrap_or_default() {
+        for name in body::referenced_payloads(&text).unwrap_or_default() {
             let Ok(hash) = Hash::from_hex(&name) else { continue };
             inner.extend(number.query_row((hash.as_bytes(),), |row| row.get::<_, i64>(0)).optional()?);
         }
@@ -111,16 +111,16 @@ fn waiting(connection: &Connection, seen: &HashSet<i64>) -> Result<(Vec<i64>, Ve
     Ok((fresh, inner))
 }
 
-/// Does something with each of some numbers, in as many transactions as that takes.
+/// Calls `each` for each row number, in as many slices as necessary.
 fn in_slices(
-    pieces: &Pieces,
+    work: &SlicedWork,
     numbers: Vec<i64>,
     each: impl Fn(&Connection, i64) -> Result<(), Error> + Clone + Send + 'static,
 ) -> Result<(), Error> {
     let mut left = numbers;
     while !left.is_empty() {
         let each = each.clone();
-        left = pieces.write(move |connection, slice| {
+        left = work.write(move |connection, slice| {
             let mut numbers = left.into_iter();
             for n in numbers.by_ref() {
                 each(connection, n)?;

@@ -1,7 +1,7 @@
-//! What the writing thread remembers between transactions, so that a step costs inserts only.
+//! What the writing connection caches between transactions, so that a step usually costs inserts only.
 //!
-//! Everything here can be read from the database again and is dropped whenever it might not be
-//! true any more: after a transaction that failed, and after another process wrote.
+//! Everything here can be read from the database again. It is cleared whenever it may be stale: after a transaction
+//! that failed, after other work on the connection, and after another process wrote.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,45 +14,45 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::row::attempts::Attempts;
 use crate::row::error::Error;
 use crate::row::filter_block::UnindexedTail;
-use crate::write::scopes::Scope;
+use crate::write::scopes::CachedScope;
 use crate::write::writer_queue::{self, Ticket};
 
-/// More than any workspace runs at once; beyond it, memory is given back.
+/// With more entries than this the cache is cleared. No workspace runs so many requests at once.
 const MAX_CACHED_REQUESTS: usize = 20_000;
 
-/// Requests that run, scopes they touch, paths they walk.
+/// Running requests, the scopes that they write, and the numbers of their paths.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
-    requests: HashMap<Arc<str>, Request>,
-    scopes: HashMap<ScopeKey, Scope>,
+pub(crate) struct WriterCache {
+    requests: HashMap<Arc<str>, CachedRequest>,
+    scopes: HashMap<ScopeKey, CachedScope>,
     paths: HashMap<Arc<str>, i64>,
-    /// The id that the newest event got.
+    /// The id of the newest event.
     last_event: Option<i64>,
-    /// Who waits to write a record, once that was read.
+    /// All valid rows of `ticket`, if they were read.
     tickets: Option<Vec<Ticket>>,
 }
 
-/// A request that runs.
+/// A running request.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct CachedRequest {
     pub(crate) n: i64,
     pub(crate) session: i64,
-    /// Who owns it.
+    /// Its owner.
     pub(crate) lease: Lease,
-    /// Its newest event.
+    /// The `seq` of its newest event.
     pub(crate) last: Seq,
     pub(crate) attempts: Attempts,
-    /// What operations on durable records weigh, until a commit names them.
+    /// The sizes of operations on durable records, until a commit names them.
     pub(crate) operations: HashMap<Seq, usize>,
-    /// Its own scopes, to be forgotten with it.
+    /// The scopes that belong to it, which are removed from the cache with it.
     pub(crate) scopes: Vec<ScopeKey>,
-    /// Its newest events, which search has no filter for yet.
+    /// Its newest events, which no filter block covers yet.
     pub(crate) tail: UnindexedTail,
 }
 
-impl Request {
-    pub(crate) fn new(n: i64, session: i64, lease: Lease) -> Request {
-        Request {
+impl CachedRequest {
+    pub(crate) fn new(n: i64, session: i64, lease: Lease) -> CachedRequest {
+        CachedRequest {
             n,
             session,
             lease,
@@ -65,14 +65,14 @@ impl Request {
     }
 }
 
-impl Memory {
-    /// Forgets everything.
+impl WriterCache {
+    /// Removes everything.
     pub(crate) fn clear(&mut self) {
-        *self = Memory::default();
+        *self = WriterCache::default();
     }
 
-    /// Who waits to write a record. Read once: others' tickets come with a commit of theirs, after which
-    /// nothing of this is known any more.
+    /// The tickets of running requests. Read once: another process's tickets come with a commit, which clears the
+    /// cache.
     pub(crate) fn tickets(&mut self, connection: &Connection) -> Result<&[Ticket], Error> {
         let tickets = match self.tickets.take() {
             Some(tickets) => tickets,
@@ -81,32 +81,33 @@ impl Memory {
         Ok(self.tickets.insert(tickets))
     }
 
-    /// A request waits no more.
+    /// Makes the next [`tickets`](Self::tickets) read them again, after a ticket was deleted.
     pub(crate) fn forget_tickets(&mut self) {
         self.tickets = None;
     }
 
-    /// Gives memory back when there is too much of it.
+    /// Clears the cache if it is too large.
     pub(crate) fn trim(&mut self) {
         if self.requests.len() + self.scopes.len() + self.paths.len() > MAX_CACHED_REQUESTS {
             self.clear();
         }
     }
 
-    /// Takes a request that was begun, whoever began it; [`Memory::put`] gives it back.
-    pub(crate) fn take(&mut self, connection: &Connection, id: &str) -> Result<Option<Request>, Error> {
+    /// Takes a request out of the cache, or reads it from the database. [`WriterCache::put_request`] puts it back.
+    /// None if it was never started.
+    pub(crate) fn take_request(&mut self, connection: &Connection, id: &str) -> Result<Option<CachedRequest>, Error> {
         match self.requests.remove(id) {
             Some(request) => Ok(Some(request)),
             None => load(connection, id),
         }
     }
 
-    pub(crate) fn put(&mut self, id: Arc<str>, request: Request) {
+    pub(crate) fn put_request(&mut self, id: Arc<str>, request: CachedRequest) {
         self.requests.insert(id, request);
     }
 
-    /// Forgets a request that will write no more for now.
-    pub(crate) fn leave(&mut self, id: &str) {
+    /// Removes a request and its scopes from the cache.
+    pub(crate) fn forget_request(&mut self, id: &str) {
         if let Some(request) = self.requests.remove(id) {
             for key in &request.scopes {
                 self.scopes.remove(key);
@@ -114,40 +115,41 @@ impl Memory {
         }
     }
 
-    /// A scope that has state already. Its row is up to date once [`Scope::save`] ran.
-    pub(crate) fn scope(&mut self, connection: &Connection, key: &ScopeKey) -> Result<Option<&mut Scope>, Error> {
+    /// A scope that has state already. Its row may be behind until [`CachedScope::save`].
+    pub(crate) fn scope(&mut self, connection: &Connection, key: &ScopeKey) -> Result<Option<&mut CachedScope>, Error> {
         if !self.scopes.contains_key(key)
-            && let Some(found) = Scope::find(connection, key)?
+            && let Some(found) = CachedScope::find(connection, key)?
         {
             self.scopes.insert(key.clone(), found);
         }
         Ok(self.scopes.get_mut(key))
     }
 
-    /// A scope that begins now if it has not begun yet.
-    pub(crate) fn scope_or_new(
+    /// A scope; its row is inserted if there is none. `request` is the request that it belongs to, if any.
+    pub(crate) fn scope_or_insert(
         &mut self,
         connection: &Connection,
         key: &ScopeKey,
         request: Option<i64>,
-    ) -> Result<&mut Scope, Error> {
+    ) -> Result<&mut CachedScope, Error> {
         if self.scope(connection, key)?.is_none() {
-            let made = Scope::create(connection, key, request)?;
-            self.scopes.insert(key.clone(), made);
+            let inserted = CachedScope::insert(connection, key, request)?;
+            self.scopes.insert(key.clone(), inserted);
         }
         self.scopes.get_mut(key).ok_or_else(|| Error::Damaged(format!("scope {key} vanished")))
     }
 
-    /// Writes of a scope stopped counting.
-    pub(crate) fn weigh_again(&mut self, connection: &Connection, n: i64) -> Result<(), Error> {
+    /// Recomputes the read cost of a scope if it is cached, after some of its writes were rolled back.
+    pub(crate) fn recompute_read_cost(&mut self, connection: &Connection, n: i64) -> Result<(), Error> {
         match self.scopes.values_mut().find(|scope| scope.n == n) {
-            Some(scope) => scope.weigh(connection),
+            Some(scope) => scope.recompute_read_cost(connection),
             None => Ok(()),
         }
     }
 
-    /// The id of the next event. Those of deleted events are not given again: states tell instants by them.
-    pub(crate) fn next_event(&mut self, connection: &Connection) -> Result<i64, Error> {
+    /// The id of the next event. Ids of deleted events are not used again, because keyframes and changes refer to
+    /// points in time by them.
+    pub(crate) fn next_event_id(&mut self, connection: &Connection) -> Result<i64, Error> {
         let last = match self.last_event {
             Some(last) => last,
             None => connection
@@ -158,15 +160,15 @@ impl Memory {
         Ok(last + 1)
     }
 
-    /// Keeps the ids of so many events, and answers the one before them.
-    pub(crate) fn take_events(&mut self, connection: &Connection, count: i64) -> Result<i64, Error> {
-        let first = self.next_event(connection)?;
+    /// Reserves `count` consecutive event ids. Returns the id before the first.
+    pub(crate) fn reserve_events(&mut self, connection: &Connection, count: i64) -> Result<i64, Error> {
+        let first = self.next_event_id(connection)?;
         self.last_event = Some(first + count - 1);
         Ok(first - 1)
     }
 
-    /// The number of a path.
-    pub(crate) fn path(&mut self, connection: &Connection, path: &Arc<str>) -> Result<i64, Error> {
+    /// The number of a path, whose row is inserted if there is none.
+    pub(crate) fn path_row(&mut self, connection: &Connection, path: &Arc<str>) -> Result<i64, Error> {
         if let Some(n) = self.paths.get(path) {
             return Ok(*n);
         }
@@ -186,8 +188,8 @@ impl Memory {
     }
 }
 
-/// Reads back what the thread would know had it written the request itself.
-fn load(connection: &Connection, id: &str) -> Result<Option<Request>, Error> {
+/// Reads from the database what the cache would have if this process had written the request.
+fn load(connection: &Connection, id: &str) -> Result<Option<CachedRequest>, Error> {
     let row: Option<(i64, i64, Arc<str>, u64)> = connection
         .prepare_cached("SELECT n, session, owner, epoch FROM request WHERE id = ?1")?
         .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
@@ -195,7 +197,7 @@ fn load(connection: &Connection, id: &str) -> Result<Option<Request>, Error> {
     let Some((n, session, owner, epoch)) = row else {
         return Ok(None);
     };
-    let mut request = Request::new(n, session, Lease { owner, epoch });
+    let mut request = CachedRequest::new(n, session, Lease { owner, epoch });
     request.last = connection
         .prepare_cached("SELECT coalesce(max(seq), 0) FROM event WHERE request = ?1")?
         .query_row((n,), |row| row.get(0))?;

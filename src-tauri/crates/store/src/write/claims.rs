@@ -1,7 +1,7 @@
-//! Whose turn it is: requests that hold a key, and those that wait for it (SEMANTICS §1.6).
+//! Claims: which request holds a concurrency key, and which ones wait for it (SEMANTICS §1.6).
 //!
-//! One index has those of them that have not ended. A request of a dead process holds nothing and
-//! keeps nobody waiting. Asked inside the one transaction that lets a request begin, the answer holds.
+//! The index `request_by_claim` has the requests that have not ended. A request whose owner is dead neither holds a
+//! key nor waits for it. An answer is reliable only inside the transaction that puts the request in progress.
 
 use engine::concurrency::status_after;
 use engine::event::{EventKind, RequestStatus};
@@ -11,8 +11,10 @@ use crate::file::open::Owners;
 use crate::row::error::Error;
 use crate::write::append_batch::AppendBatch;
 
-/// The request that keeps a batch from being written, because the batch would put its own in progress.
-pub(crate) fn in_the_way_of(
+/// The request because of which a batch must be refused: the batch would put its own request in progress, and the
+/// other one holds the same key, or waits for it and was accepted earlier. `known` is the row number of the batch's
+/// request if that exists.
+pub(crate) fn blocking_request(
     connection: &Connection,
     batch: &AppendBatch,
     known: Option<i64>,
@@ -24,35 +26,40 @@ pub(crate) fn in_the_way_of(
     }
     match (batch.drafts.first().map(|draft| &draft.event.kind), known) {
         (Some(EventKind::RequestStarted { claim, .. }), _) => match claim {
-            Some(claim) => before(connection, &claim.key, i64::MAX, owners),
+            Some(claim) => holder_or_earlier(connection, &claim.key, i64::MAX, owners),
             None => Ok(None),
         },
-        (_, Some(n)) => match claim_of(connection, n)? {
-            Some(key) => before(connection, &key, n, owners),
+        (_, Some(n)) => match key_of(connection, n)? {
+            Some(key) => holder_or_earlier(connection, &key, n, owners),
             None => Ok(None),
         },
         (_, None) => Ok(None),
     }
 }
 
-/// Whether a request could go on now.
-pub(crate) fn may_leave_queue(connection: &Connection, request: &str, owners: &Owners) -> Result<bool, Error> {
+/// Whether nothing keeps a queued request from being put in progress now.
+pub(crate) fn can_start(connection: &Connection, request: &str, owners: &Owners) -> Result<bool, Error> {
     let row: Option<(i64, Option<String>)> = connection
         .prepare_cached("SELECT n, claim FROM request WHERE id = ?1")?
         .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     match row {
-        Some((n, Some(key))) => Ok(before(connection, &key, n, owners)?.is_none()),
+        Some((n, Some(key))) => Ok(holder_or_earlier(connection, &key, n, owners)?.is_none()),
         _ => Ok(true),
     }
 }
 
-fn claim_of(connection: &Connection, request: i64) -> Result<Option<String>, Error> {
+fn key_of(connection: &Connection, request: i64) -> Result<Option<String>, Error> {
     Ok(connection.prepare_cached("SELECT claim FROM request WHERE n = ?1")?.query_row((request,), |row| row.get(0))?)
 }
 
-/// The request that holds a key; else the first that was accepted before `request` and waits for it.
-fn before(connection: &Connection, key: &str, request: i64, owners: &Owners) -> Result<Option<String>, Error> {
+/// The request that holds a key; if none does, the first that waits for it and was accepted before `request`.
+fn holder_or_earlier(
+    connection: &Connection,
+    key: &str,
+    request: i64,
+    owners: &Owners,
+) -> Result<Option<String>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT id, owner FROM request
          WHERE claim = ?1 AND status IN ('queued', 'in_progress') AND n <> ?2 AND (status = 'in_progress' OR n < ?2)

@@ -1,8 +1,8 @@
-//! Long work in pieces: short transactions with pauses between them.
+//! Long work in slices: short write transactions with pauses between them.
 //!
-//! Whoever waits for the write lock, in whatever process, gets it between two of them. What can be read
-//! before is read in a snapshot that keeps nobody from writing. A piece must stand by itself: the process
-//! may be killed after it, and somebody else may have done the same work meanwhile.
+//! Other writers, in any process, get the write lock in the pauses. As much as possible is read before, in a snapshot
+//! that blocks no writer. Each slice must leave a valid database: the process may be killed after it. And it must
+//! expect that another process has done the same work meanwhile.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -14,38 +14,37 @@ use rusqlite::{Connection, InterruptHandle, Transaction, TransactionBehavior};
 
 use crate::file::open::{self, Access};
 use crate::row::error::{Error, OpenError};
-use crate::write::writer::Handle;
+use crate::write::writer::WriterHandle;
 
-/// How long one transaction goes on taking up work.
+/// After this time a transaction takes no further work.
 const MAX_TRANSACTION: Duration = Duration::from_millis(12);
-/// How long the write lock is free before the next one, at the most; after a short one it is free a third longer
-/// than that took. SQLite asks for a lock again after 1, 2, 5, 10, 15, 20, 25 ms, so somebody who waits gets it
-/// within some 50 ms.
+/// The longest pause between two transactions; a shorter one is 4/3 of the time of the transaction before it. SQLite's
+/// busy handler tries again after 1, 2, 5, 10, 15, 20, 25 ms, so a waiting writer gets the lock within some 50 ms.
 const PAUSE_BETWEEN: Duration = Duration::from_millis(16);
 
-/// The time that one transaction may take.
-pub(crate) struct Slice(Instant);
+/// The start of a transaction, whose time is limited to [`MAX_TRANSACTION`].
+pub(crate) struct TimeSlice(Instant);
 
-impl Slice {
-    /// Whether no more work should be taken up.
+impl TimeSlice {
+    /// Whether the time is used up, so that the transaction should end.
     pub(crate) fn is_over(&self) -> bool {
         self.0.elapsed() >= MAX_TRANSACTION
     }
 }
 
-/// What working in pieces needs: the writing connection between other writes, and one to read with.
-pub(crate) struct Pieces {
+/// The connections for long work: a handle to the writing connection, and a reading connection.
+pub(crate) struct SlicedWork {
     path: PathBuf,
     reader: Connection,
-    writer: Handle,
+    writer: WriterHandle,
     stop: Arc<AtomicBool>,
-    /// When the last piece ended, and how long nobody else shall be kept waiting after it.
+    /// When the last slice ended, and the pause to make after it.
     last: Cell<Option<(Instant, Duration)>>,
 }
 
-impl Pieces {
-    pub(crate) fn new(path: &Path, writer: Handle, stop: Arc<AtomicBool>) -> Result<Pieces, OpenError> {
-        Ok(Pieces {
+impl SlicedWork {
+    pub(crate) fn new(path: &Path, writer: WriterHandle, stop: Arc<AtomicBool>) -> Result<SlicedWork, OpenError> {
+        Ok(SlicedWork {
             path: path.to_owned(),
             reader: open::reader(path, Access::ReadWrite)?,
             writer,
@@ -59,45 +58,45 @@ impl Pieces {
         &self.path
     }
 
-    /// Ends a read that is under way.
+    /// A handle to interrupt a read from another thread.
     pub(crate) fn interrupt_handle(&self) -> InterruptHandle {
         self.reader.get_interrupt_handle()
     }
 
-    /// Reads from one snapshot.
+    /// Runs `read` in one read transaction.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
-        self.go_on()?;
+        self.check_not_stopped()?;
         let snapshot = self.reader.unchecked_transaction()?;
         let result = read(&snapshot);
         snapshot.finish()?;
         result
     }
 
-    /// Writes one piece, after a pause if it is not the first.
+    /// Runs `write` in one write transaction, after the pause. It should return soon after the slice is over.
     pub(crate) fn write<T: Send + 'static, E: From<Error> + Send + 'static>(
         &self,
-        write: impl FnOnce(&Connection, &Slice) -> Result<T, E> + Send + 'static,
+        write: impl FnOnce(&Connection, &TimeSlice) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
         if let Some((end, pause)) = self.last.get() {
             std::thread::sleep(pause.saturating_sub(end.elapsed()));
         }
-        self.go_on()?;
+        self.check_not_stopped()?;
         let stop = self.stop.clone();
         let result = self.writer.run(move |connection| {
             let transaction = begin(connection, &stop)?;
             let begun = Instant::now();
-            let result = write(&transaction, &Slice(begun));
+            let result = write(&transaction, &TimeSlice(begun));
             if result.is_ok() {
                 transaction.commit()?;
             }
             Ok((result, begun.elapsed()))
         });
-        let work = result.as_ref().map_or(PAUSE_BETWEEN, |(_, work)| *work);
-        self.last.set(Some((Instant::now(), (work * 4 / 3).min(PAUSE_BETWEEN))));
+        let spent = result.as_ref().map_or(PAUSE_BETWEEN, |(_, spent)| *spent);
+        self.last.set(Some((Instant::now(), (spent * 4 / 3).min(PAUSE_BETWEEN))));
         result?.0
     }
 
-    /// Runs something that opens no transaction of its own on the writing connection.
+    /// Runs `run` on the writing connection, outside of a transaction.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
@@ -105,7 +104,7 @@ impl Pieces {
         self.writer.run(run)
     }
 
-    fn go_on(&self) -> Result<(), Error> {
+    fn check_not_stopped(&self) -> Result<(), Error> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::Closed);
         }
@@ -113,7 +112,7 @@ impl Pieces {
     }
 }
 
-/// Takes the write lock, however long others keep it.
+/// Begins a write transaction, waiting for the lock until told to stop.
 fn begin<'a>(connection: &'a Connection, stop: &AtomicBool) -> Result<Transaction<'a>, Error> {
     loop {
         match Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(Error::from) {
@@ -123,9 +122,10 @@ fn begin<'a>(connection: &'a Connection, stop: &AtomicBool) -> Result<Transactio
     }
 }
 
-/// Refuses to look for ever at rows that are found and cannot be deleted: so it is where an index is damaged.
-pub(crate) fn check_progress(gone: usize) -> Result<(), Error> {
-    if gone > 0 {
+/// Fails if a statement deleted no rows although some were found, which happens if an index is damaged. Without this
+/// the caller would loop for ever.
+pub(crate) fn check_rows_deleted(deleted: usize) -> Result<(), Error> {
+    if deleted > 0 {
         return Ok(());
     }
     Err(Error::Damaged("rows are found that cannot be deleted; an index does not fit its table".to_owned()))

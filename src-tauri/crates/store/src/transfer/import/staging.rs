@@ -1,12 +1,12 @@
-//! A bundle in a database of its own: its events written by the same rules as those of a running request.
+//! The staging database of an import: a temporary database to which the bundle's events are written as those of running
+//! requests are.
 //!
-//! What does not fit is refused here, before anything is written where others look. Must not touch the database
-//! that it is for.
+//! An inconsistent bundle is refused here. Must not use the database that the bundle is imported to.
 
 use std::sync::Arc;
 
 use engine::event::Event;
-use engine::log::{Durability, Record};
+use engine::log::{AppendMode, Record};
 use engine::scope::ScopeKey;
 use engine::state::State;
 use rusqlite::Connection;
@@ -14,62 +14,66 @@ use rusqlite::Connection;
 use crate::Committed;
 use crate::check;
 use crate::file::migrate;
-use crate::file::open::{Liveness, Owners, settle};
-use crate::read::in_force;
+use crate::file::open::{Liveness, Owners, configure_statement_cache};
+use crate::read::rebased_values;
 use crate::row::error::Error;
 use crate::row::totals::{self, Sums};
 use crate::transfer::bundle::{BundleRecord, ImportError};
 use crate::write::append_batch::AppendBatch;
-use crate::write::live::Memory;
-use crate::write::transaction::Transaction;
+use crate::write::transaction::TransactionRows;
+use crate::write::writer_cache::WriterCache;
 
-/// How many events one batch takes.
+/// How many events one batch has.
 const EVENTS_PER_BATCH: usize = 1_000;
-/// The latest date that JavaScript knows, and the earliest before 1970, in milliseconds.
+/// The largest distance of a JavaScript date from 1970, in milliseconds.
 const LATEST_MS: u64 = 8_640_000_000_000_000;
-/// More often than any path ever ran.
-const MOST_ATTEMPTS: u32 = 1 << 31;
+/// The highest attempt number that is accepted.
+const MAX_ATTEMPT: u32 = 1 << 31;
 
-/// A bundle in a database of its own.
-pub(super) struct Built {
+/// A bundle in its staging database.
+pub(super) struct StagedBundle {
     pub(super) connection: Connection,
-    /// The last of what it holds besides the bundle, for forks to come from.
-    pub(super) seed: Seed,
+    /// The end of the rows that are not part of the bundle: the requests that its forks were forked from.
+    pub(super) origin_end: OriginEnd,
     pub(super) totals: Sums,
-    /// The last event.
+    /// The highest id of an event.
     pub(super) last: i64,
-    pub(super) news: Vec<Committed>,
+    pub(super) committed: Vec<Committed>,
 }
 
+/// The highest event id, and the highest row numbers of `request` and `session`, before the bundle's rows.
 #[derive(Default)]
-pub(super) struct Seed {
+pub(super) struct OriginEnd {
     pub(super) event: i64,
     pub(super) request: i64,
     pub(super) session: i64,
 }
 
-impl Built {
-    pub(super) fn new(seeds: Vec<BundleRecord>, bundle: Vec<BundleRecord>) -> Result<Built, ImportError> {
-        // A file that SQLite makes for this connection alone, and that is gone with it.
+impl StagedBundle {
+    pub(super) fn new(
+        origin_records: Vec<BundleRecord>,
+        bundle: Vec<BundleRecord>,
+    ) -> Result<StagedBundle, ImportError> {
+        // A temporary file that SQLite deletes with the connection.
         let connection = Connection::open("")?;
         connection.pragma_update(None, "journal_mode", "OFF")?;
         connection.pragma_update(None, "synchronous", "OFF")?;
-        settle(&connection)?;
-        migrate::make(&connection)?;
+        configure_statement_cache(&connection)?;
+        migrate::create_tables(&connection)?;
         connection.execute_batch("BEGIN")?;
-        let mut memory = Memory::default();
-        write(&connection, &mut memory, seeds)?;
+        let mut cache = WriterCache::default();
+        write(&connection, &mut cache, origin_records)?;
         let number = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, i64>(0));
-        let seed = Seed {
+        let origin_end = OriginEnd {
             event: number("SELECT coalesce(max(id), 0) FROM event")?,
             request: number("SELECT coalesce(max(n), 0) FROM request")?,
             session: number("SELECT coalesce(max(n), 0) FROM session")?,
         };
-        let before = lines(&connection)?;
-        let news = write(&connection, &mut memory, bundle)?;
-        in_force::complete(&connection, seed.event)?;
-        let (after, last) = (lines(&connection)?, number("SELECT coalesce(max(id), 0) FROM event")?);
-        // Each event was taken as it came; only all of them tell whether one names another that is not what it says.
+        let before = totals_without_payloads(&connection)?;
+        let committed = write(&connection, &mut cache, bundle)?;
+        rebased_values::add_missing(&connection, origin_end.event)?;
+        let (after, last) = (totals_without_payloads(&connection)?, number("SELECT coalesce(max(id), 0) FROM event")?);
+        // References between events can be checked only when all are there.
         if let Some(problem) = check::first_problem(&connection) {
             let place = problem.request.map(|request| format!("request \"{request}\": ")).unwrap_or_default();
             return Err(ImportError::Unfit(format!("{place}{}", problem.what)));
@@ -81,13 +85,13 @@ impl Built {
             payload_bytes: after.payload_bytes - before.payload_bytes,
             unique_bytes: after.unique_bytes - before.unique_bytes,
         };
-        Ok(Built { connection, seed, totals, last, news })
+        Ok(StagedBundle { connection, origin_end, totals, last, committed })
     }
 }
 
-/// The row of totals without large values, which are counted where they are copied.
-fn lines(connection: &Connection) -> Result<Sums, Error> {
-    let mut totals = totals::row(connection)?;
+/// The totals without the bytes in `payload`, which are counted when they are copied.
+fn totals_without_payloads(connection: &Connection) -> Result<Sums, Error> {
+    let mut totals = totals::read_row(connection)?;
     let sql = "SELECT coalesce(sum(bytes), 0) FROM payload";
     totals.unique_bytes -= connection.query_row(sql, (), |row| row.get::<_, i64>(0))?;
     Ok(totals)
@@ -95,20 +99,20 @@ fn lines(connection: &Connection) -> Result<Sums, Error> {
 
 fn write(
     connection: &Connection,
-    memory: &mut Memory,
-    pieces: Vec<BundleRecord>,
+    cache: &mut WriterCache,
+    records: Vec<BundleRecord>,
 ) -> Result<Vec<Committed>, ImportError> {
-    let mut news = Vec::new();
-    // Nobody's request is in the way of one that has run elsewhere.
+    let mut committed = Vec::new();
+    // Owners count as dead, so that no claim or lease of them refuses an event.
     let owners = Owners::new(|_| Liveness::Dead);
-    let mut transaction = Transaction::new(connection, memory, &owners)?;
-    for stretch in stretches(pieces)? {
-        let mut batch = match stretch {
-            Stretch::Records(records) => {
-                transaction.carry(&records)?;
+    let mut transaction = TransactionRows::new(connection, cache, &owners)?;
+    for group in groups(records)? {
+        let mut batch = match group {
+            Group::Records(records) => {
+                transaction.put_records(&records)?;
                 continue;
             }
-            Stretch::Events(batch) => batch,
+            Group::Events(batch) => batch,
         };
         transaction.add(&mut batch)?.map_err(|refusal| ImportError::Unfit(refusal.to_string()))?;
         if let Some(scopes) = batch.conflict {
@@ -116,54 +120,54 @@ fn write(
             return Err(ImportError::Unfit(format!("{} are at other versions", names.join(", "))));
         }
         let events: Arc<[Event]> = batch.drafts.into_iter().map(|draft| draft.event).collect();
-        news.push(Committed { request: batch.request, events });
+        committed.push(Committed { request: batch.request, events });
     }
-    transaction.close()?;
-    Ok(news)
+    transaction.finish()?;
+    Ok(committed)
 }
 
-/// What is written together.
-enum Stretch {
+/// Consecutive entries of a bundle that are written together.
+enum Group {
     Records(Vec<(ScopeKey, Record)>),
     Events(AppendBatch),
 }
 
-/// Pieces that are written together: records that follow each other, and events of one request.
-fn stretches(pieces: Vec<BundleRecord>) -> Result<Vec<Stretch>, ImportError> {
-    let mut stretches = Vec::new();
-    let mut records = Vec::new();
+/// Groups a bundle's entries: consecutive records, and consecutive events of one request.
+fn groups(records: Vec<BundleRecord>) -> Result<Vec<Group>, ImportError> {
+    let mut groups = Vec::new();
+    let mut run = Vec::new();
     let mut events: Vec<Event> = Vec::new();
     let mut whose: Arc<str> = "".into();
-    for piece in pieces {
-        let ends = match &piece {
+    for record in records {
+        let ends = match &record {
             BundleRecord::Record { .. } | BundleRecord::Code { .. } => true,
             BundleRecord::Event { request, .. } => *request != whose || events.len() >= EVENTS_PER_BATCH,
         };
         if ends && !events.is_empty() {
-            stretches.push(Stretch::Events(AppendBatch::new(
+            groups.push(Group::Events(AppendBatch::new(
                 &whose,
                 None,
                 std::mem::take(&mut events),
-                Durability::Committed,
+                AppendMode::Committed,
             )?));
         }
-        match piece {
+        match record {
             BundleRecord::Record { scope, version, state } => {
-                records.push((scope, Record { version, state: Arc::new(State::from(state)) }));
+                run.push((scope, Record { version, state: Arc::new(State::from(state)) }));
             }
-            // Kept by itself, before anything that names it.
+            // Stored separately, see `copy_code`.
             BundleRecord::Code { .. } => {}
             BundleRecord::Event { request, event } => {
                 if event.at.unsigned_abs() > LATEST_MS {
                     let what = format!("event {} of \"{request}\" is at {} ms, which is no date", event.seq, event.at);
                     return Err(ImportError::Unfit(what));
                 }
-                if event.attempt > MOST_ATTEMPTS {
+                if event.attempt > MAX_ATTEMPT {
                     let what = format!("event {} of \"{request}\" is of attempt {}", event.seq, event.attempt);
                     return Err(ImportError::Unfit(what));
                 }
-                if !records.is_empty() {
-                    stretches.push(Stretch::Records(std::mem::take(&mut records)));
+                if !run.is_empty() {
+                    groups.push(Group::Records(std::mem::take(&mut run)));
                 }
                 whose = request;
                 events.push(*event);
@@ -171,7 +175,7 @@ fn stretches(pieces: Vec<BundleRecord>) -> Result<Vec<Stretch>, ImportError> {
         }
     }
     if !events.is_empty() {
-        stretches.push(Stretch::Events(AppendBatch::new(&whose, None, events, Durability::Committed)?));
+        groups.push(Group::Events(AppendBatch::new(&whose, None, events, AppendMode::Committed)?));
     }
-    Ok(stretches)
+    Ok(groups)
 }
