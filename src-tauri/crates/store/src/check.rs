@@ -3,6 +3,7 @@
 //! Not everything can be detected: if the newest events of a request that has not ended are missing, no row shows it.
 //! Nothing is repaired, and an error in one part does not end the check of the others.
 
+mod request_row;
 mod request_scopes;
 mod requests;
 mod scopes;

@@ -9,6 +9,7 @@ use engine::views::attempts::verdict;
 use rusqlite::Connection;
 use serde_json::Value;
 
+use super::request_row::{self, RequestRow};
 use super::request_scopes::{self, RequestScopes};
 use super::scopes::{Commit, UncommittedOperation};
 use super::{Checked, Derived, debug_difference, difference};
@@ -16,24 +17,6 @@ use crate::row::error::Error;
 use crate::row::trigrams::may_hold;
 use crate::row::{attempts, body, filter_block, totals};
 use crate::write::rows;
-
-/// A request's row, as stored.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Row {
-    flow: String,
-    action: String,
-    user: String,
-    project: Option<String>,
-    status: String,
-    owner: String,
-    epoch: u64,
-    mock: Option<String>,
-    retry_of: Option<String>,
-    started_at: i64,
-    finished_at: Option<i64>,
-    error: Option<Value>,
-    claim: Option<String>,
-}
 
 /// The check of one request, and what its events so far derive.
 struct RequestCheck<'a> {
@@ -44,7 +27,7 @@ struct RequestCheck<'a> {
     last_event: i64,
     /// The last event that a fork copied, 0 if it is no fork. Changes of rows and scopes are not derived from copies.
     last_common: Seq,
-    row: Option<Row>,
+    row: Option<RequestRow>,
     /// Operations on durable records, by `seq`.
     operations: HashMap<Seq, UncommittedOperation>,
     /// Events that later ones may refer to: those that add an item, and those that have an input or output.
@@ -238,7 +221,7 @@ impl RequestCheck<'_> {
             if seq != 1 {
                 self.add(found, seq, "the request begins again");
             }
-            self.row = Some(Row {
+            self.row = Some(RequestRow {
                 flow: flow.clone(),
                 action: action.clone(),
                 user: user.to_string(),
@@ -360,7 +343,7 @@ impl RequestCheck<'_> {
             }
             return Ok(());
         };
-        let stored = read(self.connection, self.n)?;
+        let stored = request_row::read(self.connection, self.n)?;
         let differences = [
             ("flow", debug_difference(&stored.flow, &derived.flow)),
             ("action", debug_difference(&stored.action, &derived.action)),
@@ -407,32 +390,4 @@ impl RequestCheck<'_> {
         }
         Ok(())
     }
-}
-
-fn read(connection: &Connection, n: i64) -> Result<Row, Error> {
-    Ok(connection
-        .prepare_cached(
-            "SELECT flow, action, user, project, status, owner, mock, retry_of, started_at, finished_at, error, claim,
-             epoch
-             FROM request WHERE n = ?1",
-        )?
-        .query_row((n,), |row| {
-            let error: Option<String> = row.get(10)?;
-            Ok(Row {
-                flow: row.get(0)?,
-                action: row.get(1)?,
-                user: row.get(2)?,
-                project: row.get(3)?,
-                status: row.get(4)?,
-                owner: row.get(5)?,
-                epoch: row.get(12)?,
-                mock: row.get(6)?,
-                retry_of: row.get(7)?,
-                started_at: row.get(8)?,
-                finished_at: row.get(9)?,
-                // Invalid JSON becomes a string, which differs from what the events derive.
-                error: error.map(|text| engine::json::parse(&text).unwrap_or(Value::String(text))),
-                claim: row.get(11)?,
-            })
-        })?)
 }
