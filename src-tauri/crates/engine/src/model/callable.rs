@@ -139,6 +139,11 @@ pub trait Schema {
         false
     }
 
+    /// As [`is_known_valid`](Self::is_known_valid), of a new entry of a list whose other entries are valid.
+    fn is_entry_known_valid(&self, _field: &str, _entry: &Value) -> bool {
+        false
+    }
+
     /// Returns the top-level fields, or `None` if the schema is not that of an object.
     fn fields(&self) -> Option<&[Field]>;
 

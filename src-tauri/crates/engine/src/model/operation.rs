@@ -192,16 +192,7 @@ impl Operation {
                 changed
             }
             Operation::Push { field, value } => {
-                // The field is cleared first, so that a list without other references grows in place.
-                let mut list = match state.get(field) {
-                    Some(current) if current.is_array() => state.get(field).cloned().unwrap_or_default(),
-                    _ => Arc::new(Value::Array(Vec::new())),
-                };
-                state.set(field, Arc::new(Value::Null));
-                if let Value::Array(items) = Arc::make_mut(&mut list) {
-                    items.push(value.clone());
-                }
-                state.set(field, list);
+                state.push(field, value.clone());
                 true
             }
             Operation::SetRecord { field, key, value } => {

@@ -40,6 +40,25 @@ impl State {
         }
     }
 
+    /// Appends to a list; a field that is none becomes one. A list that somebody else holds is copied first.
+    pub fn push(&mut self, field: &str, value: Value) {
+        match self.fields.get_mut(field) {
+            Some(slot) if slot.is_array() => {
+                if let Value::Array(items) = Arc::make_mut(slot) {
+                    items.push(value);
+                }
+            }
+            _ => self.set(field, Arc::new(Value::Array(vec![value]))),
+        }
+    }
+
+    /// Takes the last entry of a list off.
+    pub(crate) fn pop(&mut self, field: &str) {
+        if let Some(Value::Array(items)) = self.fields.get_mut(field).map(Arc::make_mut) {
+            items.pop();
+        }
+    }
+
     /// Takes a field out, keeping the order of the others.
     pub fn remove(&mut self, field: &str) -> Option<Arc<Value>> {
         self.fields.shift_remove(field)

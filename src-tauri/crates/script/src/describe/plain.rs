@@ -54,6 +54,15 @@ impl Plain {
             _ => false,
         }
     }
+
+    /// Returns whether a list is certain to stay valid with one more entry.
+    pub(crate) fn fits_entry(&self, entry: &Value) -> bool {
+        match self {
+            Plain::Any => true,
+            Plain::List(element) => element.fits(entry),
+            _ => false,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -81,6 +90,15 @@ mod tests {
         check(json!("string"), &[json!("")], &[json!(1)]);
         check(json!({"one": ["a", 1, null]}), &[json!("a"), json!(1), json!(null)], &[json!("b"), json!(1.5)]);
         check(json!({"or": ["null", "boolean"]}), &[json!(null), json!(false)], &[json!(0)]);
+    }
+
+    #[test]
+    fn a_list_with_one_more_entry_is_known_by_the_entry() {
+        let plain: Plain = serde_json::from_value(json!({"list": "number"})).expect("a shape");
+        assert!(plain.fits_entry(&json!(1)));
+        assert!(!plain.fits_entry(&json!("1")));
+        let other: Plain = serde_json::from_value(json!({"or": ["null", {"list": "number"}]})).expect("a shape");
+        assert!(!other.fits_entry(&json!(1)), "the schema is asked");
     }
 
     #[test]

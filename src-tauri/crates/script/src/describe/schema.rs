@@ -90,6 +90,10 @@ impl Schema for ScriptSchema {
         self.plain.get(field).is_some_and(|plain| plain.fits(value))
     }
 
+    fn is_entry_known_valid(&self, field: &str, entry: &Value) -> bool {
+        self.plain.get(field).is_some_and(|plain| plain.fits_entry(entry))
+    }
+
     fn check_field(&self, field: &str, value: &Value) -> Result<(), Vec<Issue>> {
         if self.is_known_valid(field, value) {
             return Ok(());

@@ -3,6 +3,7 @@
 //! A write takes the mutex of its state, is checked against every declaration of its scope, and is then applied as a
 //! whole or not at all.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
@@ -10,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Context, Place, Target};
 use crate::execution::fifo::FifoMutex;
-use crate::execution::state::shared::Writer;
+use crate::execution::state::shared::{SharedState, Writer};
 use crate::model::callable::{Arg, Fun, Issue, SchemaRef};
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;
@@ -93,23 +94,36 @@ impl Context {
         if queue.is_held() || self.frame.is_finished() || matches!(operation, Operation::Set { .. }) {
             return None;
         }
+        let (_, schemas) = self.schemas_of(&place);
+        let passes = |field: &str, is_valid: &dyn Fn(&SchemaRef) -> bool| {
+            let is_declared = |schema: &SchemaRef| {
+                schema.fields().is_some_and(|fields| fields.iter().any(|known| known.name == *field))
+            };
+            // An undeclared field may have to be noted, which `apply` does.
+            (schemas.is_empty() || schemas.iter().any(is_declared))
+                && schemas.iter().filter(|schema| is_declared(schema)).all(is_valid)
+        };
+        // A list is neither copied nor checked again for one more entry.
+        if let (Place::Shared(container), Operation::Push { field, value }) = (&place, &operation) {
+            if !passes(field, &|schema| schema.is_entry_known_valid(field, value)) {
+                return None;
+            }
+            let by = Writer::new(&self.frame, self.call.as_ref());
+            let version = container.push(field, value.clone(), by, self.run.next_stamp());
+            self.record_change(container, operation, None, version);
+            return Some(true);
+        }
         let before = self.state_of(&place);
         let mut next = (*before).clone();
         if !operation.apply(&mut next) {
             self.note_unchanged(&place, operation);
             return Some(false);
         }
-        let (_, schemas) = self.schemas_of(&place);
-        let passes = operation.touched(&before).into_iter().all(|field| {
+        let is_valid = operation.touched(&before).into_iter().all(|field| {
             let Some(value) = next.get(field) else { return true };
-            let is_declared = |schema: &SchemaRef| {
-                schema.fields().is_some_and(|fields| fields.iter().any(|known| known.name == *field))
-            };
-            // An undeclared field may have to be noted, which `apply` does.
-            (schemas.is_empty() || schemas.iter().any(is_declared))
-                && schemas.iter().filter(|schema| is_declared(schema)).all(|schema| schema.is_known_valid(field, value))
+            passes(field, &|schema| schema.is_known_valid(field, value))
         });
-        passes.then(|| self.take(&place, operation, next)).map(|()| true)
+        is_valid.then(|| self.take(&place, operation, next)).map(|()| true)
     }
 
     fn state_of(&self, place: &Place) -> Arc<State> {
@@ -156,23 +170,26 @@ impl Context {
                 let value = operation.sums(&next);
                 let by = Writer::new(&self.frame, self.call.as_ref());
                 let version = container.write(&operation, next, Some(by), self.run.next_stamp());
-                self.frame.wrote(container);
-                let scope = container.key.clone();
-                let transient = container.transient();
-                let recorded =
-                    if transient.is_empty() { Some(operation) } else { operation.recorded_without(&transient) };
-                if let Some(operation) = recorded {
-                    let value = value.map(|mut value| {
-                        if let Value::Object(fields) = &mut value {
-                            transient.iter().for_each(|field| drop(fields.shift_remove(field)));
-                        }
-                        value
-                    });
-                    self.record(EventKind::StateChanged { scope, operation, value, version });
-                }
+                self.record_change(container, operation, value, version);
             }
             Place::Durable(key) => self.write(key, operation, next),
         }
+    }
+
+    /// Records a change of shared state. `value` is what an increment came to.
+    fn record_change(&self, container: &Rc<SharedState>, operation: Operation, value: Option<Value>, version: u64) {
+        self.frame.wrote(container);
+        let scope = container.key.clone();
+        let transient = container.transient();
+        let recorded = if transient.is_empty() { Some(operation) } else { operation.recorded_without(&transient) };
+        let Some(operation) = recorded else { return };
+        let value = value.map(|mut value| {
+            if let Value::Object(fields) = &mut value {
+                transient.iter().for_each(|field| drop(fields.shift_remove(field)));
+            }
+            value
+        });
+        self.record(EventKind::StateChanged { scope, operation, value, version });
     }
 
     /// Refuses writes of a block that has ended, because nothing would commit them.

@@ -2,8 +2,9 @@
 //!
 //! A write is visible at once. When the attempt that made it is discarded (it suspends, or is retried), the write is
 //! rolled back, so that memory equals what the log says (SEMANTICS §4.5). For that a [`SharedState`] keeps the
-//! operations since the oldest one whose attempt has not ended. Must not decide which attempts count: that is
-//! `views::attempts`.
+//! operations since the oldest one whose attempt has not ended, each with what undoes it. A state from before is not
+//! kept: a list that two states held would be copied for each entry that is appended. Must not decide which attempts
+//! count: that is `views::attempts`.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -31,8 +32,6 @@ pub struct SharedState {
     version: Cell<u64>,
     stamp: Cell<u64>,
     resumes: Cell<u32>,
-    /// The state before the first operation of `open`.
-    base: RefCell<Arc<State>>,
     /// The operations since the oldest one that may still be rolled back.
     open: RefCell<Vec<Write>>,
 }
@@ -40,7 +39,48 @@ pub struct SharedState {
 /// An operation, and the writer whose end decides whether it is kept; `None` once that is decided.
 struct Write {
     operation: Operation,
+    undo: Undo,
     by: Option<Writer>,
+}
+
+/// What takes an operation back from the state that it made.
+enum Undo {
+    /// Sets these fields to what they were, or removes them.
+    Fields(Vec<(String, Option<Arc<Value>>)>),
+    /// Takes the last entry of a list off.
+    Pop(String),
+    /// Sets the whole state.
+    Whole(State),
+}
+
+impl Undo {
+    fn of(operation: &Operation, before: &State) -> Undo {
+        match operation {
+            Operation::Push { field, .. } if before.get(field).is_some_and(|list| list.is_array()) => {
+                Undo::Pop(field.clone())
+            }
+            Operation::Set { .. } => Undo::Whole(before.clone()),
+            _ => {
+                let fields = operation.touched(before).into_iter();
+                Undo::Fields(fields.map(|field| (field.to_owned(), before.get(field).cloned())).collect())
+            }
+        }
+    }
+
+    fn apply(self, state: &mut State) {
+        match self {
+            Undo::Whole(before) => *state = before,
+            Undo::Pop(field) => state.pop(&field),
+            Undo::Fields(fields) => {
+                for (field, before) in fields.into_iter().rev() {
+                    match before {
+                        Some(value) => state.set(&field, value),
+                        None => drop(state.remove(&field)),
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Who made a write.
@@ -55,16 +95,14 @@ pub(crate) struct Writer {
 impl SharedState {
     /// Creates a state at version 0.
     pub fn new(key: ScopeKey, schemas: Vec<SchemaRef>, state: State, stamp: u64) -> Self {
-        let state = Arc::new(state);
         SharedState {
             key,
             schemas,
             queue: FifoMutex::default(),
-            state: RefCell::new(state.clone()),
+            state: RefCell::new(Arc::new(state)),
             version: Cell::new(0),
             stamp: Cell::new(stamp),
             resumes: Cell::new(0),
-            base: RefCell::new(state),
             open: RefCell::default(),
         }
     }
@@ -76,18 +114,16 @@ impl SharedState {
             return;
         }
         let transient = self.transient();
-        let mut base = (*self.base.take()).clone();
+        let undone = self.undo_from(0);
+        let mut state = self.state.borrow_mut();
+        let base = Arc::make_mut(&mut state);
         transient.iter().for_each(|field| drop(base.remove(field)));
         base.fill_in(defaults);
-        *self.base.borrow_mut() = Arc::new(base);
-        if !transient.is_empty() {
-            let open = self.open.take().into_iter();
-            let kept = open.filter_map(|Write { operation, by }| {
-                Some(Write { operation: operation.recorded_without(&transient)?, by })
-            });
-            *self.open.borrow_mut() = kept.collect();
-        }
-        self.rebuild(stamp);
+        drop(state);
+        self.apply_again(
+            undone.into_iter().filter_map(|(operation, by)| Some((operation.recorded_without(&transient)?, by))),
+            stamp,
+        );
     }
 
     /// Returns the state, and a stamp that changes whenever the state does.
@@ -112,13 +148,26 @@ impl SharedState {
 
     /// Stores an operation and the state after it. Returns the new version.
     pub(crate) fn write(&self, operation: &Operation, next: State, by: Option<Writer>, stamp: u64) -> u64 {
-        let next = Arc::new(next);
         if by.is_some() || !self.open.borrow().is_empty() {
-            self.open.borrow_mut().push(Write { operation: operation.clone(), by });
-        } else {
-            *self.base.borrow_mut() = next.clone();
+            let undo = Undo::of(operation, &self.state.borrow());
+            self.open.borrow_mut().push(Write { operation: operation.clone(), undo, by });
         }
-        *self.state.borrow_mut() = next;
+        *self.state.borrow_mut() = Arc::new(next);
+        self.changed(stamp)
+    }
+
+    /// Appends to a list, in place where nobody else holds the state. Returns the new version.
+    pub(crate) fn push(&self, field: &str, value: Value, by: Writer, stamp: u64) -> u64 {
+        let operation = Operation::Push { field: field.to_owned(), value: value.clone() };
+        let mut state = self.state.borrow_mut();
+        let undo = Undo::of(&operation, &state);
+        self.open.borrow_mut().push(Write { operation, undo, by: Some(by) });
+        Arc::make_mut(&mut state).push(field, value);
+        drop(state);
+        self.changed(stamp)
+    }
+
+    fn changed(&self, stamp: u64) -> u64 {
         self.stamp.set(stamp);
         self.version.set(self.version.get() + 1);
         self.version.get()
@@ -131,34 +180,41 @@ impl SharedState {
             write.by = None;
         }
         let settled = open.iter().take_while(|write| write.by.is_none()).count();
-        if settled == open.len() {
-            open.clear();
-            *self.base.borrow_mut() = self.state.borrow().clone();
-        } else if settled > 0 {
-            let mut base = self.base.borrow_mut();
-            let state = Arc::make_mut(&mut base);
-            for write in open.drain(..settled) {
-                write.operation.apply(state);
-            }
-        }
+        open.drain(..settled);
     }
 
     /// Removes the writes of these writers and rebuilds the state.
     fn roll_back(&self, is_it: impl Fn(&Writer) -> bool, stamp: u64) {
-        let before = self.open.borrow().len();
-        self.open.borrow_mut().retain(|write| !write.by.as_ref().is_some_and(&is_it));
-        if self.open.borrow().len() < before {
-            self.rebuild(stamp);
-            self.make_writes_final(|_| false);
-        }
+        let is_its = |write: &Write| write.by.as_ref().is_some_and(&is_it);
+        let Some(first) = self.open.borrow().iter().position(is_its) else { return };
+        let undone = self.undo_from(first);
+        self.apply_again(undone.into_iter().filter(|(_, by)| !by.as_ref().is_some_and(&is_it)), stamp);
+        self.make_writes_final(|_| false);
     }
 
-    fn rebuild(&self, stamp: u64) {
-        let mut state = (**self.base.borrow()).clone();
-        for write in self.open.borrow().iter() {
-            write.operation.apply(&mut state);
+    /// Takes the open operations from `first` on back. Returns them in their order.
+    fn undo_from(&self, first: usize) -> Vec<(Operation, Option<Writer>)> {
+        let mut state = self.state.borrow_mut();
+        let state = Arc::make_mut(&mut state);
+        let mut open = self.open.borrow_mut();
+        let mut undone = Vec::new();
+        for Write { operation, undo, by } in open.drain(first..).rev() {
+            undo.apply(state);
+            undone.push((operation, by));
         }
-        *self.state.borrow_mut() = Arc::new(state);
+        undone.reverse();
+        undone
+    }
+
+    /// Applies operations that were taken back, with what undoes them now.
+    fn apply_again(&self, operations: impl Iterator<Item = (Operation, Option<Writer>)>, stamp: u64) {
+        let mut state = self.state.borrow_mut();
+        let state = Arc::make_mut(&mut state);
+        for (operation, by) in operations {
+            let undo = Undo::of(&operation, state);
+            operation.apply(state);
+            self.open.borrow_mut().push(Write { operation, undo, by });
+        }
         self.stamp.set(stamp);
     }
 }
@@ -213,6 +269,7 @@ impl Frame {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -245,5 +302,85 @@ mod tests {
         add(&container, 10, Some("asks:1"));
         container.make_writes_final(is("asks:1"));
         assert_eq!((n(&container), container.open.borrow().len()), (1111, 0));
+    }
+
+    /// What one step of a random history does; `by` is one of three writers.
+    #[derive(Clone, Debug)]
+    enum Act {
+        Write(Operation, u8),
+        Final(u8),
+        RollBack(u8),
+    }
+
+    fn operation() -> impl Strategy<Value = Operation> {
+        let field = prop_oneof![Just("a"), Just("b"), Just("list")].prop_map(str::to_owned);
+        (field, 0..5_i64, 0..5_u8).prop_map(|(field, n, kind)| {
+            let fields = |value: Value| Map::from_iter([(field.clone(), value)]);
+            match kind {
+                0 => Operation::Push { field: field.clone(), value: n.into() },
+                1 => Operation::Patch { fields: fields(json!([n])) },
+                2 => Operation::Increment { by: fields(n.into()) },
+                3 => Operation::SetRecord { field: field.clone(), key: n.to_string(), value: n.into() },
+                _ => Operation::Set { state: fields(n.into()) },
+            }
+        })
+    }
+
+    fn act() -> impl Strategy<Value = Act> {
+        prop_oneof![
+            6 => (operation(), 0..3_u8).prop_map(|(operation, by)| Act::Write(operation, by)),
+            1 => (0..3_u8).prop_map(Act::Final),
+            1 => (0..3_u8).prop_map(Act::RollBack),
+        ]
+    }
+
+    proptest! {
+        /// The state is always what the writes come to that were not rolled back, in their order.
+        #[test]
+        fn a_state_is_what_its_kept_writes_come_to(acts in proptest::collection::vec(act(), 0..60)) {
+            let initial = State::from(Map::from_iter([("list".to_owned(), json!([0]))]));
+            let container =
+                SharedState::new(ScopeKey::new(ScopeKind::Request, "r"), Vec::new(), initial.clone(), 0);
+            // Every write, with who may still roll it back.
+            let mut kept: Vec<(Operation, Option<u8>)> = Vec::new();
+            let mut held = Vec::new();
+            for (stamp, act) in acts.into_iter().enumerate() {
+                let is = |by: u8| move |writer: &Writer| *writer.instance == *by.to_string();
+                match act {
+                    Act::Write(operation, by) => {
+                        let writer = Writer { instance: by.to_string().into(), call: None };
+                        if let Operation::Push { field, value } = &operation {
+                            container.push(field, value.clone(), writer, stamp as u64);
+                        } else {
+                            let mut next = (*container.read().1).clone();
+                            if !operation.apply(&mut next) {
+                                continue;
+                            }
+                            container.write(&operation, next, Some(writer), stamp as u64);
+                        }
+                        kept.push((operation, Some(by)));
+                    }
+                    Act::Final(by) => {
+                        container.make_writes_final(is(by));
+                        kept.iter_mut().filter(|(_, open)| *open == Some(by)).for_each(|(_, open)| *open = None);
+                    }
+                    Act::RollBack(by) => {
+                        container.roll_back(is(by), stamp as u64);
+                        kept.retain(|(_, open)| *open != Some(by));
+                    }
+                }
+                let mut expected = initial.clone();
+                for (operation, _) in &kept {
+                    operation.apply(&mut expected);
+                }
+                let (_, state) = container.read();
+                prop_assert_eq!(&state.to_json(), &expected.to_json());
+                // Whoever holds a state sees no later write.
+                held.push((state.clone(), expected.to_json()));
+                for (state, then) in &held {
+                    prop_assert_eq!(&state.to_json(), then);
+                }
+            }
+        }
     }
 }
