@@ -37,8 +37,8 @@ pub(crate) struct Global {
     /// One JSON document on stdout
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// What a commit survives: a killed process, or a lost power supply
-    #[arg(long, global = true, value_name = "process|power", value_parser = durability)]
+    /// What was seen survives a killed process, or a lost power supply; with each, every step waits for the disk
+    #[arg(long, global = true, value_name = "process|power|each", value_parser = durability)]
     pub(crate) durability: Option<Durability>,
     /// Let keys go to the addresses that flowglass.json names
     #[arg(long, global = true)]

@@ -198,6 +198,7 @@ impl Workspace {
             durability: match durability {
                 Durability::Process => store::Durability::Process,
                 Durability::Power => store::Durability::Power,
+                Durability::Each => store::Durability::Each,
             },
             create: options.data.is_none() || !options.existing,
             owners: Owners::new(move |owner| locks.get().map_or(Liveness::Unknown, |locks| locks.liveness(owner))),

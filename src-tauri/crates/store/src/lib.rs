@@ -64,7 +64,7 @@ pub use write::code::CodeOffer;
 use file::read_only::Readable;
 use transfer::removal::Remover;
 use transfer::sliced_work::SlicedWork;
-use write::append_batch::AppendBatch;
+use write::append_batch::QueuedAppend;
 use write::code::CodeOffers;
 use write::record_cache::RecordCache;
 use write::writer::{ReadVersion, Writer};
@@ -266,11 +266,7 @@ impl Log for Store {
         mode: engine::log::AppendMode,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
         let (answer, receiver) = oneshot::channel();
-        match AppendBatch::new(request, Some(lease.clone()), events, mode) {
-            Ok(batch) => self.writer.append(AppendBatch { answer: Some(answer), ..batch }),
-            // Sending fails if the caller has dropped the receiver.
-            Err(error) => drop(answer.send(Err(error.into()))),
-        }
+        self.writer.append(QueuedAppend::new(request, lease, events, mode, answer));
         receiver
     }
 

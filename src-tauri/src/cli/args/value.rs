@@ -21,7 +21,8 @@ pub(super) fn durability(text: &str) -> Result<Durability, String> {
     match text {
         "process" => Ok(Durability::Process),
         "power" => Ok(Durability::Power),
-        _ => Err("one of process, power".to_owned()),
+        "each" => Ok(Durability::Each),
+        _ => Err("one of process, power, each".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The step boundary: one durable commit of a block's end with everything it wrote.
+//! The step boundary: a block's end with everything it wrote, in one commit (ARCHITECTURE §2.3).
 //!
 //! Conflicts with other writers are resolved here: a transaction whose operations may be applied again is rebased onto
 //! the newer records; any other makes the body run again (SEMANTICS §4.4). Writers that conflict with other requests
@@ -125,7 +125,7 @@ pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<Flow
         memoized: false,
         commits: Vec::new(),
     };
-    run.recorder.commit(Some(&frame.path), frame.attempt, event).await.map(drop).map_err(storage)
+    run.recorder.boundary(Some(&frame.path), frame.attempt, event).await.map(drop).map_err(storage)
 }
 
 /// The result of [`end_attempt`].
@@ -220,7 +220,7 @@ async fn finish<'r>(
             memoized: false,
             commits: commits.clone(),
         };
-        match run.recorder.commit(Some(&frame.path), frame.attempt, event).await {
+        match run.recorder.boundary(Some(&frame.path), frame.attempt, event).await {
             Ok(seq) => {
                 frame.transaction.clear();
                 frame.make_writes_final();

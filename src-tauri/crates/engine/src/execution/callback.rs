@@ -296,7 +296,7 @@ async fn commit(
     }
     loop {
         let commits = transaction.commits();
-        match cx.run.recorder.commit(Some(&cx.frame.path), cx.frame.attempt, end.event(commits.clone())).await {
+        match cx.run.recorder.boundary(Some(&cx.frame.path), cx.frame.attempt, end.event(commits.clone())).await {
             Ok(_) => {
                 transaction.clear();
                 permit.iter_mut().for_each(|permit| permit.committed());

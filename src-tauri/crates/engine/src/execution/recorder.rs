@@ -183,14 +183,36 @@ impl Recorder {
         true
     }
 
-    /// Records a step boundary. Returns when it and all events before it are committed.
+    /// Records an event. Returns when it and all events before it are committed.
     pub async fn commit(&self, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) -> Result<Seq, AppendError> {
+        self.append(path, attempt, kind, AppendMode::Committed).await
+    }
+
+    /// Records a step boundary. If it commits shared records, this returns when it is committed, because other
+    /// requests see them; otherwise when it is in the log's queue (ARCHITECTURE §2.3).
+    pub(crate) async fn boundary(
+        &self,
+        path: Option<&Arc<str>>,
+        attempt: u32,
+        kind: EventKind,
+    ) -> Result<Seq, AppendError> {
+        let mode = if kind.commits().is_empty() { AppendMode::Boundary } else { AppendMode::Committed };
+        self.append(path, attempt, kind, mode).await
+    }
+
+    async fn append(
+        &self,
+        path: Option<&Arc<str>>,
+        attempt: u32,
+        kind: EventKind,
+        mode: AppendMode,
+    ) -> Result<Seq, AppendError> {
         let event = self.next_event(path, attempt, kind);
         let seq = event.seq;
         let mut pending = PendingCommit::new(self, &event);
         let mut events = self.buffered.take();
         events.push(event);
-        let answer = self.log.append(&self.request, &self.lease, events, AppendMode::Committed);
+        let answer = self.log.append(&self.request, &self.lease, events, mode);
         let answer = answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())));
         if let Err(error) = &answer {
             pending.shown = None;
@@ -281,7 +303,7 @@ impl Recorder {
     pub fn flush(&self) {
         let events = self.buffered.take();
         if !events.is_empty() {
-            drop(self.log.append(&self.request, &self.lease, events, AppendMode::Soon));
+            drop(self.log.append(&self.request, &self.lease, events, AppendMode::Evidence));
         }
     }
 

@@ -11,8 +11,8 @@
 //!    [`AppendError::Conflict`] when the record is not at *n*. Its evidence is kept, and each event
 //!    that would have committed is replaced by `commit_refused`, so that `seq` stays dense while
 //!    parallel blocks append behind it.
-//! 4. **Durability.** When a [`AppendMode::Committed`] append answers, a killed process loses
-//!    nothing of it. [`AppendMode::Soon`] joins the next batch.
+//! 4. **Durability.** When a [`AppendMode::Committed`] append completes, a killed process loses nothing of it, nor
+//!    of what was appended before it in this process, to whatever request. The other modes may complete earlier.
 //! 5. **Visibility.** Nothing is shown to any reader before its batch is committed.
 //! 6. **Concurrency keys.** An append that puts a request with a claim in progress is refused with
 //!    [`AppendError::Busy`], and nothing of it is kept, while another request in progress holds the key, or a
@@ -39,13 +39,17 @@ use crate::model::event::{Event, EventKind};
 use crate::model::scope::ScopeKey;
 use crate::model::state::State;
 
-/// When an append is committed and answered.
+/// When an append completes. Appends are committed in the order in which they are made, in whatever mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppendMode {
-    /// At once, answered after the commit: a step boundary.
+    /// After its commit, which begins at once: something outside of the request may depend on it.
     Committed,
-    /// With the next batch (evidence): at the next step boundary, with 256 KiB or after 16 ms, whichever comes first.
-    Soon,
+    /// A step boundary that only the request itself builds on. It completes as soon as the log's queue has room for
+    /// it; in a log that waits for each boundary, after its commit. If it cannot be stored later, nothing behind it
+    /// is, and the next append of the request that waits for a commit fails.
+    Boundary,
+    /// Events between two boundaries. It completes at once, and a failure is reported as that of a boundary.
+    Evidence,
 }
 
 /// Who may append to a request: the job that runs it, and which of the request's owners that is.
@@ -179,8 +183,8 @@ pub type RequestEvents = (Arc<str>, Vec<Event>);
 
 /// Storage of event logs and durable records; see the promises above.
 pub trait Log: Send + Sync {
-    /// Appends events of one request under a lease. A `Soon` append may complete before it is written; a failure is
-    /// then reported by the next `Committed` one.
+    /// Appends events of one request under a lease. Unless it is [`AppendMode::Committed`], it may complete before it
+    /// is stored; a failure is then reported by the next one that waits for its commit.
     fn append(
         &self,
         request: &str,

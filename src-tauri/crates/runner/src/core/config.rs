@@ -99,7 +99,7 @@ impl Limits {
     }
 }
 
-/// How much a commit survives.
+/// What anything survives that was seen outside of its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
@@ -107,6 +107,8 @@ pub enum Durability {
     Process,
     /// A lost power supply.
     Power,
+    /// A lost power supply, and no step begins before the one before it is safe.
+    Each,
 }
 
 impl Config {

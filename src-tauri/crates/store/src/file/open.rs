@@ -37,6 +37,8 @@ pub enum Durability {
     Process,
     /// A power failure (`PRAGMA synchronous = FULL`).
     Power,
+    /// As [`Power`](Self::Power), and every step boundary waits for its commit.
+    Each,
 }
 
 /// How to open a database.
@@ -303,7 +305,7 @@ fn create_folder(path: &Path) -> Result<(), OpenError> {
 fn configure(connection: &Connection, options: &Options, waiting: &Waiting) -> rusqlite::Result<()> {
     let synchronous = match options.durability {
         Durability::Process => "NORMAL",
-        Durability::Power => "FULL",
+        Durability::Power | Durability::Each => "FULL",
     };
     // The busy timeout does not apply here, and another process may be creating the same database.
     waiting.until_free(|| connection.pragma_update(None, "journal_mode", "WAL"))?;

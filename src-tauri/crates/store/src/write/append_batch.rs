@@ -1,7 +1,7 @@
-//! One append, prepared for the writing connection.
+//! One append, in the queue and then prepared for the writing connection.
 //!
-//! Work that needs no database is done here, on the thread that appends: serializing events, measuring and hashing
-//! them. The writing thread serves all requests and must not spend its time on that.
+//! Work that needs no database is done here. The thread that appends only measures the events, because the queue is
+//! bounded by bytes; the thread that commits serializes and hashes them, so that the request goes on meanwhile.
 
 use std::sync::Arc;
 
@@ -17,6 +17,39 @@ use crate::row::{filter_block, measure};
 /// Sends the result of an append to its caller.
 pub(crate) type Answer = oneshot::Sender<Result<(), AppendError>>;
 
+/// What an event takes besides its values, about, in bytes.
+const BYTES_PER_EVENT: usize = 100;
+
+/// An append in the queue.
+#[derive(Debug)]
+pub(crate) struct QueuedAppend {
+    request: Arc<str>,
+    lease: Lease,
+    events: Vec<Event>,
+    pub(crate) mode: AppendMode,
+    /// To be answered after the commit; none if it was answered before.
+    pub(crate) answer: Option<Answer>,
+    /// About how many bytes its events take.
+    pub(crate) bytes: usize,
+}
+
+impl QueuedAppend {
+    pub(crate) fn new(request: &str, lease: &Lease, events: Vec<Event>, mode: AppendMode, answer: Answer) -> Self {
+        let bytes = events.iter().map(|event| BYTES_PER_EVENT + measure::value_bytes(&event.kind)).sum();
+        QueuedAppend { request: request.into(), lease: lease.clone(), events, mode, answer: Some(answer), bytes }
+    }
+
+    /// Serializes the events. An error is kept in the batch, and reported as one of the storage.
+    pub(crate) fn prepare(self) -> AppendBatch {
+        let QueuedAppend { request, lease, events, answer, .. } = self;
+        let (drafts, unwritable) = match events.into_iter().map(Draft::new).collect::<Result<_, Error>>() {
+            Ok(drafts) => (drafts, None),
+            Err(error) => (Vec::new(), Some(AppendError::from(error))),
+        };
+        AppendBatch { request, lease: Some(lease), drafts, unwritable, conflict: None, answer }
+    }
+}
+
 /// The events of one append: stored together or not at all.
 #[derive(Debug)]
 pub(crate) struct AppendBatch {
@@ -24,7 +57,8 @@ pub(crate) struct AppendBatch {
     /// The lease of the append. None for an import, whose events name the owners of another database.
     pub(crate) lease: Option<Lease>,
     pub(crate) drafts: Vec<Draft>,
-    pub(crate) mode: AppendMode,
+    /// Why its events cannot be serialized, if they cannot.
+    pub(crate) unwritable: Option<AppendError>,
     /// Set when its commits were refused: the records that were at other versions.
     pub(crate) conflict: Option<Vec<ScopeKey>>,
     pub(crate) answer: Option<Answer>,
@@ -42,14 +76,10 @@ pub(crate) struct Draft {
 }
 
 impl AppendBatch {
-    pub(crate) fn new(
-        request: &str,
-        lease: Option<Lease>,
-        events: Vec<Event>,
-        mode: AppendMode,
-    ) -> Result<AppendBatch, Error> {
+    /// Prepares events of an import.
+    pub(crate) fn imported(request: &str, events: Vec<Event>) -> Result<AppendBatch, Error> {
         let drafts = events.into_iter().map(Draft::new).collect::<Result<_, _>>()?;
-        Ok(AppendBatch { request: request.into(), lease, drafts, mode, conflict: None, answer: None })
+        Ok(AppendBatch { request: request.into(), lease: None, drafts, unwritable: None, conflict: None, answer: None })
     }
 
     /// Replaces each event that commits by `commit_refused`, so that `seq` has no gap (promise 3 of the log).
@@ -62,14 +92,6 @@ impl AppendBatch {
         }
         self.conflict = Some(scopes);
         Ok(())
-    }
-
-    /// About how many bytes it adds to the database.
-    pub(crate) fn bytes(&self) -> usize {
-        let of_draft = |draft: &Draft| {
-            draft.body.text.len() + draft.body.payloads.iter().map(|payload| payload.text.len()).sum::<usize>()
-        };
-        self.drafts.iter().map(of_draft).sum()
     }
 
     /// The lease that its first event gives the request, if it is an event of a new owner.

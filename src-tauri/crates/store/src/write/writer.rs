@@ -1,16 +1,14 @@
 //! The queue of appends, and the one connection that commits them.
 //!
-//! The thread that holds the connection's mutex commits the queue. Two threads can:
+//! Appends are committed in the order of the queue, several in a transaction (group commit). An append that is
+//! [`AppendMode::Committed`] is committed at once: by the thread that appends, if nobody else commits and the last
+//! commit was short, because to hand it over and wait for it costs about 80 µs more; otherwise by the store's own
+//! thread. Step boundaries and evidence wait in the queue until they are worth a transaction ([`Inbox::is_ready`]).
 //!
-//! - The thread that appends a step, immediately, if the last commit was short and no other request has appended
-//!   recently ([`Contention`]). Handing the append to another thread and waiting for it costs about 80 µs more.
-//! - Otherwise the store's own thread: the data stays in one processor's cache, the caller's other blocks continue,
-//!   and steps that arrive meanwhile share the next transaction (group commit).
-//!
-//! Events that are not a step boundary (evidence) wait for the next boundary. The store's thread commits them after
-//! [`MAX_EVIDENCE_DELAY`], or when more than [`MAX_BATCH_BYTES`] of them wait.
+//! A boundary is answered when it is in the queue, so that its request goes on while the disk works. It is answered
+//! after its commit if the queue holds too much ([`Inbox::has_room`]), if earlier events could not be stored, and
+//! always with [`Durability::Each`](crate::Durability::Each).
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -19,38 +17,26 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use engine::log::AppendMode;
 use rusqlite::Connection;
 
 use crate::file::open::{Access, Options};
 use crate::row::error::{Error, OpenError};
 use crate::row::waiting::Waiting;
-use crate::write::append_batch::AppendBatch;
+use crate::write::append_batch::{Answer, AppendBatch, QueuedAppend};
 use crate::write::code::CodeOffers;
 use crate::write::removal_queue;
 use crate::{Listeners, lock};
 
-use connection::{BusyPolicy, CommitVersion, WritingConnection};
+use connection::{CommitVersion, WritingConnection};
+use inbox::{Inbox, MAX_BATCH_BYTES, Message};
 use wal_checkpoint::WalCheckpointer;
 
-/// How long evidence may wait to be committed.
-const MAX_EVIDENCE_DELAY: Duration = Duration::from_millis(16);
-/// If the last commit took less, the appending thread commits the next one itself. Waking another thread takes about
-/// a third of this.
+/// If the last commit took less, a thread that waits for the next one commits it itself. Waking another thread takes
+/// about a third of this.
 const MAX_INLINE_COMMIT: Duration = Duration::from_micros(250);
-/// Two requests that append within this time of each other contend.
-const CONTENTION_WINDOW: Duration = Duration::from_millis(2);
-/// How many bytes of evidence may wait, and after how many bytes a transaction takes no further append.
-const MAX_BATCH_BYTES: usize = 256 << 10;
 /// The default stack is too small for code that recurses into deeply nested JSON values.
 pub(crate) const THREAD_STACK_BYTES: usize = 64 << 20;
-
-enum Message {
-    Append(AppendBatch),
-    /// Sets `max_page_count`; `None` removes the limit.
-    LimitPages(Option<u32>),
-    /// Work of another kind, between two transactions.
-    Run(Box<dyn FnOnce(&Connection) + Send>),
-}
 
 /// A version of all durable records together: if two read versions are equal, no durable record was written between
 /// them. A new version does not mean that one was.
@@ -62,132 +48,70 @@ pub(crate) struct ReadVersion {
     others: i64,
 }
 
-/// Messages that wait for the writing connection.
-#[derive(Default)]
-struct Inbox {
-    messages: VecDeque<Message>,
-    /// Bytes of the appends among them.
-    bytes: usize,
-    /// Whether one of them must not wait: it is a step boundary, or not an append.
-    is_urgent: bool,
-    /// When the oldest message must be handled at the latest; none if there are no messages.
-    due: Option<Instant>,
-    is_closed: bool,
-    contention: Contention,
-}
-
-/// Whether several requests write at the same time.
-#[derive(Default)]
-struct Contention {
-    /// The request that appended last, and when.
-    last: Option<(Arc<str>, Instant)>,
-    /// When an append last followed one of another request within [`CONTENTION_WINDOW`].
-    last_met: Option<Instant>,
-}
-
-impl Contention {
-    fn note(&mut self, request: &Arc<str>) {
-        let now = Instant::now();
-        match &mut self.last {
-            Some((last, at)) => {
-                if last != request {
-                    if now.duration_since(*at) < CONTENTION_WINDOW {
-                        self.last_met = Some(now);
-                    }
-                    *last = request.clone();
-                }
-                *at = now;
-            }
-            None => self.last = Some((request.clone(), now)),
-        }
-    }
-
-    fn is_recent(&self) -> bool {
-        self.last_met.is_some_and(|last_met| last_met.elapsed() < CONTENTION_WINDOW)
-    }
-}
-
-/// What the caller has to do after it added a message to the inbox.
-enum Next {
-    /// Commit it on this thread.
-    Write,
-    /// Wake the store's thread.
-    WakeThread,
-    /// Nothing: the store's thread already has a deadline.
-    Wait,
-}
-
-impl Inbox {
-    fn is_ready(&self) -> bool {
-        self.is_closed
-            || self.is_urgent
-            || self.bytes >= MAX_BATCH_BYTES
-            || self.due.is_some_and(|due| due <= Instant::now())
-    }
-}
-
 /// What the threads that commit share.
 struct CommitQueue {
     inbox: Mutex<Inbox>,
     wake: Condvar,
+    /// Held by the thread that takes messages out of the inbox until they are committed: this keeps their order.
+    serving: Mutex<()>,
     connection: Mutex<WritingConnection>,
     commit_version: Arc<CommitVersion>,
     /// Whether the last transaction took less than [`MAX_INLINE_COMMIT`].
     commits_inline: AtomicBool,
+    /// Whether events that were answered could not be stored, and their request does not know it yet.
+    has_losses: Arc<AtomicBool>,
 }
 
 impl CommitQueue {
-    /// Adds a message to the inbox.
-    fn push(&self, message: Message) -> Next {
+    /// Adds a message that is no append.
+    fn push(&self, message: Message) {
         let mut inbox = lock(&self.inbox);
-        let mut is_step = false;
-        match &message {
-            Message::Append(batch) => {
-                inbox.bytes += batch.bytes();
-                inbox.contention.note(&batch.request);
-                is_step = batch.mode == engine::log::AppendMode::Committed;
-            }
-            _ => inbox.is_urgent = true,
+        inbox.push(message);
+        self.wake_thread(inbox);
+    }
+
+    /// Adds an append, and commits it on this thread if its caller waits for it and that is faster than to wake the
+    /// store's thread. Returns the answer to give at once, if it is one that does not wait.
+    fn append(&self, mut append: QueuedAppend, answers_boundaries: bool) -> Option<Answer> {
+        let mut inbox = lock(&self.inbox);
+        let is_answered = match append.mode {
+            AppendMode::Committed => false,
+            AppendMode::Boundary => answers_boundaries && inbox.has_room() && !self.has_losses.load(Ordering::SeqCst),
+            AppendMode::Evidence => true,
+        };
+        let answer = if is_answered { append.answer.take() } else { None };
+        inbox.push(Message::Append(append));
+        if is_answered || !self.commits_inline.load(Ordering::Relaxed) {
+            self.wake_thread(inbox);
+            return answer;
         }
-        inbox.is_urgent |= is_step;
-        let is_first = inbox.due.is_none();
-        inbox.due.get_or_insert_with(|| Instant::now() + MAX_EVIDENCE_DELAY);
-        inbox.messages.push_back(message);
-        if is_step && self.commits_inline.load(Ordering::Relaxed) && !inbox.contention.is_recent() {
-            Next::Write
-        } else if is_first || inbox.is_ready() {
-            Next::WakeThread
-        } else {
-            Next::Wait
+        drop(inbox);
+        if let Some(_serving) = try_lock(&self.serving) {
+            self.serve_inline();
+        }
+        // What arrived meanwhile, or was not committed, is left to the store's thread.
+        let inbox = lock(&self.inbox);
+        if !inbox.messages.is_empty() {
+            self.wake_thread(inbox);
+        }
+        answer
+    }
+
+    /// Wakes the store's thread if it has something to do, or to wait for the first message's deadline.
+    fn wake_thread(&self, mut inbox: MutexGuard<'_, Inbox>) {
+        if inbox.is_thread_asleep && (inbox.messages.len() == 1 || inbox.is_ready()) {
+            inbox.is_thread_asleep = false;
+            drop(inbox);
+            self.wake.notify_one();
         }
     }
 
-    /// Puts appends back at the front of the inbox, in their order.
-    fn put_back(&self, batches: Vec<AppendBatch>) {
-        let mut inbox = lock(&self.inbox);
-        for batch in batches.into_iter().rev() {
-            inbox.bytes += batch.bytes();
-            inbox.is_urgent |= batch.mode == engine::log::AppendMode::Committed;
-            inbox.messages.push_front(Message::Append(batch));
-        }
-        inbox.due.get_or_insert_with(Instant::now);
-    }
-
-    /// Removes and returns the oldest message, if `is_wanted`.
-    fn pop_if(&self, is_wanted: impl Fn(&Message) -> bool) -> Option<Message> {
-        let mut inbox = lock(&self.inbox);
-        let message = inbox.messages.pop_front_if(|message| is_wanted(message));
-        if inbox.messages.is_empty() {
-            (inbox.bytes, inbox.is_urgent, inbox.due) = (0, false, None);
-        }
-        message
-    }
-
-    /// The loop of the store's thread: handles messages whenever the inbox is ready, until it is closed.
+    /// The loop of the store's thread: handles messages whenever the inbox is ready, until it is closed and empty.
     fn run_thread(&self) {
         loop {
             let mut inbox = lock(&self.inbox);
             while !inbox.is_ready() {
+                inbox.is_thread_asleep = true;
                 inbox = match inbox.due {
                     None => self.wake.wait(inbox).unwrap_or_else(|poisoned| poisoned.into_inner()),
                     Some(due) => {
@@ -196,18 +120,72 @@ impl CommitQueue {
                         waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0
                     }
                 };
+                inbox.is_thread_asleep = false;
             }
-            let is_closed = inbox.is_closed;
+            let is_over = inbox.is_closed && inbox.messages.is_empty();
             drop(inbox);
-            let mut connection = lock(&self.connection);
-            // A panic drops the batches and so their answers: callers see a cancelled receiver. The queue continues.
-            if catch_unwind(AssertUnwindSafe(|| while connection.serve_next(self) {})).is_err() {
-                connection.recover();
-            }
-            drop(connection);
-            if is_closed {
+            if is_over {
                 return;
             }
+            self.recover_from_panic(|| self.serve());
+        }
+    }
+
+    /// Handles the oldest messages: consecutive appends in one transaction, or one other message.
+    fn serve(&self) {
+        let _serving = lock(&self.serving);
+        // Prepared before the connection is taken, because other threads ask it for the read version meanwhile.
+        let batches = self.take_batches();
+        let mut connection = lock(&self.connection);
+        if !batches.is_empty() {
+            self.commit(&mut connection, batches, false);
+        } else if let Some(message) = self.pop_if(|_| true) {
+            connection.handle(message);
+        }
+        connection.wal_size.request_if_due();
+    }
+
+    /// As [`serve`](Self::serve), but only appends, and not if another process holds the write lock: the caller's
+    /// thread has other requests. The caller holds `serving`.
+    fn serve_inline(&self) {
+        self.recover_from_panic(|| {
+            let mut connection = lock(&self.connection);
+            if connection.begin_if_free() {
+                self.commit(&mut connection, self.take_batches(), true);
+                connection.wal_size.request_if_due();
+            }
+        });
+    }
+
+    /// Removes and returns the oldest message, if `is_wanted`. The inbox is not locked any more when this returns.
+    fn pop_if(&self, is_wanted: impl FnOnce(&Message) -> bool) -> Option<Message> {
+        lock(&self.inbox).pop_if(is_wanted)
+    }
+
+    /// Takes the appends at the front of the inbox, and prepares them.
+    fn take_batches(&self) -> Vec<AppendBatch> {
+        let mut batches = Vec::new();
+        let mut bytes = 0;
+        while bytes < MAX_BATCH_BYTES
+            && let Some(Message::Append(append)) = self.pop_if(|message| matches!(message, Message::Append(_)))
+        {
+            bytes += append.bytes;
+            batches.push(append.prepare());
+        }
+        batches
+    }
+
+    fn commit(&self, connection: &mut WritingConnection, batches: Vec<AppendBatch>, is_open: bool) {
+        let begun = Instant::now();
+        connection.commit(batches, is_open);
+        self.commits_inline.store(begun.elapsed() < MAX_INLINE_COMMIT, Ordering::Relaxed);
+    }
+
+    /// Runs something that commits. A panic drops the batches and so their answers: callers see a cancelled receiver.
+    /// The queue continues.
+    fn recover_from_panic(&self, commit: impl FnOnce()) {
+        if catch_unwind(AssertUnwindSafe(commit)).is_err() {
+            lock(&self.connection).recover();
         }
     }
 }
@@ -223,6 +201,8 @@ pub(crate) struct Writer {
     has_removals: bool,
     /// The `data_version` at the last call of [`Writer::changed_elsewhere`].
     last_reported: AtomicI64,
+    /// Whether a step boundary is answered before its commit.
+    answers_boundaries: bool,
 }
 
 impl Writer {
@@ -232,6 +212,7 @@ impl Writer {
         listeners: Arc<Mutex<Listeners>>,
         code_offers: CodeOffers,
     ) -> Result<Writer, OpenError> {
+        let answers_boundaries = options.durability != crate::Durability::Each;
         // With `Power` a commit waits for the disk; the first one measures for how long.
         let commits_inline = AtomicBool::new(options.durability == crate::Durability::Process);
         let waiting = Waiting::new(options.on_busy.clone());
@@ -241,8 +222,16 @@ impl Writer {
         let (commit_version, wal_size) = (connection.commit_version.clone(), connection.wal_size.clone());
         // An error is ignored here: whoever reads the table gets it.
         let has_removals = removal_queue::is_any(&connection.connection).unwrap_or(false);
-        let (inbox, wake, connection) = (Mutex::default(), Condvar::new(), Mutex::new(connection));
-        let queue = Arc::new(CommitQueue { inbox, wake, connection, commit_version, commits_inline });
+        let has_losses = connection.has_losses.clone();
+        let queue = Arc::new(CommitQueue {
+            inbox: Mutex::default(),
+            wake: Condvar::new(),
+            serving: Mutex::default(),
+            connection: Mutex::new(connection),
+            commit_version,
+            commits_inline,
+            has_losses,
+        });
         // Read-only access writes nothing, so there is nothing to checkpoint.
         let checkpointer = is_writable.then(|| WalCheckpointer::start(&path, wal_size, queue.clone())).transpose()?;
         let there = queue.clone();
@@ -251,28 +240,15 @@ impl Writer {
             .stack_size(THREAD_STACK_BYTES)
             .spawn(move || there.run_thread())
             .map_err(|error| OpenError::io(&path, error))?;
-        Ok(Writer { queue, thread: Some(thread), checkpointer, waiting, id, has_removals, last_reported })
+        let thread = Some(thread);
+        Ok(Writer { queue, thread, checkpointer, waiting, id, has_removals, last_reported, answers_boundaries })
     }
 
-    /// Queues a batch, and commits it on this thread if that is faster than to wake the store's thread.
-    pub(crate) fn append(&self, batch: AppendBatch) {
-        match self.queue.push(Message::Append(batch)) {
-            Next::Write => {
-                if let Some(mut connection) = try_lock_connection(&self.queue.connection) {
-                    // A panic drops the batches and so their answers: callers see a cancelled receiver.
-                    let written =
-                        catch_unwind(AssertUnwindSafe(|| connection.commit_appends(&self.queue, BusyPolicy::GiveUp)));
-                    if written.is_err() {
-                        connection.recover();
-                    }
-                }
-                // What arrived meanwhile, or did not fit, is left to the store's thread.
-                if !lock(&self.queue.inbox).messages.is_empty() {
-                    self.queue.wake.notify_one();
-                }
-            }
-            Next::WakeThread => self.queue.wake.notify_one(),
-            Next::Wait => {}
+    /// Queues an append. It is answered as its mode says, see the module.
+    pub(crate) fn append(&self, append: QueuedAppend) {
+        if let Some(answer) = self.queue.append(append, self.answers_boundaries) {
+            // The caller may not wait, and have dropped the receiver.
+            let _ = answer.send(Ok(()));
         }
     }
 
@@ -289,25 +265,20 @@ impl Writer {
     /// The current read version, or none if another thread holds the connection and has no transaction open.
     /// Does not block.
     pub(crate) fn read_version(&self) -> Option<ReadVersion> {
-        match try_lock_connection(&self.queue.connection) {
+        match try_lock(&self.queue.connection) {
             Some(connection) => connection.read_version(),
             None => self.queue.commit_version.version_if_open(),
         }
     }
 
-    fn post(&self, message: Message) {
-        self.queue.push(message);
-        self.queue.wake.notify_one();
-    }
-
     pub(crate) fn limit_pages(&self, pages: Option<u32>) {
-        self.post(Message::LimitPages(pages));
+        self.queue.push(Message::LimitPages(pages));
     }
 
     /// Whether another process has committed since the last call. Does not block: while another thread holds the
     /// connection, a commit may be reported by a later call only.
     pub(crate) fn changed_elsewhere(&self) -> Result<bool, Error> {
-        let now = match try_lock_connection(&self.queue.connection) {
+        let now = match try_lock(&self.queue.connection) {
             Some(connection) => connection.data_version()?,
             None => self.queue.commit_version.newest(),
         };
@@ -316,7 +287,7 @@ impl Writer {
 
     /// Queues work for the writing connection, to be run between two transactions.
     pub(crate) fn run_later(&self, run: impl FnOnce(&Connection) + Send + 'static) {
-        self.post(Message::Run(Box::new(run)));
+        self.queue.push(Message::Run(Box::new(run)));
     }
 
     /// A handle for threads that work on the writing connection independently of this value.
@@ -343,15 +314,14 @@ impl WriterHandle {
         let (answer, receiver) = channel();
         // Sending cannot fail: this thread holds the receiver.
         self.0.push(Message::Run(Box::new(move |connection| drop(answer.send(run(connection))))));
-        self.0.wake.notify_one();
         receiver.recv().map_err(|_| Error::Closed)?
     }
 }
 
-/// The writing connection, or none if another thread holds it.
-fn try_lock_connection(connection: &Mutex<WritingConnection>) -> Option<MutexGuard<'_, WritingConnection>> {
-    match connection.try_lock() {
-        Ok(connection) => Some(connection),
+/// What a mutex protects, or none if another thread holds it.
+fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => None,
     }
@@ -371,6 +341,7 @@ impl Drop for Writer {
 }
 
 mod connection;
+mod inbox;
 #[cfg(test)]
 mod tests;
 mod wal_checkpoint;

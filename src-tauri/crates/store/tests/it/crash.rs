@@ -27,7 +27,7 @@ fn child() {
     let mut request = Request::begin(&store, &format!("r{}", std::process::id()));
     let mut version = store.record(&scope).unwrap().version;
     loop {
-        request.append(vec![note("evidence")], AppendMode::Soon).unwrap();
+        request.append(vec![note("evidence")], AppendMode::Evidence).unwrap();
         request.write(&scope, version, &[Operation::Increment { by: object(json!({"n": 1})) }]).unwrap();
         version += 1;
         println!("answered {} {} {version}", request.id, request.last);

@@ -94,11 +94,16 @@ fn evidence_joins_the_next_step_boundary_or_sixteen_milliseconds() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r");
     let (seq, first) = (request.last + 1, request.last + 1);
-    drop(bed.append("r", &Lease::first("process-1"), vec![event(seq, None, 0, note("evidence"))], AppendMode::Soon));
+    drop(bed.append(
+        "r",
+        &Lease::first("process-1"),
+        vec![event(seq, None, 0, note("evidence"))],
+        AppendMode::Evidence,
+    ));
     request.last = first;
     request.commit(note("boundary")).unwrap();
     assert_eq!(bed.last_seq("r").unwrap(), 3);
-    drop(bed.append("r", &Lease::first("process-1"), vec![event(4, None, 0, note("alone"))], AppendMode::Soon));
+    drop(bed.append("r", &Lease::first("process-1"), vec![event(4, None, 0, note("alone"))], AppendMode::Evidence));
     let begin = std::time::Instant::now();
     while bed.last_seq("r").unwrap() < 4 {
         assert!(begin.elapsed().as_secs() < 5, "evidence was not written");

@@ -47,7 +47,7 @@ fn who_comes_back_late_writes_nothing_more() {
     // Whatever number its events have, evidence or not.
     for seq in [late.last, now.last] {
         late.last = seq;
-        late.append(vec![note("evidence")], AppendMode::Soon).unwrap();
+        late.append(vec![note("evidence")], AppendMode::Evidence).unwrap();
         let answer = late.write(&scope, 2, &[Operation::Increment { by: object(json!({"n": 1})) }]);
         assert!(matches!(answer, Err(AppendError::Fenced { .. })), "{answer:?}");
     }

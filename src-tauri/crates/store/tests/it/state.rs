@@ -148,7 +148,7 @@ fn shared_memory_is_the_fold_of_what_counts() {
                 _ => {}
             }
             let attempt = attempts[block] - u32::from(matches!(kind, EventKind::BlockFinished { .. }));
-            let durability = if step % 3 == 0 { AppendMode::Committed } else { AppendMode::Soon };
+            let durability = if step % 3 == 0 { AppendMode::Committed } else { AppendMode::Evidence };
             request.append_at(vec![(Some(&path), attempt, kind)], durability).unwrap();
         }
         request.commit(note("all is written")).unwrap();
@@ -208,7 +208,7 @@ fn durable_records_follow_their_commits_not_their_operations() {
         let request = &mut requests[at];
         if chance.below(3) > 0 {
             let operation = random_operation(&mut chance);
-            request.append(vec![changed(&scope, operation.clone(), version + 1)], AppendMode::Soon).unwrap();
+            request.append(vec![changed(&scope, operation.clone(), version + 1)], AppendMode::Evidence).unwrap();
             waiting[at].push((request.last, operation));
             continue;
         }
@@ -249,7 +249,7 @@ fn defaults_take_effect_with_their_commit_and_fill_only_gaps() {
     let scope = session_scope();
     let mut request = Request::begin(&bed, "r");
     let defaults = initialized(&scope, json!({"n": 0, "list": []}));
-    request.append(vec![defaults.clone()], AppendMode::Soon).unwrap();
+    request.append(vec![defaults.clone()], AppendMode::Evidence).unwrap();
     request.commit(EventKind::Committed { commits: vec![commit(&scope, 0, 0, vec![2])] }).unwrap();
     assert_eq!(bed.state_at(&scope, "r", 2).unwrap().state.to_json(), json!({}));
     let record = bed.record(&scope).unwrap();

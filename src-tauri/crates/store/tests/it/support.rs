@@ -101,8 +101,8 @@ impl<'a> Request<'a> {
         let answer = self.store.append(&self.id, &self.lease, events, mode);
         self.lease = newest.unwrap_or_else(|| self.lease.clone());
         match mode {
-            AppendMode::Committed => wait(answer).unwrap(),
-            AppendMode::Soon => Ok(()),
+            AppendMode::Committed | AppendMode::Boundary => wait(answer).unwrap(),
+            AppendMode::Evidence => Ok(()),
         }
     }
 

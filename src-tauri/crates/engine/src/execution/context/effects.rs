@@ -29,8 +29,8 @@ impl Context {
         self.begin(EffectKind::Once, Some(key.into())).await
     }
 
-    /// Ends a `ctx.runOnce`. A result is committed before the flow gets it, and every later call with the key returns
-    /// it. A failure is recorded but not kept: the next call with the key runs the function again.
+    /// Ends a `ctx.runOnce`. Its result is a step boundary, and every later call with the key returns it. A failure is
+    /// recorded but not kept: the next call with the key runs the function again.
     pub async fn end_once(
         &self,
         begun: EffectStart,
@@ -54,7 +54,7 @@ impl Context {
             error: None,
             memoized: false,
         };
-        let kept = self.run.recorder.commit(Some(&self.frame.path), self.frame.attempt, event).await;
+        let kept = self.run.recorder.boundary(Some(&self.frame.path), self.frame.attempt, event).await;
         kept.map_err(|error| FlowError::storage(error.to_string()))?;
         self.run.once.borrow_mut().insert(key, answer);
         Ok(())

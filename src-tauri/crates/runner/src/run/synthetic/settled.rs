@@ -25,7 +25,7 @@ impl Log for Settled {
         mode: AppendMode,
     ) -> Receiver<Result<(), AppendError>> {
         let mut answer = self.0.append(request, lease, events, mode);
-        if mode == AppendMode::Soon {
+        if mode == AppendMode::Evidence {
             return answer;
         }
         let (sender, settled) = channel();

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use engine::event::Event;
-use engine::log::{AppendMode, Record};
+use engine::log::Record;
 use engine::scope::ScopeKey;
 use engine::state::State;
 use rusqlite::Connection;
@@ -144,12 +144,7 @@ fn groups(records: Vec<BundleRecord>) -> Result<Vec<Group>, ImportError> {
             BundleRecord::Event { request, .. } => *request != whose || events.len() >= EVENTS_PER_BATCH,
         };
         if ends && !events.is_empty() {
-            groups.push(Group::Events(AppendBatch::new(
-                &whose,
-                None,
-                std::mem::take(&mut events),
-                AppendMode::Committed,
-            )?));
+            groups.push(Group::Events(AppendBatch::imported(&whose, std::mem::take(&mut events))?));
         }
         match record {
             BundleRecord::Record { scope, version, state } => {
@@ -175,7 +170,7 @@ fn groups(records: Vec<BundleRecord>) -> Result<Vec<Group>, ImportError> {
         }
     }
     if !events.is_empty() {
-        groups.push(Group::Events(AppendBatch::new(&whose, None, events, AppendMode::Committed)?));
+        groups.push(Group::Events(AppendBatch::imported(&whose, events)?));
     }
     Ok(groups)
 }

@@ -13,6 +13,7 @@ use super::*;
 use crate::file::open::{Liveness, configure_statement_cache};
 use crate::file::{migrate, open};
 use crate::first_event::request_started;
+use crate::write::append_batch::QueuedAppend;
 
 /// After how many virtual machine instructions SQLite calls the progress handler.
 const STEPS: u64 = 10;
@@ -48,7 +49,9 @@ impl RetriedBlock {
     fn add(&mut self, path: Option<&str>, attempt: u32, kind: EventKind) {
         self.last += 1;
         let event = Event { seq: self.last, at: self.last as i64, path: path.map(Into::into), attempt, kind };
-        let mut batch = AppendBatch::new("r", Some(Lease::first("o")), vec![event], AppendMode::Committed).unwrap();
+        let answer = futures_channel::oneshot::channel().0;
+        let append = QueuedAppend::new("r", &Lease::first("o"), vec![event], AppendMode::Committed, answer);
+        let mut batch = append.prepare();
         let mut transaction = TransactionRows::new(&self.connection, &mut self.cache, &self.owners).unwrap();
         transaction.add(&mut batch).unwrap().unwrap();
         transaction.finish().unwrap();

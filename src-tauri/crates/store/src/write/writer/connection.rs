@@ -6,16 +6,17 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use engine::event::Event;
-use engine::log::{AppendError, AppendMode, Lease};
+use engine::log::{AppendError, Lease};
 use rusqlite::Connection;
 
+use super::ReadVersion;
+use super::inbox::Message;
 use super::wal_checkpoint::WalSize;
-use super::{CommitQueue, MAX_BATCH_BYTES, MAX_INLINE_COMMIT, Message, ReadVersion};
 use crate::file::identity::Identity;
 use crate::file::open::{self, Options};
 use crate::row::error::{Error, OpenError};
@@ -28,22 +29,6 @@ use crate::{Committed, Listeners};
 
 /// The busy timeout for work that begins its own transactions; in effect, without limit.
 const MAX_RUN_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// Whether a commit may wait for another process that holds the write lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BusyPolicy {
-    /// No: it puts the batches back, for the store's thread.
-    GiveUp,
-    /// Yes, without limit.
-    Wait,
-}
-
-/// Whether a transaction was attempted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wrote {
-    Nothing,
-    Something,
-}
 
 /// The writing connection, with what must be known to commit on it.
 pub(super) struct WritingConnection {
@@ -59,8 +44,11 @@ pub(super) struct WritingConnection {
     pub(super) listeners: Arc<Mutex<Listeners>>,
     /// Code to store with the events that name it.
     code_offers: CodeOffers,
-    /// Requests whose evidence could not be stored, until their next step boundary fails with that error.
-    failed_evidence: Losses,
+    /// Requests with events that were answered and then could not be stored, until their next append that somebody
+    /// waits for fails with that error.
+    unreported: Losses,
+    /// Whether there are any.
+    pub(super) has_losses: Arc<AtomicBool>,
     /// The last storage error of each request: a later gap in its `seq` is a consequence, and is reported as this.
     losses: Losses,
     /// The `data_version` that `cache` was filled at; when it changes, another process has written.
@@ -145,7 +133,8 @@ impl WritingConnection {
             listeners,
             code_offers,
             identity,
-            failed_evidence: HashMap::new(),
+            unreported: HashMap::new(),
+            has_losses: Arc::default(),
             losses: HashMap::new(),
             cache_data_version: None,
             commit_version: Arc::new(CommitVersion::new()),
@@ -160,54 +149,16 @@ impl WritingConnection {
         Some(ReadVersion { own: self.commit_version.changes.load(Ordering::SeqCst), others: self.data_version().ok()? })
     }
 
-    /// Handles the oldest messages: consecutive appends in one transaction, or one other message. Returns whether
-    /// there were any.
-    pub(super) fn serve_next(&mut self, queue: &CommitQueue) -> bool {
-        if self.commit_appends(queue, BusyPolicy::Wait) != Wrote::Nothing {
-            return true;
-        }
-        let other = queue.pop_if(|_| true);
-        let is_any = other.is_some();
-        other.into_iter().for_each(|message| self.handle(message));
-        self.wal_size.request_if_due();
-        is_any
+    /// Begins a transaction, unless another process holds the write lock. Any other error comes up again when
+    /// [`commit`](Self::commit) begins, and is reported there.
+    pub(super) fn begin_if_free(&self) -> bool {
+        waiting::begin(&self.connection).is_ok()
     }
 
-    /// Commits the appends at the front of the queue in one transaction. With [`BusyPolicy::GiveUp`] they stay in the
-    /// queue if another process holds the write lock.
-    pub(super) fn commit_appends(&mut self, queue: &CommitQueue, on_busy: BusyPolicy) -> Wrote {
-        let mut batches = Vec::new();
-        let mut bytes = 0;
-        while bytes < MAX_BATCH_BYTES
-            && let Some(Message::Append(batch)) = queue.pop_if(|message| matches!(message, Message::Append(_)))
-        {
-            bytes += batch.bytes();
-            batches.push(batch);
-        }
-        if batches.is_empty() {
-            return Wrote::Nothing;
-        }
-        let begun = Instant::now();
-        let is_open = match on_busy {
-            BusyPolicy::Wait => false,
-            BusyPolicy::GiveUp => match waiting::begin(&self.connection) {
-                Err(error) if waiting::is_busy(&error) => {
-                    queue.put_back(batches);
-                    return Wrote::Nothing;
-                }
-                // `commit` begins again; any other error comes up there and is reported.
-                begun => begun.is_ok(),
-            },
-        };
-        self.commit(batches, is_open);
-        queue.commits_inline.store(begun.elapsed() < MAX_INLINE_COMMIT, Ordering::Relaxed);
-        self.wal_size.request_if_due();
-        Wrote::Something
-    }
-
-    fn handle(&mut self, message: Message) {
+    /// Handles a message by itself.
+    pub(super) fn handle(&mut self, message: Message) {
         match message {
-            Message::Append(batch) => self.commit(vec![batch], false),
+            Message::Append(append) => self.commit(vec![append.prepare()], false),
             Message::LimitPages(pages) => {
                 // SQLite does not go below the current size of the file.
                 let pages = pages.unwrap_or(u32::MAX - 1);
@@ -236,7 +187,7 @@ impl WritingConnection {
 
     /// Commits batches in one transaction. If that fails, commits each in its own, so that one cannot fail another.
     /// `is_open` says whether the transaction has begun.
-    fn commit(&mut self, mut batches: Vec<AppendBatch>, is_open: bool) {
+    pub(super) fn commit(&mut self, mut batches: Vec<AppendBatch>, is_open: bool) {
         match self.write(&mut batches, is_open) {
             Ok(results) => self.publish(batches, results),
             Err(error) if batches.len() > 1 && !error.is_busy() => {
@@ -276,7 +227,7 @@ impl WritingConnection {
         let mut transaction = TransactionRows::new(&self.connection, &mut self.cache, &self.options.owners)?;
         let mut results = Vec::with_capacity(batches.len());
         for batch in batches {
-            results.push(match loss_of(&self.failed_evidence, batch) {
+            results.push(match batch.unwritable.as_ref().or_else(|| loss_of(&self.unreported, batch)) {
                 Some(failure) => Err(failure.clone()),
                 None => {
                     let added = transaction.add(batch)?;
@@ -323,19 +274,20 @@ impl WritingConnection {
         for (mut batch, result) in batches.into_iter().zip(results) {
             let is_kept = result.is_ok();
             let result = self.explain(&batch, result);
-            let result = match (result, batch.mode) {
-                (Ok(()), _) => batch.conflict.take().map_or(Ok(()), |scopes| Err(AppendError::Conflict(scopes))),
-                (Err(error), AppendMode::Soon) => {
+            let result = match result {
+                Ok(()) => batch.conflict.take().map_or(Ok(()), |scopes| Err(AppendError::Conflict(scopes))),
+                // The next append of the request that somebody waits for reports it.
+                Err(error) if batch.answer.is_none() => {
                     let reason = (batch.lease.clone(), error.clone());
-                    let known = self.failed_evidence.entry(batch.request.clone()).or_insert_with(|| reason.clone());
+                    let known = self.unreported.entry(batch.request.clone()).or_insert_with(|| reason.clone());
                     if known.0 != reason.0 {
                         *known = reason;
                     }
                     Err(error)
                 }
-                // The error of the lost evidence is the cause; the gap that it left is not reported.
-                (Err(error), AppendMode::Committed) => {
-                    let known = self.failed_evidence.remove(&batch.request).filter(|(lease, _)| *lease == batch.lease);
+                // The error of the lost events is the cause; the gap that they left is not reported.
+                Err(error) => {
+                    let known = self.unreported.remove(&batch.request).filter(|(lease, _)| *lease == batch.lease);
                     Err(known.map_or(error, |(_, error)| error))
                 }
             };
@@ -345,6 +297,7 @@ impl WritingConnection {
                 committed_batches.push(Committed { request: batch.request, events });
             }
         }
+        self.has_losses.store(!self.unreported.is_empty(), Ordering::SeqCst);
         for committed in &committed_batches {
             for listener in &listeners {
                 // The panic hook has reported it; it must not stop the log.

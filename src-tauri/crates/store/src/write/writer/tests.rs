@@ -1,4 +1,4 @@
-//! The writing connection: a full disk, group commit, listeners, threads that append at once.
+//! The writing connection: a full disk, group commit, answers, listeners, threads that append at once.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::mpsc::channel;
@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use engine::event::{EventKind, RequestStatus};
 use engine::log::{AppendError, Lease, Log};
 
-use super::Message;
+use super::inbox::Message;
 use crate::first_event::request_started;
 use crate::{EventQuery, Options, Store};
 use engine::event::Event;
@@ -90,7 +90,7 @@ fn a_unit_that_does_not_fit_takes_no_other_with_it() {
     limit_pages(&store, Some(8));
     // Both are queued while the thread is held, so they share a transaction.
     let (hold, held) = channel::<()>();
-    store.writer.post(Message::Run(Box::new(move |_| held.recv().unwrap())));
+    store.writer.queue.push(Message::Run(Box::new(move |_| held.recv().unwrap())));
     let big = store.append("big", &Lease::first("o"), vec![note(2, &noise(200_000, 3))], AppendMode::Committed);
     let small = store.append("small", &Lease::first("o"), vec![note(2, "fits")], AppendMode::Committed);
     hold.send(()).unwrap();
@@ -105,11 +105,11 @@ fn evidence_that_was_lost_is_told_to_the_next_step_boundary() {
     let (_folder, store) = store();
     append(&store, "r", vec![started()], AppendMode::Committed).unwrap();
     limit_pages(&store, Some(2));
-    let lost = store.append("r", &Lease::first("o"), vec![note(2, &noise(200_000, 4))], AppendMode::Soon);
+    let lost = store.append("r", &Lease::first("o"), vec![note(2, &noise(200_000, 4))], AppendMode::Evidence);
     let boundary = append(&store, "r", vec![note(3, "boundary")], AppendMode::Committed);
     let Err(AppendError::Storage(message)) = boundary else { panic!("{boundary:?}") };
     assert!(message.contains("the disk is full"), "{message}");
-    assert!(wait(lost).is_err());
+    wait(lost).expect("nobody waits for evidence");
     assert_eq!(seqs(&store, "r"), [1]);
     limit_pages(&store, None);
     append(&store, "r", vec![note(2, "again")], AppendMode::Committed).unwrap();
@@ -120,7 +120,7 @@ fn units_that_queue_up_share_a_transaction() {
     // Where the disk is waited for, the store's own thread writes.
     let (_folder, store) = store_with(crate::Durability::Power);
     let (hold, held) = channel::<()>();
-    store.writer.post(Message::Run(Box::new(move |_| held.recv().unwrap())));
+    store.writer.queue.push(Message::Run(Box::new(move |_| held.recv().unwrap())));
     let answers: Vec<_> = (0..50)
         .map(|n| {
             let status = event(2, EventKind::RequestStatus { status: RequestStatus::InProgress });
@@ -151,16 +151,88 @@ fn a_listener_that_panics_does_not_stop_the_log() {
     append(&store, "r", vec![note(2, "on")], AppendMode::Committed).unwrap();
 }
 
+/// Keeps the thread from writing, until the sender is used.
+fn hold(store: &Store) -> std::sync::mpsc::Sender<()> {
+    let (hold, held) = channel::<()>();
+    store.writer.queue.push(Message::Run(Box::new(move |_| held.recv().unwrap())));
+    hold
+}
+
+fn boundary(store: &Store, event: Event) -> futures_channel::oneshot::Receiver<Result<(), AppendError>> {
+    store.append("r", &Lease::first("o"), vec![event], AppendMode::Boundary)
+}
+
 #[test]
-fn a_step_is_written_when_append_returns_where_that_takes_little_time() {
+fn a_boundary_is_answered_before_it_is_written_and_what_is_waited_for_brings_it_along() {
     let (_folder, store) = store();
-    let mut answer = store.append("r", &Lease::first("o"), vec![started()], AppendMode::Committed);
+    append(&store, "r", vec![started()], AppendMode::Committed).unwrap();
+    let hold = hold(&store);
+    let mut answer = boundary(&store, note(2, "step"));
     assert!(matches!(answer.try_recv(), Ok(Some(Ok(())))), "nobody was waited for");
-    // Evidence before it is taken along, and not written twice.
-    let evidence = store.append("r", &Lease::first("o"), vec![note(2, "evidence")], AppendMode::Soon);
-    append(&store, "r", vec![note(3, "step")], AppendMode::Committed).unwrap();
-    wait(evidence).unwrap();
+    assert_eq!(seqs(&store, "r"), [1], "nothing is shown before its commit");
+    let waited = store.append("r", &Lease::first("o"), vec![note(3, "seen")], AppendMode::Committed);
+    hold.send(()).unwrap();
+    wait(waited).unwrap();
     assert_eq!(seqs(&store, "r"), [1, 2, 3]);
+}
+
+#[test]
+fn a_boundary_that_nobody_waits_for_is_written_soon() {
+    let (_folder, store) = store();
+    append(&store, "r", vec![started()], AppendMode::Committed).unwrap();
+    wait(boundary(&store, note(2, "step"))).unwrap();
+    let begun = std::time::Instant::now();
+    while seqs(&store, "r") != [1, 2] {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(10), "it is never written");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn each_boundary_waits_where_that_is_wanted() {
+    let (_folder, store) = store_with(crate::Durability::Each);
+    append(&store, "r", vec![started()], AppendMode::Committed).unwrap();
+    let hold = hold(&store);
+    let mut answer = boundary(&store, note(2, "step"));
+    assert!(matches!(answer.try_recv(), Ok(None)), "it is not written yet");
+    hold.send(()).unwrap();
+    wait(answer).unwrap();
+    assert_eq!(seqs(&store, "r"), [1, 2]);
+}
+
+#[test]
+fn a_queue_without_room_lets_boundaries_wait() {
+    let (_folder, store) = store();
+    append(&store, "r", vec![started()], AppendMode::Committed).unwrap();
+    let hold = hold(&store);
+    let megabyte = "n".repeat(1 << 20);
+    let answers: Vec<_> = (2..20).map(|seq| boundary(&store, note(seq, &megabyte))).collect();
+    let mut early = answers.into_iter().map(|mut answer| match answer.try_recv() {
+        Ok(Some(result)) => Ok(result),
+        _ => Err(answer),
+    });
+    let (early, late): (Vec<_>, Vec<_>) = early.by_ref().partition(|answer| answer.is_ok());
+    assert!((8..10).contains(&early.len()), "{} megabytes were taken", early.len());
+    hold.send(()).unwrap();
+    for answer in late {
+        wait(answer.unwrap_err()).unwrap();
+    }
+    assert_eq!(seqs(&store, "r"), (1..20).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_request_hears_of_a_boundary_that_was_lost_at_the_next_one() {
+    let (_folder, store) = store();
+    append(&store, "r", vec![started()], AppendMode::Committed).unwrap();
+    limit_pages(&store, Some(2));
+    wait(boundary(&store, note(2, &noise(200_000, 5)))).expect("it was answered before it was written");
+    append(&store, "other", vec![started()], AppendMode::Committed).unwrap();
+    let refused = wait(boundary(&store, note(3, "behind it")));
+    let Err(AppendError::Storage(message)) = refused else { panic!("{refused:?}") };
+    assert!(message.contains("the disk is full"), "{message}");
+    assert_eq!(seqs(&store, "r"), [1]);
+    limit_pages(&store, None);
+    append(&store, "r", vec![note(2, "again")], AppendMode::Committed).unwrap();
 }
 
 #[test]
@@ -173,7 +245,12 @@ fn threads_that_write_at_once_lose_nothing() {
                 let request = format!("r{n}");
                 append(store, &request, vec![started()], AppendMode::Committed).unwrap();
                 for seq in 1..100 {
-                    drop(store.append(&request, &Lease::first("o"), vec![note(seq * 2, "evidence")], AppendMode::Soon));
+                    drop(store.append(
+                        &request,
+                        &Lease::first("o"),
+                        vec![note(seq * 2, "evidence")],
+                        AppendMode::Evidence,
+                    ));
                     append(store, &request, vec![note(seq * 2 + 1, "step")], AppendMode::Committed).unwrap();
                 }
             });
