@@ -47,6 +47,7 @@ mod retries;
 mod schemas;
 mod search;
 mod secrets;
+mod seen;
 mod soundness;
 mod sources;
 mod special_files;

@@ -3,8 +3,9 @@
 //! A test waits for what it can see, never for a time. A run that is dropped is killed.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::bench::{Answer, Place, program};
@@ -15,7 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A process of the program.
 pub struct Going {
     child: Child,
-    stdout: Option<ChildStdout>,
+    /// Reads standard output to its end.
+    printed: Option<JoinHandle<String>>,
     lines: Receiver<String>,
     heard: String,
 }
@@ -31,7 +33,13 @@ impl Place {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        let stdout = child.stdout.take();
+        let mut stdout = child.stdout.take().expect("it is piped");
+        // While it runs: a full pipe would hold it up.
+        let printed = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stdout.read_to_end(&mut bytes).expect("a pipe can be read");
+            String::from_utf8(bytes).expect("standard output is UTF-8")
+        });
         let stderr: ChildStderr = child.stderr.take().expect("it is piped");
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -40,7 +48,7 @@ impl Place {
                 let _ = sender.send(line);
             }
         });
-        Going { child, stdout, lines, heard: String::new() }
+        Going { child, printed: Some(printed), lines, heard: String::new() }
     }
 
     /// Waits until a question has this answer.
@@ -86,17 +94,21 @@ impl Going {
         }
     }
 
-    /// Ends it as a crash does: nothing of it runs on.
-    pub fn kill(mut self) {
+    /// Ends it as a crash does: nothing of it runs on. Returns what it had printed.
+    pub fn kill(mut self) -> String {
         self.child.kill().expect("the process is there");
         self.child.wait().expect("the process ends");
+        self.printed()
+    }
+
+    fn printed(&mut self) -> String {
+        self.printed.take().expect("it is read once").join().expect("nobody panicked")
     }
 
     /// Waits for its end.
     #[track_caller]
     pub fn ended(mut self) -> Answer {
-        let mut stdout = String::new();
-        self.stdout.take().expect("it is read once").read_to_string(&mut stdout).expect("standard output is UTF-8");
+        let stdout = self.printed();
         let status = self.child.wait().expect("the process ends");
         self.heard.extend(self.lines.iter().map(|line| line + "\n"));
         Answer { code: status.code(), stdout, stderr: std::mem::take(&mut self.heard) }
