@@ -25,10 +25,10 @@ fn long_chain(table: &mut Table) {
     let (mut of_few, mut of_many) = (Vec::new(), Vec::new());
     for round in 0..5 {
         let request = format!("r{round}");
-        run(&few, &request, json!(0));
-        of_few.push(step_us(&few, &request, 1_000));
-        run(&many, &request, json!(0));
-        of_many.push(step_us(&many, &request, 10_000));
+        let answered = run(&few, &request, json!(0));
+        of_few.push(step_us(&few, &request, 1_000, answered));
+        let answered = run(&many, &request, json!(0));
+        of_many.push(step_us(&many, &request, 10_000, answered));
     }
     let (few, many) = (median(of_few), median(of_many));
     table.push(Figure::line("a step of a chain of 10,000", many, "µs", "of 1,000", few, Limit::AtMost(1.2)));

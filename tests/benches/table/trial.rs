@@ -38,11 +38,13 @@ pub(crate) fn open(place: &Place, durability: Durability) -> Arc<Workspace> {
     Workspace::open(options).expect("the workspace opens")
 }
 
-/// Runs `main.go` to its end, in a session of its own.
-pub(crate) fn run(workspace: &Workspace, request: &str, input: Value) {
+/// Runs `main.go` to its end, in a session of its own. Returns when it was answered, in milliseconds since the epoch:
+/// then all of it is committed.
+pub(crate) fn run(workspace: &Workspace, request: &str, input: Value) -> f64 {
     let running = workspace.run(wanted(request, input)).unwrap_or_else(|fault| panic!("{fault}"));
     let ended = running.wait().expect("it ends");
     assert_eq!(ended.status.as_str(), "completed", "{:?}", ended.error);
+    now_ms()
 }
 
 /// `main.go` as a request of that id, in a session of its own.
@@ -69,14 +71,13 @@ pub(crate) fn now_ms() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis() as f64
 }
 
-/// How long the steps of a chain took, each, in microseconds: from the first one's beginning to the last
-/// one's end.
-pub(crate) fn step_us(workspace: &Workspace, request: &str, steps: usize) -> f64 {
+/// How long the steps of a chain took, each, in microseconds: from the first one's beginning to the answer of the
+/// request, which comes after the commit of all of them.
+pub(crate) fn step_us(workspace: &Workspace, request: &str, steps: usize, answered: f64) -> f64 {
     let started = events(workspace, request, Some("block_started"));
-    let ended = events(workspace, request, Some("block_finished"));
-    // The chain itself begins before its first step, and ends after its last.
+    // The chain itself begins before its first step.
     assert_eq!(started.len(), steps + 1);
-    (ended[steps].at - started[1].at) as f64 * 1_000.0 / steps as f64
+    (answered - started[1].at as f64) * 1_000.0 / steps as f64
 }
 
 /// How many bytes the events of a step have, as they are written.
@@ -111,8 +112,10 @@ fn commit_us(folder: &Path, args: &[&str]) -> f64 {
 }
 
 /// Microseconds of a chain's function in a bare interpreter.
-pub(crate) fn function_us(steps: usize) -> f64 {
-    reference_us(Command::new(reference("function")).arg(steps.to_string()))
+///
+/// `bytes` is how long the text is that it puts into the state; 0 where it counts up a number.
+pub(crate) fn function_us(steps: usize, bytes: usize) -> f64 {
+    reference_us(Command::new(reference("function")).args([steps.to_string(), bytes.to_string()]))
 }
 
 /// A program of the reference lines.
