@@ -149,7 +149,8 @@ impl CommitQueue {
     /// thread has other requests. The caller holds `serving`.
     fn serve_inline(&self) {
         self.recover_from_panic(|| {
-            let mut connection = lock(&self.connection);
+            // A checkpoint may hold it for a while.
+            let Some(mut connection) = try_lock(&self.connection) else { return };
             if connection.begin_if_free() {
                 self.commit(&mut connection, self.take_batches(), true);
                 connection.wal_size.request_if_due();
