@@ -29,12 +29,16 @@ pub(crate) fn to_stderr() {
 /// Tells into a file, until the guard is dropped.
 pub(crate) fn to_file() -> Option<WorkerGuard> {
     let filter = named().unwrap_or_else(|| EnvFilter::new(DEFAULT));
+    let folder = folder()?;
+    // The appender looks for old files first, and complains on stderr where there is no folder yet. It reports itself
+    // when none can be made.
+    let _ = std::fs::create_dir_all(&folder);
     let appender = RollingFileAppender::builder()
         .rotation(Rotation::DAILY)
         .filename_prefix(NAME)
         .filename_suffix("log")
         .max_log_files(DAYS)
-        .build(folder()?);
+        .build(folder);
     let appender = match appender {
         Ok(appender) => appender,
         Err(error) => {
