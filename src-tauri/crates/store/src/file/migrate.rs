@@ -160,7 +160,10 @@ fn migrate(
             attempts::rebuild_rollbacks(&transaction)?;
         }
         if found < FIRST_FORMAT_WITH_INDEXED_TOTALS && target >= FIRST_FORMAT_WITH_INDEXED_TOTALS {
+            // Totals counted tails, too, so they stay as they are.
+            let totals = totals::read_row(&transaction)?;
             filter_block::index_all_tails(&transaction)?;
+            totals::write_row(&transaction, totals)?;
         }
         if found < FIRST_FORMAT_WITH_CURRENT_TERMS && target >= FIRST_FORMAT_WITH_CURRENT_TERMS {
             // Bodies have other lengths now.

@@ -18,7 +18,7 @@ use rusqlite::{Connection, Row};
 use serde_json::{Map, Value};
 
 use crate::row::error::Error;
-use crate::row::measure::json_bytes;
+use crate::row::measure::{json_bytes, value_bytes};
 use crate::row::payload::{self, Payload};
 
 /// Larger values are stored in `payload`, so that several rows fit into a page of 4 KiB.
@@ -46,9 +46,10 @@ pub(crate) fn of_event(kind: &EventKind) -> Result<Body, Error> {
         }
         return Ok(Body { text: serde_json::to_string(&fields)?, payloads });
     }
-    let text = serde_json::to_string(kind)?;
     let mut payloads = Vec::new();
-    let text = if is_stored_as_is(&text) {
+    // A large event is not written out twice.
+    let text = if value_bytes(kind) <= MAX_INLINE_BYTES { Some(serde_json::to_string(kind)?) } else { None };
+    let text = if let Some(text) = text.filter(|text| is_stored_as_is(text)) {
         text
     } else {
         let mut value: Value = serde_json::to_value(kind)?;

@@ -1,13 +1,14 @@
-//! Writes the filters of search: one for each block of consecutive events of a request.
+//! The filters of search: one for each block of consecutive events of a request.
 //!
 //! A block ends when it has [`MAX_BLOCK_EVENTS`] events or its filter is full, and with the request. The events that
-//! no filter covers yet are the unindexed tail of their request, which search reads completely; it is at most a block.
+//! no filter covers yet are the unindexed tail of their request, which search reads completely. Blocks are made from
+//! committed events, so no append waits for them.
 
 use std::collections::HashMap;
 
 use engine::event::{EventKind, Seq};
 use engine::views::search::texts;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::row::body;
 use crate::row::error::Error;
@@ -20,118 +21,95 @@ const MAX_BLOCK_EVENTS: i64 = 64;
 /// a model sent in several.
 const MAX_OVERLAP_LETTERS: usize = 256;
 
-/// The trigrams of an event's searchable texts. Of long texts each once, of short ones perhaps several times.
+/// The trigrams of an event's searchable texts, each once.
 pub(crate) fn event_trigrams(kind: &EventKind) -> Vec<u16> {
-    let mut found = Vec::new();
-    texts(kind, &mut |_, text| each_trigram(text, |trigram| found.push(trigram)));
-    // Large values repeat many trigrams.
-    if found.len() > 4_096 {
-        let mut set = TrigramFilter::default();
-        found.drain(..).for_each(|trigram| set.add(trigram));
-        found.extend(set.iter());
-    }
-    found
+    let mut set = TrigramFilter::default();
+    texts(kind, &mut |_, text| each_trigram(text, |trigram| set.add(trigram)));
+    set.iter().collect()
 }
 
-/// The events of a request that no filter covers yet.
+/// Consecutive events of a request, and the filter of their texts.
 #[derive(Debug)]
-pub(crate) struct UnindexedTail {
+pub(crate) struct FilterBlock {
+    request: i64,
     first: Seq,
-    trigrams: TrigramFilter,
+    /// Less than `first` if there are no events.
+    last: Seq,
+    trigrams: Vec<u8>,
     /// The totals of its events.
     sums: Sums,
-    /// The end of the text so far of every item in progress, by the `seq` of the item.
-    item_texts: HashMap<Seq, String>,
-    /// Whether `unindexed_from` in the request's row is set.
-    is_row_current: bool,
+    /// Whether the block has as many events as it may have.
+    pub(crate) is_full: bool,
 }
 
-impl UnindexedTail {
-    /// The tail of a new request.
-    pub(crate) fn new() -> UnindexedTail {
-        UnindexedTail::from(1, true)
-    }
+/// Reads the events of one request, and makes blocks of them.
+#[derive(Debug)]
+pub(crate) struct BlockReader {
+    request: i64,
+    next: Seq,
+    /// The end of the text so far of every item in progress, by the `seq` of the item.
+    item_texts: HashMap<Seq, String>,
+}
 
-    fn from(first: Seq, is_row_current: bool) -> UnindexedTail {
-        UnindexedTail {
-            first,
-            trigrams: TrigramFilter::default(),
-            sums: Sums::default(),
-            item_texts: HashMap::new(),
-            is_row_current,
-        }
-    }
-
-    /// Reads the tail of a request whose last event is `last`.
-    pub(crate) fn load(connection: &Connection, request: i64, last: Seq) -> Result<UnindexedTail, Error> {
-        let first: Option<Seq> = connection
-            .prepare_cached("SELECT unindexed_from FROM request WHERE n = ?1")?
-            .query_row((request,), |row| row.get(0))?;
-        let Some(first) = first else { return Ok(UnindexedTail::from(last + 1, false)) };
-        let mut tail = UnindexedTail::from(first, true);
-        let mut statement = connection
-            .prepare_cached("SELECT seq, kind, body FROM event WHERE request = ?1 AND seq >= ?2 ORDER BY seq")?;
-        let mut rows = statement.query((request, first))?;
+impl BlockReader {
+    /// A reader of a request's unindexed tail, which begins at `first`.
+    pub(crate) fn new(connection: &Connection, request: i64, first: Seq) -> Result<BlockReader, Error> {
+        let mut reader = BlockReader { request, next: first, item_texts: HashMap::new() };
+        // For the items that were in progress where the tail begins.
+        let mut statement = connection.prepare_cached(
+            "SELECT kind, body FROM event WHERE request = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq",
+        )?;
+        let mut rows = statement.query((request, first.saturating_sub(MAX_BLOCK_EVENTS as Seq), first))?;
         while let Some(row) = rows.next()? {
+            let kind = body::lossy(row, 0)?;
+            if matches!(&*kind, "item_delta" | "item_done")
+                && let Some(kind) = body::event_if_readable(connection, &kind, &body::lossy(row, 1)?)?
+            {
+                reader.join_delta(&kind, &mut TrigramFilter::default());
+            }
+        }
+        Ok(reader)
+    }
+
+    /// Reads the next block. If it is not full, it is the end of what is stored, and may be empty.
+    pub(crate) fn next_block(&mut self, connection: &Connection) -> Result<FilterBlock, Error> {
+        let first = self.next;
+        let (mut trigrams, mut sums) = (TrigramFilter::default(), Sums::default());
+        let mut statement = connection.prepare_cached(
+            "SELECT seq, kind, body FROM event WHERE request = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
+        )?;
+        let mut rows = statement.query((self.request, first, MAX_BLOCK_EVENTS))?;
+        while !trigrams.is_full()
+            && let Some(row) = rows.next()?
+        {
             let text = body::lossy(row, 2)?;
+            // An event that cannot be read has no texts.
             let kind = body::event_if_readable(connection, &body::lossy(row, 1)?, &text)?;
-            let sums = Sums::of_stored(kind.as_ref(), text.len());
-            let trigrams = kind.as_ref().map(event_trigrams).unwrap_or_default();
-            tail.add(connection, request, row.get(0)?, kind.as_ref(), &trigrams, sums)?;
+            sums += Sums::of_stored(kind.as_ref(), text.len());
+            if let Some(kind) = &kind {
+                texts(kind, &mut |_, text| each_trigram(text, |trigram| trigrams.add(trigram)));
+                self.join_delta(kind, &mut trigrams);
+            }
+            self.next = row.get::<_, Seq>(0)? + 1;
         }
-        Ok(tail)
-    }
-
-    /// Adds the next event. `kind` is none if the event cannot be read; then it has no texts.
-    pub(crate) fn add(
-        &mut self,
-        connection: &Connection,
-        request: i64,
-        seq: Seq,
-        kind: Option<&EventKind>,
-        trigrams: &[u16],
-        sums: Sums,
-    ) -> Result<(), Error> {
-        if !self.is_row_current {
-            set_unindexed_from(connection, request, Some(self.first))?;
-            self.is_row_current = true;
-        }
-        self.sums += sums;
-        trigrams.iter().for_each(|trigram| self.trigrams.add(*trigram));
-        kind.into_iter().for_each(|kind| self.join_delta(kind));
-        if self.sums.events >= MAX_BLOCK_EVENTS || self.trigrams.is_full() {
-            self.write_block(connection, request, seq)?;
-            set_unindexed_from(connection, request, Some(self.first))?;
-        }
-        Ok(())
-    }
-
-    /// Writes a filter for what is left, when the request ends or is suspended.
-    pub(crate) fn close(&mut self, connection: &Connection, request: i64, last: Seq) -> Result<(), Error> {
-        if self.sums.events > 0 {
-            self.write_block(connection, request, last)?;
-        }
-        self.is_row_current = false;
-        set_unindexed_from(connection, request, None)
-    }
-
-    fn write_block(&mut self, connection: &Connection, request: i64, last: Seq) -> Result<(), Error> {
-        connection
-            .prepare_cached("INSERT INTO filter_block (request, first, last, trigrams) VALUES (?1, ?2, ?3, ?4)")?
-            .execute((request, self.first, last, self.trigrams.filter()))?;
-        totals::add_indexed(connection, self.sums)?;
-        let item_texts = std::mem::take(&mut self.item_texts);
-        *self = UnindexedTail { item_texts, ..UnindexedTail::from(last + 1, true) };
-        Ok(())
+        let is_full = sums.events >= MAX_BLOCK_EVENTS || trigrams.is_full();
+        Ok(FilterBlock {
+            request: self.request,
+            first,
+            last: self.next - 1,
+            trigrams: trigrams.filter(),
+            sums,
+            is_full,
+        })
     }
 
     /// Adds the trigrams of a delta together with the item's text before it.
-    fn join_delta(&mut self, kind: &EventKind) {
+    fn join_delta(&mut self, kind: &EventKind, trigrams: &mut TrigramFilter) {
         match kind {
             EventKind::ItemDelta { of, text } => {
                 let text_so_far = self.item_texts.entry(*of).or_default();
                 text_so_far.push_str(text);
-                each_trigram(text_so_far, |trigram| self.trigrams.add(trigram));
+                each_trigram(text_so_far, |trigram| trigrams.add(trigram));
                 if let Some((cut, _)) = text_so_far.char_indices().rev().nth(MAX_OVERLAP_LETTERS - 1) {
                     text_so_far.drain(..cut);
                 }
@@ -142,22 +120,63 @@ impl UnindexedTail {
     }
 }
 
-/// Writes filters for all tails, for a migration. Before format 5 totals counted tails too, so the totals stay the
-/// same.
-pub(crate) fn index_all_tails(connection: &Connection) -> Result<(), Error> {
-    let totals = totals::read_row(connection)?;
-    let mut requests = connection.prepare(
-        "SELECT n, (SELECT coalesce(max(seq), 0) FROM event WHERE request = n)
-         FROM request WHERE unindexed_from IS NOT NULL",
+/// The requests with an unindexed tail: where it begins, and whether the request is running.
+pub(crate) fn unindexed_tails(connection: &Connection) -> Result<Vec<(i64, Seq, bool)>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT n, unindexed_from, status IN ('queued', 'in_progress') FROM request WHERE unindexed_from IS NOT NULL",
     )?;
-    let tails = requests.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<Vec<_>, _>>()?;
-    for (request, last) in tails {
-        UnindexedTail::load(connection, request, last)?.close(connection, request, last)?;
-    }
-    totals::write_row(connection, totals)
+    let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn set_unindexed_from(connection: &Connection, request: i64, tail: Option<Seq>) -> Result<(), Error> {
+/// Stores blocks in the caller's transaction. Those that another process stored first are left out, and one that is
+/// not full while its request is running.
+pub(crate) fn insert_all(connection: &Connection, blocks: &[FilterBlock]) -> Result<(), Error> {
+    for block in blocks {
+        let (tail, status, newest): (Option<Seq>, String, Seq) = connection
+            .prepare_cached(
+                "SELECT unindexed_from, status, (SELECT coalesce(max(seq), 0) FROM event WHERE request = n)
+                 FROM request WHERE n = ?1",
+            )?
+            .query_row((block.request,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?
+            .unwrap_or_default();
+        let is_running = matches!(status.as_str(), "queued" | "in_progress");
+        let is_end = !is_running && block.last == newest;
+        if tail == Some(block.first) && (block.is_full || is_end) {
+            insert(connection, block, is_end)?;
+        }
+    }
+    Ok(())
+}
+
+fn insert(connection: &Connection, block: &FilterBlock, is_end: bool) -> Result<(), Error> {
+    if block.sums.events > 0 {
+        connection
+            .prepare_cached("INSERT INTO filter_block (request, first, last, trigrams) VALUES (?1, ?2, ?3, ?4)")?
+            .execute((block.request, block.first, block.last, &block.trigrams))?;
+        totals::add_indexed(connection, block.sums)?;
+    }
+    set_unindexed_from(connection, block.request, (!is_end).then_some(block.last + 1))
+}
+
+/// Indexes all tails in the caller's transaction, those of requests that did not end too.
+pub(crate) fn index_all_tails(connection: &Connection) -> Result<(), Error> {
+    for (request, first, _) in unindexed_tails(connection)? {
+        let mut reader = BlockReader::new(connection, request, first)?;
+        loop {
+            let block = reader.next_block(connection)?;
+            insert(connection, &block, !block.is_full)?;
+            if !block.is_full {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sets where the unindexed tail of a request begins; `None` if all of its events are covered.
+pub(crate) fn set_unindexed_from(connection: &Connection, request: i64, tail: Option<Seq>) -> Result<(), Error> {
     connection.prepare_cached("UPDATE request SET unindexed_from = ?2 WHERE n = ?1")?.execute((request, tail))?;
     Ok(())
 }

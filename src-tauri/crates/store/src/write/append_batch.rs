@@ -12,7 +12,7 @@ use futures_channel::oneshot;
 
 use crate::row::body::{self, Body};
 use crate::row::error::Error;
-use crate::row::{filter_block, measure};
+use crate::row::measure;
 
 /// Sends the result of an append to its caller.
 pub(crate) type Answer = oneshot::Sender<Result<(), AppendError>>;
@@ -71,8 +71,6 @@ pub(crate) struct Draft {
     pub(crate) body: Body,
     /// The length of the flow's own values in it, as JSON.
     pub(crate) value_bytes: usize,
-    /// The trigrams of its searchable texts, see [`filter_block::event_trigrams`].
-    pub(crate) trigrams: Vec<u16>,
 }
 
 impl AppendBatch {
@@ -88,7 +86,6 @@ impl AppendBatch {
             draft.event.kind = EventKind::CommitRefused { scopes: scopes.clone() };
             draft.body = body::of_event(&draft.event.kind)?;
             draft.value_bytes = 0;
-            draft.trigrams.clear();
         }
         self.conflict = Some(scopes);
         Ok(())
@@ -124,8 +121,7 @@ impl Draft {
     fn new(event: Event) -> Result<Draft, Error> {
         let body = body::of_event(&event.kind)?;
         let value_bytes = measure::value_bytes(&event.kind);
-        let trigrams = filter_block::event_trigrams(&event.kind);
-        Ok(Draft { event, body, value_bytes, trigrams })
+        Ok(Draft { event, body, value_bytes })
     }
 }
 

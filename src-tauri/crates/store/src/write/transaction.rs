@@ -16,8 +16,8 @@ use crate::file::open::Owners;
 use crate::read::{events, states};
 use crate::row::attempts::{self, RolledBackAttempt};
 use crate::row::error::Error;
-use crate::row::filter_block::UnindexedTail;
-use crate::row::totals::{self, Sums};
+use crate::row::filter_block;
+use crate::row::totals;
 use crate::row::{body, payload};
 use crate::write::append_batch::{AppendBatch, Draft, fork_sequence_gap, sequence_gap, skipped_epoch};
 use crate::write::scopes::Change;
@@ -146,9 +146,6 @@ impl<'a> TransactionRows<'a> {
             }
         }
         let ends = batch.drafts.iter().any(|draft| is_pause(&draft.event.kind));
-        if ends {
-            request.tail.close(self.connection, request.n, request.last)?;
-        }
         if ends || batch.forked_from().is_some() {
             self.idle_requests.push(batch.request.clone());
         }
@@ -254,8 +251,10 @@ impl<'a> TransactionRows<'a> {
             body::checksum(&draft.body.text),
         ))?;
         request.last = event.seq;
-        let sums = Sums::of(&event.kind, draft.value_bytes, draft.body.text.len());
-        request.tail.add(self.connection, request.n, event.seq, Some(&event.kind), &draft.trigrams, sums)?;
+        if request.is_indexed {
+            filter_block::set_unindexed_from(self.connection, request.n, Some(event.seq))?;
+            request.is_indexed = false;
+        }
         self.derive_rows(request, event, row)?;
         self.derive_state(request, draft, row)
     }
@@ -273,7 +272,6 @@ impl<'a> TransactionRows<'a> {
             return Err(Error::Damaged(format!("request \"{}\" has no event {}", from.request_id, from.seq)));
         }
         request.last = from.seq;
-        request.tail = UnindexedTail::load(self.connection, request.n, from.seq)?;
         for kind in events::of_kind(self.connection, request.n, "metadata_set")? {
             rows::update_title(self.connection, request, &kind)?;
         }

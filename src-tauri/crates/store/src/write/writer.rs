@@ -30,6 +30,7 @@ use crate::{Listeners, lock};
 
 use connection::{CommitVersion, WritingConnection};
 use inbox::{Inbox, MAX_BATCH_BYTES, Message};
+use indexer::{Indexer, Unindexed};
 use wal_checkpoint::WalCheckpointer;
 
 /// If the last commit took less, a thread that waits for the next one commits it itself. Waking another thread takes
@@ -60,6 +61,7 @@ struct CommitQueue {
     commits_inline: AtomicBool,
     /// Whether events that were answered could not be stored, and their request does not know it yet.
     has_losses: Arc<AtomicBool>,
+    unindexed: Arc<Unindexed>,
 }
 
 impl CommitQueue {
@@ -178,7 +180,9 @@ impl CommitQueue {
 
     fn commit(&self, connection: &mut WritingConnection, batches: Vec<AppendBatch>, is_open: bool) {
         let begun = Instant::now();
+        let events = batches.iter().map(|batch| batch.drafts.len()).sum();
         connection.commit(batches, is_open);
+        self.unindexed.add(events);
         self.commits_inline.store(begun.elapsed() < MAX_INLINE_COMMIT, Ordering::Relaxed);
     }
 
@@ -196,6 +200,7 @@ pub(crate) struct Writer {
     queue: Arc<CommitQueue>,
     thread: Option<JoinHandle<()>>,
     checkpointer: Option<WalCheckpointer>,
+    indexer: Option<Indexer>,
     waiting: Waiting,
     /// The id of the database.
     id: String,
@@ -232,8 +237,10 @@ impl Writer {
             commit_version,
             commits_inline,
             has_losses,
+            unindexed: Arc::default(),
         });
-        // Read-only access writes nothing, so there is nothing to checkpoint.
+        // Read-only access writes nothing, so there is nothing to checkpoint or to index.
+        let indexer = is_writable.then(|| Indexer::start(&path, queue.clone())).transpose()?;
         let checkpointer = is_writable.then(|| WalCheckpointer::start(&path, wal_size, queue.clone())).transpose()?;
         let there = queue.clone();
         let thread = std::thread::Builder::new()
@@ -242,7 +249,17 @@ impl Writer {
             .spawn(move || there.run_thread())
             .map_err(|error| OpenError::io(&path, error))?;
         let thread = Some(thread);
-        Ok(Writer { queue, thread, checkpointer, waiting, id, has_removals, last_reported, answers_boundaries })
+        Ok(Writer {
+            queue,
+            thread,
+            checkpointer,
+            indexer,
+            waiting,
+            id,
+            has_removals,
+            last_reported,
+            answers_boundaries,
+        })
     }
 
     /// Queues an append. It is answered as its mode says, see the module.
@@ -330,6 +347,7 @@ fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        self.indexer = None;
         self.waiting.close();
         self.checkpointer = None;
         lock(&self.queue.inbox).is_closed = true;
@@ -343,6 +361,7 @@ impl Drop for Writer {
 
 mod connection;
 mod inbox;
+mod indexer;
 #[cfg(test)]
 mod tests;
 mod wal_checkpoint;

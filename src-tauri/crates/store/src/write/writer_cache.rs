@@ -13,7 +13,6 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::row::attempts::Attempts;
 use crate::row::error::Error;
-use crate::row::filter_block::UnindexedTail;
 use crate::write::scopes::CachedScope;
 use crate::write::writer_queue::{self, Ticket};
 
@@ -46,8 +45,8 @@ pub(crate) struct CachedRequest {
     pub(crate) operations: HashMap<Seq, usize>,
     /// The scopes that belong to it, which are removed from the cache with it.
     pub(crate) scopes: Vec<ScopeKey>,
-    /// Its newest events, which no filter block covers yet.
-    pub(crate) tail: UnindexedTail,
+    /// Whether filter blocks cover all of its events.
+    pub(crate) is_indexed: bool,
 }
 
 impl CachedRequest {
@@ -60,7 +59,7 @@ impl CachedRequest {
             attempts: Attempts::default(),
             operations: HashMap::new(),
             scopes: Vec::new(),
-            tail: UnindexedTail::new(),
+            is_indexed: false,
         }
     }
 }
@@ -190,18 +189,18 @@ impl WriterCache {
 
 /// Reads from the database what the cache would have if this process had written the request.
 fn load(connection: &Connection, id: &str) -> Result<Option<CachedRequest>, Error> {
-    let row: Option<(i64, i64, Arc<str>, u64)> = connection
-        .prepare_cached("SELECT n, session, owner, epoch FROM request WHERE id = ?1")?
-        .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+    let row: Option<(i64, i64, Arc<str>, u64, bool)> = connection
+        .prepare_cached("SELECT n, session, owner, epoch, unindexed_from IS NULL FROM request WHERE id = ?1")?
+        .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
         .optional()?;
-    let Some((n, session, owner, epoch)) = row else {
+    let Some((n, session, owner, epoch, is_indexed)) = row else {
         return Ok(None);
     };
     let mut request = CachedRequest::new(n, session, Lease { owner, epoch });
     request.last = connection
         .prepare_cached("SELECT coalesce(max(seq), 0) FROM event WHERE request = ?1")?
         .query_row((n,), |row| row.get(0))?;
-    request.tail = UnindexedTail::load(connection, n, request.last)?;
+    request.is_indexed = is_indexed;
     request.attempts = Attempts::load(connection, n, i64::MAX)?;
     Ok(Some(request))
 }

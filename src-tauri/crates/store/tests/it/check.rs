@@ -182,6 +182,7 @@ const DAMAGES: &[(&str, &str, &str)] = &[
 fn every_damage_is_found_and_named() {
     let bed = bed();
     written(&bed);
+    wait_for_filters(&bed.store);
     let original = bed.folder.path().join("original.db");
     Connection::open(bed.store.path()).unwrap().execute("VACUUM INTO ?1", (original.to_string_lossy(),)).unwrap();
     let mut missed = Vec::new();

@@ -1,5 +1,7 @@
 //! Search finds what any process wrote at any time, and reads little to find it.
 
+use std::time::Instant;
+
 use engine::event::{EventKind, Outcome, RequestStatus};
 use engine::log::AppendMode;
 use serde_json::json;
@@ -28,9 +30,11 @@ fn every_event_is_covered_once_however_often_a_request_goes_on() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r1");
     request.append((0..100).map(|n| note(format!("first part {n}."))).collect(), AppendMode::Committed).unwrap();
+    wait_for_filters(&bed.store);
     assert_eq!(filters(&bed), [(1, 64)]);
     assert_eq!(hits(&bed, "part 99."), found(&[("r1", 101)]), "not covered yet");
     request.commit(finished(RequestStatus::Failed)).unwrap();
+    wait_for_filters(&bed.store);
     assert_eq!(filters(&bed), [(1, 64), (65, 102)]);
     let other = open_later(&bed.folder);
     let mut again = Request { store: &other, id: "r1".to_owned(), last: request.last, lease: request.lease.clone() };
@@ -44,6 +48,7 @@ fn every_event_is_covered_once_however_often_a_request_goes_on() {
     let mut last = Request { store: &third, id: "r1".to_owned(), last: left, lease };
     last.append((0..70).map(|n| note(format!("third part {n}."))).collect(), AppendMode::Committed).unwrap();
     last.finish();
+    wait_for_filters(&bed.store);
     assert_eq!(filters(&bed), [(1, 64), (65, 102), (103, 166), (167, 175)]);
     assert_eq!(hits(&bed, "second part"), found(&[("r1", 104)]));
     assert_eq!(hits(&bed, "part 69."), found(&[("r1", 71), ("r1", 174)]));
@@ -66,6 +71,57 @@ fn values_of_any_size_are_found() {
     assert_eq!(hits(&bed, "$parts"), found(&[]), "our own marks are no text of a flow");
 }
 
+/// A word that came in several deltas is found, although filters are made later and from what is stored, and a block
+/// ends between its letters.
+#[test]
+fn a_word_in_pieces_is_found_across_the_end_of_a_block() {
+    let bed = bed();
+    let mut request = Request::begin(&bed, "r1");
+    let item = json!({ "type": "message", "status": "in_progress", "payload": { "role": "assistant" } });
+    let item = serde_json::from_value(json!({ "kind": "item_added", "item": item })).unwrap();
+    request.commit(item).unwrap();
+    let of = request.last;
+    // Event 64 ends the first block.
+    for (n, letter) in "abcdefghijklmnopqrstuvwxyz".repeat(4).chars().enumerate() {
+        request.commit(EventKind::ItemDelta { of, text: letter.to_string() }).unwrap();
+        if n % 40 == 39 {
+            wait_for_filters(&bed.store);
+        }
+    }
+    wait_for_filters(&bed.store);
+    // From event 60 to 68: "fghijklmn".
+    assert!(hits(&bed, "fghijklmn").contains(&("r1".to_owned(), 68)));
+    assert_eq!(bed.store.check().unwrap().problems, Vec::new());
+}
+
+/// A process that ended without indexing what it wrote: search reads the events, and the next process indexes them.
+#[test]
+fn what_a_killed_process_left_is_found_and_indexed_by_the_next() {
+    let bed = bed();
+    let mut request = Request::begin(&bed, "r1");
+    request.append((0..200).map(|n| note(format!("part {n}."))).collect(), AppendMode::Committed).unwrap();
+    request.finish();
+    wait_for_filters(&bed.store);
+    // As a kill between the commit and the filters leaves it.
+    let connection = rusqlite::Connection::open(bed.store.path()).unwrap();
+    connection
+        .execute_batch(
+            "UPDATE total SET indexed_events = 0, items = 0, payload_bytes = 0, unique_payload_bytes = 0;
+             DELETE FROM filter_block; UPDATE request SET unindexed_from = 1",
+        )
+        .unwrap();
+    assert_eq!(bed.store.check().unwrap().problems, Vec::new());
+    assert_eq!(hits(&bed, "part 150."), found(&[("r1", 152)]));
+    let other = open_later(&bed.folder);
+    let mut second = Request::begin_in(&other, "r2", "another");
+    second.finish();
+    // Closing indexes, so a short-lived process leaves nothing behind.
+    drop(other);
+    assert_eq!(filters(&bed), [(1, 64), (65, 128), (129, 192), (193, 202), (1, 2)]);
+    assert_eq!(hits(&bed, "part 150."), found(&[("r1", 152)]));
+    assert_eq!(bed.store.check().unwrap().problems, Vec::new());
+}
+
 /// What a text's filters let through is all that is read.
 #[test]
 fn a_rare_text_is_found_among_many_events_at_once() {
@@ -80,10 +136,11 @@ fn a_rare_text_is_found_among_many_events_at_once() {
         }
         request.finish();
     }
-    let one = std::time::Instant::now();
+    wait_for_filters(&bed.store);
+    let one = Instant::now();
     assert_eq!(hits(&bed, "needle in").len(), 1);
     let filtered = one.elapsed();
-    let all = std::time::Instant::now();
+    let all = Instant::now();
     assert_eq!(hits(&bed, "zz").len(), 0, "too short for filters: all is read");
     println!("{filtered:?} by filters, {:?} without", all.elapsed());
     assert!(filtered * 2 < all.elapsed(), "{filtered:?} of {:?}", all.elapsed());

@@ -267,3 +267,16 @@ pub(crate) const OLDER: &str = "DROP TABLE database; DROP TABLE code; DROP TABLE
     ALTER TABLE keyframe RENAME COLUMN tombstone TO stands_in;
     ALTER TABLE total RENAME COLUMN indexed_events TO covered; ALTER TABLE total RENAME COLUMN id_floor TO floor;
     PRAGMA user_version = 5";
+
+/// Waits until all events are indexed but the last few of a running request: filters are made after the commit.
+pub(crate) fn wait_for_filters(store: &Store) {
+    let connection = rusqlite::Connection::open(store.path()).unwrap();
+    let left = "SELECT count(*) FROM request WHERE unindexed_from IS NOT NULL
+        AND (status NOT IN ('queued', 'in_progress')
+            OR (SELECT max(seq) FROM event WHERE request = n) - unindexed_from >= 63)";
+    let begun = std::time::Instant::now();
+    while connection.query_row(left, (), |row| row.get::<_, i64>(0)).unwrap() > 0 {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(10), "filters are not made");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}

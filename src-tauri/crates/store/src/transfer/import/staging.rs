@@ -17,6 +17,7 @@ use crate::file::migrate;
 use crate::file::open::{Liveness, Owners, configure_statement_cache};
 use crate::read::rebased_values;
 use crate::row::error::Error;
+use crate::row::filter_block;
 use crate::row::totals::{self, Sums};
 use crate::transfer::bundle::{BundleRecord, ImportError};
 use crate::write::append_batch::AppendBatch;
@@ -123,6 +124,7 @@ fn write(
         committed.push(Committed { request: batch.request, events });
     }
     transaction.finish()?;
+    filter_block::index_all_tails(connection)?;
     Ok(committed)
 }
 

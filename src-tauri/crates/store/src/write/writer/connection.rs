@@ -20,6 +20,7 @@ use super::wal_checkpoint::WalSize;
 use crate::file::identity::Identity;
 use crate::file::open::{self, Options};
 use crate::row::error::{Error, OpenError};
+use crate::row::filter_block::{self, FilterBlock};
 use crate::row::waiting::{self, BUSY_TIMEOUT, Waiting};
 use crate::write::append_batch::AppendBatch;
 use crate::write::code::CodeOffers;
@@ -164,12 +165,31 @@ impl WritingConnection {
                 let pages = pages.unwrap_or(u32::MAX - 1);
                 let _ = self.connection.pragma_update(None, "max_page_count", pages);
             }
+            Message::Index { blocks, answer } => {
+                let result = self.store_filters(&blocks);
+                // The indexer has ended.
+                let _ = answer.send(result);
+            }
             Message::Run(run) => {
                 self.run(run);
                 self.cache.clear();
                 self.commit_version.record_change();
             }
         }
+    }
+
+    /// Stores filters in a transaction of their own. Does not wait for another process that writes.
+    fn store_filters(&mut self, blocks: &[FilterBlock]) -> Result<(), Error> {
+        if blocks.is_empty() || !self.begin_if_free() {
+            return Ok(());
+        }
+        let stored = filter_block::insert_all(&self.connection, blocks)
+            .and_then(|()| Ok(self.connection.prepare_cached("COMMIT")?.execute(())?));
+        if let Err(error) = stored {
+            self.recover();
+            return Err(error);
+        }
+        Ok(())
     }
 
     /// Runs work that begins its own transactions. Waits for the write lock first, so that its transactions begin

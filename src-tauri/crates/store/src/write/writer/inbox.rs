@@ -1,11 +1,14 @@
 //! What waits for the writing connection, and when it is worth a transaction.
 
 use std::collections::VecDeque;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use engine::log::AppendMode;
 use rusqlite::Connection;
 
+use crate::row::error::Error;
+use crate::row::filter_block::FilterBlock;
 use crate::write::append_batch::QueuedAppend;
 
 /// How long an append that nobody waits for may stay in the queue.
@@ -23,6 +26,11 @@ pub(super) enum Message {
     Append(QueuedAppend),
     /// Sets `max_page_count`; `None` removes the limit.
     LimitPages(Option<u32>),
+    /// Filters of committed events, to be stored.
+    Index {
+        blocks: Vec<FilterBlock>,
+        answer: Sender<Result<(), Error>>,
+    },
     /// Work of another kind, between two transactions.
     Run(Box<dyn FnOnce(&Connection) + Send>),
 }
@@ -86,7 +94,7 @@ impl Inbox {
                     (AppendMode::Boundary | AppendMode::Committed, _) => &mut self.awaited,
                 }
             }
-            Message::LimitPages(_) | Message::Run(_) => &mut self.awaited,
+            Message::LimitPages(_) | Message::Index { .. } | Message::Run(_) => &mut self.awaited,
         };
         *counter = counter.wrapping_add_signed(by);
     }
