@@ -374,7 +374,7 @@ impl Run {
 
     pub(crate) fn missing(&self, kind: ScopeKind, state: &State) -> Map<String, Value> {
         let mut missing = defaults(&self.schemas(kind));
-        missing.retain(|field, _| state.get(field).is_none());
+        missing.retain(|field, _| !state.has(field));
         missing
     }
 }

@@ -144,6 +144,12 @@ pub trait Schema {
         false
     }
 
+    /// As [`check_field`](Self::check_field), of a list whose first `at` entries are valid and that has one more;
+    /// `None` if the whole list must be checked.
+    fn check_entry(&self, _field: &str, _at: usize, _entry: &Value) -> Option<Result<(), Vec<Issue>>> {
+        None
+    }
+
     /// Returns the top-level fields, or `None` if the schema is not that of an object.
     fn fields(&self) -> Option<&[Field]>;
 

@@ -1,7 +1,7 @@
 //! The state of one scope: top-level fields, each shared until it changes.
 //!
-//! All operations are shallow (SEMANTICS §4.2), so cloning a state copies one pointer for each field, and large
-//! unchanged values are shared.
+//! All operations are shallow (SEMANTICS §4.2), so cloning a state copies a pointer or a few for each field, and large
+//! unchanged values are shared. A list that is pushed to shares its older entries.
 
 use std::sync::Arc;
 
@@ -9,24 +9,56 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+mod list;
+use list::List;
+
 /// Named fields in the order they were first written.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct State {
-    fields: IndexMap<Arc<str>, Arc<Value>>,
+    fields: IndexMap<Arc<str>, Field>,
+}
+
+#[derive(Clone, Debug)]
+enum Field {
+    Value(Arc<Value>),
+    /// A list that was pushed to.
+    List(List),
+}
+
+impl Field {
+    fn value(&self) -> &Arc<Value> {
+        match self {
+            Field::Value(value) => value,
+            Field::List(list) => list.whole(),
+        }
+    }
 }
 
 impl State {
-    /// The value of a field.
+    /// The value of a field. Of a list that was pushed to since it was last asked for, this costs a copy.
     pub fn get(&self, field: &str) -> Option<&Arc<Value>> {
-        self.fields.get(field)
+        self.fields.get(field).map(Field::value)
+    }
+
+    /// Whether it has a field.
+    pub fn has(&self, field: &str) -> bool {
+        self.fields.contains_key(field)
+    }
+
+    /// How many entries a field has, if it is a list.
+    pub fn list_len(&self, field: &str) -> Option<usize> {
+        match self.fields.get(field)? {
+            Field::Value(value) => value.as_array().map(Vec::len),
+            Field::List(list) => Some(list.len()),
+        }
     }
 
     /// Puts a field, keeping its place if it exists.
     pub fn set(&mut self, field: &str, value: Arc<Value>) {
         match self.fields.get_mut(field) {
-            Some(slot) => *slot = value,
+            Some(slot) => *slot = Field::Value(value),
             None => {
-                self.fields.insert(field.into(), value);
+                self.fields.insert(field.into(), Field::Value(value));
             }
         }
     }
@@ -34,39 +66,49 @@ impl State {
     /// Sets the fields that it does not have, from declared defaults.
     pub fn fill_in(&mut self, defaults: &Map<String, Value>) {
         for (field, value) in defaults {
-            if self.get(field).is_none() {
+            if !self.has(field) {
                 self.set(field, Arc::new(value.clone()));
             }
         }
     }
 
-    /// Appends to a list; a field that is none becomes one. A list that somebody else holds is copied first.
-    pub fn push(&mut self, field: &str, value: Value) {
-        match self.fields.get_mut(field) {
-            Some(slot) if slot.is_array() => {
-                if let Value::Array(items) = Arc::make_mut(slot) {
-                    items.push(value);
-                }
-            }
-            _ => self.set(field, Arc::new(Value::Array(vec![value]))),
+    /// Appends to a list; a field that is none becomes one.
+    pub fn push(&mut self, field: &str, entry: Value) {
+        match self.list_mut(field) {
+            Some(list) => list.push(entry),
+            None => self.set(field, Arc::new(Value::Array(vec![entry]))),
         }
     }
 
     /// Takes the last entry of a list off.
     pub(crate) fn pop(&mut self, field: &str) {
-        if let Some(Value::Array(items)) = self.fields.get_mut(field).map(Arc::make_mut) {
-            items.pop();
+        if let Some(list) = self.list_mut(field) {
+            list.pop();
+        }
+    }
+
+    fn list_mut(&mut self, field: &str) -> Option<&mut List> {
+        let slot = self.fields.get_mut(field)?;
+        if let Field::Value(value) = slot
+            && value.is_array()
+            && let Value::Array(entries) = Arc::unwrap_or_clone(std::mem::take(value))
+        {
+            *slot = Field::List(List::new(entries));
+        }
+        match slot {
+            Field::List(list) => Some(list),
+            Field::Value(_) => None,
         }
     }
 
     /// Takes a field out, keeping the order of the others.
-    pub fn remove(&mut self, field: &str) -> Option<Arc<Value>> {
-        self.fields.shift_remove(field)
+    pub fn remove(&mut self, field: &str) {
+        self.fields.shift_remove(field);
     }
 
     /// All fields in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<Value>)> {
-        self.fields.iter().map(|(name, value)| (&**name, value))
+        self.fields.iter().map(|(name, field)| (&**name, field.value()))
     }
 
     /// The names of all fields in order.
@@ -81,24 +123,50 @@ impl State {
 
     /// Returns a JSON object of all fields. Only values that are shared with another state are copied.
     pub fn into_json(self) -> Value {
-        Value::Object(self.fields.into_iter().map(|(k, v)| (k.to_string(), Arc::unwrap_or_clone(v))).collect())
+        let into_json = |field| match field {
+            Field::Value(value) => Arc::unwrap_or_clone(value),
+            Field::List(list) => list.into_json(),
+        };
+        Value::Object(self.fields.into_iter().map(|(name, field)| (name.to_string(), into_json(field))).collect())
     }
 
     /// A JSON object with copies of all fields.
     pub fn to_json(&self) -> Value {
-        Value::Object(self.fields.iter().map(|(k, v)| (k.to_string(), (**v).clone())).collect())
+        let to_json = |field: &Field| match field {
+            Field::Value(value) => (**value).clone(),
+            Field::List(list) => list.to_json(),
+        };
+        Value::Object(self.fields.iter().map(|(name, field)| (name.to_string(), to_json(field))).collect())
+    }
+}
+
+impl PartialEq for State {
+    fn eq(&self, other: &State) -> bool {
+        let same = |(name, field): (&Arc<str>, &Field)| {
+            other.fields.get(name).is_some_and(|other| field.value() == other.value())
+        };
+        self.fields.len() == other.fields.len() && self.fields.iter().all(same)
     }
 }
 
 impl From<Map<String, Value>> for State {
     fn from(map: Map<String, Value>) -> Self {
-        State { fields: map.into_iter().map(|(k, v)| (Arc::from(k), Arc::new(v))).collect() }
+        State { fields: map.into_iter().map(|(k, v)| (Arc::from(k), Field::Value(Arc::new(v)))).collect() }
     }
 }
 
 impl Serialize for State {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.fields.iter().map(|(k, v)| (&**k, &**v)))
+        serializer.collect_map(self.fields.iter().map(|(name, field)| (&**name, field)))
+    }
+}
+
+impl Serialize for Field {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Field::Value(value) => value.serialize(serializer),
+            Field::List(list) => list.serialize(serializer),
+        }
     }
 }
 

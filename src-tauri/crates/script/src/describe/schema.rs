@@ -59,6 +59,15 @@ fn parsed(answer: &str) -> Result<Data, Vec<Issue>> {
     }
 }
 
+/// Reads the result of a check: empty, or what is wrong.
+fn checked(answer: &str) -> Result<(), Vec<Issue>> {
+    if answer.is_empty() {
+        return Ok(());
+    }
+    let found = from_json::<Vec<WireIssue>>(answer).map(issues);
+    Err(found.unwrap_or_else(|error| failed(FlowError::plain(error.to_string()))))
+}
+
 impl Schema for ScriptSchema {
     fn parse(&self, data: &Data) -> Result<Data, Vec<Issue>> {
         let json = data.as_value().map(Value::to_string);
@@ -103,12 +112,18 @@ impl Schema for ScriptSchema {
             .vm
             .enter(|_, host| host.get::<_, Function>("checkField")?.call::<_, String>((id, field, json)))
             .map_err(failed)?;
-        if answer.is_empty() {
-            return Ok(());
+        checked(&answer)
+    }
+
+    fn check_entry(&self, field: &str, at: usize, entry: &Value) -> Option<Result<(), Vec<Issue>>> {
+        if self.is_entry_known_valid(field, entry) {
+            return Some(Ok(()));
         }
-        Err(from_json::<Vec<WireIssue>>(&answer)
-            .map(issues)
-            .unwrap_or_else(|error| failed(FlowError::plain(error.to_string()))))
+        let (id, json) = (self.id, entry.to_string());
+        let answer = self.vm.enter(|_, host| {
+            host.get::<_, Function>("checkEntry")?.call::<_, Option<String>>((id, field, at as u32, json))
+        });
+        answer.map(|answer| answer.map(|answer| checked(&answer))).unwrap_or_else(|error| Some(Err(failed(error))))
     }
 
     fn fields(&self) -> Option<&[Field]> {

@@ -201,7 +201,7 @@ fn changed(state: &mut State, kind: &EventKind, places: &[Place]) -> Vec<usize> 
         let touched = operation.touched(state);
         // A push changes only the place at the end of the list.
         let end = match operation {
-            Operation::Push { field, .. } => state.get(field).and_then(|list| list.as_array()).map(Vec::len),
+            Operation::Push { field, .. } => state.list_len(field),
             _ => None,
         };
         let concerns = |place: &Place| match place.field() {

@@ -238,7 +238,7 @@ impl Context {
                 _ if is_single || record::exists(&found.state) => defaults(at.resource.schema.as_slice()),
                 _ => Map::new(),
             };
-            missing.retain(|field, _| found.state.get(field).is_none());
+            missing.retain(|field, _| !found.state.has(field));
             missing
         };
         let news = self.run.see_record(&self.frame, self.transaction(), at.record.clone(), missing)?;

@@ -103,26 +103,20 @@ impl Context {
             (schemas.is_empty() || schemas.iter().any(is_declared))
                 && schemas.iter().filter(|schema| is_declared(schema)).all(is_valid)
         };
-        // A list is neither copied nor checked again for one more entry.
-        if let (Place::Shared(container), Operation::Push { field, value }) = (&place, &operation) {
-            if !passes(field, &|schema| schema.is_entry_known_valid(field, value)) {
-                return None;
-            }
-            let by = Writer::new(&self.frame, self.call.as_ref());
-            let version = container.push(field, value.clone(), by, self.run.next_stamp());
-            self.record_change(container, operation, None, version);
-            return Some(true);
-        }
         let before = self.state_of(&place);
         let mut next = (*before).clone();
         if !operation.apply(&mut next) {
             self.note_unchanged(&place, operation);
             return Some(false);
         }
-        let is_valid = operation.touched(&before).into_iter().all(|field| {
-            let Some(value) = next.get(field) else { return true };
-            passes(field, &|schema| schema.is_known_valid(field, value))
-        });
+        let is_valid = match &operation {
+            // A list is not checked again for one more entry.
+            Operation::Push { field, value } => passes(field, &|schema| schema.is_entry_known_valid(field, value)),
+            _ => operation.touched(&before).into_iter().all(|field| {
+                let Some(value) = next.get(field) else { return true };
+                passes(field, &|schema| schema.is_known_valid(field, value))
+            }),
+        };
         is_valid.then(|| self.take(&place, operation, next)).map(|()| true)
     }
 
@@ -269,7 +263,9 @@ impl Context {
             }
         }
         for field in operation.touched(before) {
-            let Some(value) = next.get(field) else { continue };
+            if !next.has(field) {
+                continue;
+            }
             let mut declared = false;
             let closed = schemas.iter().any(|schema| schema.fields().is_some())
                 && !schemas.iter().any(|schema| schema.is_open());
@@ -279,7 +275,18 @@ impl Context {
                     continue;
                 }
                 declared = true;
-                if let Err(issues) = schema.check_field(field, value) {
+                // A list is not checked again for one more entry, if the schema has nothing to say about the whole.
+                let of_entry = match operation {
+                    Operation::Push { value, .. } => {
+                        before.list_len(field).and_then(|at| schema.check_entry(field, at, value))
+                    }
+                    _ => None,
+                };
+                let checked = of_entry.unwrap_or_else(|| match next.get(field) {
+                    Some(value) => schema.check_field(field, value),
+                    None => Ok(()),
+                });
+                if let Err(issues) = checked {
                     return refuse(issues);
                 }
             }

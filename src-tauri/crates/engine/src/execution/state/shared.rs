@@ -2,9 +2,8 @@
 //!
 //! A write is visible at once. When the attempt that made it is discarded (it suspends, or is retried), the write is
 //! rolled back, so that memory equals what the log says (SEMANTICS §4.5). For that a [`SharedState`] keeps the
-//! operations since the oldest one whose attempt has not ended, each with what undoes it. A state from before is not
-//! kept: a list that two states held would be copied for each entry that is appended. Must not decide which attempts
-//! count: that is `views::attempts`.
+//! operations since the oldest one whose attempt has not ended, each with what undoes it. Must not decide which
+//! attempts count: that is `views::attempts`.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -56,9 +55,7 @@ enum Undo {
 impl Undo {
     fn of(operation: &Operation, before: &State) -> Undo {
         match operation {
-            Operation::Push { field, .. } if before.get(field).is_some_and(|list| list.is_array()) => {
-                Undo::Pop(field.clone())
-            }
+            Operation::Push { field, .. } if before.list_len(field).is_some() => Undo::Pop(field.clone()),
             Operation::Set { .. } => Undo::Whole(before.clone()),
             _ => {
                 let fields = operation.touched(before).into_iter();
@@ -75,7 +72,7 @@ impl Undo {
                 for (field, before) in fields.into_iter().rev() {
                     match before {
                         Some(value) => state.set(&field, value),
-                        None => drop(state.remove(&field)),
+                        None => state.remove(&field),
                     }
                 }
             }
@@ -117,7 +114,7 @@ impl SharedState {
         let undone = self.undo_from(0);
         let mut state = self.state.borrow_mut();
         let base = Arc::make_mut(&mut state);
-        transient.iter().for_each(|field| drop(base.remove(field)));
+        transient.iter().for_each(|field| base.remove(field));
         base.fill_in(defaults);
         drop(state);
         self.apply_again(
@@ -153,21 +150,6 @@ impl SharedState {
             self.open.borrow_mut().push(Write { operation: operation.clone(), undo, by });
         }
         *self.state.borrow_mut() = Arc::new(next);
-        self.changed(stamp)
-    }
-
-    /// Appends to a list, in place where nobody else holds the state. Returns the new version.
-    pub(crate) fn push(&self, field: &str, value: Value, by: Writer, stamp: u64) -> u64 {
-        let operation = Operation::Push { field: field.to_owned(), value: value.clone() };
-        let mut state = self.state.borrow_mut();
-        let undo = Undo::of(&operation, &state);
-        self.open.borrow_mut().push(Write { operation, undo, by: Some(by) });
-        Arc::make_mut(&mut state).push(field, value);
-        drop(state);
-        self.changed(stamp)
-    }
-
-    fn changed(&self, stamp: u64) -> u64 {
         self.stamp.set(stamp);
         self.version.set(self.version.get() + 1);
         self.version.get()
@@ -349,15 +331,11 @@ mod tests {
                 match act {
                     Act::Write(operation, by) => {
                         let writer = Writer { instance: by.to_string().into(), call: None };
-                        if let Operation::Push { field, value } = &operation {
-                            container.push(field, value.clone(), writer, stamp as u64);
-                        } else {
-                            let mut next = (*container.read().1).clone();
-                            if !operation.apply(&mut next) {
-                                continue;
-                            }
-                            container.write(&operation, next, Some(writer), stamp as u64);
+                        let mut next = (*container.read().1).clone();
+                        if !operation.apply(&mut next) {
+                            continue;
                         }
+                        container.write(&operation, next, Some(writer), stamp as u64);
                         kept.push((operation, Some(by)));
                     }
                     Act::Final(by) => {

@@ -67,7 +67,7 @@ impl Transaction {
                 return;
             }
             view.base = record.clone();
-            view.missing.retain(|field, _| record.state.get(field).is_none());
+            view.missing.retain(|field, _| !record.state.has(field));
             view.state = Arc::new(view.replayed().0);
             view.stamp = stamp;
         }
@@ -194,7 +194,7 @@ impl Transaction {
             return Rebase::Impossible;
         }
         view.base = record.clone();
-        view.missing.retain(|field, _| record.state.get(field).is_none());
+        view.missing.retain(|field, _| !record.state.has(field));
         let (state, has_same_answers) = view.replayed();
         if !has_same_answers {
             return Rebase::Impossible;

@@ -65,6 +65,39 @@ export function checkField(schema: AnySchema, field: string, value: unknown): An
   return answer;
 }
 
+/**
+ * As `checkField`, of the entry that is added at `at` to a list whose other entries are valid. Nothing if the list must
+ * be checked as a whole: it has a check of its own, or is no list.
+ */
+export function checkEntry(schema: AnySchema, field: string, at: number, entry: unknown): Answer | undefined {
+  const shape = shapeOf(schema)?.[field];
+  if (!shape) return { ok: true };
+  const element = elementOf(shape);
+  if (!element) return undefined;
+  const answer = parse(element, entry);
+  for (const issue of answer.issues ?? []) issue.path = [field, at, ...(issue.path === '' ? [] : [issue.path])].join('.');
+  return answer;
+}
+
+/** The schema of a list's entries, if the list itself is not checked. */
+function elementOf(schema: AnySchema, depth = 0): AnySchema | undefined {
+  const def = definition(schema) as { checks?: unknown[]; element?: unknown; type?: unknown } & Record<string, unknown>;
+  if (depth > 20 || (def.checks?.length ?? 0) > 0) return undefined;
+  switch (typeOf(schema)) {
+    case 'optional':
+    case 'default':
+    case 'nullable':
+    case 'readonly':
+      return elementOf(def.innerType as AnySchema, depth + 1);
+    case 'array':
+      if (def.minLength || def.maxLength || def.exactLength) return undefined;
+      // zod 3 has the element where zod 4 has its kind.
+      return (typeof def.element === 'object' ? def.element : def.type) as AnySchema;
+    default:
+      return undefined;
+  }
+}
+
 /** The top-level fields of an object schema. */
 export function fieldsOf(schema: AnySchema): Field[] | undefined {
   const shape = shapeOf(schema);

@@ -15,7 +15,7 @@ import { originOf } from '../base/origins';
 import { keyOf } from '../define/policies';
 import { sourceOf } from '../base/sources';
 import { functions, schemas } from '../define/tables';
-import { checkField, parse, parseAsync, type Answer } from '../base/schema';
+import { checkEntry, checkField, parse, parseAsync, type Answer } from '../base/schema';
 import { rejected, takeUnhandled } from '../globals/rejections';
 import { Boxed } from '../define/sequencer';
 import { toJson } from '../base/values';
@@ -140,6 +140,12 @@ const host = {
   checkField(schema: number, field: string, json: string): string {
     const result = checkField(schemas[schema] as never, field, JSON.parse(json));
     return result.ok ? '' : JSON.stringify(result.issues);
+  },
+
+  /** Nothing if the whole list must be checked. */
+  checkEntry(schema: number, field: string, at: number, json: string): string | undefined {
+    const result = checkEntry(schemas[schema] as never, field, at, JSON.parse(json));
+    return result && (result.ok ? '' : JSON.stringify(result.issues));
   },
 
   /** `wide` counts what the schema would make of other values as let through. */
