@@ -59,6 +59,7 @@ topics! {
     hooks: "hooks",
     instances: "instances",
     items: "items",
+    lists: "lists",
     loops: "loops",
     never: "never",
     once: "once",

@@ -18,6 +18,16 @@ pub struct State {
     fields: IndexMap<Arc<str>, Field>,
 }
 
+/// A long list in chunks, for somebody who keeps the entries of a chunk and does not ask for them again.
+pub struct LongList<'a> {
+    /// The name of the field.
+    pub field: &'a str,
+    /// The ids of its full chunks, in order. A chunk never changes, and no other one has its id.
+    pub chunks: Vec<u64>,
+    /// The entries after them.
+    pub rest: &'a [Arc<Value>],
+}
+
 #[derive(Clone, Debug)]
 enum Field {
     Value(Arc<Value>),
@@ -51,6 +61,24 @@ impl State {
             Field::Value(value) => value.as_array().map(Vec::len),
             Field::List(list) => Some(list.len()),
         }
+    }
+
+    /// The long lists that were pushed to.
+    pub fn long_lists(&self) -> impl Iterator<Item = LongList<'_>> {
+        self.fields.iter().filter_map(|(field, value)| match value {
+            Field::List(list) if !list.full_chunks().is_empty() => Some(LongList {
+                field,
+                chunks: list.full_chunks().iter().map(|chunk| chunk.id).collect(),
+                rest: list.rest(),
+            }),
+            _ => None,
+        })
+    }
+
+    /// The entries of one chunk of a long list.
+    pub fn chunk(&self, field: &str, id: u64) -> Option<&[Arc<Value>]> {
+        let Field::List(list) = self.fields.get(field)? else { return None };
+        list.full_chunks().iter().find(|chunk| chunk.id == id).map(|chunk| &*chunk.entries)
     }
 
     /// Puts a field, keeping its place if it exists.
@@ -125,7 +153,7 @@ impl State {
     pub fn into_json(self) -> Value {
         let into_json = |field| match field {
             Field::Value(value) => Arc::unwrap_or_clone(value),
-            Field::List(list) => list.into_json(),
+            Field::List(list) => list.to_json(),
         };
         Value::Object(self.fields.into_iter().map(|(name, field)| (name.to_string(), into_json(field))).collect())
     }

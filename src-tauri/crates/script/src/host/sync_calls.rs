@@ -2,11 +2,15 @@
 //!
 //! Nothing here waits; `async_calls` has what takes time. Must not enforce rules: the engine does.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use engine::context::{Context as Cx, EmitOptions, Target};
 use engine::data::{from_json, parse};
 use engine::effects::{ModelDelta, SyncEffect};
 use engine::item::{AgentType, Visibility, canonical_item_type, resolve_item_visibility};
 use engine::resource::pattern::Pattern;
+use engine::state::State;
 use engine::views::items::Audience;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -36,20 +40,20 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
     Ok(match op {
         "read" => {
             let asked = parsed()?;
-            let target = asked[0].as_str().and_then(Target::parse).ok_or("unknown scope")?;
-            let read = match &target {
-                Target::Resource(id, key) => {
-                    Some(cx.read_resource(*id, key.as_deref()).map_err(|error| error.message)?)
-                }
-                other => cx.read(other),
-            };
-            match read {
+            match state_of(&cx, &asked[0])? {
                 None => Some("0\n{}".to_owned()),
                 Some((stamp, _)) if Some(stamp.to_string().as_str()) == asked[1].as_str() => None,
                 Some((stamp, state)) => {
-                    Some(format!("{stamp}\n{}", serde_json::to_string(&*state).map_err(|error| error.to_string())?))
+                    Some(format!("{stamp}\n{}", fields_and_lists(&state).map_err(|error| error.to_string())?))
                 }
             }
+        }
+        "chunk" => {
+            let asked = parsed()?;
+            let state = state_of(&cx, &asked[0])?;
+            let entries = state.as_ref().and_then(|(_, state)| state.chunk(asked[1].as_str()?, asked[2].as_u64()?));
+            let entries = entries.ok_or("the list has no such chunk")?;
+            Some(serde_json::to_string(entries).map_err(|error| error.to_string())?)
         }
         "info" => Some(info(&cx).to_string()),
         "emit" => {
@@ -222,6 +226,28 @@ fn info(cx: &Cx) -> Value {
         info["project"] = (&**project).into();
     }
     info
+}
+
+/// The state of a scope or a resource as the block sees it, and its stamp.
+fn state_of(cx: &Cx, target: &Value) -> Result<Option<(u64, Arc<State>)>, String> {
+    let target = target.as_str().and_then(Target::parse).ok_or("unknown scope")?;
+    match &target {
+        Target::Resource(id, key) => cx.read_resource(*id, key.as_deref()).map(Some).map_err(|error| error.message),
+        other => Ok(cx.read(other)),
+    }
+}
+
+/// A state as a JSON object. If it has long lists, they are null there, and in a second line by name: the ids of their
+/// chunks, which are asked for once, and the entries after those.
+fn fields_and_lists(state: &State) -> serde_json::Result<String> {
+    let lists: HashMap<&str, (Vec<u64>, &[Arc<Value>])> =
+        state.long_lists().map(|list| (list.field, (list.chunks, list.rest))).collect();
+    if lists.is_empty() {
+        return serde_json::to_string(state);
+    }
+    let mut fields = state.clone();
+    lists.keys().for_each(|field| fields.set(field, Arc::default()));
+    Ok(format!("{}\n{}", serde_json::to_string(&fields)?, serde_json::to_string(&lists)?))
 }
 
 /// Returns the name, kind and id of an enclosing block. Its input, which may be large, has a call of its own.

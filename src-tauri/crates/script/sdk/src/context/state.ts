@@ -7,6 +7,7 @@ import { describeValue } from '../base/arguments';
 import { needName } from './ctx-arguments';
 import { functionId } from '../define/tables';
 import { askChange, native, sound } from '../base/host';
+import { fillIn, type LongLists } from './long-lists';
 import { toJson } from '../base/values';
 
 type Json = Record<string, unknown>;
@@ -110,9 +111,15 @@ export class StateHandle {
     const whose = this[WHOSE];
     const answer = native.sync('read', whose.token, JSON.stringify([whose.target, whose.stamp]));
     if (answer === undefined) return whose.view ?? {};
-    const cut = answer.indexOf('\n');
-    whose.stamp = answer.slice(0, cut);
-    const view = readOnly(JSON.parse(answer.slice(cut + 1)) as object, whose.label);
+    const [stamp, fields, lists] = answer.split('\n') as [string, string, string?];
+    whose.stamp = stamp;
+    const state = JSON.parse(fields) as object;
+    if (lists !== undefined) {
+      const load = (field: string, chunk: number) =>
+        native.sync('chunk', whose.token, JSON.stringify([whose.target, field, chunk])) as string;
+      fillIn(state, JSON.parse(lists) as LongLists, load);
+    }
+    const view = readOnly(state, whose.label);
     whose.view = view;
     return view;
   }
