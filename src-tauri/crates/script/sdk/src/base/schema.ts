@@ -75,7 +75,8 @@ export function checkEntry(schema: AnySchema, field: string, at: number, entry: 
   const element = elementOf(shape);
   if (!element) return undefined;
   const answer = parse(element, entry);
-  for (const issue of answer.issues ?? []) issue.path = [field, at, ...(issue.path === '' ? [] : [issue.path])].join('.');
+  for (const issue of answer.issues ?? [])
+    issue.path = [field, at, ...(issue.path === '' ? [] : [issue.path])].join('.');
   return answer;
 }
 
