@@ -23,6 +23,9 @@ NOTICES := gen/THIRD-PARTY.txt
 TAURI_DRIVER := 2.1.0
 TAURI_CLI := 2.12
 CARGO_DENY := 0.20.2
+# What `make bench` holds steps against.
+PEER := $(TARGET)/peer
+PEER_PACKAGES := langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
 
 # The window is WebKitGTK; SQLite, QuickJS and zstd are compiled from their sources.
 APT_BUILD := build-essential pkg-config libwebkit2gtk-4.1-dev libgtk-3-dev librsvg2-dev libssl-dev
@@ -120,7 +123,11 @@ test-rust: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist
 bench: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html
 	@echo "Compiling for release"
 	cargo build --release --workspace --bin flowglass --example line --example function
-	env -u DISPLAY -u WAYLAND_DISPLAY cargo bench --quiet --workspace --bench table -- $(BENCH)
+	@[ -x $(PEER)/bin/python ] || python3 -m venv $(PEER) || true
+	@$(PEER)/bin/python -m pip install --quiet $(PEER_PACKAGES) || \
+	  { echo "LangGraph cannot be installed here; nothing is held against it"; rm -rf $(PEER); }
+	env -u DISPLAY -u WAYLAND_DISPLAY $$([ -x $(PEER)/bin/python ] && echo FLOWGLASS_PYTHON=$(abspath $(PEER))/bin/python) \
+	  cargo bench --quiet --workspace --bench table -- $(BENCH)
 ifeq ($(BENCH),)
 	cargo bench --quiet --package store --bench parts -- --noplot
 endif

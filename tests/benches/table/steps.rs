@@ -10,7 +10,9 @@ use serde_json::json;
 use tests::bench::{Place, chain};
 
 use super::figure::{Figure, Limit, Table};
-use super::trial::{events, function_us, line_us, median, now_ms, open, rows_us, run, step_bytes, step_us, wanted};
+use super::trial::{
+    events, function_us, line_us, median, now_ms, open, peer_us, rows_us, run, step_bytes, step_us, wanted,
+};
 
 const STEPS: usize = 1_000;
 const ROUNDS: usize = 7;
@@ -78,23 +80,26 @@ pub(crate) fn measure(table: &mut Table) {
         let mut increment = Trial::new(Act::Increment, durability);
         let mut replace = Trial::new(Act::Replace(1), durability);
         let mut larger = Trial::new(Act::Replace(2), durability);
+        let mut four = Trial::new(Act::Replace(4), durability);
+        let mut sixteen = Trial::new(Act::Replace(16), durability);
         let mut once = Trial::new(Act::Once, durability);
         let mut each = Trial::new(Act::Increment, Durability::Each);
         let crowd = Crowd::new(durability);
         let (mut line, mut rows, mut function) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut small_line, mut together) = (Vec::new(), Vec::new());
+        let (mut small_line, mut together, mut peer) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..ROUNDS {
             let dir = replace.place.dir();
             line.push(line_us(dir, name, STEPS, replace.bytes));
             small_line.push(line_us(dir, name, STEPS, increment.bytes));
             rows.push(rows_us(dir, name, STEPS, replace.bytes));
             function.push(function_us(STEPS, KILOBYTE));
-            for trial in [&mut increment, &mut replace, &mut larger, &mut once] {
+            for trial in [&mut increment, &mut replace, &mut larger, &mut four, &mut sixteen, &mut once] {
                 trial.go(round);
             }
             if durability == Durability::Power {
                 each.go(round);
             }
+            peer.extend(peer_us(replace.place.dir(), STEPS, KILOBYTE));
             // In the same moment as the chain that it is held against: a machine's minutes differ.
             together.push(crowd.rate(round));
         }
@@ -109,10 +114,19 @@ pub(crate) fn measure(table: &mut Table) {
             _ => Limit::Told,
         };
         table.push(Figure::line(&what, replace.us(), "µs", "bare commit of the same bytes", line, limit));
+        if peer.is_empty() {
+            eprintln!("LangGraph is not there, so nothing is held against it; see FLOWGLASS_PYTHON in the Makefile");
+        } else {
+            let what = format!("steps that replace 1 KB, {name}");
+            let theirs = "LangGraph with its SQLite checkpointer";
+            table.push(Figure::line(&what, 1e6 / replace.us(), "/s", theirs, 1e6 / median(peer), Limit::AtLeast(20.0)));
+        }
         let what = format!("a step that increments, {} bytes of events, {name}", increment.bytes);
         table.push(Figure::line(&what, increment.us(), "µs", "bare commit", median(small_line.clone()), Limit::Told));
         let what = format!("one more kilobyte of new value in a step, {name}");
         table.push(Figure::below(&what, larger.us() - replace.us(), "µs", 10.0));
+        let what = format!("one more kilobyte of 16, {name}");
+        table.push(Figure::below(&what, (sixteen.us() - four.us()) / 12.0, "µs", 10.0));
         let what = format!("a step with a runOnce, {name}");
         let limit = if durability == Durability::Power { Limit::AtMost(1.5) } else { Limit::Told };
         table.push(Figure::line(

@@ -118,6 +118,16 @@ pub(crate) fn function_us(steps: usize, bytes: usize) -> f64 {
     reference_us(Command::new(reference("function")).args([steps.to_string(), bytes.to_string()]))
 }
 
+/// Microseconds of a step of the same kind in LangGraph with its SQLite checkpointer; none where `make bench` could not
+/// install it.
+pub(crate) fn peer_us(folder: &Path, steps: usize, bytes: usize) -> Option<f64> {
+    let python = std::env::var_os("FLOWGLASS_PYTHON")?;
+    let file = tempfile::tempdir_in(folder).expect("the folder is writable");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peer.py");
+    let args = [steps.to_string(), bytes.to_string()];
+    Some(reference_us(Command::new(python).arg(script).arg(file.path().join("peer.db")).args(args)) * 1_000.0)
+}
+
 /// A program of the reference lines.
 fn reference(name: &str) -> PathBuf {
     tests::bench::program().with_file_name("examples").join(name)

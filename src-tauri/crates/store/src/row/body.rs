@@ -22,7 +22,7 @@ use crate::row::measure::{json_bytes, value_bytes};
 use crate::row::payload::{self, Payload};
 
 /// Larger values are stored in `payload`, so that several rows fit into a page of 4 KiB.
-pub(crate) const MAX_INLINE_BYTES: usize = 2 << 10;
+pub(crate) const MAX_INLINE_BYTES: usize = 3 << 10;
 /// About how many bytes one part of a list has.
 const LIST_PART_BYTES: usize = 8 << 10;
 const PAYLOAD_KEY: &str = "$payload";
