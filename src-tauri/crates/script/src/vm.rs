@@ -284,11 +284,16 @@ impl Vm {
     fn explain(&self, message: &str) -> String {
         if self.is_late() {
             format!("ran for {} ms without yielding (limits.yieldMs)", self.limits.yield_ms)
-        } else if message.contains("out of memory") {
+        } else if message.contains("out of memory") || message == NULL_THROWN && self.is_nearly_full() {
             format!("used more than {} MB of memory (limits.memoryMb)", self.limits.memory_bytes >> 20)
         } else {
             message.trim_start_matches("Error: ").to_owned()
         }
+    }
+
+    /// Whether most of the memory is in use: where there is none left for an error object, QuickJS throws null.
+    fn is_nearly_full(&self) -> bool {
+        usize::try_from(self.runtime.memory_usage().malloc_size).unwrap_or(0) > self.limits.memory_bytes / 2
     }
 
     fn current_token(&self) -> u32 {
@@ -301,6 +306,9 @@ impl Vm {
         token.unwrap_or(LOAD_TOKEN)
     }
 }
+
+/// What [`describe`] says of a null.
+const NULL_THROWN: &str = "a null was thrown";
 
 /// Returns what was thrown: `Name: message`, then the stack.
 fn describe(caught: rquickjs::CaughtError<'_>) -> String {

@@ -170,6 +170,7 @@ pub(crate) struct WireBlock {
     pub(crate) rescue: Vec<WireHandler>,
     #[serde(default)]
     pub(crate) resources: Vec<WireResource>,
+    #[serde(default)]
     pub(crate) uses: Vec<u32>,
     pub(crate) tool: Option<u32>,
     pub(crate) agent_type: Option<AgentType>,

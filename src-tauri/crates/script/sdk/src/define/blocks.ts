@@ -69,13 +69,18 @@ export class Block {
     if (typeof name !== 'string' || name.trim() === '') {
       throw new Error(`Cannot build "${kind}" block without a non-empty "name"`);
     }
-    if (!from) checkName(name, kind);
-    if (!from) checkConfig(config, `${kind} "${name}"`);
-    this.ownResources = from?.ownResources ?? declaredIn(config, BLOCK_PLACES, `${kind} "${name}"`);
+    if (from) {
+      this.ownResources = from.ownResources;
+    } else {
+      const where = `${kind} "${name}"`;
+      checkName(name, kind);
+      checkConfig(config, where);
+      this.ownResources = declaredIn(config, BLOCK_PLACES, where);
+    }
     this.kind = kind;
     this.name = name;
     this.config = config;
-    if (!sites.has(config)) sites.set(config, new Error().stack ?? '');
+    if (!from && !sites.has(config)) sites.set(config, new Error().stack ?? '');
     if (typeof config.description === 'string') this.description = config.description;
   }
 

@@ -7,7 +7,7 @@ import { isBlock, type Block, type Config, type Handler } from './blocks';
 import { containerOf } from './container';
 import { inside, isSchema, typeOf } from '../base/schema';
 
-const SCHEMAS = [
+const SCHEMAS = new Set([
   'inputSchema',
   'outputSchema',
   'stateSchema',
@@ -19,10 +19,10 @@ const SCHEMAS = [
   'sequencerStateSchema',
   'parentInputSchema',
   'parentStateSchema',
-];
+]);
 /** Those of a state, which is an object of fields. */
-const STATES = SCHEMAS.filter((key) => /[sS]tateSchema$/.test(key));
-const FUNCTIONS = ['connectInput', 'connectOutput', 'mapModelOutput', 'onCompleted', 'onErrored'];
+const STATES = new Set([...SCHEMAS].filter((key) => /[sS]tateSchema$/.test(key)));
+const FUNCTIONS = new Set(['connectInput', 'connectOutput', 'mapModelOutput', 'onCompleted', 'onErrored']);
 
 /** The longest name of a block, in bytes of UTF-8: paths are made of names, and stand in every row. */
 const LONGEST_NAME = 1024;
@@ -55,17 +55,23 @@ function bytesOfText(text: string): number {
 
 /** Refuses what no kind of block understands. */
 export function checkConfig(config: Config, where: string): void {
-  for (const key of SCHEMAS) {
-    if (config[key] !== undefined && !isSchema(config[key])) {
-      throw new TypeError(`${where}: ${key} must be a zod schema, got ${describeValue(config[key])}`);
+  // What is there is looked at, not what might be: a flow may have thousands of blocks.
+  for (const key of Object.keys(config)) {
+    const value = config[key];
+    if (value === undefined) continue;
+    if (SCHEMAS.has(key)) {
+      if (!isSchema(value)) throw new TypeError(`${where}: ${key} must be a zod schema, got ${describeValue(value)}`);
+      if (STATES.has(key)) needFields(value, `${where}: ${key}`);
+    } else if (FUNCTIONS.has(key)) {
+      needFunction(value, `${where}: ${key}`);
     }
   }
-  for (const key of STATES) if (config[key] !== undefined) needFields(config[key], `${where}: ${key}`);
-  for (const [name, schema] of Object.entries((config.targetStateSchemas ?? {}) as Config)) {
-    if (!isSchema(schema))
-      throw new TypeError(`${where}: targetStateSchemas.${name} must be a zod schema, got ${describeValue(schema)}`);
+  if (config.targetStateSchemas !== undefined) {
+    for (const [name, schema] of Object.entries((config.targetStateSchemas ?? {}) as Config)) {
+      if (!isSchema(schema))
+        throw new TypeError(`${where}: targetStateSchemas.${name} must be a zod schema, got ${describeValue(schema)}`);
+    }
   }
-  for (const key of FUNCTIONS) if (config[key] !== undefined) needFunction(config[key], `${where}: ${key}`);
   const status = config.activeStatusMessage;
   if (status !== undefined && typeof status !== 'string' && typeof status !== 'function') {
     throw new TypeError(`${where}: activeStatusMessage must be a text or a function, got ${describeValue(status)}`);

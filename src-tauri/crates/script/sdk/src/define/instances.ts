@@ -116,7 +116,8 @@ function findDemanding(root: Block): Block | undefined {
     if (seen.has(block)) continue;
     seen.add(block);
     if (block.config.flowConfigSchema !== undefined) return block;
-    waiting.push(...block.children);
+    // One by one: a call takes at most 65,535 arguments, and a chain may have more steps.
+    for (const child of block.children) waiting.push(child);
   }
   return undefined;
 }

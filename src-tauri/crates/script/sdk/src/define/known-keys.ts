@@ -119,12 +119,14 @@ export function takeWarnings(): string {
   return JSON.stringify(warnings.splice(0));
 }
 
+const SETS = new Map(Object.entries(KEYS).map(([kind, keys]) => [kind, new Set(keys)]));
+
 /** Tells of every key that a builder does not know. */
 export function warnOfUnknown(kind: string, config: Config, where: string): void {
-  const known = KEYS[kind] as readonly string[];
+  const known = SETS.get(kind) as Set<string>;
   for (const key of Object.keys(config)) {
-    if (known.includes(key) || config[key] === undefined) continue;
-    const meant = nearest(key, known);
+    if (known.has(key) || config[key] === undefined) continue;
+    const meant = nearest(key, [...known]);
     warn(
       `${where}: "${key}" is no setting of a ${kind} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`,
     );

@@ -29,18 +29,19 @@ export class Boxed {
 }
 
 export class Sequencer extends Block {
-  /** The chain, and what longer chains made of it have added behind `#length`. */
-  readonly #shared: Operation[];
-  readonly #length: number;
+  /** The chain, and what longer chains made of it have added behind `length`. */
+  // Not private fields: those are lowered to maps, and each operation makes a sequencer.
+  private readonly shared: Operation[];
+  private readonly length: number;
 
   constructor(config: Config, operations: Operation[] = [], from?: Sequencer) {
     super('sequencer', config, from);
-    this.#shared = operations;
-    this.#length = operations.length;
+    this.shared = operations;
+    this.length = operations.length;
   }
 
   get operations(): Operation[] {
-    return this.#shared.slice(0, this.#length);
+    return this.shared.slice(0, this.length);
   }
 
   override get children(): readonly Block[] {
@@ -48,9 +49,9 @@ export class Sequencer extends Block {
     return [...inside.filter(isBlock), ...super.children];
   }
 
-  #with(operation: Operation): Sequencer {
+  private with(operation: Operation): Sequencer {
     // Only the first to go on from here may use the list itself; building a chain stays linear that way.
-    const list = this.#shared.length === this.#length ? this.#shared : this.#shared.slice(0, this.#length);
+    const list = this.shared.length === this.length ? this.shared : this.shared.slice(0, this.length);
     list.push(operation);
     keepOrigin(`${operation.op} of sequencer "${this.name}"`, [
       operation.call,
@@ -69,20 +70,20 @@ export class Sequencer extends Block {
 
   /** What its last operation makes; only the declared schema is checked while it runs. */
   override get outputSchema() {
-    return this.config.connectOutput ? undefined : (this.#made() ?? super.outputSchema);
+    return this.config.connectOutput ? undefined : (this.made() ?? super.outputSchema);
   }
 
-  #made() {
+  private made() {
     return this.operations.reduce((before, operation) => after(operation, before), undefined as AnySchema | undefined);
   }
 
   /** Throws when the chain cannot make the declared output, as far as its schemas tell. */
   validate(): void {
-    compare(this.name, super.outputSchema, this.#made());
+    compare(this.name, super.outputSchema, this.made());
   }
 
   step(...args: unknown[]): Sequencer {
-    return this.#with({ op: 'step', ...chained('step', args) });
+    return this.with({ op: 'step', ...chained('step', args) });
   }
 
   /**
@@ -99,7 +100,7 @@ export class Sequencer extends Block {
   }
 
   stepIf(condition: unknown, ...args: unknown[]): Sequencer {
-    return this.#with({
+    return this.with({
       op: 'stepIf',
       condition: needCondition(condition, 'stepIf'),
       ...chained('stepIf', args, { condition }),
@@ -111,26 +112,26 @@ export class Sequencer extends Block {
   }
 
   map(call: unknown): Sequencer {
-    return this.#with({ op: 'map', call: needFunction(call, 'map') });
+    return this.with({ op: 'map', call: needFunction(call, 'map') });
   }
 
   tap(...args: unknown[]): Sequencer {
     const [first] = args;
-    if (args.length === 1 && typeof first === 'function') return this.#with({ op: 'tap', call: first as Fn });
-    return this.#with({ op: 'tap', ...chained('tap', args, undefined, ['function']) });
+    if (args.length === 1 && typeof first === 'function') return this.with({ op: 'tap', call: first as Fn });
+    return this.with({ op: 'tap', ...chained('tap', args, undefined, ['function']) });
   }
 
   tapIf(condition: unknown, ...args: unknown[]): Sequencer {
     const holds = needCondition(condition, 'tapIf');
     const [first] = args;
     if (args.length === 1 && typeof first === 'function') {
-      return this.#with({ op: 'tapIf', condition: holds, call: first as Fn });
+      return this.with({ op: 'tapIf', condition: holds, call: first as Fn });
     }
-    return this.#with({ op: 'tapIf', condition: holds, ...chained('tapIf', args, { condition }, ['function']) });
+    return this.with({ op: 'tapIf', condition: holds, ...chained('tapIf', args, { condition }, ['function']) });
   }
 
   exitIf(condition: unknown): Sequencer {
-    return this.#with({ op: 'exitIf', condition: needFunction(condition, 'exitIf') });
+    return this.with({ op: 'exitIf', condition: needFunction(condition, 'exitIf') });
   }
 
   throwIf(condition: unknown, error: unknown): Sequencer {
@@ -141,7 +142,7 @@ export class Sequencer extends Block {
       throw typeof error === 'function' ? await (error as (v: unknown, c: unknown) => unknown)(value, ctx) : error;
     };
     const thrown = standsFor(call as unknown as Fn, error);
-    return this.#with({ op: 'throwIf', condition: needFunction(condition, 'throwIf'), call: thrown });
+    return this.with({ op: 'throwIf', condition: needFunction(condition, 'throwIf'), call: thrown });
   }
 
   parallel(branches: unknown, options: { maxConcurrency?: number } = {}): Sequencer {
@@ -151,22 +152,22 @@ export class Sequencer extends Block {
       );
     }
     const arms = Object.entries(branches).map(([key, branch]) => ({ key, ...branchOf(branch, `parallel: "${key}"`) }));
-    return this.#with({ op: 'parallel', arms, limit: limitOf(options, 'parallel') });
+    return this.with({ op: 'parallel', arms, limit: limitOf(options, 'parallel') });
   }
 
   stepAll(blocks: unknown, options: { maxConcurrency?: number } = {}): Sequencer {
     const arms = needList(blocks, 'stepAll').map((branch, at) => branchOf(branch, `stepAll: [${at}]`));
-    return this.#with({ op: 'stepAll', arms, limit: limitOf(options, 'stepAll') });
+    return this.with({ op: 'stepAll', arms, limit: limitOf(options, 'stepAll') });
   }
 
   stepAny(blocks: unknown): Sequencer {
     const arms = needList(blocks, 'stepAny').map((block, at) => ({ block: needBlock(block, `stepAny: [${at}]`) }));
-    return this.#with({ op: 'stepAny', arms });
+    return this.with({ op: 'stepAny', arms });
   }
 
   race(blocks: unknown, options: { maxConcurrency?: number } = {}): Sequencer {
     const arms = needList(blocks, 'race').map((block, at) => ({ block: needBlock(block, `race: [${at}]`) }));
-    return this.#with({ op: 'race', arms, limit: limitOf(options, 'race') });
+    return this.with({ op: 'race', arms, limit: limitOf(options, 'race') });
   }
 
   branch(arms: unknown): Sequencer {
@@ -186,20 +187,20 @@ export class Sequencer extends Block {
         block: needBlock(arm[2], `branch: "${key}"`),
       };
     });
-    return this.#with({ op: 'branch', arms: list });
+    return this.with({ op: 'branch', arms: list });
   }
 
   forEach(...args: unknown[]): Sequencer {
-    return this.#with({ op: 'forEach', ...iterating('forEach', args, 'maxConcurrency') });
+    return this.with({ op: 'forEach', ...iterating('forEach', args, 'maxConcurrency') });
   }
 
   forEachBackground(...args: unknown[]): Sequencer {
     const iteration = iterating('forEachBackground', args, 'concurrency');
-    return this.#with({ op: 'forEachBackground', ...iteration, limit: iteration.limit ?? 16 });
+    return this.with({ op: 'forEachBackground', ...iteration, limit: iteration.limit ?? 16 });
   }
 
   doUntil(condition: unknown, ...args: unknown[]): Sequencer {
-    return this.#with({
+    return this.with({
       op: 'doUntil',
       condition: needCondition(condition, 'doUntil'),
       ...chained('doUntil', args, { condition }),
@@ -207,7 +208,7 @@ export class Sequencer extends Block {
   }
 
   doWhile(condition: unknown, ...args: unknown[]): Sequencer {
-    return this.#with({
+    return this.with({
       op: 'doWhile',
       condition: needCondition(condition, 'doWhile'),
       ...chained('doWhile', args, { condition }),
@@ -224,16 +225,16 @@ export class Sequencer extends Block {
       );
     }
     const condition = options.when === undefined ? undefined : needFunction(options.when, 'loopBack: when');
-    return this.#with({ op: 'loopBack', target, limit: most, condition });
+    return this.with({ op: 'loopBack', target, limit: most, condition });
   }
 
   work(...args: unknown[]): Sequencer {
-    return this.#with({ op: 'work', ...background('work', args) });
+    return this.with({ op: 'work', ...background('work', args) });
   }
 
   workIf(condition: unknown, ...args: unknown[]): Sequencer {
     const holds = typeof condition === 'boolean' ? () => condition : needCondition(condition, 'workIf');
-    return this.#with({ op: 'work', condition: holds as Fn, ...background('workIf', args, { condition }) });
+    return this.with({ op: 'work', condition: holds as Fn, ...background('workIf', args, { condition }) });
   }
 
   waitForWork(options: { failOnError?: boolean; timeoutMs?: number } = {}): Sequencer {
@@ -249,7 +250,7 @@ export class Sequencer extends Block {
     if (timeoutMs !== undefined && (typeof timeoutMs !== 'number' || !(timeoutMs >= 0))) {
       throw new TypeError(`waitForWork: timeoutMs must be a number of milliseconds, got ${describeValue(timeoutMs)}`);
     }
-    return this.#with({
+    return this.with({
       op: 'waitForWork',
       failOnError,
       timeoutMs: timeoutMs === undefined || timeoutMs === Infinity ? undefined : Math.ceil(timeoutMs),
@@ -263,7 +264,7 @@ export class Sequencer extends Block {
         'waitForCondition needs { timeoutMs: a positive number of milliseconds }, got ' + describeValue(timeoutMs),
       );
     }
-    return this.#with({
+    return this.with({
       op: 'waitForCondition',
       condition: needFunction(condition, 'waitForCondition'),
       call: wakeOn === undefined ? undefined : needFunction(wakeOn, 'waitForCondition: wakeOn'),

@@ -137,10 +137,11 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   blockIds.set(block, id);
   const config = block.config;
   for (const key in SCOPES) {
-    const schema = stateSchema(config[key]);
+    const schema = config[key] === undefined ? undefined : stateSchema(config[key]);
     if (schema) declarations.push({ scope: SCOPES[key], owner: `block "${block.name}"`, schema, site: id });
   }
-  for (const capability of capabilitiesOf(config)) {
+  const capabilities = config.uses === undefined ? undefined : capabilitiesOf(config);
+  for (const capability of capabilities ?? []) {
     for (const [key, schema] of statesOf(capability)) {
       const owner = `capability "${capability.name}" of block "${block.name}"`;
       declarations.push({ scope: SCOPES[key], owner, schema: stateSchema(schema), site: id });
@@ -148,7 +149,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   }
   const described: Config = {
     id,
-    uses: capabilitiesOf(config).map(capabilityId),
+    uses: capabilities?.map(capabilityId),
     name: block.name,
     kind: block.kind,
     description: block.description,
@@ -156,7 +157,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     inputSchema: schemaId(block.tool ? config.inputSchema : block.inputSchema),
     outputSchema: schemaId(config.outputSchema),
     stateSchema: stateSchema(config.stateSchema),
-    expects: expectations(config, `block "${block.name}"`, id),
+    expects: expectations(config, block.name, id),
     connectInput: functionId(config.connectInput),
     connectOutput: functionId(config.connectOutput),
     mapModelOutput: functionId(config.mapModelOutput),
@@ -164,10 +165,10 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     onCompleted: functionId(withMeta(config.onCompleted)),
     onErrored: functionId(config.onErrored),
     retry: retry(config.retry as Config | undefined),
-    transient: config.transient === true,
+    transient: config.transient === true || undefined,
     activeStatus: text(config.activeStatusMessage),
-    container: containerOf(config.container, `${block.kind} "${block.name}"`),
-    resources: block.ownResources.map((declared) => resource(declared, `block "${block.name}"`)),
+    container: config.container && containerOf(config.container, `${block.kind} "${block.name}"`),
+    resources: resourcesOf(block),
   };
   const child = (inner: Block) => describeBlock(inner, blocks, declarations);
   if (config.rescue) {
@@ -212,8 +213,15 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   return id;
 }
 
+function resourcesOf(block: Block): Config[] | undefined {
+  if (block.ownResources.length === 0) return undefined;
+  return block.ownResources.map((declared) => resource(declared, `block "${block.name}"`));
+}
+
 /** What a block says of the states around it: of its sequencer's, and of its targets' by their names. */
-function expectations(config: Config, owner: string, site: number): Config[] {
+function expectations(config: Config, name: string, site: number): Config[] | undefined {
+  if (config.sequencerStateSchema === undefined && config.targetStateSchemas === undefined) return undefined;
+  const owner = `block "${name}"`;
   const targets = Object.entries((config.targetStateSchemas ?? {}) as Config);
   return [[undefined, config.sequencerStateSchema] as const, ...targets].flatMap(([target, given]) => {
     const schema = stateSchema(given);
