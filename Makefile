@@ -136,7 +136,7 @@ endif
 # Then what a flow, a model, a file or a folder may hold: ten minutes of fresh inputs for each target of tests/fuzz.
 soak: $(STAMPS)/apt-build $(STAMPS)/apt-test ui/dist/index.html
 	cargo build --workspace --all-targets
-	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- storms crash
+	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- storms crash seen
 	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- --ignored soak_
 	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test fuzz
 

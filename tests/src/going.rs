@@ -25,8 +25,26 @@ pub struct Going {
 impl Place {
     /// Starts a command line, its words parted by spaces, with `--json`, and does not wait for it.
     pub fn start(&self, line: &str) -> Going {
+        self.start_with(line, &[])
+    }
+
+    /// As [`start`](Self::start), of a process that ends as in a power failure: before its write or sync of a database
+    /// with the number `after`. What it had not synced is lost, or a part of it, by the chance that `seed` begins.
+    pub fn start_until_power_cut(&self, line: &str, after: u64, seed: u64) -> Going {
+        let library = program().with_file_name("examples").join("libpower_cut.so");
+        assert!(library.is_file(), "{} is missing: run `cargo build --workspace --all-targets`", library.display());
+        let settings = [
+            ("LD_PRELOAD", library.display().to_string()),
+            ("POWER_CUT_AFTER", after.to_string()),
+            ("POWER_CUT_SEED", seed.to_string()),
+        ];
+        self.start_with(line, &settings)
+    }
+
+    fn start_with(&self, line: &str, environment: &[(&str, String)]) -> Going {
         let mut child = Command::new(program())
             .args(line.split(' ').chain(["--json"]))
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .current_dir(self.dir())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
