@@ -1,7 +1,7 @@
 //! A process that dies at any instant loses nothing, and a resume repeats nothing.
 //!
 //! Each flow of `tests/flows/crash` is run once as it is. Then a real process dies at every single
-//! commit of it, another takes the request up, and everything that can be seen must be the same:
+//! commit of it, with both promises of what a commit survives, another takes the request up, and everything that can be seen must be the same:
 //! output, every scope's state, what the client sees, the journal, and, counted outside the database,
 //! the side effects of the blocks that had ended. A second test kills the program at random instants,
 //! its resumes included.
@@ -60,8 +60,9 @@ fn die_at_every_commit(flow: &'static str, order: Order) {
     let (plain, commits) = plain(&bed);
     assert!(commits > 5, "{flow} has only {commits} commits");
     let mut wrong = Vec::new();
-    for n in 1..=commits {
-        let request = format!("r{n}");
+    for (durability, n) in ["process", "power"].into_iter().flat_map(|one| (1..=commits).map(move |n| (one, n))) {
+        bed.set_durability(durability);
+        let request = format!("{durability}{n}");
         // Evidence shares commits as it happens to come, so the last ones may be missing.
         bed.process(&request, &["run", bed.flow, &request, &n.to_string()]);
         let counts = bed.counts(&request);
@@ -70,7 +71,7 @@ fn die_at_every_commit(flow: &'static str, order: Order) {
         let finished = told.finished(&counts);
         let mut different = differences(&plain, &told, &found, &finished);
         different.extend(plain.not_once(&finished));
-        wrong.extend(different.into_iter().map(|difference| format!("commit {n}: {difference}")));
+        wrong.extend(different.into_iter().map(|difference| format!("{durability}, commit {n}: {difference}")));
     }
     assert!(wrong.is_empty(), "{flow} of {commits} commits:\n{}", wrong.join("\n"));
 }

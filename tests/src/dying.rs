@@ -69,6 +69,12 @@ impl Bed {
         Bed { place, flow, counter, crasher: crasher.to_owned(), order }
     }
 
+    /// What a commit survives from now on: `process` or `power`.
+    pub fn set_durability(&self, durability: &str) {
+        let settings = json!({ "fetch": { "allow": [self.counter.host()] }, "durability": durability });
+        self.place.write("flowglass.json", settings.to_string());
+    }
+
     /// The program that dies, on a try's own database. `None` when it died.
     pub fn process(&self, request: &str, words: &[&str]) -> Option<Told> {
         let said = ["out", "err"].map(|end| self.place.dir().join(format!("{request}.{end}")));
