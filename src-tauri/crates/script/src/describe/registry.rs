@@ -105,7 +105,7 @@ impl Registry {
         each.iter().map(|block| self.block_from_factory(vm, block.get())).collect()
     }
 
-    fn block(&self, id: u32) -> Result<Rc<Block>, FlowError> {
+    pub(crate) fn block(&self, id: u32) -> Result<Rc<Block>, FlowError> {
         self.blocks.borrow().get(&id).cloned().ok_or_else(|| FlowError::plain(format!("block {id} is not described")))
     }
 
@@ -195,6 +195,12 @@ impl Registry {
                     agent_name: wire.agent_name,
                 },
             },
+            "agent" => {
+                let agents = wire.agent.ok_or_else(|| FlowError::plain("an agent has no definitions"))?;
+                let block = engine::agent::block(&Rc::new(agents.build(vm, self)?));
+                self.blocks.borrow_mut().insert(wire.id, block);
+                return Ok(());
+            }
             "sequencer" => {
                 let operations =
                     wire.steps.into_iter().map(|step| self.operation(vm, step)).collect::<Result<Vec<_>, _>>()?;
