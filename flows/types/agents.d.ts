@@ -284,7 +284,7 @@ export declare function getMessages(
 /** Brings `messageHistory` up to date. */
 export declare function reloadHistory(flow: FlowState): Promise<void>;
 
-/** Leaves an item of type `thread_event` for whoever watches the thread. */
+/** Leaves an item of type `component` with this name for whoever watches the thread. */
 export declare function emitThreadEvent(flow: FlowState, type: string, data?: unknown): void;
 
 /** Says who speaks when this turn has ended. */

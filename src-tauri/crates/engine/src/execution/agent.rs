@@ -96,7 +96,7 @@ async fn take_edited(flow: &FlowState, path: &str, output: &Data) -> Result<(), 
         None => flow.message_id(path),
     };
     let Some(Value::Object(mut row)) = flow.message(&id) else { return Ok(()) };
-    if row.get("content").and_then(Value::as_str) == Some(text) {
+    if row.get("content").and_then(Value::as_str).unwrap_or_default() == text {
         return Ok(());
     }
     row.insert("content".to_owned(), text.into());

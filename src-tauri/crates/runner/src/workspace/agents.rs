@@ -7,13 +7,14 @@ use engine::item::ItemStatus;
 use engine::state::State;
 use engine::views::Events;
 use engine::views::blocks::blocks;
+use engine::views::diff::diff;
 use engine::views::flow_state::{Sources, is_execution, is_sub_prompt, whole};
 use serde_json::{Map, Value};
 use store::{EventQuery, RequestQuery};
 
-use super::Workspace;
+use super::{At, Workspace};
 use crate::core::fault::Fault;
-use crate::views::{AgentView, Json, QueuedCall, StateView, TurnRow, WaitingMessage};
+use crate::views::{AgentView, Change, Json, QueuedCall, StateView, TurnRow, WaitingMessage};
 
 impl Workspace {
     /// Adds the `FlowState` and the agent's turns to the states of an instant, where the request is one of an agent.
@@ -38,6 +39,18 @@ impl Workspace {
         view.agent = Some(AgentView { waiting_messages: waiting, ..agent_of(&root, &events, is_newest) });
         view.flow_state = Some(Json(flow_state));
         Ok(())
+    }
+
+    /// What differs between the `FlowState`s of two instants of a request.
+    pub fn flow_state_diff(&self, request: &str, from: u64, to: u64) -> Result<Vec<Change>, Fault> {
+        let Some(Json(new)) = self.state_at(request, Some(&At::Seq(to)))?.flow_state else { return Ok(Vec::new()) };
+        let old = match from {
+            0 => None,
+            from => self.state_at(request, Some(&At::Seq(from)))?.flow_state.map(|Json(old)| old),
+        };
+        let old = old.unwrap_or_else(|| Value::Object(Map::new()));
+        let found = diff(Some(&old), Some(&new)).into_iter();
+        Ok(found.map(|difference| Change::new("flowState", None, difference)).collect())
     }
 
     /// The messages that wait for the end of what runs in a thread, the one that came first first.

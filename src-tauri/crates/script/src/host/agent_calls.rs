@@ -29,8 +29,7 @@ fn answer(cx: &Cx, op: &str, payload: &str) -> Result<Option<String>, FlowError>
         "queueMessage" => Some(at_once(cx.queue_message(text(0), text(1), asked[2] == true))?),
         "messages" => Some(Value::Array(cx.thread_messages(count(0), count(1), asked[2] == true)?).to_string()),
         "event" => {
-            let data = serde_json::json!({ "eventType": asked[0], "data": asked[1] });
-            cx.emit("thread_event", data, false, EmitOptions::default());
+            cx.emit_component(text(0), asked[1].clone(), EmitOptions::default());
             None
         }
         "forceTurn" => {

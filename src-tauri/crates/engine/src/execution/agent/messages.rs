@@ -107,9 +107,11 @@ pub(super) fn newest_text(flow: &FlowState) -> Value {
     let rows = flow.rows();
     let said = rows.iter().rev().find(|row| {
         let is_text = row["content"].as_str().is_some_and(|text| !text.trim().is_empty());
+        // What a person said belongs to no prompt.
         is_top_level(row)
             && is_text
-            && row["role"] == "assistant"
+            && row["role"] != "tool"
+            && (row["prompt"].is_string() || row["role"] == "assistant")
             && own.get(row["id"].as_str().unwrap_or("")).is_some()
     });
     said.map_or(Value::Null, |row| row["content"].clone())

@@ -2,6 +2,7 @@
 //!
 //! The same for a turn of a side and for a sub-prompt. What a turn comes to is decided in `stopping`.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
@@ -87,7 +88,7 @@ pub(super) async fn run(step: &Step<'_>) -> Result<Said, FlowError> {
         }
     };
     items.emit_unstreamed(&reply);
-    let calls = calls_of(&reply, &allowed);
+    let calls = distinct(calls_of(&reply, &allowed), flow, &id);
     let text = step.text_of(&reply, &calls);
     let calls = if calls.is_empty() && text.trim().is_empty() { vec![no_answer(&id)] } else { calls };
     let stored_calls = if calls.is_empty() { Value::Null } else { Value::Array(calls.clone()).to_string().into() };
@@ -128,6 +129,29 @@ fn calls_of(reply: &ModelReply, allowed: &[PromptTool]) -> Vec<Value> {
         json!({ "id": call.id, "type": "function", "function": { "name": name, "arguments": arguments } })
     });
     calls.collect()
+}
+
+/// Results are known by the ids of their calls, and a model may use an id again: such a call gets another one.
+fn distinct(mut calls: Vec<Value>, flow: &FlowState, message: &str) -> Vec<Value> {
+    let rows = flow.rows();
+    let used: HashSet<String> = rows
+        .iter()
+        .filter(|row| row["id"] != message)
+        .flat_map(history::calls_of)
+        .filter_map(|call| call["id"].as_str().map(str::to_owned))
+        .collect();
+    let mut taken = HashSet::new();
+    for call in &mut calls {
+        let id = call["id"].as_str().unwrap_or_default().to_owned();
+        let mut next = id.clone();
+        let mut count = 1;
+        while next.is_empty() || used.contains(&next) || !taken.insert(next.clone()) {
+            next = format!("{id}_{}_{count}", message.trim_start_matches("msg_"));
+            count += 1;
+        }
+        call["id"] = next.into();
+    }
+    calls
 }
 
 /// A tool, a prompt or an agent as a model is told of it.
