@@ -7,7 +7,8 @@ use engine::flow::{Agent, AgentDefinitions, AgentHook, AgentSide, Prompt, Prompt
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::describe::registry::{Registry, schema};
+use crate::describe::registry::Registry;
+use crate::describe::schema::schema;
 use crate::vm::Vm;
 
 /// Everything that a file defines, as the SDK describes it.
@@ -55,6 +56,15 @@ struct WireTool {
 struct WireAgentHook {
     hook: AgentHook,
     execute: u32,
+}
+
+impl Registry {
+    /// Adds the block of an agent.
+    pub(super) fn add_agent(self: &Rc<Self>, vm: &Rc<Vm>, id: u32, agents: WireAgents) -> Result<(), FlowError> {
+        let block = engine::agent::block(&Rc::new(agents.build(vm, self)?));
+        self.blocks.borrow_mut().insert(id, block);
+        Ok(())
+    }
 }
 
 impl WireAgents {

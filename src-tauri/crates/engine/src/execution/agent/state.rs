@@ -96,6 +96,16 @@ impl FlowState {
         }
     }
 
+    /// Writes several fields, and with them all others as they are: a block that a resume takes from the log has the
+    /// operations on its state again, and not what that state began with.
+    pub(super) async fn begin(&self, fields: Value) -> Result<(), FlowError> {
+        let mut all = self.read().to_json();
+        if let (Value::Object(all), Value::Object(fields)) = (&mut all, fields) {
+            all.extend(fields);
+        }
+        self.patch(all).await
+    }
+
     pub(super) fn is_stopped(&self) -> bool {
         self.get("stopped") == true
     }

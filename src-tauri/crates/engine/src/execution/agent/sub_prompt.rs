@@ -47,7 +47,7 @@ pub(super) async fn run(
         json!({ "id": flow.message_id(&format!("{}#given", cx.frame.path)), "role": "user", "content": text,
             "created_at": flow.next_created_at(), "status": "completed", "depth": path.len() - 1 })
     });
-    flow.patch(json!({
+    flow.begin(json!({
         "flowId": format!("prompt-{}", input["callId"].as_str().unwrap_or_default()),
         "parentMessageId": input["messageId"],
         "depth": path.len() - 1,

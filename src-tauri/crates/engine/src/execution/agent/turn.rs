@@ -31,7 +31,7 @@ pub(super) async fn begin(cx: &Context, of: &Rc<AgentDefinitions>, input: &Data)
     // What the log holds of it has no secrets; authors get it as it is.
     let mut env = cx.run.effects.env();
     cx.run.effects.redaction().value(&mut env);
-    flow.patch(json!({
+    flow.begin(json!({
         "origin": &*cx.run.request,
         "base": started.max(newest + 1),
         "env": env,

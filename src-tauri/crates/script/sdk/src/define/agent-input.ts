@@ -12,7 +12,10 @@ function leaf(typeName: string, kind: 'string' | 'boolean', description: string)
     safeParse: (value) =>
       typeof value === kind
         ? { success: true, data: value }
-        : { success: false, error: { issues: [{ path: [], message: `a ${kind} is needed, not ${describeValue(value)}` }] } },
+        : {
+            success: false,
+            error: { issues: [{ path: [], message: `a ${kind} is needed, not ${describeValue(value)}` }] },
+          },
   };
 }
 

@@ -313,7 +313,9 @@ function warnOfOthers(kind: string, where: string, definition: Config, known: re
   for (const key of Object.keys(definition)) {
     if (known.includes(key) || definition[key] === undefined) continue;
     const meant = nearest(key, known);
-    warn(`${where}: "${key}" is no setting of a ${kind} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`);
+    warn(
+      `${where}: "${key}" is no setting of a ${kind} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`,
+    );
   }
 }
 

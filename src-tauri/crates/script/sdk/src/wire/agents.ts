@@ -43,7 +43,9 @@ export function describeAgents(block: AgentBlock, child: (block: Block) => numbe
     })),
     hooks: file.hooks.map(({ hook, execute }) => ({
       hook,
-      execute: functionId(standsFor(withFlow(execute, hook === 'prefilter_llm_history' ? blocked : undefined), execute)),
+      execute: functionId(
+        standsFor(withFlow(execute, hook === 'prefilter_llm_history' ? blocked : undefined), execute),
+      ),
     })),
   };
 }
