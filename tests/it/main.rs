@@ -61,6 +61,7 @@ mod traces;
 mod trust;
 mod values;
 mod window;
+mod window_agents;
 mod window_walls;
 mod wording;
 mod writers;

@@ -98,10 +98,7 @@ impl Running<'_> {
                 Err(error) => (ToolResult::of_error(&error, is_of_arguments(&error)), Some(error)),
             },
         };
-        let result = match self.is_known() {
-            true => self.through_hooks(result).await?,
-            false => Some(result),
-        };
+        let result = if self.is_known() { self.through_hooks(result).await? } else { Some(result) };
         let told = result.clone().unwrap_or_else(|| ToolResult::failed("a hook took this call out"));
         let output = serde_json::Map::from_iter([("output".to_owned(), told.0.clone())]);
         let failure = error.unwrap_or_else(|| FlowError::plain(told.error()));
