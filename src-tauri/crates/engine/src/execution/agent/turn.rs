@@ -23,7 +23,8 @@ pub(super) async fn begin(cx: &Context, of: &Rc<AgentDefinitions>, input: &Data)
     let flow = FlowState::root(cx)?;
     let agent = flow.agent(of)?;
     let input = input.to_json();
-    let started = cx.run.began_at.max(0) as u64 * 1_000;
+    // An effect, so that a replay numbers messages from the same time.
+    let started = cx.now().max(0) as u64 * 1_000;
     let thread = cx.run.start.session.as_ref();
     // Behind every message of the thread, also where the clock was set back.
     let newest = flow.rows().last().and_then(|row| row["created_at"].as_u64()).unwrap_or_default();
