@@ -34,6 +34,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             items,
             state_at,
             diff,
+            flow_state_diff,
             events,
             open_log,
             watch,
@@ -275,6 +276,18 @@ async fn diff(state: State<'_, WindowState>, request_id: String, from: u64, to: 
         workspace.diff(&request_id, Some(&At::Seq(from)), Some(&At::Seq(to)), None)
     })
     .await
+}
+
+/// What differs between the `FlowState`s of an agent at two instants of a request; nothing where it has none.
+#[tauri::command]
+#[specta::specta]
+async fn flow_state_diff(
+    state: State<'_, WindowState>,
+    request_id: String,
+    from: u64,
+    to: u64,
+) -> Result<Vec<Change>, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.flow_state_diff(&request_id, from, to)).await
 }
 
 /// Raw events, oldest first.

@@ -31,7 +31,7 @@ fn every_example_loads() {
     let document = answer.json();
     let kinds: Vec<&str> =
         document.as_array().expect("a list").iter().map(|flow| flow["kind"].as_str().unwrap_or("?")).collect();
-    for kind in ["chat", "research", "support", "team-assistant"] {
+    for kind in ["bargain", "chat", "concierge", "research", "support", "team-assistant"] {
         assert!(kinds.contains(&kind), "{kind} is missing among {kinds:?}");
     }
 }

@@ -37,6 +37,10 @@ macro_rules! topics {
 }
 
 topics! {
+    agents_hooks: "agents-hooks",
+    agents_human: "agents-human",
+    agents_steady: "agents-steady",
+    agents_two: "agents-two",
     aliases: "aliases",
     background: "background",
     capabilities: "capabilities",

@@ -1,5 +1,6 @@
 //! One binary for all tests of behaviour, so that they link once.
 
+mod agents;
 mod architecture;
 mod arguments;
 mod bad_input;
@@ -60,6 +61,7 @@ mod traces;
 mod trust;
 mod values;
 mod window;
+mod window_agents;
 mod window_walls;
 mod wording;
 mod writers;

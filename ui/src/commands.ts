@@ -13,6 +13,8 @@ export function commandsOf(app: AppModel, show: (sheet: 'keys' | 'folder') => vo
     add('tab timeline', 'Command', 'Show the timeline', 'sequencer', () => route.go({ tab: 'timeline' }), '1');
     add('tab items', 'Command', 'Show the items', 'chat', () => route.go({ tab: 'items' }), '2');
     add('tab events', 'Command', 'Show the events', 'change', () => route.go({ tab: 'events' }), '3');
+    if (app.stateAt.answer?.state.agent)
+      add('tab agent', 'Command', 'Show the agent', 'chat', () => route.go({ tab: 'agent' }), '4');
     add('live', 'Command', 'Follow the newest event', 'last', () => route.go({ seq: null }), 'l');
     add('again', 'Command', 'Run again with the same input', 'again', () => void app.runAgain());
     if (request.live)

@@ -2,7 +2,7 @@
 //! aborts at the n-th commit it hears. What a crash leaves behind is then real, and the product has
 //! no switch for it.
 //!
-//! `crash DIR DATA run FLOW REQUEST [N]` runs the flow's action `go`; `crash DIR DATA resume REQUEST [N]`
+//! `crash DIR DATA run FLOW REQUEST [N]` runs the flow's action `go` (an agent's `message`); `crash DIR DATA resume REQUEST [N]`
 //! goes on with a request that was interrupted; `crash DIR DATA look REQUEST` changes nothing. Who
 //! lives to tell prints what the log holds then, as one JSON document. It must not look at the
 //! database but through the workspace.
@@ -27,14 +27,17 @@ fn main() -> anyhow::Result<()> {
     match doing {
         ["run", flow, request, rest @ ..] => {
             let commits = die_at(&workspace, rest)?;
+            // An agent is told something in its one action.
+            let is_agent = flow.starts_with("agent");
+            let (action, input) = if is_agent { ("message", json!({ "content": "begin" })) } else { ("go", json!(1)) };
             let options = RunOptions {
                 flow: (*flow).to_owned(),
-                action: "go".to_owned(),
+                action: action.to_owned(),
                 user: USER.to_owned(),
                 session: Some(SESSION.to_owned()),
                 project: Some(PROJECT.to_owned()),
                 request: Some((*request).to_owned()),
-                input: Some(json!(1)),
+                input: Some(input),
                 mock: Mock::Beside,
             };
             workspace.run(options)?.wait()?;

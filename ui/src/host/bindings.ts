@@ -37,6 +37,8 @@ export const commands = {
 	stateAt: (requestId: string, seq: number) => typedError<StateView, Fault>(__TAURI_INVOKE("state_at", { requestId, seq })),
 	/**  What differs between two instants of a request. */
 	diff: (requestId: string, from: number, to: number) => typedError<Change[], Fault>(__TAURI_INVOKE("diff", { requestId, from, to })),
+	/**  What differs between the `FlowState`s of an agent at two instants of a request; nothing where it has none. */
+	flowStateDiff: (requestId: string, from: number, to: number) => typedError<Change[], Fault>(__TAURI_INVOKE("flow_state_diff", { requestId, from, to })),
 	/**  Raw events, oldest first. */
 	events: (requestId: string, from: number, limit: number) => typedError<EventRow[], Fault>(__TAURI_INVOKE("events", { requestId, from, limit })),
 	/**  Opens the newest file of the program's own log with whatever this system opens texts with; answers where it is. */
@@ -66,6 +68,24 @@ export type AgentType =
 "sub" | 
 /**  For the developer only. */
 "trace";
+
+/**  An agent's execution at an instant. */
+export type AgentView = {
+	/**  The agent that has the conversation. */
+	name: string,
+	/**  The prompts of side a and side b; none for a person. */
+	sides: (string | null)[],
+	/**  The turns that had begun, oldest first. */
+	turns: TurnRow[],
+	/**  The tools of the newest turn: those that ran, the one that runs, and those that wait. */
+	queue: QueuedCall[],
+	/**  Why the execution stopped. */
+	stopReason?: string | null,
+	/**  Whether a person speaks next. */
+	awaitingHuman: boolean,
+	/**  Executions of the thread that wait for this one, with the messages they begin with. */
+	waitingMessages?: WaitingMessage[],
+};
 
 /**  Who looks. */
 export type Audience = 
@@ -406,6 +426,18 @@ export type Provenance = {
 	phase: string,
 };
 
+/**  A call of the newest turn. */
+export type QueuedCall = {
+	/**  The tool, prompt or agent. */
+	name: string,
+	/**  `ran`, `failed`, `running` or `waiting`. */
+	status: string,
+	/**  Its arguments, as JSON text. */
+	arguments: string,
+	/**  What it came to. */
+	result?: Json | null,
+};
+
 /**  Which requests; newest first. */
 export type RequestQuery = {
 	session?: string | null,
@@ -541,6 +573,13 @@ export type StateView = {
 	resources?: { [key in string]: Json },
 	/**  The texts of those that have one. */
 	contents?: { [key in string]: string },
+	/**
+	 *  Of a request of an agent: its `FlowState`, with the names authors know; of a sub-prompt where the instant is
+	 *  inside one.
+	 */
+	flowState?: Json | null,
+	/**  Of a request of an agent: its turns and its tool queue. */
+	agent?: AgentView | null,
 	/**  What a client sees of all that, by scope and name, where the flow shows it anything. */
 	clientData?: Json | null,
 	/**  Why a projection of the flow failed. */
@@ -569,12 +608,44 @@ export type Timeline = {
 	blocks: BlockRow[],
 };
 
+/**  One turn. */
+export type TurnRow = {
+	/**  From 0. */
+	turn: number,
+	/**  `a` or `b`. */
+	side: string,
+	/**  Its path. */
+	path: string,
+	/**  The prompt that spoke. */
+	prompt: string,
+	/**  `running`, `completed` or `failed`. */
+	status: string,
+	/**  What was said. */
+	content?: string | null,
+	/**  The tools that its model called. */
+	toolCalls: string[],
+	/**  Who stopped with it. */
+	stoppedBy?: string | null,
+	/**  Why. */
+	stopReason?: string | null,
+	/**  Who speaks next, where nobody stopped. */
+	next?: string | null,
+};
+
 /**  Who an item is for, besides the developer, who sees all. */
 export type Visibility = {
 	/**  The client receives and renders it. */
 	client: boolean,
 	/**  It enters the history that models see. */
 	history: boolean,
+};
+
+/**  A message that arrived while an execution runs. */
+export type WaitingMessage = {
+	/**  The request that will begin with it. */
+	requestId: string,
+	/**  What it says. */
+	content: Json,
 };
 
 /**  What the window shows of the workspace itself. */

@@ -146,6 +146,10 @@ export class FakeHost implements Host {
   async diff(requestId: string, from: number, to: number) {
     return structuredClone(this.#find(requestId).diff(from, to));
   }
+  /** No request of the recording is an agent's. */
+  async flowStateDiff() {
+    return [];
+  }
   async events(requestId: string, from: number, limit: number) {
     return this.#find(requestId).events.slice(Math.max(0, from - 1), Math.max(0, from - 1) + limit);
   }

@@ -41,6 +41,7 @@ export interface Host {
   items(query: ItemQuery): Promise<Item[]>;
   stateAt(requestId: string, seq: number): Promise<StateView>;
   diff(requestId: string, from: number, to: number): Promise<Change[]>;
+  flowStateDiff(requestId: string, from: number, to: number): Promise<Change[]>;
   events(requestId: string, from: number, limit: number): Promise<EventRow[]>;
   watch(onNotice: (notice: Notice) => void): Promise<() => void>;
 }

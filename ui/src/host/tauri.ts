@@ -23,6 +23,7 @@ export function tauriHost(): Host {
     items: (query) => unwrap(commands.items(query)),
     stateAt: (requestId, seq) => unwrap(commands.stateAt(requestId, seq)),
     diff: (requestId, from, to) => unwrap(commands.diff(requestId, from, to)),
+    flowStateDiff: (requestId, from, to) => unwrap(commands.flowStateDiff(requestId, from, to)),
     events: (requestId, from, limit) => unwrap(commands.events(requestId, from, limit)),
     async watch(onNotice) {
       const channel = new Channel<Notice>(onNotice);

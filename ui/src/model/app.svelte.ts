@@ -21,7 +21,7 @@ import { Workspace } from './workspace.svelte';
 
 type Instant = { request: string; seq: number; from: number };
 /** The state at an instant, with the instant it belongs to. */
-type StateAt = { seq: number; at: number; state: StateView; changes: Change[] };
+type StateAt = { seq: number; at: number; state: StateView; changes: Change[]; flowChanges: Change[] };
 type Selection = { request: string; block: string; stamp: string };
 type ItemsQuery = { request: string; seq: number };
 export type ItemLists = Record<ItemView, Item[]>;
@@ -55,7 +55,8 @@ export class AppModel {
     this.events = new EventPages(host);
     this.stateAt = new LatestQuery(async ({ request, seq, from }) => {
       const [state, changes] = await Promise.all([host.stateAt(request, seq), host.diff(request, from, seq)]);
-      return { seq, at: state.at ?? this.request.row?.startedAt ?? 0, state, changes };
+      const flowChanges = state.flowState ? await host.flowStateDiff(request, from, seq) : [];
+      return { seq, at: state.at ?? this.request.row?.startedAt ?? 0, state, changes, flowChanges };
     }, 40);
     this.detail = new LatestQuery(({ request, block }) => host.block(request, block), 100);
     this.items = new LatestQuery(async ({ request }) => {

@@ -6,6 +6,7 @@
 //! replay cache and suspension do not know the drivers.
 
 pub mod abort;
+pub mod agent;
 mod beginning;
 pub(crate) mod block;
 mod boundary;

@@ -7,6 +7,7 @@ pub mod attempts;
 pub mod blocks;
 pub(crate) mod detached;
 pub mod diff;
+pub mod flow_state;
 pub mod history;
 pub mod in_force;
 pub mod items;

@@ -3,6 +3,7 @@
 //! Read from the store and the engine's views, never kept. Field names are a contract
 //! (ARCHITECTURE §9.1); absent fields are left out.
 
+mod agents;
 mod clearings;
 mod findings;
 mod moving;
@@ -24,6 +25,7 @@ use engine::views::shape::BlockShape;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use agents::{AgentView, QueuedCall, TurnRow, WaitingMessage};
 pub use clearings::{CompactedRow, DeletedRow};
 pub use findings::{HitRow, WriteRow};
 pub use moving::{Exported, ExportedTrace, Imported};

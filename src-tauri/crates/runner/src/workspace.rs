@@ -1,6 +1,7 @@
 //! The facade: one method for each thing a person can ask of a workspace.
 
 mod abort;
+mod agents;
 mod answers;
 mod check;
 mod checkpoints;

@@ -3,6 +3,7 @@
 //!
 //! Must not enforce rules: the engine does.
 
+pub(crate) mod agent_calls;
 pub(crate) mod async_calls;
 pub(crate) mod fetch;
 pub(crate) mod resource_calls;

@@ -5,11 +5,11 @@
 //! (SEMANTICS §6.4). Each model call is recorded as an effect.
 
 mod answer;
-mod ask;
+pub(crate) mod ask;
 mod instance;
 mod messages;
 pub(crate) mod stored_messages;
-mod stream_items;
+pub(crate) mod stream_items;
 pub(crate) mod tool_cache;
 mod tools;
 

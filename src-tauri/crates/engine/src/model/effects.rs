@@ -129,6 +129,11 @@ pub trait Effects {
         Arc::default()
     }
 
+    /// Returns `env` of the workspace's settings: texts by name.
+    fn env(&self) -> Value {
+        json!({})
+    }
+
     /// Returns how many levels JSON in a model's text may nest.
     fn depth(&self) -> usize {
         crate::model::json::DEFAULT_MAX_DEPTH

@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use crate::model::callable::Fun;
 use crate::model::flow::{
-    Arm, Block, Body, Child, Each, Generator, History, Hook, Model, ModelInstance, Operation, ValueOrCall,
+    AgentPart, Arm, Block, Body, Child, Each, Generator, History, Hook, Model, ModelInstance, Operation, Prompt,
+    ValueOrCall,
 };
 use crate::model::path::encode;
 
@@ -102,6 +103,7 @@ impl Parts {
                 routes.iter().for_each(|route| self.block(route));
             }
             Body::Generator(generator) => self.generator(generator),
+            Body::Agent(part) => self.agent(part),
         }
     }
 
@@ -128,6 +130,26 @@ impl Parts {
                 None => {}
             }
         }
+    }
+
+    /// What a part of an agent says and does; tools are blocks of their own.
+    fn agent(&mut self, part: &AgentPart) {
+        let of = part.definitions();
+        match part {
+            AgentPart::Conversation(_) => of.agents.values().for_each(|agent| self.value(&agent.config)),
+            AgentPart::Message(_) => {}
+            AgentPart::Turn(_, side) => {
+                let agent = of.agents.get(&of.main);
+                let prompt = agent.and_then(|agent| agent.side(*side).prompt.as_deref());
+                self.prompt(prompt.and_then(|name| of.prompts.get(name)));
+            }
+            AgentPart::SubPrompt(_, name) => self.prompt(of.prompts.get(&**name)),
+        }
+    }
+
+    fn prompt(&mut self, prompt: Option<&Prompt>) {
+        let Some(prompt) = prompt else { return };
+        self.text(&format!("{:?} {:?} {:?}", prompt.parts, prompt.models, prompt.tools));
     }
 
     fn instance(&mut self, instance: &ModelInstance) {

@@ -2,6 +2,7 @@
 //!
 //! Control flow is data, which `execution` interprets. Only the author's functions and schemas are opaque.
 
+mod agent;
 mod block;
 mod clash;
 mod declarations;
@@ -20,6 +21,9 @@ use crate::model::resource::Resources;
 use crate::model::retention::Retention;
 use crate::model::scope::ScopeKind;
 
+pub use agent::{
+    Agent, AgentDefinitions, AgentHook, AgentPart, AgentSide, Prompt, PromptPart, PromptTool, SessionTool, Side,
+};
 pub use block::{Block, Body, Cache, ContainerItem, Rescue, Retry};
 pub use declarations::{Conflict, Declaration, Expectation, check_declarations, join_declarations};
 pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, ToolIdentity, ToolSettings, ValueOrCall};

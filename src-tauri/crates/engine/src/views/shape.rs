@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use crate::model::event::BlockKind;
-use crate::model::flow::{Block, Body};
+use crate::model::flow::{AgentPart, Block, Body, Side};
 
 /// Deeper nesting is not drawn; a block that is reused at many places would grow without end.
 const DEEPEST: usize = 24;
@@ -72,7 +72,31 @@ fn shape_at(block: &Rc<Block>, depth: usize) -> BlockShape {
             label: format!("tool {}", block.name),
             blocks: vec![shape_at(block, depth + 1)],
         }]),
+        Body::Agent(part) => Some(agent_steps(part, depth)),
         Body::Handler { .. } | Body::Generator(_) => None,
     };
     BlockShape { name: block.name.to_string(), kind: block.kind(), description: block.description.clone(), steps }
+}
+
+/// The sides of an agent with their prompts, and the tools of its file.
+fn agent_steps(part: &AgentPart, depth: usize) -> Vec<StepShape> {
+    let of = part.definitions();
+    let sides = of.agents.get(&of.main).into_iter().flat_map(|agent| {
+        [Side::A, Side::B].into_iter().map(|side| {
+            let speaks = agent.side(side).prompt.as_deref().map_or("a human", |prompt| prompt);
+            let label = format!("side {}: {speaks}", side.as_str());
+            StepShape { op: format!("side {}", side.as_str()), label, blocks: Vec::new() }
+        })
+    });
+    let prompts = of.prompts.values().map(|prompt| StepShape {
+        op: "prompt".to_owned(),
+        label: format!("prompt {}", prompt.name),
+        blocks: Vec::new(),
+    });
+    let tools = of.tools.iter().map(|(name, block)| StepShape {
+        op: "tool".to_owned(),
+        label: format!("tool {name}"),
+        blocks: vec![shape_at(block, depth + 1)],
+    });
+    sides.chain(prompts).chain(tools).collect()
 }

@@ -25,6 +25,8 @@ pub(crate) struct Config {
     pub(crate) fetch: Fetch,
     pub(crate) limits: Limits,
     pub(crate) durability: Option<Durability>,
+    /// What flows see as their environment, by name.
+    pub(crate) env: BTreeMap<String, EnvValue>,
     /// Names under which secrets stand, besides those of SEMANTICS §14.
     redact: Vec<String>,
 }
@@ -38,6 +40,30 @@ pub(crate) struct Model {
     pub(crate) base_url: Option<String>,
     pub(crate) api_key_env: Option<String>,
     pub(crate) timeout_ms: Option<u64>,
+}
+
+/// A value of `env`: the text itself, or the variable of the environment that has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "a value of env is a text, or { \"valueEnv\": \"NAME\" }")]
+pub(crate) enum EnvValue {
+    Text(String),
+    Named(NamedValue),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct NamedValue {
+    value_env: String,
+}
+
+impl EnvValue {
+    /// The value now; `None` where the environment has none.
+    fn read(&self) -> Option<String> {
+        match self {
+            EnvValue::Text(text) => Some(text.clone()),
+            EnvValue::Named(named) => std::env::var(&named.value_env).ok(),
+        }
+    }
 }
 
 /// Which hosts flows may fetch from.
@@ -135,8 +161,16 @@ impl Config {
     /// What no record may hold: what the list or this file names, and what came from the environment.
     pub(crate) fn redaction(&self) -> Redaction {
         let keys = self.models.values().filter_map(|model| std::env::var(model.api_key_env.as_ref()?).ok());
+        let named = self.env.values().filter(|value| matches!(value, EnvValue::Named(_)));
+        let keys = keys.chain(named.filter_map(EnvValue::read));
         let secrets: Secrets = keys.map(|key| key.trim().to_owned()).collect();
         Redaction::new(self.redact.iter().map(String::as_str), secrets)
+    }
+
+    /// `env` as flows see it.
+    pub(crate) fn flow_env(&self) -> serde_json::Value {
+        let values = self.env.iter().filter_map(|(name, value)| Some((name.clone(), value.read()?.into())));
+        serde_json::Value::Object(values.collect())
     }
 
     pub(crate) fn script_limits(&self) -> script::Limits {

@@ -84,6 +84,7 @@ pub(crate) struct World {
     pages: Rc<Pages>,
     awaited: Awaited,
     redaction: Arc<Redaction>,
+    env: Value,
     depth: usize,
 }
 
@@ -106,6 +107,7 @@ impl World {
             pages: Rc::new(Pages::new(&config.fetch.allow, config.limits.reply_bytes)),
             awaited: Awaited::default(),
             redaction: Arc::new(config.redaction()),
+            env: config.flow_env(),
             depth: config.limits.depth,
         }
     }
@@ -158,6 +160,10 @@ impl Effects for World {
 
     fn redaction(&self) -> Arc<Redaction> {
         self.redaction.clone()
+    }
+
+    fn env(&self) -> Value {
+        self.env.clone()
     }
 
     fn depth(&self) -> usize {

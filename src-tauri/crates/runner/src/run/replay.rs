@@ -71,8 +71,8 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replay, Fault> {
         log.set_record(scope, record);
     }
     let effect_log = EffectLog::new(&events, seen);
-    let (redaction, depth) = (Arc::new(config.redaction()), config.limits.depth);
-    let effects = Rc::new(RecordedEffects { effect_log: effect_log.clone(), redaction, depth });
+    let (redaction, env, depth) = (Arc::new(config.redaction()), config.flow_env(), config.limits.depth);
+    let effects = Rc::new(RecordedEffects { effect_log: effect_log.clone(), redaction, env, depth });
     let request = asked.request.clone();
     let run = Run::replay(&events, effect_log.clone(), flow, asked, log.clone(), effects, Abort::default());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -182,6 +182,7 @@ fn around(was: &Trace, path: &str) -> Option<Seq> {
 struct RecordedEffects {
     effect_log: Rc<EffectLog>,
     redaction: Arc<Redaction>,
+    env: Value,
     depth: usize,
 }
 
@@ -212,6 +213,10 @@ impl Effects for RecordedEffects {
 
     fn redaction(&self) -> Arc<Redaction> {
         self.redaction.clone()
+    }
+
+    fn env(&self) -> Value {
+        self.env.clone()
     }
 
     fn depth(&self) -> usize {

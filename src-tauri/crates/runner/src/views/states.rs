@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Json;
+use super::{AgentView, Json};
 
 /// Every scope's state at an instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
@@ -37,6 +37,13 @@ pub struct StateView {
     /// The texts of those that have one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub contents: BTreeMap<String, String>,
+    /// Of a request of an agent: its `FlowState`, with the names authors know; of a sub-prompt where the instant is
+    /// inside one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_state: Option<Json>,
+    /// Of a request of an agent: its turns and its tool queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentView>,
     /// What a client sees of all that, by scope and name, where the flow shows it anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_data: Option<Json>,

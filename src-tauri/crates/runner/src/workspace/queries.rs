@@ -201,6 +201,7 @@ impl Workspace {
             }
             put_record(&mut view, &scope, record);
         }
+        self.add_agent(&mut view, request, seq)?;
         Ok(view)
     }
 

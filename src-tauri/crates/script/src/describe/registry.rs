@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::callable::{Fun, SchemaRef};
+use engine::callable::Fun;
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
@@ -23,14 +23,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::describe::function::ScriptFunction;
-use crate::describe::schema::ScriptSchema;
+use crate::describe::schema::schema;
 use crate::describe::wire::*;
 use crate::vm::Vm;
 
 /// The blocks, functions and schemas of one loaded bundle, each created once.
 #[derive(Default)]
 pub(crate) struct Registry {
-    blocks: RefCell<HashMap<u32, Rc<Block>>>,
+    pub(super) blocks: RefCell<HashMap<u32, Rc<Block>>>,
     functions: RefCell<HashMap<u32, Fun>>,
     fingerprints: RefCell<HashMap<u32, Option<Arc<str>>>>,
 }
@@ -105,7 +105,7 @@ impl Registry {
         each.iter().map(|block| self.block_from_factory(vm, block.get())).collect()
     }
 
-    fn block(&self, id: u32) -> Result<Rc<Block>, FlowError> {
+    pub(crate) fn block(&self, id: u32) -> Result<Rc<Block>, FlowError> {
         self.blocks.borrow().get(&id).cloned().ok_or_else(|| FlowError::plain(format!("block {id} is not described")))
     }
 
@@ -176,6 +176,9 @@ impl Registry {
     }
 
     fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
+        if let Some(agents) = wire.agent {
+            return self.add_agent(vm, wire.id, agents);
+        }
         let function = |id: Option<u32>| id.map(|id| self.function(vm, id));
         let needed = |id: Option<u32>, what: &str| {
             function(id).ok_or_else(|| FlowError::plain(format!("block \"{}\" has no {what}", wire.name)))
@@ -392,9 +395,4 @@ impl Registry {
             _ => return Err(FlowError::plain(format!("operation \"{}\" is not understood", wire.op))),
         })
     }
-}
-
-/// Returns a schema of a whole value.
-pub(crate) fn schema(vm: &Rc<Vm>, id: u32) -> SchemaRef {
-    Rc::new(ScriptSchema { vm: vm.clone(), id, fields: None, plain: HashMap::new(), open: false })
 }

@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::describe::agents::WireAgents;
 use crate::describe::plain::Plain;
 use crate::describe::policies::WireConcurrency;
 use crate::describe::resources::WireResource;
@@ -173,6 +174,7 @@ pub(crate) struct WireBlock {
     #[serde(default)]
     pub(crate) uses: Vec<u32>,
     pub(crate) tool: Option<u32>,
+    pub(crate) agent: Option<WireAgents>,
     pub(crate) agent_type: Option<AgentType>,
     pub(crate) item_visibility: Option<Visibility>,
     pub(crate) agent_name: Option<String>,

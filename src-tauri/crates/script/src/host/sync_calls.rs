@@ -140,6 +140,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "blockResult" => Some(cx.block_result(parsed()?.as_str().unwrap_or_default()).to_string()),
         "blockOutput" => cx.block_output(parsed()?.as_str().unwrap_or_default()).as_value().map(Value::to_string),
         "wasRescued" => Some(cx.was_rescued(parsed()?.as_str().unwrap_or_default()).to_string()),
+        op if op.starts_with("flow.") => crate::host::agent_calls::sync(&cx, &op["flow.".len()..], payload)?,
         op if op.starts_with("resource") => crate::host::resource_calls::sync(&cx, op, payload)?,
         other => match sync_effect(other, payload) {
             Some(effect) => Some(encode_sync_effect(&cx.sync_effect(effect))),

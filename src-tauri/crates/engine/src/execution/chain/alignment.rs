@@ -384,7 +384,7 @@ fn inner(block: &Rc<Block>, rest: &str) -> Option<Rc<Block>> {
         Body::Router { routes, .. } => named("route:", routes),
         Body::Generator(generator) => named("tool:", &generator.tools),
         Body::Tool { block, .. } => named("tool:", std::slice::from_ref(block)),
-        Body::Handler { .. } => None,
+        Body::Handler { .. } | Body::Agent(_) => None,
     }
 }
 

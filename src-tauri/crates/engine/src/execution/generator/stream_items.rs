@@ -28,20 +28,27 @@ struct Streamed {
 }
 
 /// Emits a generator's items from the deltas of its model.
-pub(super) struct StreamItems {
+pub(crate) struct StreamItems {
     cx: Context,
     /// Absent for a generator without an identity.
     identity: Option<EmitOptions>,
+    /// The role of the message item.
+    role: &'static str,
     streamed: RefCell<Streamed>,
 }
 
 impl StreamItems {
     pub(super) fn new(cx: &Context, generator: &Generator) -> Rc<StreamItems> {
-        Rc::new(StreamItems { cx: cx.clone(), identity: identity(cx, generator), streamed: RefCell::default() })
+        StreamItems::speaking(cx, identity(cx, generator), "assistant")
+    }
+
+    /// The same for whoever speaks with this identity, as this role.
+    pub(crate) fn speaking(cx: &Context, identity: Option<EmitOptions>, role: &'static str) -> Rc<StreamItems> {
+        Rc::new(StreamItems { cx: cx.clone(), identity, role, streamed: RefCell::default() })
     }
 
     /// Returns a listener that emits each delta at once.
-    pub(super) fn listener(self: &Rc<Self>) -> Listener {
+    pub(crate) fn listener(self: &Rc<Self>) -> Listener {
         let items = self.clone();
         Rc::new(move |delta| items.on_delta(delta))
     }
@@ -78,7 +85,7 @@ impl StreamItems {
         let of = match streamed.message {
             Some(of) => of,
             None => {
-                let content = json!({ "role": "assistant", "content": [{ "type": "output_text", "text": "" }] });
+                let content = json!({ "role": self.role, "content": [{ "type": "output_text", "text": "" }] });
                 let of = self.add("message", content);
                 streamed.message = Some(of);
                 of
@@ -114,7 +121,7 @@ impl StreamItems {
     }
 
     /// Ends the reasoning item, when text follows it. Later reasoning is a new item.
-    fn close_reasoning(&self) {
+    pub(crate) fn close_reasoning(&self) {
         let (of, text) = {
             let mut streamed = self.streamed.borrow_mut();
             let Some(of) = streamed.reasoning_item.take() else { return };
@@ -125,7 +132,7 @@ impl StreamItems {
     }
 
     /// Emits the rest of a reply that was not streamed: a model need not stream.
-    pub(super) fn emit_unstreamed(&self, reply: &ModelReply) {
+    pub(crate) fn emit_unstreamed(&self, reply: &ModelReply) {
         let (text, reasoning) = {
             let streamed = self.streamed.borrow();
             let rest = |whole: &Option<String>, streamed: &str| {
@@ -143,7 +150,7 @@ impl StreamItems {
     }
 
     /// Ends the items, after the answer has been checked.
-    pub(super) fn finish(&self, answer: &Value, model: &Value, sources: &[Value]) {
+    pub(crate) fn finish(&self, answer: &Value, model: &Value, sources: &[Value]) {
         self.close_reasoning();
         let Some(identity) = &self.identity else { return };
         for source in sources {
@@ -167,7 +174,7 @@ impl StreamItems {
                 self.cx.record(EventKind::ItemDone { of, status: ItemStatus::Completed, patch });
             }
             None => {
-                let payload = json!({ "role": "assistant", "content": content, "model": model });
+                let payload = json!({ "role": self.role, "content": content, "model": model });
                 self.cx.emit("message", payload, false, identity.clone());
             }
         }

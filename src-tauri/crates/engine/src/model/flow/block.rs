@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Expectation, Generator, Step, ToolIdentity, ValueOrCall};
+use super::{AgentPart, Expectation, Generator, Step, ToolIdentity, ValueOrCall};
 use crate::model::callable::{Fun, SchemaRef};
 use crate::model::event::BlockKind;
 use crate::model::resource::Resource;
@@ -95,6 +95,8 @@ pub enum Body {
     Generator(Box<Generator>),
     /// `asTool`: a handler that runs a block as a call of a tool.
     Tool { block: Rc<Block>, identity: ToolIdentity },
+    /// An agent, or a part of one.
+    Agent(AgentPart),
 }
 
 impl Block {
@@ -105,12 +107,15 @@ impl Block {
             Body::Sequencer { .. } => BlockKind::Sequencer,
             Body::Router { .. } => BlockKind::Router,
             Body::Generator(_) => BlockKind::Generator,
+            Body::Agent(AgentPart::Conversation(_)) => BlockKind::Sequencer,
+            Body::Agent(AgentPart::Message(_)) => BlockKind::Handler,
+            Body::Agent(AgentPart::Turn(..) | AgentPart::SubPrompt(..)) => BlockKind::Generator,
         }
     }
 
     /// Returns whether its body only runs other blocks, so that running it again has no effects of its own.
     pub(crate) fn only_runs_others(&self) -> bool {
-        matches!(self.body, Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. })
+        matches!(self.body, Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. } | Body::Agent(_))
     }
 
     /// Returns whether its body is one function, which runs again as a whole after a conflict.
@@ -135,12 +140,16 @@ impl Block {
 
     /// Returns whether its model calls are made by the engine, not by an author's function.
     pub(crate) fn asks_models_itself(&self) -> bool {
-        matches!(self.body, Body::Generator(_))
+        match &self.body {
+            Body::Generator(_) => true,
+            Body::Agent(part) => part.asks_models(),
+            _ => false,
+        }
     }
 
     /// Returns the kind of scope of its own state.
     pub(crate) fn state_scope(&self) -> ScopeKind {
-        if self.rescues_inside() { ScopeKind::Sequencer } else { ScopeKind::Block }
+        if self.kind() == BlockKind::Sequencer { ScopeKind::Sequencer } else { ScopeKind::Block }
     }
 
     /// Returns the block whose input schema a tool call has: of `asTool` the wrapped one, else itself.
@@ -158,6 +167,7 @@ impl Block {
             Body::Router { routes, .. } => routes.clone(),
             Body::Generator(generator) => generator.tools.clone(),
             Body::Tool { block, .. } => vec![block.clone()],
+            Body::Agent(part) => part.definitions().tools.values().cloned().collect(),
             Body::Handler { .. } => Vec::new(),
         };
         inside.extend(self.rescue.iter().map(|rescue| rescue.block.clone()));

@@ -1,5 +1,6 @@
 // What Rust calls: find the flow in a loaded module, describe it, run its functions and schemas.
 
+import { nameTools, runnable } from '../define/agents';
 import { definedAt } from '../define/bindings';
 import { isBlock, siteOf, type Block } from '../define/blocks';
 import { clientData } from './client-data';
@@ -28,7 +29,8 @@ let main: unknown;
 export function boot(exported: Record<string, unknown>): void {
   const candidates = 'default' in exported ? [exported.default, ...Object.values(exported)] : Object.values(exported);
   main = exported.default;
-  flows = [...new Set(candidates.filter(isFlow))];
+  nameTools(exported);
+  flows = runnable([...new Set(candidates.filter(isFlow))]);
 }
 
 type Argument = [0] | [1, unknown] | [2, Parameters<typeof reviveError>[0]];

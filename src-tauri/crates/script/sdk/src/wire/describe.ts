@@ -1,5 +1,7 @@
 // A flow as plain data for the engine: functions and schemas become numbers in two tables.
 
+import { AgentBlock } from '../define/agents';
+import { describeAgents } from './agents';
 import { isBlock, needHandlers, type Block, type Config, type Fn, type Handler } from '../define/blocks';
 import { isolate, resource } from '../define/bindings';
 import { budget, estimateCostsBy } from '../define/budgets';
@@ -177,7 +179,9 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
       block: child(inner),
     }));
   }
-  if (block.tool) {
+  if (block instanceof AgentBlock) {
+    Object.assign(described, { kind: 'agent', agent: describeAgents(block, child) });
+  } else if (block.tool) {
     const { block: tool, ...identity } = config.asTool as Config & { block: Block };
     Object.assign(described, { kind: 'tool', tool: child(tool), ...identity });
   } else if (block instanceof Sequencer) {

@@ -1,0 +1,291 @@
+/**
+ * The module `@standardagents/builder`: agents with two sides, prompts, tools and hooks.
+ *
+ * One file holds one agent, its default export. A tool is known by the name it is exported under; prompts have names of
+ * their own.
+ */
+
+import type { FlowType } from "./flow.js";
+import type { MaybePromise, OutputOf, Schema } from "./schema.js";
+
+/** Which of an agent's sides: `a` is stored as `assistant`, `b` as `user`. */
+export type Side = "a" | "b";
+
+/** A message of a thread. */
+export interface Message {
+  id: string;
+  role: "system" | "user" | "assistant" | "tool";
+  content: string | null;
+  name?: string | null;
+  /** The calls of an assistant's message: a list of `ToolCall` as JSON text. */
+  tool_calls?: string | null;
+  /** The call that a tool's message answers. */
+  tool_call_id?: string | null;
+  log_id?: string | null;
+  /** Microseconds since the epoch. Messages of one execution are numbered from its beginning. */
+  created_at: number;
+  status?: "pending" | "completed" | "failed";
+  /** Whether people do not see it. */
+  silent?: boolean;
+  /** 0 in the conversation, more in sub-prompts. */
+  depth?: number;
+  /** The tool message of the sub-prompt that it belongs to. */
+  parent_id?: string | null;
+  /** The prompt that said it. */
+  prompt?: string | null;
+  tool_status?: "success" | "error";
+  metadata?: unknown;
+}
+
+/** A call of a tool. */
+export interface ToolCall {
+  id: string;
+  type: "function";
+  function: {
+    name: string;
+    /** JSON text. */
+    arguments: string;
+  };
+}
+
+/** What a tool answers. */
+export interface ToolResult {
+  status: "success" | "error";
+  result?: unknown;
+  error?: string;
+  content?: ({ type: "text"; text: string } | { type: string; [field: string]: unknown })[];
+}
+
+/** Values by key, kept with the thread. */
+export interface ThreadStorage {
+  get<T = unknown>(key: string): Promise<T | undefined>;
+  get<T = unknown>(keys: string[]): Promise<Map<string, T>>;
+  put(key: string, value: unknown): Promise<void>;
+  put(entries: Record<string, unknown>): Promise<void>;
+  delete(key: string): Promise<boolean>;
+  delete(keys: string[]): Promise<number>;
+  deleteAll(): Promise<void>;
+  list<T = unknown>(options?: {
+    prefix?: string;
+    start?: string;
+    startAfter?: string;
+    end?: string;
+    reverse?: boolean;
+    limit?: number;
+  }): Promise<Map<string, T>>;
+  transaction<T>(body: (storage: ThreadStorage) => Promise<T>): Promise<T>;
+}
+
+/** The state of one execution, live: tools and hooks get it as their first argument. */
+export interface FlowState {
+  /** The session's id. */
+  readonly threadId: string;
+  /** The request's id; of a sub-prompt, `prompt-` and the id of its call. */
+  readonly flowId: string;
+  readonly thread: {
+    readonly instance: { readonly id: string };
+    readonly metadata: {
+      readonly id: string;
+      readonly agent_id: string;
+      readonly user_id: string;
+      readonly created_at: number;
+    };
+  };
+  /** The definition of the agent, as far as it is data. */
+  readonly agentConfig: AgentConfig;
+  currentSide: Side;
+  turnCount: number;
+  /** Set it to true to stop after this turn; tools that wait are dropped. */
+  stopped: boolean;
+  stoppedBy?: Side | undefined;
+  messageHistory: Message[];
+  sequence: {
+    queue: ToolCall[];
+    isHandling: boolean;
+  };
+  readonly storage: ThreadStorage;
+  /** `env` of `flowglass.json`. */
+  readonly env: Readonly<Record<string, string>>;
+  context: Record<string, any>;
+  /** Inside a sub-prompt: the state of the execution. */
+  readonly rootState?: FlowState | undefined;
+  readonly isChildPrompt?: boolean | undefined;
+}
+
+/** The function of a tool. What is no `ToolResult` is the result of a success. */
+export type ToolHandler<A> = (flow: FlowState, args: A) => MaybePromise<unknown>;
+
+/** A function that a model can call. Export it: its name is that of the export. */
+export interface Tool {
+  readonly description: string;
+}
+
+export declare function defineTool<S extends Schema>(
+  description: string,
+  args: S,
+  handler: ToolHandler<OutputOf<S>>,
+  returnSchema?: Schema,
+): Tool;
+export declare function defineTool(description: string, handler: ToolHandler<Record<string, unknown>>): Tool;
+export declare function defineTool<S extends Schema>(definition: {
+  description: string;
+  args: S;
+  execute: ToolHandler<OutputOf<S>>;
+}): Tool;
+
+/** A part of a prompt's text. */
+export type PromptPart =
+  | string
+  | { type: "text" | "string"; content: string }
+  | { type: "include" | "prompt"; prompt: string }
+  | { type: "env"; property: string }
+  | { type: "variable"; name: string };
+
+/** A prompt that another one calls as a tool, and what of it becomes the result. */
+export interface SubpromptConfig {
+  name: string;
+  /** The argument that it gets as a message of the user. */
+  initUserMessageProperty?: string;
+  includeTextResponse?: boolean;
+  includeToolCalls?: boolean;
+  includeErrors?: boolean;
+}
+
+export interface PromptConfig {
+  /** Mock scripts are keyed by it. */
+  name: string;
+  /** `{{name}}` stands for a value of `context` or of the arguments. */
+  prompt: string | PromptPart[];
+  /** The model, or several to try in turn. */
+  model: string | string[];
+  /** What another prompt's model is told of it. */
+  toolDescription?: string;
+  /** Whether the model is told the conversation; false where nothing is said. */
+  includeChat?: boolean;
+  /** Whether that holds tool calls and their results; false where nothing is said. */
+  includePastTools?: boolean;
+  /** Tools, prompts and agents by their names. */
+  tools?: (string | SubpromptConfig)[];
+  /** Its arguments, where it is called as a tool. */
+  requiredSchema?: Schema;
+  maxTokens?: number;
+  parallelToolCalls?: boolean;
+  toolChoice?: "auto" | "none" | "required";
+  reasoning?: { effort?: "low" | "medium" | "high"; maxTokens?: number; include?: boolean; exclude?: boolean };
+}
+
+export interface Prompt {
+  readonly name: string;
+}
+
+export declare function definePrompt(definition: PromptConfig): Prompt;
+
+/** One side of an agent. A side without a prompt is a person. */
+export interface SideConfig {
+  label?: string;
+  human?: boolean;
+  prompt?: string;
+  /** Whether an answer without tool calls ends its turns; true where nothing is said. */
+  stopOnResponse?: boolean;
+  /** The tool that ends its turns when it is called. */
+  stopTool?: string;
+  /** The argument of that call which becomes the answer. */
+  stopToolResponseProperty?: string;
+  /** How many model calls it has at most in one execution. */
+  maxTurns?: number;
+  /** The tool that ends the conversation when it succeeds. */
+  endConversationTool?: string | { name: string; messageProperty?: string };
+  /** The tool that ends it as failed. */
+  sessionFail?: string | { name: string; messageProperty?: string };
+}
+
+export interface AgentConfig {
+  name: string;
+  type?: "ai_human" | "dual_ai";
+  description?: string;
+  sideA: SideConfig;
+  sideB?: SideConfig;
+  /** How many exchanges a session has at most. */
+  maxSessionTurns?: number;
+  /** Whether another agent of the file can hand the conversation to it. */
+  exposeAsTool?: boolean;
+  toolDescription?: string;
+}
+
+/** An agent: a flow with one action, `message`, whose input is `{ content, silent? }`. */
+export declare function defineAgent(definition: AgentConfig): FlowType;
+
+/** The functions of hooks. What returns nothing changes nothing. */
+export interface Hooks {
+  filter_messages: (flow: FlowState, messages: Message[]) => MaybePromise<Message[] | void>;
+  /** Throw an error with `block: true` to refuse the model call. */
+  prefilter_llm_history: (flow: FlowState, messages: LlmMessage[]) => MaybePromise<LlmMessage[] | void>;
+  before_create_message: (flow: FlowState, message: Message) => MaybePromise<Message | void>;
+  after_create_message: (flow: FlowState, message: Message) => MaybePromise<void>;
+  before_update_message: (
+    flow: FlowState,
+    id: string,
+    updates: Partial<Message>,
+  ) => MaybePromise<Partial<Message> | void>;
+  after_update_message: (flow: FlowState, message: Message) => MaybePromise<void>;
+  /** Null takes the call out of the conversation. */
+  after_tool_call_success: (flow: FlowState, call: ToolCall, result: ToolResult) => MaybePromise<ToolResult | null | void>;
+  after_tool_call_failure: (flow: FlowState, call: ToolCall, result: ToolResult) => MaybePromise<ToolResult | null | void>;
+}
+
+/** A message as a model gets it. */
+export interface LlmMessage {
+  role: "system" | "user" | "assistant" | "tool";
+  content: string | null;
+  tool_calls?: ToolCall[];
+  tool_call_id?: string;
+  name?: string;
+}
+
+/** A function that is called at one place of every turn of the agent of this file. */
+export declare function defineHook<K extends keyof Hooks>(hook: K, execute: Hooks[K]): unknown;
+export declare function defineHook<K extends keyof Hooks>(definition: { hook: K; id?: string; execute: Hooks[K] }): unknown;
+
+/** Puts a call behind those that wait. It may name any tool, prompt or agent of the file. */
+export declare function queueTool(flow: FlowState, name: string, args?: unknown): void;
+
+/** A message that is put into a thread without a turn. */
+export interface InjectedMessage {
+  content: string;
+  role: Message["role"];
+  id?: string;
+  /** The message that it stands before; at the end where nothing is said. */
+  beforeMessageId?: string;
+  toolCallId?: string;
+  name?: string;
+  silent?: boolean;
+  metadata?: unknown;
+  /** In a sub-prompt: puts it into the conversation itself. */
+  forceTopLevel?: boolean;
+  forceTurn?: "side_a" | "side_b";
+}
+
+export declare function injectMessage(flow: FlowState, message: InjectedMessage): Promise<Message>;
+
+/** Stores a message before the next turn; the first that was queued decides who speaks. Gives its id. */
+export declare function queueMessage(
+  flow: FlowState,
+  message: { content: string; role?: "user" | "assistant"; silent?: boolean },
+): string;
+
+/** A part of the thread's messages, those of sub-prompts too. */
+export declare function getMessages(
+  flow: FlowState,
+  limit?: number,
+  offset?: number,
+  order?: "asc" | "desc" | "ASC" | "DESC",
+): Promise<Message[]>;
+
+/** Brings `messageHistory` up to date. */
+export declare function reloadHistory(flow: FlowState): Promise<void>;
+
+/** Leaves an item of type `component` with this name for whoever watches the thread. */
+export declare function emitThreadEvent(flow: FlowState, type: string, data?: unknown): void;
+
+/** Says who speaks when this turn has ended. */
+export declare function forceTurn(flow: FlowState, side: "side_a" | "side_b"): void;

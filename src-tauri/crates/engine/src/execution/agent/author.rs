@@ -1,0 +1,321 @@
+//! What an agent's tools and hooks can do: read and write the `FlowState`, queue tools, inject messages
+//! (SEMANTICS §16.7).
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::hooks::OnFailure;
+use super::messages;
+use super::state::FlowState;
+use crate::execution::context::{Context, EmitOptions, Target};
+use crate::model::error::FlowError;
+use crate::model::flow::Side;
+use crate::model::operation::{Operation, equal};
+use crate::views::flow_state::{self, Sources};
+
+/// Whose `FlowState` is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// That of the code that asks: of its sub-prompt, or of the execution.
+    Own,
+    /// `rootState`: that of the execution.
+    Root,
+}
+
+impl Which {
+    /// By the script host's word.
+    pub fn parse(word: &str) -> Option<Which> {
+        match word {
+            "own" => Some(Which::Own),
+            "root" => Some(Which::Root),
+            _ => None,
+        }
+    }
+}
+
+/// A message that a tool or a hook puts into the thread.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InjectedMessage {
+    /// What it says.
+    pub content: String,
+    /// `system`, `user`, `assistant` or `tool`.
+    pub role: String,
+    /// Its id, where the author gives it one.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// The message that it stands before.
+    #[serde(default)]
+    pub before_message_id: Option<String>,
+    /// The call that it answers, of a tool's message.
+    #[serde(default)]
+    pub tool_call_id: Option<String>,
+    /// The tool's name.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Whether people do not see it.
+    #[serde(default)]
+    pub silent: bool,
+    /// Anything the author wants to keep with it.
+    #[serde(default, deserialize_with = "crate::model::json::exact")]
+    pub metadata: Option<Value>,
+    /// Whether a sub-prompt puts it into the conversation itself.
+    #[serde(default)]
+    pub force_top_level: bool,
+    /// The side that speaks after it.
+    #[serde(default)]
+    pub force_turn: Option<String>,
+}
+
+/// The fields that authors may write.
+const WRITABLE: &[&str] =
+    &["currentSide", "turnCount", "stopped", "stoppedBy", "messageHistory", "sequence", "context"];
+
+impl Context {
+    fn flow(&self, which: Which) -> Result<FlowState, FlowError> {
+        match which {
+            Which::Own => FlowState::own(self),
+            Which::Root => FlowState::root(self),
+        }
+    }
+
+    /// One field of a `FlowState`, with the name authors know; `None` where it is not there.
+    pub fn flow_field(&self, which: Which, field: &str) -> Result<Option<Value>, FlowError> {
+        let flow = self.flow(which)?;
+        match field {
+            "env" => return Ok(Some(self.run.effects.env())),
+            // What others may change has been looked at.
+            "storage" => drop(self.read(&Target::Session)),
+            _ => {}
+        }
+        let root = flow.root_of()?.read();
+        let own = flow.read();
+        let session = flow.session();
+        let of = Sources {
+            root: &root,
+            child: flow.is_child().then_some(&*own),
+            session: session.as_deref(),
+            thread: &self.run.start.session,
+            request: &self.run.request,
+        };
+        Ok(flow_state::field(&of, field))
+    }
+
+    /// Writes fields of a `FlowState` that an author's code changed, as the operations that make the difference.
+    pub async fn write_flow_fields(&self, which: Which, fields: Map<String, Value>) -> Result<(), FlowError> {
+        let flow = self.flow(which)?;
+        let old = flow.read();
+        for (field, value) in fields {
+            check(&field, &value)?;
+            match field.as_str() {
+                "messageHistory" => write_history(&flow, &value).await?,
+                "context" => write_context(&flow, old.get("context"), value).await?,
+                "sequence" => {
+                    let queue: Vec<Value> =
+                        value["queue"].as_array().into_iter().flatten().map(forced(&flow)).collect();
+                    flow.set("sequence", json!({ "queue": queue, "isHandling": value["isHandling"] == true })).await?;
+                }
+                _ => flow.set(&field, value).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// `queueTool`: the call runs after those that wait, or with the next turn. Returns it.
+    pub async fn queue_tool(&self, which: Which, name: &str, args: &Value) -> Result<Value, FlowError> {
+        let flow = self.flow(which)?;
+        let of = flow.definitions();
+        if !(of.tools.contains_key(name) || of.prompts.contains_key(name) || of.agents.contains_key(name)) {
+            let known: Vec<&str> = of.tools.keys().chain(of.prompts.keys()).map(String::as_str).collect();
+            return Err(FlowError::plain(format!(
+                "queueTool: no tool, prompt or agent \"{name}\" in this file; it has {}",
+                known.join(", ")
+            )));
+        }
+        let key = self.own_key("queueTool");
+        let call = json!({
+            "id": format!("call_{}", &blake3::hash(key.as_bytes()).to_hex()[..16]),
+            "type": "function",
+            "function": { "name": name, "arguments": args.to_string() },
+            "forceAllow": true,
+        });
+        let mut sequence = flow.get("sequence");
+        if let Some(queue) = sequence["queue"].as_array_mut() {
+            queue.push(call.clone());
+        }
+        flow.set("sequence", sequence).await?;
+        Ok(call)
+    }
+
+    /// `injectMessage`: stores a message without a turn. Returns it as it was stored.
+    pub async fn inject_message(&self, which: Which, asked: InjectedMessage) -> Result<Value, FlowError> {
+        let flow = self.flow(which)?;
+        if !matches!(asked.role.as_str(), "system" | "user" | "assistant" | "tool") {
+            return Err(FlowError::validation(
+                format!("injectMessage: role is system, user, assistant or tool, not \"{}\"", asked.role),
+                None,
+            ));
+        }
+        let id = asked.id.unwrap_or_else(|| flow.message_id(&self.own_key("injectMessage")));
+        let mut row = messages::row(&flow, &id, &asked.role, asked.content.as_str().into());
+        if let Some(before) = &asked.before_message_id {
+            let target = flow
+                .message(before)
+                .ok_or_else(|| FlowError::plain(format!("injectMessage: no message \"{before}\" in this thread")))?;
+            let at = target["created_at"].as_f64().unwrap_or_default() as i64;
+            row.insert("created_at".to_owned(), (at - 1).into());
+        }
+        row.insert("silent".to_owned(), asked.silent.into());
+        row.insert("name".to_owned(), asked.name.into());
+        row.insert("tool_call_id".to_owned(), asked.tool_call_id.into());
+        if let Some(metadata) = asked.metadata {
+            row.insert("metadata".to_owned(), metadata);
+        }
+        if flow.is_child() && !asked.force_top_level {
+            row.insert("depth".to_owned(), flow.get("depth"));
+            row.insert("parent_id".to_owned(), flow.get("parentMessageId"));
+        }
+        let stored = messages::create(&flow, &flow.definitions(), row, OnFailure::Fail).await?;
+        if !asked.silent && matches!(asked.role.as_str(), "user" | "assistant") {
+            self.emit_message(&asked.role, stored["content"].clone(), EmitOptions::default());
+        }
+        if let Some(side) = &asked.force_turn {
+            self.force_turn(side).await?;
+        }
+        Ok(stored)
+    }
+
+    /// `queueMessage`: a message that is stored before the next turn, and decides who has it.
+    pub async fn queue_message(&self, role: &str, content: &str, silent: bool) -> Result<String, FlowError> {
+        let flow = FlowState::root(self)?;
+        let id = flow.message_id(&self.own_key("queueMessage"));
+        let queued = json!({ "id": id, "role": role, "content": content, "silent": silent });
+        flow.write(Operation::Push { field: "queuedMessages".to_owned(), value: queued }).await?;
+        Ok(id)
+    }
+
+    /// `getMessages`: a part of the thread.
+    pub fn thread_messages(&self, limit: usize, offset: usize, newest_first: bool) -> Result<Vec<Value>, FlowError> {
+        let mut rows = FlowState::root(self)?.rows();
+        if newest_first {
+            rows.reverse();
+        }
+        Ok(rows.into_iter().skip(offset).take(limit).collect())
+    }
+
+    /// `forceTurn`: who speaks when this turn has ended.
+    pub async fn force_turn(&self, side: &str) -> Result<(), FlowError> {
+        let Some(side) = Side::parse(side) else {
+            return Err(FlowError::validation(
+                format!("forceTurn: the side is \"side_a\" or \"side_b\", not \"{side}\""),
+                None,
+            ));
+        };
+        FlowState::root(self)?.set("forcedSide", side.as_str()).await
+    }
+
+    /// What tells one act of an author's code from the others of its block, the same whenever the block runs again.
+    fn own_key(&self, act: &str) -> String {
+        let call = self.call.as_ref().map_or("", |call| &call.name);
+        format!("{}:{}:{call}:{act}:{}", self.run.request, self.frame.path, self.ordinal(act))
+    }
+}
+
+/// Calls that code puts into the queue itself may be of any tool, as those of `queueTool`.
+fn forced(flow: &FlowState) -> impl Fn(&Value) -> Value {
+    let known = flow.get("sequence")["queue"].as_array().cloned().unwrap_or_default();
+    move |call| match known.iter().find(|known| known["id"] == call["id"]) {
+        Some(known) => {
+            let mut kept = call.clone();
+            kept["forceAllow"] = (known["forceAllow"] == true).into();
+            kept
+        }
+        None => {
+            let mut made = call.clone();
+            made["forceAllow"] = true.into();
+            made
+        }
+    }
+}
+
+/// Refuses what the interface does not let authors write.
+fn check(field: &str, value: &Value) -> Result<(), FlowError> {
+    let wrong = |what: &str| Err(FlowError::validation(format!("flow.{field} must be {what}, not {value}"), None));
+    match field {
+        "currentSide" if value != "a" && value != "b" => wrong("\"a\" or \"b\""),
+        "stoppedBy" if !(value.is_null() || value == "a" || value == "b") => wrong("\"a\", \"b\" or undefined"),
+        "turnCount" if !value.as_f64().is_some_and(|n| n >= 0.0 && n.fract() == 0.0) => wrong("a whole number"),
+        "stopped" if !value.is_boolean() => wrong("true or false"),
+        "messageHistory" if !value.is_array() => wrong("a list of messages"),
+        "sequence" if !value["queue"].is_array() => wrong("an object with a queue of tool calls"),
+        "sequence" => match value["queue"].as_array().into_iter().flatten().find(|call| !is_call(call)) {
+            Some(call) => Err(FlowError::validation(
+                format!(
+                    "flow.sequence.queue holds tool calls {{ id, type, function: {{ name, arguments }} }}, not {call}"
+                ),
+                None,
+            )),
+            None => Ok(()),
+        },
+        "context" if !value.is_object() => wrong("an object"),
+        field if WRITABLE.contains(&field) => Ok(()),
+        _ => Err(FlowError::validation(format!("flow.{field} cannot be written"), None)),
+    }
+}
+
+fn is_call(call: &Value) -> bool {
+    call["id"].is_string() && call["function"]["name"].is_string() && call["function"]["arguments"].is_string()
+}
+
+/// Writes the messages that were added, changed or taken out.
+async fn write_history(flow: &FlowState, value: &Value) -> Result<(), FlowError> {
+    let new = value.as_array().cloned().unwrap_or_default();
+    let child = flow.is_child();
+    let parent = if child { flow.get("parentMessageId") } else { Value::Null };
+    let old: Vec<Value> = flow.rows().into_iter().filter(|row| row["parent_id"] == parent).collect();
+    for (at, row) in new.iter().enumerate() {
+        let Value::Object(given) = row else {
+            return Err(FlowError::validation(format!("flow.messageHistory[{at}] is no message: {row}"), None));
+        };
+        let id = given.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
+        let known = id.and_then(|id| old.iter().find(|old| old["id"] == id));
+        if known.is_some_and(|known| equal(known, row)) {
+            continue;
+        }
+        let id = id.map_or_else(|| flow.message_id(&flow.cx.own_key("messageHistory")), str::to_owned);
+        let role = given.get("role").and_then(Value::as_str).unwrap_or("system");
+        let content = given.get("content").cloned().unwrap_or_default();
+        let mut whole = match known {
+            Some(Value::Object(known)) => known.clone(),
+            _ => messages::row(flow, &id, role, content),
+        };
+        if child {
+            whole.insert("depth".to_owned(), flow.get("depth"));
+            whole.insert("parent_id".to_owned(), parent.clone());
+        }
+        whole.extend(given.iter().filter(|(field, _)| *field != "id").map(|(k, v)| (k.clone(), v.clone())));
+        flow.put_message(&id, Value::Object(whole)).await?;
+    }
+    for gone in old.iter().filter(|old| !new.iter().any(|row| row["id"] == old["id"])) {
+        flow.remove_message(gone["id"].as_str().unwrap_or_default()).await?;
+    }
+    Ok(())
+}
+
+/// Writes the keys of `context` that changed, each as an operation of its own: a large value beside them is not written
+/// again.
+async fn write_context(flow: &FlowState, old: Option<&std::sync::Arc<Value>>, new: Value) -> Result<(), FlowError> {
+    let Value::Object(new) = new else { return Ok(()) };
+    let empty = Map::new();
+    let old = old.and_then(|old| old.as_object()).unwrap_or(&empty);
+    let field = || "context".to_owned();
+    for key in old.keys().filter(|key| !new.contains_key(*key)) {
+        flow.write(Operation::DeleteRecord { field: field(), key: key.clone() }).await?;
+    }
+    for (key, value) in new {
+        if !old.get(&key).is_some_and(|old| equal(old, &value)) {
+            flow.write(Operation::SetRecord { field: field(), key, value }).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! What a prompt's model is told: its text, and the conversation as the side that speaks sees it (SEMANTICS §16.3).
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use serde_json::{Map, Value, json};
+
+use super::hooks::{OnFailure, chain};
+use super::state::FlowState;
+use crate::model::effects::Message;
+use crate::model::error::FlowError;
+use crate::model::flow::{AgentDefinitions, AgentHook, Prompt, PromptPart, Side};
+use crate::views::flow_state::is_top_level;
+
+/// What a model is not asked, because a hook said no.
+pub(super) struct Blocked(pub(super) String);
+
+/// Returns the messages of a model call, or the reason of the hook that refused it.
+pub(super) async fn messages(
+    flow: &FlowState,
+    of: &Rc<AgentDefinitions>,
+    prompt: &Prompt,
+    side: Side,
+) -> Result<Result<Vec<Message>, Blocked>, FlowError> {
+    let mut rows = if prompt.include_chat { flow.rows() } else { Vec::new() };
+    rows.retain(|row| is_top_level(row) && row["status"] != "pending");
+    rows.extend(flow.get("extraMessages").as_array().cloned().unwrap_or_default());
+    let kept = rows.clone();
+    let rows = chain(&flow.cx, of, AgentHook::FilterMessages, OnFailure::Log, rows.into(), |rows| vec![rows.clone()]);
+    let rows = match rows.await? {
+        Value::Array(rows) => rows,
+        _ => kept,
+    };
+    let mut told = vec![json!({ "role": "system", "content": text_of(flow, of, prompt, 0) })];
+    told.retain(|system| system["content"] != "");
+    told.extend(seen_by(side, is_human_b(flow, of), prompt.include_past_tools, &rows));
+    let kept = told.clone();
+    let hook = AgentHook::PrefilterLlmHistory;
+    let told = chain(&flow.cx, of, hook, OnFailure::Log, told.into(), |told| vec![told.clone()]).await?;
+    if let Some(reason) = told["$blocked"].as_str() {
+        return Ok(Err(Blocked(reason.to_owned())));
+    }
+    let told = match told {
+        Value::Array(told) => told,
+        _ => kept,
+    };
+    Ok(Ok(complete(&told)))
+}
+
+fn is_human_b(flow: &FlowState, of: &AgentDefinitions) -> bool {
+    flow.agent(of).is_ok_and(|agent| agent.side(Side::B).is_human())
+}
+
+/// Prompts include others at most this deep: one that includes itself has no end.
+const DEEPEST_INCLUDE: u32 = 16;
+
+/// The prompt's text, with its variables filled in.
+fn text_of(flow: &FlowState, of: &AgentDefinitions, prompt: &Prompt, depth: u32) -> String {
+    let mut values = match flow.get("context") {
+        Value::Object(context) => context,
+        _ => Map::new(),
+    };
+    if let Value::Object(arguments) = flow.get("arguments") {
+        values.extend(arguments);
+    }
+    let env = flow.root_of().map_or(Value::Null, |root| root.get("env"));
+    let parts = prompt.parts.iter().map(|part| match part {
+        PromptPart::Text(text) => text.clone(),
+        PromptPart::Variable(name) => values.get(name).map_or_else(|| format!("{{{{{name}}}}}"), plain),
+        PromptPart::Env(name) => env.get(name).map(plain).unwrap_or_default(),
+        PromptPart::Include(name) => match of.prompts.get(name) {
+            Some(_) if depth >= DEEPEST_INCLUDE => format!("[Prompt included too deep: {name}]"),
+            Some(included) => text_of(flow, of, included, depth + 1),
+            None => format!("[Prompt not found: {name}]"),
+        },
+    });
+    fill_in(&parts.collect::<String>(), &values)
+}
+
+/// Puts values in the place of `{{name}}`. A name without a value stays as it is.
+fn fill_in(text: &str, values: &Map<String, Value>) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        filled.push_str(before);
+        match after.split_once("}}") {
+            Some((name, behind)) if values.contains_key(name.trim()) => {
+                filled.push_str(&plain(&values[name.trim()]));
+                rest = behind;
+            }
+            _ => {
+                filled.push_str("{{");
+                rest = after;
+            }
+        }
+    }
+    filled.push_str(rest);
+    filled
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The conversation from one side: its own messages are the assistant's, the other's are the user's, and tools are
+/// shown only to the side that called them.
+fn seen_by(side: Side, human_b: bool, include_tools: bool, rows: &[Value]) -> Vec<Value> {
+    let as_is = side == Side::A && human_b;
+    let mut own_calls: HashSet<String> = HashSet::new();
+    let mut told = Vec::new();
+    for row in rows {
+        let role = row["role"].as_str().unwrap_or_default();
+        if role == "tool" {
+            let is_own = row["tool_call_id"].as_str().is_some_and(|id| own_calls.contains(id));
+            if include_tools && is_own {
+                let content = row["content"].clone();
+                told.push(json!({ "role": "tool", "tool_call_id": row["tool_call_id"], "name": row["name"],
+                    "content": content, "tool_status": row["tool_status"] }));
+            }
+            continue;
+        }
+        let is_own = role == side.role();
+        let role = match role {
+            "assistant" | "user" if as_is => role,
+            "assistant" | "user" if is_own => "assistant",
+            "assistant" | "user" => "user",
+            other => other,
+        };
+        let mut message = json!({ "role": role, "content": row["content"] });
+        let calls = calls_of(row);
+        if include_tools && is_own && !calls.is_empty() {
+            own_calls.extend(calls.iter().filter_map(|call| call["id"].as_str().map(str::to_owned)));
+            message["tool_calls"] = calls.into();
+        }
+        let is_blank = message["content"].as_str().is_none_or(|text| text.trim().is_empty());
+        if !is_blank || message.get("tool_calls").is_some() {
+            told.push(message);
+        }
+    }
+    told
+}
+
+/// The tool calls of a stored message, which are JSON text there.
+pub(super) fn calls_of(row: &Value) -> Vec<Value> {
+    let text = row["tool_calls"].as_str().unwrap_or("[]");
+    match crate::model::data::parse(text) {
+        Ok(Value::Array(calls)) => calls,
+        _ => Vec::new(),
+    }
+}
+
+/// The messages in the form of a model call. Every call is followed by its result; one without gets a failure, because
+/// providers refuse a call without.
+fn complete(told: &[Value]) -> Vec<Message> {
+    let results: Vec<&Value> = told.iter().filter(|message| message["role"] == "tool").collect();
+    let mut all = Vec::new();
+    for message in told.iter().filter(|message| message["role"] != "tool") {
+        let role = message["role"].as_str().unwrap_or("user").to_owned();
+        let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
+        if calls.is_empty() {
+            all.push(Message { role, content: message["content"].clone() });
+            continue;
+        }
+        let text = message["content"].as_str().filter(|text| !text.is_empty());
+        let mut parts: Vec<Value> = text.iter().map(|text| json!({ "type": "text", "text": text })).collect();
+        parts.extend(calls.iter().map(|call| {
+            let arguments = call["function"]["arguments"].as_str().unwrap_or("{}");
+            let args = crate::model::data::parse(arguments).unwrap_or_else(|_| arguments.into());
+            let name = &call["function"]["name"];
+            json!({ "type": "tool-call", "toolCallId": call["id"], "toolName": name, "args": args })
+        }));
+        all.push(Message { role, content: parts.into() });
+        all.extend(calls.iter().map(|call| {
+            let found = results.iter().find(|result| result["tool_call_id"] == call["id"]);
+            let output = match found {
+                Some(result) if result["tool_status"] == "error" => {
+                    json!({ "type": "error-text", "value": result["content"] })
+                }
+                Some(result) => json!({ "type": "text", "value": result["content"] }),
+                None => json!({ "type": "error-text", "value": "The tool was called and has no result." }),
+            };
+            let name = &call["function"]["name"];
+            let part = json!({ "type": "tool-result", "toolCallId": call["id"], "toolName": name, "output": output });
+            Message { role: "tool".to_owned(), content: json!([part]) }
+        }));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_filled_in_and_unknown_ones_stay() {
+        let values = Map::from_iter([("name".to_owned(), json!("Ada")), ("n".to_owned(), json!(2))]);
+        assert_eq!(fill_in("Hi {{name}}, {{ n }} {{who}} {{", &values), "Hi Ada, 2 {{who}} {{");
+    }
+
+    #[test]
+    fn each_side_sees_itself_as_the_assistant() {
+        let rows = [json!({ "role": "assistant", "content": "a" }), json!({ "role": "user", "content": "b" })];
+        let roles = |side| -> Vec<Value> {
+            seen_by(side, false, true, &rows).iter().map(|message| message["role"].clone()).collect()
+        };
+        assert_eq!(roles(Side::A), ["assistant", "user"]);
+        assert_eq!(roles(Side::B), ["user", "assistant"]);
+    }
+
+    #[test]
+    fn a_side_does_not_see_the_tools_of_the_other() {
+        let calls = r#"[{"id":"c","type":"function","function":{"name":"t","arguments":"{}"}}]"#;
+        let rows = [
+            json!({ "role": "assistant", "content": "x", "tool_calls": calls }),
+            json!({ "role": "tool", "content": "r", "tool_call_id": "c" }),
+        ];
+        assert_eq!(seen_by(Side::A, false, true, &rows).len(), 2);
+        assert_eq!(seen_by(Side::B, false, true, &rows), [json!({ "role": "user", "content": "x" })]);
+        assert_eq!(seen_by(Side::A, false, false, &rows), [json!({ "role": "assistant", "content": "x" })]);
+    }
+}

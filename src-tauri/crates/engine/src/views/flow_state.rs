@@ -1,0 +1,128 @@
+//! View: the `FlowState` of an agent with the names authors know, from the states that hold it.
+//!
+//! The state of the agent's block has it in the form that is cheap to write: messages by id, and only those that the
+//! execution stored or changed. Those that were there before are in the session's state. The same functions serve a
+//! tool that asks while it runs and a person who looks at an instant of the log.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::model::state::State;
+
+/// The states that a `FlowState` is made of.
+pub struct Sources<'a> {
+    /// That of the agent's block.
+    pub root: &'a State,
+    /// That of the sub-prompt's block, where it is one's.
+    pub child: Option<&'a State>,
+    /// The session's.
+    pub session: Option<&'a State>,
+    /// The session's id.
+    pub thread: &'a str,
+    /// The request's id.
+    pub request: &'a str,
+}
+
+/// Every field of the interface, in its order.
+pub const FIELDS: &[&str] = &[
+    "threadId",
+    "flowId",
+    "thread",
+    "agentConfig",
+    "currentSide",
+    "turnCount",
+    "stopped",
+    "stoppedBy",
+    "messageHistory",
+    "sequence",
+    "storage",
+    "env",
+    "context",
+    "rootState",
+    "isChildPrompt",
+];
+
+/// The whole `FlowState`. Fields that it does not have are left out.
+pub fn whole(of: &Sources<'_>) -> Value {
+    let fields = FIELDS.iter().filter_map(|name| Some(((*name).to_owned(), field(of, name)?)));
+    Value::Object(fields.collect())
+}
+
+/// One field of it.
+pub fn field(of: &Sources<'_>, name: &str) -> Option<Value> {
+    let state = of.child.unwrap_or(of.root);
+    let plain = |state: &State, name: &str| state.get(name).map(|value| (**value).clone());
+    match name {
+        "threadId" => Some(of.thread.into()),
+        "flowId" => of.child.map_or_else(|| Some(of.request.into()), |child| plain(child, "flowId")),
+        "messageHistory" => Some(Value::Array(history(of))),
+        "storage" => Some(of.session.and_then(|session| plain(session, "storage")).unwrap_or_else(|| json!({}))),
+        "env" | "thread" => plain(of.root, name),
+        "stoppedBy" => plain(state, name).filter(|by| !by.is_null()),
+        "rootState" => of.child.map(|_| whole(&Sources { child: None, ..*of })),
+        "isChildPrompt" => of.child.map(|_| true.into()),
+        "sequence" => Some(public_sequence(plain(state, name))),
+        "agentConfig" | "currentSide" | "turnCount" | "stopped" | "context" => plain(state, name),
+        _ => None,
+    }
+}
+
+/// The queue with the fields of the interface only.
+fn public_sequence(sequence: Option<Value>) -> Value {
+    let sequence = sequence.unwrap_or_default();
+    let queue = sequence["queue"].as_array().cloned().unwrap_or_default();
+    json!({ "queue": queue, "isHandling": sequence["isHandling"] == true })
+}
+
+/// The conversation: of a sub-prompt what it was given and what it stored itself.
+fn history(of: &Sources<'_>) -> Vec<Value> {
+    let rows = rows(of.root, of.session);
+    let Some(child) = of.child else {
+        return rows.into_iter().filter(is_top_level).collect();
+    };
+    let parent = child.get("parentMessageId").map(|id| (**id).clone()).unwrap_or_default();
+    let given = child.get("extraMessages").and_then(|rows| rows.as_array().cloned()).unwrap_or_default();
+    given.into_iter().chain(rows.into_iter().filter(|row| row["parent_id"] == parent)).collect()
+}
+
+/// Whether a message belongs to the conversation itself, not to a sub-prompt.
+pub fn is_top_level(row: &Value) -> bool {
+    row["parent_id"].is_null()
+}
+
+/// Whether a state is that of an agent's execution.
+pub fn is_execution(state: &Map<String, Value>) -> bool {
+    ["agentConfig", "currentSide", "sequence", "messages", "origin", "turns"]
+        .iter()
+        .all(|name| state.contains_key(*name))
+}
+
+/// Whether a state is that of a sub-prompt.
+pub fn is_sub_prompt(state: &Map<String, Value>) -> bool {
+    ["agentConfig", "isChildPrompt", "promptPath", "parentMessageId"].iter().all(|name| state.contains_key(*name))
+}
+
+/// Every message of the thread, oldest first.
+pub fn rows(root: &State, session: Option<&State>) -> Vec<Value> {
+    let own = root.get("messages").and_then(|rows| rows.as_object());
+    let empty = Map::new();
+    let own = own.unwrap_or(&empty);
+    let before = session.and_then(|session| session.get("messages")?.as_object());
+    let mut rows: Vec<Value> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (id, row) in before.into_iter().flatten() {
+        match own.get(id) {
+            Some(Value::Null) => {}
+            changed => {
+                places.insert(id, rows.len());
+                rows.push(changed.unwrap_or(row).clone());
+            }
+        }
+    }
+    let new = own.iter().filter(|(id, row)| !row.is_null() && !places.contains_key(id.as_str()));
+    rows.extend(new.map(|(_, row)| row.clone()));
+    // Stable: what was created at the same time stays in the order in which it was stored.
+    rows.sort_by_key(|row| row["created_at"].as_f64().map_or(0, |at| at as i64));
+    rows
+}

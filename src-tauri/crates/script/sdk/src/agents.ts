@@ -1,0 +1,12 @@
+// `@standardagents/builder`: the names an agent's file imports.
+
+export { defineAgent, defineHook, definePrompt, defineTool } from './define/agents';
+export {
+  emitThreadEvent,
+  forceTurn,
+  getMessages,
+  injectMessage,
+  queueMessage,
+  queueTool,
+  reloadHistory,
+} from './context/flow-state';

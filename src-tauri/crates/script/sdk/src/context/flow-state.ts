@@ -1,0 +1,261 @@
+// `flow`: the live `FlowState` that tools and hooks of an agent get, and the functions that act on it.
+//
+// A field is fetched when it is first looked at. What an author's code changed of it is written back before anything
+// that may depend on it is asked, and when the call ends. Must not: know what a field means; the engine does.
+
+import { describeValue } from '../base/arguments';
+import { askJson, currentToken, native, wire } from '../base/host';
+import { toJson } from '../base/values';
+import { ThreadStorage } from './thread-storage';
+
+type Json = Record<string, unknown>;
+type Which = 'own' | 'root';
+
+/** The fields that an author may change, by assigning them or in place. */
+const WRITABLE = ['currentSide', 'turnCount', 'stopped', 'stoppedBy', 'messageHistory', 'sequence', 'context'];
+const FIXED = ['threadId', 'flowId', 'thread', 'agentConfig', 'env', 'isChildPrompt'];
+
+/** A field as it was fetched, and the value that an author holds of it. */
+interface Known {
+  text: string | undefined;
+  value: unknown;
+}
+
+/** What stands behind a `FlowState`. */
+class Call {
+  readonly known = new Map<string, Known>();
+  /** What was asked for and has not been answered: the call waits for it. */
+  readonly pending: Promise<unknown>[] = [];
+  root: FlowState | undefined;
+
+  constructor(
+    readonly token: number,
+    readonly which: Which,
+  ) {}
+
+  fetch(field: string): string | undefined {
+    return native.sync('flow.read', this.token, JSON.stringify([this.which, field]));
+  }
+
+  read(field: string): unknown {
+    const known = this.known.get(field);
+    if (known) return known.value;
+    const text = this.fetch(field);
+    const value: unknown = text === undefined ? undefined : JSON.parse(text);
+    this.known.set(field, { text, value });
+    return value;
+  }
+
+  write(field: string, value: unknown): void {
+    this.read(field);
+    (this.known.get(field) as Known).value = value;
+  }
+
+  /** Writes back what was changed. */
+  flush(): void {
+    const fields: string[] = [];
+    for (const [field, known] of this.known) {
+      if (!WRITABLE.includes(field)) continue;
+      const text = known.value === undefined ? undefined : toJson(known.value, `flow.${field}`);
+      if (text === known.text) continue;
+      fields.push(`${JSON.stringify(field)}:${text ?? 'null'}`);
+      known.text = text;
+    }
+    if (fields.length > 0) native.sync('flow.write', this.token, `["${this.which}",{${fields.join(',')}}]`);
+    const root = this.root && calls.get(this.root);
+    root?.flush();
+  }
+
+  /** Brings what an author holds up to date, in the objects that he holds. */
+  refresh(): void {
+    for (const [field, known] of this.known) {
+      const text = this.fetch(field);
+      if (text === known.text) continue;
+      known.text = text;
+      known.value = renewed(known.value, text === undefined ? undefined : JSON.parse(text));
+    }
+    const root = this.root && calls.get(this.root);
+    root?.refresh();
+  }
+
+  /** Does something of the engine's with everything written before, and everything seen after. */
+  now(op: string, payload: unknown): string | undefined {
+    this.flush();
+    const answer = native.sync(op, this.token, wire(payload));
+    this.refresh();
+    return answer;
+  }
+
+  /** The same with something that takes time. */
+  later(op: string, payload: unknown): Promise<string> {
+    this.flush();
+    const asked = askJson(this.token, op, wire(payload)).then((answer) => {
+      this.refresh();
+      return answer;
+    });
+    this.pending.push(asked.catch(() => undefined));
+    return asked;
+  }
+}
+
+/** A value with the content of another, in place where both are lists or both objects. */
+function renewed(old: unknown, next: unknown): unknown {
+  if (Array.isArray(old) && Array.isArray(next)) {
+    old.splice(0, old.length, ...(next as unknown[]));
+    return old;
+  }
+  const areObjects = [old, next].every((one) => typeof one === 'object' && one !== null && !Array.isArray(one));
+  if (!areObjects) return next;
+  const [kept, fresh] = [old as Json, next as Json];
+  for (const key of Object.keys(kept)) if (!(key in fresh)) delete kept[key];
+  for (const key of Object.keys(fresh)) kept[key] = renewed(kept[key], fresh[key]);
+  return kept;
+}
+
+const calls = new WeakMap<FlowState, Call>();
+
+/** What tools and hooks get as their first argument. */
+export class FlowState {
+  constructor(call: Call) {
+    calls.set(this, call);
+    const fields: PropertyDescriptorMap = {};
+    for (const field of [...FIXED.slice(0, 4), ...WRITABLE]) fields[field] = accessor(call, field);
+    for (const field of ['env', 'isChildPrompt']) fields[field] = accessor(call, field);
+    const storage = new ThreadStorage(call.token, (): Json => JSON.parse(call.fetch('storage') ?? '{}') as Json);
+    fields.storage = { enumerable: true, get: () => storage, set: () => refuse('storage') };
+    fields.rootState = { enumerable: true, get: () => rootOf(call), set: () => refuse('rootState') };
+    Object.defineProperties(this, fields);
+  }
+}
+
+function accessor(call: Call, field: string): PropertyDescriptor {
+  const set = WRITABLE.includes(field) ? (value: unknown) => call.write(field, value) : () => refuse(field);
+  return { enumerable: true, get: () => call.read(field), set };
+}
+
+function refuse(field: string): never {
+  const hint = field === 'storage' ? '; use await flow.storage.put(key, value)' : '';
+  throw new TypeError(`flow.${field} cannot be written${hint}`);
+}
+
+/** That of the execution, inside a sub-prompt. */
+function rootOf(call: Call): FlowState | undefined {
+  if (call.which === 'root' || call.read('isChildPrompt') !== true) return undefined;
+  return (call.root ??= new FlowState(new Call(call.token, 'root')));
+}
+
+/** A function of the engine's that calls an author's with the `FlowState` first. */
+export function withFlow(execute: (...args: never[]) => unknown, onThrown?: (error: unknown) => unknown) {
+  return (...given: unknown[]): unknown => {
+    const call = new Call(currentToken(), 'own');
+    const flow = new FlowState(call);
+    // The engine's own `ctx` comes last; agents have none.
+    const args = given.slice(0, -1);
+    const failed = (error: unknown): unknown => {
+      try {
+        call.flush();
+      } catch {
+        // What was thrown first is what there is to say.
+      }
+      if (onThrown) return onThrown(error);
+      throw error;
+    };
+    const ended = (value: unknown): unknown => {
+      const done = (): unknown => {
+        call.flush();
+        return value;
+      };
+      return call.pending.length > 0 ? Promise.all(call.pending).then(done) : done();
+    };
+    let value: unknown;
+    try {
+      value = (execute as (...args: unknown[]) => unknown)(flow, ...args);
+      if (!(value instanceof Promise)) return ended(value);
+    } catch (error) {
+      return failed(error);
+    }
+    return value.then(ended).catch(failed);
+  };
+}
+
+function callOf(flow: unknown, what: string): Call {
+  const call = flow instanceof FlowState ? calls.get(flow) : undefined;
+  if (call) return call;
+  throw new TypeError(`${what}: the first argument is the flow that a tool or a hook gets, not ${describeValue(flow)}`);
+}
+
+/** Puts a call behind those that wait. */
+export function queueTool(flow: unknown, name: unknown, args: unknown = {}): void {
+  const call = callOf(flow, 'queueTool');
+  if (typeof name !== 'string' || name === '') {
+    throw new TypeError(`queueTool: the name of a tool is a text, not ${describeValue(name)}`);
+  }
+  call.now('flow.queueTool', [call.which, name, JSON.parse(toJson(args ?? {}, 'queueTool: the arguments') as string)]);
+}
+
+/** Stores a message without a turn. */
+export async function injectMessage(flow: unknown, message: unknown): Promise<unknown> {
+  const call = callOf(flow, 'injectMessage');
+  const { content, role } = (message ?? {}) as Json;
+  if (typeof content !== 'string' || typeof role !== 'string') {
+    throw new TypeError(`injectMessage needs { content, role } with two texts, got ${describeValue(message)}`);
+  }
+  return JSON.parse(await call.later('flow.injectMessage', [call.which, message])) as unknown;
+}
+
+/** Stores a message before the next turn, and lets it decide who speaks. */
+export function queueMessage(flow: unknown, message: unknown): string {
+  const call = callOf(flow, 'queueMessage');
+  const { content, role = 'user', silent = false } = (message ?? {}) as Json;
+  if (typeof content !== 'string' || (role !== 'user' && role !== 'assistant')) {
+    throw new TypeError(
+      `queueMessage needs { content, role } with a text and "user" or "assistant", got ${describeValue(message)}`,
+    );
+  }
+  return call.now('flow.queueMessage', [role, content, silent === true]) as string;
+}
+
+/** A part of the thread's messages. */
+export function getMessages(
+  flow: unknown,
+  limit: unknown = 100,
+  offset: unknown = 0,
+  order: unknown = 'asc',
+): Promise<unknown> {
+  const call = callOf(flow, 'getMessages');
+  const number = (value: unknown, what: string) => {
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
+    throw new TypeError(`getMessages: ${what} is a whole number from 0 on, not ${describeValue(value)}`);
+  };
+  if (typeof order !== 'string' || !['asc', 'desc'].includes(order.toLowerCase())) {
+    throw new TypeError(`getMessages: order is "asc" or "desc", not ${describeValue(order)}`);
+  }
+  const asked = [number(limit, 'limit'), number(offset, 'offset'), order.toLowerCase() === 'desc'];
+  return Promise.resolve(JSON.parse(call.now('flow.messages', asked) as string) as unknown);
+}
+
+/** Brings `messageHistory` up to date. */
+export function reloadHistory(flow: unknown): Promise<void> {
+  const call = callOf(flow, 'reloadHistory');
+  call.flush();
+  call.refresh();
+  return Promise.resolve();
+}
+
+/** Leaves an item for whoever watches the thread. */
+export function emitThreadEvent(flow: unknown, type: unknown, data?: unknown): void {
+  const call = callOf(flow, 'emitThreadEvent');
+  if (typeof type !== 'string' || type === '') {
+    throw new TypeError(`emitThreadEvent: the type of an event is a text, not ${describeValue(type)}`);
+  }
+  call.now('flow.event', [type, JSON.parse(toJson(data ?? null, 'emitThreadEvent: the data') as string)]);
+}
+
+/** Says who speaks when this turn has ended. */
+export function forceTurn(flow: unknown, side: unknown): void {
+  const call = callOf(flow, 'forceTurn');
+  if (side !== 'side_a' && side !== 'side_b' && side !== 'a' && side !== 'b') {
+    throw new TypeError(`forceTurn: the side is "side_a" or "side_b", not ${describeValue(side)}`);
+  }
+  call.now('flow.forceTurn', [side]);
+}

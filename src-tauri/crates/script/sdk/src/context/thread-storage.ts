@@ -1,0 +1,97 @@
+// `flow.storage`: values by key, kept with the thread. They are part of the session's state, under `storage`.
+//
+// Must not: keep anything itself. Each operation is a state operation of the block that runs.
+
+import { describeValue } from '../base/arguments';
+import { StateHandle } from './state';
+
+type Json = Record<string, unknown>;
+
+/** Which keys a list has, as a Durable Object's storage understands it. */
+interface ListOptions {
+  prefix?: string;
+  start?: string;
+  startAfter?: string;
+  end?: string;
+  reverse?: boolean;
+  limit?: number;
+}
+
+const privates = new WeakMap<ThreadStorage, { handle: StateHandle; read: () => Json }>();
+const of = (storage: ThreadStorage) => privates.get(storage) as { handle: StateHandle; read: () => Json };
+
+function needKey(key: unknown, method: string): string {
+  if (typeof key === 'string' && key !== '') return key;
+  throw new TypeError(`flow.storage.${method}: a key is a text, not ${describeValue(key)}`);
+}
+
+export class ThreadStorage {
+  constructor(token: number, read: () => Json) {
+    privates.set(this, { handle: new StateHandle(token, 'session', 'flow.storage'), read });
+  }
+
+  /** A value, or a map of several. */
+  async get(key: unknown): Promise<unknown> {
+    const all = of(this).read();
+    if (!Array.isArray(key)) return all[needKey(key, 'get')];
+    const found = new Map<string, unknown>();
+    for (const one of key) if (needKey(one, 'get') in all) found.set(one as string, all[one as string]);
+    return found;
+  }
+
+  /** A value by its key, or several as an object. */
+  async put(key: unknown, value?: unknown): Promise<void> {
+    if (typeof key === 'object' && key !== null) {
+      for (const [name, one] of Object.entries(key)) await this.put(name, one);
+      return;
+    }
+    const name = needKey(key, 'put');
+    if (value === undefined) throw new TypeError(`flow.storage.put("${name}"): undefined cannot be stored; use delete`);
+    await of(this).handle.setStateRecord('storage', name, value);
+  }
+
+  /** Whether there was one; of several, how many. */
+  async delete(key: unknown): Promise<boolean | number> {
+    if (Array.isArray(key)) {
+      let count = 0;
+      for (const one of key) if (await this.delete(one)) count++;
+      return count;
+    }
+    const name = needKey(key, 'delete');
+    if (!(name in of(this).read())) return false;
+    await of(this).handle.deleteStateRecord('storage', name);
+    return true;
+  }
+
+  async deleteAll(): Promise<void> {
+    for (const key of Object.keys(of(this).read())) await of(this).handle.deleteStateRecord('storage', key);
+  }
+
+  /** The values in the order of their keys. */
+  async list(options: ListOptions = {}): Promise<Map<string, unknown>> {
+    const { prefix = '', start, startAfter, end, reverse = false, limit } = options;
+    const all = of(this).read();
+    const within = (key: string) =>
+      key.startsWith(prefix) &&
+      (start === undefined || key >= start) &&
+      (startAfter === undefined || key > startAfter) &&
+      (end === undefined || key < end);
+    const keys = Object.keys(all).filter(within).sort();
+    if (reverse) keys.reverse();
+    return new Map(keys.slice(0, limit).map((key) => [key, all[key]]));
+  }
+
+  /** What is done in it is part of the block that runs in any case. */
+  async transaction<T>(body: (storage: ThreadStorage) => Promise<T>): Promise<T> {
+    return body(this);
+  }
+
+  get sql(): never {
+    throw new Error('flow.storage.sql is not available here: a thread keeps values by key (get, put, delete, list)');
+  }
+
+  toJSON(): Json {
+    return of(this).read();
+  }
+}
+Object.defineProperty(ThreadStorage.prototype, 'sql', { enumerable: false });

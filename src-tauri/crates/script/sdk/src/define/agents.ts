@@ -1,0 +1,378 @@
+// The builders of agents: they check and keep what a file says of its agents, prompts, tools and hooks.
+//
+// A file has one agent that is run, its default export. Tools are known by the names they are exported under, prompts
+// and agents by their own. Must not: run anything; Rust takes the turns (SEMANTICS §16).
+
+import { describeValue, needFunction, type Fn } from '../base/arguments';
+import { Block, type Config } from './blocks';
+import { defineFlow, isFlow, type Flow } from './flow';
+import { warn, nearest } from './known-keys';
+import { messageInput } from './agent-input';
+import { isSchema, type AnySchema } from '../base/schema';
+
+/** A function that a model can call. */
+export class Tool {
+  constructor(
+    readonly description: string,
+    readonly args: AnySchema | undefined,
+    readonly execute: Fn,
+  ) {}
+}
+
+/** What a model is told. */
+export class Prompt {
+  constructor(readonly definition: Config) {}
+
+  get name(): string {
+    return this.definition.name as string;
+  }
+}
+
+const HOOKS = [
+  'filter_messages',
+  'prefilter_llm_history',
+  'before_create_message',
+  'after_create_message',
+  'before_update_message',
+  'after_update_message',
+  'after_tool_call_success',
+  'after_tool_call_failure',
+];
+
+/** Everything that was defined, in the file's order; `tools` by the names of its exports. */
+const prompts = new Map<string, Prompt>();
+const agents = new Map<string, Config>();
+const hooks: { hook: string; execute: Fn }[] = [];
+const tools = new Map<string, Tool>();
+
+/** The block of an agent: its definitions are read when the file is described, because exports have names only then. */
+export class AgentBlock extends Block {
+  constructor(readonly agent: string) {
+    super('sequencer', { name: agent });
+  }
+}
+
+function needText(value: unknown, where: string): string {
+  if (typeof value === 'string' && value.trim() !== '') return value;
+  throw new TypeError(`${where} needs a text, got ${describeValue(value)}`);
+}
+
+function needObject(value: unknown, where: string): Config {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Config;
+  throw new TypeError(`${where} needs an object, got ${describeValue(value)}`);
+}
+
+/** `defineTool(description, args?, handler, returnSchema?)`, or one object with these. */
+export function defineTool(first: unknown, ...rest: unknown[]): Tool {
+  const given = typeof first === 'object' && first !== null ? (first as Config) : undefined;
+  const description = needText(given ? given.description : first, 'defineTool: description');
+  const args = given ? given.args : isSchema(rest[0]) ? rest[0] : undefined;
+  const execute = given ? given.execute : typeof rest[0] === 'function' ? rest[0] : rest[1];
+  if (!given && rest.length > 1 && rest[0] !== undefined && rest[0] !== null && typeof rest[0] !== 'function') {
+    if (!isSchema(rest[0])) {
+      throw new TypeError(`defineTool: the arguments need a zod schema, got ${describeValue(rest[0])}`);
+    }
+  }
+  if (args !== undefined && !isSchema(args)) {
+    throw new TypeError(`defineTool: args needs a zod schema, got ${describeValue(args)}`);
+  }
+  return new Tool(description, args, needFunction(execute, 'defineTool: the handler (flow, args) => …'));
+}
+
+const PROMPT_KEYS = [
+  'name',
+  'toolDescription',
+  'prompt',
+  'model',
+  'includeChat',
+  'includePastTools',
+  'parallelToolCalls',
+  'toolChoice',
+  'requiredSchema',
+  'tools',
+  'variables',
+  'env',
+  'reasoning',
+  'recentImageThreshold',
+  'hooks',
+  'maxTokens',
+  'handoffAgents',
+  'beforeTool',
+  'afterTool',
+];
+
+export function definePrompt(given: unknown): Prompt {
+  const definition = needObject(given, 'definePrompt');
+  const name = needText(definition.name, 'definePrompt: name');
+  const where = `Prompt "${name}"`;
+  if (prompts.has(name)) throw new Error(`${where} is defined twice`);
+  partsOf(definition.prompt, where);
+  modelsOf(definition.model, where);
+  toolsOf(definition, where);
+  if (definition.requiredSchema !== undefined && !isSchema(definition.requiredSchema)) {
+    throw new TypeError(`${where}: requiredSchema needs a zod schema, got ${describeValue(definition.requiredSchema)}`);
+  }
+  for (const field of ['includeChat', 'includePastTools']) {
+    const value = definition[field];
+    if (value !== undefined && typeof value !== 'boolean') {
+      throw new TypeError(`${where}: ${field} is true or false, not ${describeValue(value)}`);
+    }
+  }
+  warnOfOthers('prompt', where, definition, PROMPT_KEYS);
+  const prompt = new Prompt(definition);
+  prompts.set(name, prompt);
+  return prompt;
+}
+
+/** The parts of a prompt's text, as the engine reads them. */
+export function partsOf(prompt: unknown, where: string): Config[] {
+  if (typeof prompt === 'string') return [{ text: prompt }];
+  if (!Array.isArray(prompt)) throw new TypeError(`${where}: prompt needs a text, got ${describeValue(prompt)}`);
+  return prompt.map((part: unknown, at) => {
+    if (typeof part === 'string') return { text: part };
+    const given = needObject(part, `${where}: prompt[${at}]`);
+    const of = (field: string) => needText(given[field], `${where}: prompt[${at}].${field}`);
+    switch (given.type) {
+      case 'text':
+      case 'string':
+        return { text: typeof given.content === 'string' ? given.content : of('content') };
+      case 'include':
+      case 'prompt':
+        return { include: of('prompt') };
+      case 'env':
+        return { env: of('property') };
+      case 'variable':
+        return { variable: of('name' in given ? 'name' : 'variable') };
+      default:
+        throw new TypeError(
+          `${where}: prompt[${at}].type is "text", "include", "env" or "variable", not ${describeValue(given.type)}`,
+        );
+    }
+  });
+}
+
+/** A model's name, or several to try in turn. */
+export function modelsOf(model: unknown, where: string): string[] {
+  const listed = Array.isArray(model) ? model : [model];
+  if (listed.length === 0) throw new TypeError(`${where} needs a model`);
+  return listed.map((one) => needText(one, `${where}: model`));
+}
+
+/** What a prompt may call; its `handoffAgents` are agents. */
+export function toolsOf(definition: Config, where: string): Config[] {
+  const listed = [definition.tools ?? [], definition.handoffAgents ?? []];
+  if (!listed.every(Array.isArray)) {
+    throw new TypeError(`${where}: tools needs a list of names, got ${describeValue(definition.tools)}`);
+  }
+  return (listed.flat() as unknown[]).map((tool, at) => {
+    if (typeof tool === 'string') return toolOf({ name: tool }, `${where}: tools[${at}]`);
+    return toolOf(needObject(tool, `${where}: tools[${at}]`), `${where}: tools[${at}]`);
+  });
+}
+
+function toolOf(tool: Config, where: string): Config {
+  return {
+    name: needText(tool.name, `${where}.name`),
+    initUserMessageProperty: tool.initUserMessageProperty,
+    includeTextResponse: tool.includeTextResponse !== false,
+    includeToolCalls: tool.includeToolCalls !== false,
+    includeErrors: tool.includeErrors !== false,
+  };
+}
+
+export function defineHook(given: unknown, fn?: unknown): { hook: string; execute: Fn } {
+  const definition = typeof given === 'object' && given !== null ? (given as Config) : { hook: given, execute: fn };
+  const hook = definition.hook as string;
+  if (!HOOKS.includes(hook)) {
+    const meant = typeof hook === 'string' ? nearest(hook, HOOKS) : undefined;
+    throw new Error(
+      `defineHook: there is no hook ${describeValue(hook)}${meant ? `; did you mean "${meant}"?` : ''}; there are ${HOOKS.join(', ')}`,
+    );
+  }
+  const made = { hook, execute: needFunction(definition.execute, `defineHook("${hook}")`) };
+  hooks.push(made);
+  return made;
+}
+
+const SIDE_KEYS = [
+  'prompt',
+  'label',
+  'human',
+  'stopOnResponse',
+  'stopTool',
+  'stopToolResponseProperty',
+  'maxTurns',
+  'maxSteps',
+  'endConversationTool',
+  'endSessionTool',
+  'sessionStop',
+  'failSessionTool',
+  'sessionFail',
+  'sessionStatus',
+  'statusTool',
+  'manualStopCondition',
+  'subagents',
+];
+
+const AGENT_KEYS = [
+  'name',
+  'title',
+  'type',
+  'sideA',
+  'sideB',
+  'maxSessionTurns',
+  'exposeAsTool',
+  'toolDescription',
+  'description',
+  'icon',
+  'primary',
+  'hooks',
+  'env',
+  'tags',
+  'defaultPrompt',
+  'defaultModel',
+];
+
+/** `defineAgent(definition)`: a flow with one action, `message`. */
+export function defineAgent(given: unknown): Flow {
+  const definition = needObject(given, 'defineAgent');
+  const name = needText(definition.name, 'defineAgent: name');
+  const where = `Agent "${name}"`;
+  if (agents.has(name)) throw new Error(`${where} is defined twice`);
+  const { type } = definition;
+  if (type !== undefined && type !== 'ai_human' && type !== 'dual_ai') {
+    throw new Error(`${where}: type is "ai_human" or "dual_ai", not ${describeValue(type)}`);
+  }
+  const sides = [sideOf(definition, 'sideA', where), sideOf(definition, 'sideB', where)];
+  if (sides.every((side) => side.prompt === undefined)) {
+    throw new Error(`${where}: both sides are human; sideA or sideB needs a prompt`);
+  }
+  if (type === 'dual_ai' && sides.some((side) => side.prompt === undefined)) {
+    throw new Error(`${where}: a dual_ai agent needs a prompt on both sides`);
+  }
+  if (type === 'ai_human' && sides.every((side) => side.prompt !== undefined)) {
+    throw new Error(`${where}: an ai_human agent has a prompt on one side only; use type: "dual_ai"`);
+  }
+  const most = count(definition.maxSessionTurns, `${where}: maxSessionTurns`, 1);
+  if (most !== undefined && most > 250) throw new Error(`${where}: maxSessionTurns is at most 250, not ${most}`);
+  warnOfOthers('agent', where, definition, AGENT_KEYS);
+  agents.set(name, definition);
+  return defineFlow({
+    kind: name,
+    description: definition.description,
+    request: { concurrency: 'queue' },
+    actions: {
+      message: {
+        block: new AgentBlock(name),
+        inputSchema: messageInput(),
+        description: definition.description ?? `A message to the agent "${name}"`,
+      },
+    },
+  });
+}
+
+/** A side with the names that the engine reads, whichever spelling the author used. */
+function sideOf(definition: Config, key: 'sideA' | 'sideB', where: string): Config {
+  const at = `${where}: ${key}`;
+  const side = definition[key] === undefined ? {} : needObject(definition[key], at);
+  warnOfOthers('side', at, side, SIDE_KEYS);
+  if (side.human === true && side.prompt !== undefined) throw new Error(`${at} is human and has a prompt`);
+  const prompt = side.prompt instanceof Prompt ? side.prompt.name : side.prompt;
+  if (prompt !== undefined) needText(prompt, `${at}.prompt`);
+  const { stopOnResponse = true, stopTool, stopToolResponseProperty } = side;
+  if (typeof stopOnResponse !== 'boolean') {
+    throw new TypeError(`${at}.stopOnResponse is true or false, not ${describeValue(stopOnResponse)}`);
+  }
+  if (stopTool !== undefined) needText(stopTool, `${at}.stopTool`);
+  if (stopToolResponseProperty !== undefined) needText(stopToolResponseProperty, `${at}.stopToolResponseProperty`);
+  return {
+    prompt,
+    stopOnResponse,
+    stopTool,
+    stopToolResponseProperty,
+    maxTurns: count(side.maxTurns ?? side.maxSteps, `${at}.maxTurns`, 0),
+    endConversationTool: sessionTool(side.endConversationTool ?? side.endSessionTool ?? side.sessionStop, at),
+    sessionFail: sessionTool(side.failSessionTool ?? side.sessionFail, at),
+  };
+}
+
+function sessionTool(given: unknown, where: string): Config | undefined {
+  if (given === undefined || given === null) return undefined;
+  if (typeof given === 'string') return { name: needText(given, `${where}.endConversationTool`) };
+  const { name, messageProperty } = needObject(given, `${where}.endConversationTool`);
+  return { name: needText(name, `${where}.endConversationTool.name`), messageProperty };
+}
+
+function count(value: unknown, where: string, least: number): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value < 2 ** 31) return value;
+  throw new TypeError(`${where} is a whole number from ${least} on, not ${describeValue(value)}`);
+}
+
+function warnOfOthers(kind: string, where: string, definition: Config, known: readonly string[]): void {
+  for (const key of Object.keys(definition)) {
+    if (known.includes(key) || definition[key] === undefined) continue;
+    const meant = nearest(key, known);
+    warn(
+      `${where}: "${key}" is no setting of a ${kind} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`,
+    );
+  }
+}
+
+/** Gives tools the names they are exported under; called once, with the exports of the file that is run. */
+export function nameTools(exported: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(exported)) {
+    if (value instanceof Tool && name !== 'default') tools.set(name, value);
+  }
+}
+
+/** Of the flows of a file, those that can be run: the agents beside the main one are only handed conversations. */
+export function runnable(flows: Flow[]): Flow[] {
+  const isAgent = (flow: Flow) => agents.has(flow.kind) && flow.actions.message?.block instanceof AgentBlock;
+  const main = flows.find(isAgent);
+  return flows.filter((flow) => flow === main || !isAgent(flow));
+}
+
+/** Everything of the file, checked as a whole: what names what must be there. */
+export function definitions(main: string): {
+  main: string;
+  agents: [string, Config, [Config, Config]][];
+  prompts: Prompt[];
+  tools: [string, Tool][];
+  hooks: { hook: string; execute: Fn }[];
+} {
+  const has = (name: string) => tools.has(name) || prompts.has(name) || agents.has(name);
+  const known = () => [...tools.keys(), ...prompts.keys(), ...agents.keys()];
+  const missing = (where: string, what: string, name: string): never => {
+    const meant = nearest(name, known());
+    throw new Error(
+      `${where}: there is no ${what} "${name}" in this file${meant ? `; did you mean "${meant}"?` : ''}; it has ${known().join(', ') || 'none'}`,
+    );
+  };
+  for (const name of tools.keys()) {
+    if (prompts.has(name)) throw new Error(`"${name}" is exported as a tool, and a prompt has this name, too`);
+  }
+  for (const prompt of prompts.values()) {
+    toolsOf(prompt.definition, `Prompt "${prompt.name}"`).forEach((tool, at) => {
+      const name = tool.name as string;
+      if (!has(name)) missing(`Prompt "${prompt.name}": tools[${at}]`, 'tool, prompt or agent', name);
+    });
+  }
+  const described = [...agents].map(([name, definition]): [string, Config, [Config, Config]] => {
+    const where = `Agent "${name}"`;
+    const sides: [Config, Config] = [sideOf(definition, 'sideA', where), sideOf(definition, 'sideB', where)];
+    sides.forEach((side, at) => {
+      const key = at === 0 ? 'sideA' : 'sideB';
+      const prompt = side.prompt as string | undefined;
+      if (prompt !== undefined && !prompts.has(prompt)) missing(`${where}: ${key}.prompt`, 'prompt', prompt);
+      const ends = [side.stopTool, (side.endConversationTool as Config)?.name, (side.sessionFail as Config)?.name];
+      for (const tool of ends) {
+        if (typeof tool === 'string' && !has(tool)) missing(`${where}: ${key}`, 'tool', tool);
+      }
+    });
+    return [name, definition, sides];
+  });
+  return { main, agents: described, prompts: [...prompts.values()], tools: [...tools], hooks };
+}
+
+export { isFlow };
