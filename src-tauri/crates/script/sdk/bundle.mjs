@@ -18,6 +18,7 @@ const zod = join(here, 'node_modules', 'zod');
 const input = {
   'sdk/start': join(source, 'start.ts'),
   'sdk/index': join(source, 'index.ts'),
+  'sdk/acts': join(source, 'acts.ts'),
   'sdk/async': join(source, 'base', 'async.ts'),
 };
 for (const file of readdirSync(zod, { recursive: true })) {

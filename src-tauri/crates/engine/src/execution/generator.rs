@@ -5,7 +5,7 @@
 //! (SEMANTICS §6.4). Each model call is recorded as an effect.
 
 mod answer;
-mod ask;
+pub(crate) mod ask;
 mod instance;
 mod messages;
 pub(crate) mod stored_messages;

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::model::callable::Fun;
 use crate::model::flow::{
-    Arm, Block, Body, Child, Each, Generator, History, Hook, Model, ModelInstance, Operation, ValueOrCall,
+    Arm, Block, Body, CallPart, Child, Each, Generator, History, Hook, Model, ModelInstance, Operation, ValueOrCall,
 };
 use crate::model::path::encode;
 
@@ -102,6 +102,7 @@ impl Parts {
                 routes.iter().for_each(|route| self.block(route));
             }
             Body::Generator(generator) => self.generator(generator),
+            Body::Calls(part) => self.calls(part),
         }
     }
 
@@ -126,6 +127,23 @@ impl Parts {
                 Some(Hook::Call(function)) => self.function(Some(function)),
                 Some(Hook::Block(block)) => self.block(block),
                 None => {}
+            }
+        }
+    }
+
+    /// What a part of an agent with Calls is told and checks; Activities are blocks of their own.
+    fn calls(&mut self, part: &CallPart) {
+        let of = part.agent();
+        match part {
+            CallPart::Agent(_) => {
+                self.value_or_function(&of.context);
+                self.text(&format!("{:?} {:?} {} {}", of.models, of.schema, of.max_ticks, of.max_depth));
+            }
+            CallPart::Tick(_) => of.confirm.iter().for_each(|confirm| self.value_or_function(confirm)),
+            CallPart::Request(_) => self.text(&format!("{:?}", of.models)),
+            CallPart::Call(_) => {}
+            CallPart::Delegate(_, name) => {
+                self.text(&format!("{:?}", of.registered.delegates.get(&**name)));
             }
         }
     }

@@ -3,6 +3,7 @@
 //! Control flow is data, which `execution` interprets. Only the author's functions and schemas are opaque.
 
 mod block;
+mod calls;
 mod clash;
 mod declarations;
 mod generator;
@@ -21,6 +22,7 @@ use crate::model::retention::Retention;
 use crate::model::scope::ScopeKind;
 
 pub use block::{Block, Body, Cache, ContainerItem, Rescue, Retry};
+pub use calls::{CallAgent, CallPart, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Delegate, Registered};
 pub use declarations::{Conflict, Declaration, Expectation, check_declarations, join_declarations};
 pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, ToolIdentity, ToolSettings, ValueOrCall};
 pub use hooks::{ActionHooks, RequestHooks};

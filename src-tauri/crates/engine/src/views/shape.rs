@@ -72,6 +72,18 @@ fn shape_at(block: &Rc<Block>, depth: usize) -> BlockShape {
             label: format!("tool {}", block.name),
             blocks: vec![shape_at(block, depth + 1)],
         }]),
+        Body::Calls(part) => Some(
+            part.agent()
+                .registered
+                .activities
+                .values()
+                .map(|block| StepShape {
+                    op: "activity".to_owned(),
+                    label: format!("activity {}", block.name),
+                    blocks: vec![shape_at(block, depth + 1)],
+                })
+                .collect(),
+        ),
         Body::Handler { .. } | Body::Generator(_) => None,
     };
     BlockShape { name: block.name.to_string(), kind: block.kind(), description: block.description.clone(), steps }

@@ -44,6 +44,7 @@ pub(crate) fn is_module(name: &str) -> bool {
 pub(crate) fn link(specifier: &str) -> Option<String> {
     let name: Cow<'_, str> = match specifier {
         "@flow-state-dev/core" => "sdk/index.js".into(),
+        "acts" => "sdk/acts.js".into(),
         "zod" => "zod/index.js".into(),
         "zod/mini" => "zod/v4/mini/index.js".into(),
         other => format!("zod/{}/index.js", other.strip_prefix("zod/")?).into(),
@@ -66,6 +67,7 @@ pub(crate) fn is_link(importer: &str) -> bool {
 /// Replaces ids of link modules in an error message by the names that people import.
 pub(crate) fn with_public_names(message: &str) -> String {
     let mut message = message.replace(&format!("{LINK}sdk/index.js"), "@flow-state-dev/core");
+    message = message.replace(&format!("{LINK}sdk/acts.js"), "acts");
     while let Some(at) = message.find(LINK) {
         let end = message[at..].find("/index.js").map_or(message.len(), |length| at + length + "/index.js".len());
         let name = message[at + LINK.len()..end].trim_end_matches("/index.js").to_owned();
@@ -158,6 +160,7 @@ mod tests {
     fn what_is_imported_without_being_installed_names_its_exports() {
         for (specifier, export) in [
             ("@flow-state-dev/core", "defineFlow"),
+            ("acts", "Activity"),
             ("zod", "default"),
             ("zod/v3", "ZodError"),
             ("zod/v4", "z"),

@@ -105,7 +105,7 @@ impl Registry {
         each.iter().map(|block| self.block_from_factory(vm, block.get())).collect()
     }
 
-    fn block(&self, id: u32) -> Result<Rc<Block>, FlowError> {
+    pub(crate) fn block(&self, id: u32) -> Result<Rc<Block>, FlowError> {
         self.blocks.borrow().get(&id).cloned().ok_or_else(|| FlowError::plain(format!("block {id} is not described")))
     }
 
@@ -195,6 +195,12 @@ impl Registry {
                     agent_name: wire.agent_name,
                 },
             },
+            "calls" => {
+                let calls = wire.calls.ok_or_else(|| FlowError::plain("an agent has no definition"))?;
+                let agent = Rc::new(calls.build(vm, self, &wire.name)?);
+                self.blocks.borrow_mut().insert(wire.id, engine::calls::block(&agent));
+                return Ok(());
+            }
             "sequencer" => {
                 let operations =
                     wire.steps.into_iter().map(|step| self.operation(vm, step)).collect::<Result<Vec<_>, _>>()?;
@@ -252,7 +258,7 @@ impl Registry {
         Ok(())
     }
 
-    fn value_or_call(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireValueOrCall) -> ValueOrCall {
+    pub(crate) fn value_or_call(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireValueOrCall) -> ValueOrCall {
         match wire {
             WireValueOrCall::Fixed(value) => ValueOrCall::Fixed(value),
             WireValueOrCall::Call(id) => ValueOrCall::Call(self.function(vm, id)),

@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::describe::calls::WireCalls;
 use crate::describe::plain::Plain;
 use crate::describe::policies::WireConcurrency;
 use crate::describe::resources::WireResource;
@@ -172,6 +173,7 @@ pub(crate) struct WireBlock {
     pub(crate) resources: Vec<WireResource>,
     pub(crate) uses: Vec<u32>,
     pub(crate) tool: Option<u32>,
+    pub(crate) calls: Option<WireCalls>,
     pub(crate) agent_type: Option<AgentType>,
     pub(crate) item_visibility: Option<Visibility>,
     pub(crate) agent_name: Option<String>,

@@ -23,7 +23,7 @@ const FALLBACK_DELAY_MS: u64 = 1_000;
 const FALLBACK_MAX_DELAY_MS: u64 = 10_000;
 
 /// The model of a generator, once it is known.
-pub(super) enum ChosenModel {
+pub(crate) enum ChosenModel {
     Named(Vec<String>),
     Instance(Rc<ModelInstance>),
 }
@@ -87,7 +87,7 @@ fn model_name(value: &Value) -> Option<String> {
 
 /// Calls the models in order until one replies, or returns the last failure. Returns the name of the model that
 /// replied, as the flow wrote it, and its reply.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     cx: &Context,
     chosen: &ChosenModel,
     call: ModelCall,

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Expectation, Generator, Step, ToolIdentity, ValueOrCall};
+use super::{CallPart, Expectation, Generator, Step, ToolIdentity, ValueOrCall};
 use crate::model::callable::{Fun, SchemaRef};
 use crate::model::event::BlockKind;
 use crate::model::resource::Resource;
@@ -95,6 +95,8 @@ pub enum Body {
     Generator(Box<Generator>),
     /// `asTool`: a handler that runs a block as a call of a tool.
     Tool { block: Rc<Block>, identity: ToolIdentity },
+    /// An agent whose model answers with Calls, or a part of one.
+    Calls(CallPart),
 }
 
 impl Block {
@@ -104,13 +106,18 @@ impl Block {
             Body::Handler { .. } | Body::Tool { .. } => BlockKind::Handler,
             Body::Sequencer { .. } => BlockKind::Sequencer,
             Body::Router { .. } => BlockKind::Router,
-            Body::Generator(_) => BlockKind::Generator,
+            Body::Generator(_) | Body::Calls(CallPart::Request(_)) => BlockKind::Generator,
+            Body::Calls(_) => BlockKind::Sequencer,
         }
     }
 
     /// Returns whether its body only runs other blocks, so that running it again has no effects of its own.
     pub(crate) fn only_runs_others(&self) -> bool {
-        matches!(self.body, Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. })
+        match &self.body {
+            Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. } => true,
+            Body::Calls(part) => !matches!(part, CallPart::Request(_)),
+            Body::Handler { .. } | Body::Generator(_) => false,
+        }
     }
 
     /// Returns whether its body is one function, which runs again as a whole after a conflict.
@@ -135,7 +142,7 @@ impl Block {
 
     /// Returns whether its model calls are made by the engine, not by an author's function.
     pub(crate) fn asks_models_itself(&self) -> bool {
-        matches!(self.body, Body::Generator(_))
+        matches!(self.body, Body::Generator(_) | Body::Calls(CallPart::Request(_)))
     }
 
     /// Returns the kind of scope of its own state.
@@ -158,6 +165,7 @@ impl Block {
             Body::Router { routes, .. } => routes.clone(),
             Body::Generator(generator) => generator.tools.clone(),
             Body::Tool { block, .. } => vec![block.clone()],
+            Body::Calls(part) => part.agent().registered.activities.values().cloned().collect(),
             Body::Handler { .. } => Vec::new(),
         };
         inside.extend(self.rescue.iter().map(|rescue| rescue.block.clone()));

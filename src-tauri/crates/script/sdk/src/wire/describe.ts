@@ -10,6 +10,8 @@ import { rootOf, type Flow } from '../define/flow';
 import { actionHooks, requestHooks } from '../define/hooks';
 import { containerOf } from '../define/container';
 import { cacheOf, generatorSettings } from '../define/generator';
+import { CallAgentBlock } from '../define/calls';
+import { describeCalls } from './calls';
 import { originOf } from '../base/origins';
 import { concurrencyOf, sessionPast } from '../define/policies';
 import { Sequencer } from '../define/sequencer';
@@ -176,7 +178,9 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
       block: child(inner),
     }));
   }
-  if (block.tool) {
+  if (block instanceof CallAgentBlock) {
+    Object.assign(described, { kind: 'calls', calls: describeCalls(block, child) });
+  } else if (block.tool) {
     const { block: tool, ...identity } = config.asTool as Config & { block: Block };
     Object.assign(described, { kind: 'tool', tool: child(tool), ...identity });
   } else if (block instanceof Sequencer) {
