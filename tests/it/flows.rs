@@ -37,6 +37,11 @@ macro_rules! topics {
 }
 
 topics! {
+    acts_approval: "acts-approval",
+    acts_errors: "acts-errors",
+    acts_references: "acts-references",
+    acts_roles: "acts-roles",
+    acts_secrets: "acts-secrets",
     aliases: "aliases",
     background: "background",
     capabilities: "capabilities",

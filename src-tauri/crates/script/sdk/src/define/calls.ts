@@ -24,6 +24,11 @@ export function registered() {
   return { tools, activities, delegates };
 }
 
+/** Whether the file has anything of Calls. */
+export function hasCalls(): boolean {
+  return tools.size + activities.size + delegates.size > 0;
+}
+
 function needName(name: unknown, where: string): string {
   if (typeof name !== 'string' || name.trim() === '') {
     throw new TypeError(`${where} needs a name, got ${describeValue(name)}`);

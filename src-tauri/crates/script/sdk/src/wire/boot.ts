@@ -1,6 +1,8 @@
 // What Rust calls: find the flow in a loaded module, describe it, run its functions and schemas.
 
 import { definedAt } from '../define/bindings';
+import { hasCalls } from '../define/calls';
+import { protectShared } from '../globals/protected';
 import { isBlock, siteOf, type Block } from '../define/blocks';
 import { clientData } from './client-data';
 import { makeContext } from '../context/context';
@@ -29,6 +31,7 @@ export function boot(exported: Record<string, unknown>): void {
   const candidates = 'default' in exported ? [exported.default, ...Object.values(exported)] : Object.values(exported);
   main = exported.default;
   flows = [...new Set(candidates.filter(isFlow))];
+  if (hasCalls()) protectShared();
 }
 
 type Argument = [0] | [1, unknown] | [2, Parameters<typeof reviveError>[0]];
