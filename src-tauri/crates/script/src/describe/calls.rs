@@ -48,12 +48,9 @@ impl WireCalls {
     /// The blocks of its Activities have been added before.
     pub(crate) fn build(self, vm: &Rc<Vm>, registry: &Rc<Registry>, name: &str) -> Result<CallAgent, FlowError> {
         let value_or_call = |wire: WireValueOrCall| -> ValueOrCall { registry.value_or_call(vm, wire) };
-        let activities =
-            self.activities.into_iter().map(|wire| Ok((wire.name, registry.block(wire.block)?)));
-        let delegates = self
-            .delegates
-            .into_iter()
-            .map(|wire| (wire.name, Delegate { context: wire.context, schema: wire.schema }));
+        let activities = self.activities.into_iter().map(|wire| Ok((wire.name, registry.block(wire.block)?)));
+        let delegates =
+            self.delegates.into_iter().map(|wire| (wire.name, Delegate { context: wire.context, schema: wire.schema }));
         let tools: IndexMap<String, Value> = match self.tools {
             Value::Object(tools) => tools.into_iter().collect(),
             _ => IndexMap::new(),

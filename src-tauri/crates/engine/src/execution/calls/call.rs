@@ -24,10 +24,8 @@ use crate::model::suspension::{Reply, Resolved, SuspendOptions, SuspensionStatus
 /// Runs a Call.
 pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Result<StepValue, FlowError> {
     if let Some(refused) = input.get("refused") {
-        return Err(crate::model::json::from_value::<Refused>(refused.clone()).map_or_else(
-            |error| FlowError::plain(error.to_string()),
-            Refused::into_error,
-        ));
+        return Err(crate::model::json::from_value::<Refused>(refused.clone())
+            .map_or_else(|error| FlowError::plain(error.to_string()), Refused::into_error));
     }
     let mut plan = input.clone();
     if plan["confirm"] == true {

@@ -71,7 +71,8 @@ fn check(schema: &Value, value: &Value, place: &str, depth: usize, found: &mut V
     }
     match value {
         Value::Object(fields) => {
-            for name in rules.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+            for name in rules.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+            {
                 if !fields.contains_key(name) {
                     found.push(at(&below(place, name), "is missing".to_owned()));
                 }
@@ -91,7 +92,7 @@ fn check(schema: &Value, value: &Value, place: &str, depth: usize, found: &mut V
             }
         }
         Value::Array(items) => {
-            bounds(rules, ("minItems", "maxItems"), items.len() as f64, "entries", place, found);
+            bounds(rules, ("minItems", "maxItems"), items.len() as f64, " entries", place, found);
             if let Some(each) = rules.get("items") {
                 for (index, item) in items.iter().enumerate() {
                     check(each, item, &below(place, &index.to_string()), depth + 1, found);
@@ -99,7 +100,7 @@ fn check(schema: &Value, value: &Value, place: &str, depth: usize, found: &mut V
             }
         }
         Value::String(text) => {
-            bounds(rules, ("minLength", "maxLength"), text.chars().count() as f64, "characters", place, found);
+            bounds(rules, ("minLength", "maxLength"), text.chars().count() as f64, " characters", place, found);
         }
         Value::Number(number) => {
             let number = number.as_f64().unwrap_or_default();
@@ -126,10 +127,10 @@ fn bounds(
 ) {
     let limit = |word: &str| rules.get(word).and_then(Value::as_f64);
     if let Some(least) = limit(least).filter(|least| count < *least) {
-        found.push(at(place, format!("expected at least {least} {of}, got {count}").replace("  ", " ")));
+        found.push(at(place, format!("expected at least {least}{of}, got {count}")));
     }
     if let Some(most) = limit(most).filter(|most| count > *most) {
-        found.push(at(place, format!("expected at most {most} {of}, got {count}").replace("  ", " ")));
+        found.push(at(place, format!("expected at most {most}{of}, got {count}")));
     }
 }
 
@@ -159,5 +160,42 @@ fn clipped(value: &Value) -> String {
     match text.char_indices().nth(80) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_does_not_fit_is_named_with_its_place() {
+        let tool = json!({
+            "type": "object",
+            "properties": {
+                "to": { "type": "object", "properties": { "id": { "type": "string", "maxLength": 3 } } },
+                "amount": { "type": "number", "minimum": 1, "exclusiveMaximum": 10 },
+                "tags": { "type": "array", "items": { "enum": ["a", "b"] }, "maxItems": 2 },
+                "either": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+            },
+            "required": ["to"],
+            "additionalProperties": false,
+        });
+        for (value, expected) in [
+            (json!({ "to": {} }), vec![]),
+            (json!({}), vec!["to: is missing"]),
+            (json!({ "to": { "id": 5 } }), vec!["to.id: expected string, got 5"]),
+            (json!({ "to": { "id": "long" } }), vec!["to.id: expected at most 3 characters, got 4"]),
+            (json!({ "to": {}, "amount": 0 }), vec!["amount: expected at least 1, got 0"]),
+            (json!({ "to": {}, "amount": 10 }), vec!["amount: 10 is not below 10"]),
+            (json!({ "to": {}, "tags": ["a", "c"] }), vec!["tags.1: expected one of \"a\", \"b\", got \"c\""]),
+            (json!({ "to": {}, "tags": ["a", "a", "b"] }), vec!["tags: expected at most 2 entries, got 3"]),
+            (json!({ "to": {}, "either": null }), vec![]),
+            (json!({ "to": {}, "either": 1 }), vec!["either: 1 fits 0 of the 2 choices"]),
+            (json!({ "to": {}, "more": 1 }), vec!["more: is not a property of the schema"]),
+            (json!([]), vec!["expected object, got []"]),
+        ] {
+            assert_eq!(issues(&tool, &value), expected, "{value}");
+        }
     }
 }

@@ -135,12 +135,7 @@ fn chosen(tool: &Value, call: &Map<String, Value>, key: &str, name: &str) -> Res
     }
 }
 
-fn role(
-    name: &str,
-    tool: &Value,
-    call: &Map<String, Value>,
-    registered: &Registered,
-) -> Result<Role, FlowError> {
+fn role(name: &str, tool: &Value, call: &Map<String, Value>, registered: &Registered) -> Result<Role, FlowError> {
     let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(str::to_owned));
     let own = match reserved(tool, "_activity") {
         Reserved::Absent => None,
@@ -251,6 +246,11 @@ impl Checked {
     /// Returns the places that it reads.
     pub(super) fn reads(&self) -> impl Iterator<Item = &Reference> {
         self.references.iter().flat_map(|found| found.expression.references())
+    }
+
+    /// Returns whether the next request does not wait for it: it leaves nothing that one could read, and takes time.
+    pub(super) fn is_not_waited_for(&self) -> bool {
+        self.output.is_none() && self.role != Role::Latent
     }
 
     /// Returns the places that it may write.

@@ -94,16 +94,15 @@ pub(super) fn is_reference(text: &str) -> bool {
 /// Parses a reference, or several joined by `||` or by `&&`.
 pub(super) fn parse(text: &str) -> Result<Expression, FlowError> {
     match (text.contains("||"), text.contains("&&")) {
-        (true, true) => Err(problem(
-            Kind::Reference,
-            format!("\"{text}\" mixes || and &&; an expression has one kind of operator"),
-        )),
-        (false, true) => Ok(Expression::All(
-            text.split("&&").map(|part| Reference::parse(part.trim())).collect::<Result<_, _>>()?,
-        )),
-        _ => Ok(Expression::First(
-            text.split("||").map(|part| Reference::parse(part.trim())).collect::<Result<_, _>>()?,
-        )),
+        (true, true) => {
+            Err(problem(Kind::Reference, format!("\"{text}\" mixes || and &&; an expression has one kind of operator")))
+        }
+        (false, true) => {
+            Ok(Expression::All(text.split("&&").map(|part| Reference::parse(part.trim())).collect::<Result<_, _>>()?))
+        }
+        _ => {
+            Ok(Expression::First(text.split("||").map(|part| Reference::parse(part.trim())).collect::<Result<_, _>>()?))
+        }
     }
 }
 
@@ -199,24 +198,23 @@ pub(super) fn refuses(place: &Reference, context: &[&Value], of: Option<&str>) -
         }
     }
     let is_written = !value.is_null() && !place.path.is_empty();
-    is_written.then(|| problem(Kind::OutputPath, format!("{place} is written already: a path of the state is written once")))
+    is_written
+        .then(|| problem(Kind::OutputPath, format!("{place} is written already: a path of the state is written once")))
 }
 
 /// Returns the message that holds a result at a place.
-pub(super) fn message_with(
-    place: &Reference,
-    result: Value,
-    of: Option<&str>,
-    by: &str,
-) -> Result<Value, FlowError> {
-    let payload = place.path.iter().rev().fold(result, |value, segment| {
-        Value::Object(Map::from_iter([(segment.clone(), value)]))
-    });
+pub(super) fn message_with(place: &Reference, result: Value, of: Option<&str>, by: &str) -> Result<Value, FlowError> {
+    let payload = place
+        .path
+        .iter()
+        .rev()
+        .fold(result, |value, segment| Value::Object(Map::from_iter([(segment.clone(), value)])));
     let mut message = Map::new();
     match (place.kind.as_str(), payload) {
         (kind @ ("state" | "input"), Value::Object(fields)) => {
             message.insert("type".to_owned(), kind.into());
-            let is_plain = |key: &String| !key.starts_with('_') && !matches!(key.as_str(), "type" | "schema" | "state" | "input");
+            let is_plain =
+                |key: &String| !key.starts_with('_') && !matches!(key.as_str(), "type" | "schema" | "state" | "input");
             if fields.keys().all(is_plain) {
                 message.extend(fields);
             } else {
@@ -225,7 +223,10 @@ pub(super) fn message_with(
         }
         ("state" | "input", other) => {
             let what = super::messages::describe(&other);
-            return Err(problem(Kind::OutputPath, format!("{place} as a whole is an object, and the result is {what}")));
+            return Err(problem(
+                Kind::OutputPath,
+                format!("{place} as a whole is an object, and the result is {what}"),
+            ));
         }
         (kind, payload) => {
             message.insert("type".to_owned(), "data".into());
@@ -238,4 +239,62 @@ pub(super) fn message_with(
     message.extend(of.map(|instance| ("_instance".to_owned(), instance.into())));
     message.insert("_call".to_owned(), by.into());
     Ok(message.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn references_find_what_an_instance_sees() {
+        let context = [
+            json!({ "type": "state", "user": { "id": "u" }, "list": [{ "n": 1 }] }),
+            json!({ "type": "state", "_instance": "1", "user": { "name": "one" } }),
+            json!({ "type": "data", "data": { "x": 0 } }),
+        ];
+        let context: Vec<&Value> = context.iter().collect();
+        for (text, to, expected) in [
+            ("†state.user.id", None, Some(json!("u"))),
+            ("†state.user.name", None, None),
+            ("†state.user.name", Some("1"), Some(json!("one"))),
+            ("†state.user", Some("1"), Some(json!({ "id": "u", "name": "one" }))),
+            ("†state.list.0.n", None, Some(json!(1))),
+            ("†data.x", None, Some(json!(0))),
+            ("†state.none || †data.x", None, Some(json!(0))),
+            ("†state.none && †data.x", None, None),
+            ("†state.user.id && †data.x", None, Some(json!(0))),
+        ] {
+            let found = parse(text).ok().and_then(|expression| value_of(&expression, &context, to).ok());
+            assert_eq!(found, expected, "{text} {to:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_reference_is_refused() {
+        for text in ["†", "†state.", "†a..x", "†a.a b", "†__proto__.x", "†a.__proto__", "†a || †b && †c", "†a || b"]
+        {
+            assert_eq!(parse(text).map_err(|error| error.name), Err("UnresolvedReferenceError".to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_of_the_state_is_written_once() {
+        let context =
+            [json!({ "type": "state", "a": { "b": 1 }, "none": null }), json!({ "type": "data", "data": { "a": 1 } })];
+        let context: Vec<&Value> = context.iter().collect();
+        for (text, is_refused) in [
+            ("†state.a", true),
+            ("†state.a.b", true),
+            ("†state.a.b.c", true),
+            ("†state.a.c", false),
+            ("†state.none", false),
+            ("†state.new", false),
+            ("†data.a", false),
+            ("†tool.a", true),
+        ] {
+            let place = parse(text).unwrap_or(Expression::First(Vec::new()));
+            assert_eq!(refuses(&place.references()[0], &context, None).is_some(), is_refused, "{text}");
+        }
+    }
 }

@@ -76,9 +76,9 @@ pub(super) fn scopes(name: &str, tool: &Value, call: &Map<String, Value>) -> Res
         Reserved::Open(schema) => {
             let allowed = schema["items"]["enum"].as_array();
             let single = schema["items"].get("const").map(|only| vec![only.clone()]);
-            let allowed: Option<Vec<String>> = allowed.or(single.as_ref()).map(|kinds| {
-                kinds.iter().filter_map(|kind| kind.as_str().map(str::to_owned)).collect()
-            });
+            let allowed: Option<Vec<String>> = allowed
+                .or(single.as_ref())
+                .map(|kinds| kinds.iter().filter_map(|kind| kind.as_str().map(str::to_owned)).collect());
             let kinds = asked.unwrap_or_default();
             if let Some(allowed) = &allowed
                 && let Some(beyond) = kinds.iter().find(|kind| !allowed.contains(kind))
@@ -159,9 +159,58 @@ pub(super) fn scoped(context: &[&Value], scopes: &Scopes, own: Option<&str>) -> 
             left_out.push(entry);
         }
     }
-    Ok(Scoped {
-        messages: seen.iter().map(|message| stripped(message)).collect(),
-        keyed: keyed(&seen),
-        left_out,
-    })
+    Ok(Scoped { messages: seen.iter().map(|message| stripped(message)).collect(), keyed: keyed(&seen), left_out })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context() -> Vec<Value> {
+        vec![
+            json!({ "type": "state", "a": 1, "_call": "x" }),
+            json!({ "type": "state", "_instance": "1", "b": 2 }),
+            json!({ "type": "state", "_instance": "2", "b": 3 }),
+            json!({ "type": "data", "kind": "notes", "data": { "c": 4 } }),
+        ]
+    }
+
+    fn seen(tool: Value, call: Value) -> Result<(Value, Vec<Value>), String> {
+        let context = context();
+        let context: Vec<&Value> = context.iter().collect();
+        let call = call.as_object().cloned().unwrap_or_default();
+        let found = scopes("t", &tool, &call)
+            .and_then(|scopes| scoped(&context, &scopes, call.get("_instance").and_then(Value::as_str)));
+        found.map(|found| (Value::Object(found.keyed), found.messages)).map_err(|error| error.name)
+    }
+
+    #[test]
+    fn a_call_sees_what_is_scoped_to_it_and_nothing_else() {
+        let fixed = json!({ "properties": { "_scopes": { "const": ["state"] } } });
+        let open = json!({ "properties": { "_scopes": { "items": { "enum": ["state", "notes"] } } } });
+        let state = json!({ "state": { "a": 1 } });
+        for (tool, call, keyed) in [
+            (&fixed, json!({}), Ok(state.clone())),
+            (&fixed, json!({ "_scopes": ["state"] }), Ok(state.clone())),
+            (&fixed, json!({ "_scopes": [] }), Err("ScopeError")),
+            (&fixed, json!({ "_scopes": ["notes"] }), Err("ScopeError")),
+            (&fixed, json!({ "_instance": "2" }), Ok(json!({ "state": { "a": 1, "b": 3 } }))),
+            (&fixed, json!({ "_instance": "3" }), Err("InstanceError")),
+            (&open, json!({}), Ok(json!({}))),
+            (&open, json!({ "_scopes": ["notes"] }), Ok(json!({ "notes": { "c": 4 } }))),
+            (&open, json!({ "_scopes": ["tool"] }), Err("ScopeError")),
+            (&open, json!({ "_scopes": "state" }), Err("ScopeError")),
+            (&json!({}), json!({}), Ok(json!({}))),
+            (&json!({}), json!({ "_scopes": ["nothing"] }), Err("ScopeError")),
+        ] {
+            let found = seen(tool.clone(), call.clone()).map(|(keyed, _)| keyed);
+            assert_eq!(found, keyed.map_err(str::to_owned), "{tool} {call}");
+        }
+    }
+
+    #[test]
+    fn messages_are_handed_over_without_instances_and_notes() {
+        let (_, messages) = seen(json!({}), json!({ "_scopes": ["state"], "_instance": "1" })).unwrap_or_default();
+        assert_eq!(messages, [json!({ "type": "state", "a": 1 }), json!({ "type": "state", "b": 2 })]);
+    }
 }

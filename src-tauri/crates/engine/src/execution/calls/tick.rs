@@ -134,7 +134,9 @@ impl<'a> Calls<'a> {
                 let others = order.ancestors(at).into_iter().filter(|other| *other != at && order.is_in_cycle(*other));
                 let names: Vec<String> = others.map(|other| format!("[{other}]")).collect();
                 let with = if names.is_empty() { "itself".to_owned() } else { names.join(", ") };
-                let text = format!("call [{at}] waits for its own result: its references and output paths make a cycle with {with}");
+                let text = format!(
+                    "call [{at}] waits for its own result: its references and output paths make a cycle with {with}"
+                );
                 refused.insert(at, problem(Kind::Cycle, text));
             }
         }
@@ -165,7 +167,7 @@ impl<'a> Calls<'a> {
                 let (run, parent) = (self.cx.run.clone(), Some(self.cx.frame.clone()));
                 let needs_person = input["confirm"] == true;
                 let input = StepValue::new(input.into());
-                if plan.as_ref().is_some_and(|plan| plan.checked.output.is_none()) && !needs_person {
+                if plan.as_ref().is_some_and(|plan| plan.checked.is_not_waited_for()) && !needs_person {
                     let path = join(&self.cx.frame.path, &format!("work:{}[{at}]", encode(&tool)));
                     background::start(self.cx, path, block, input).await;
                     self.ended.insert(at, End::Done(Vec::new()));
@@ -298,9 +300,9 @@ impl<'a> Calls<'a> {
                 })
                 || self.order.waits_for(at).iter().any(|before| {
                     matches!(self.ended.get(before), Some(End::Skipped))
-                        && self.checked[*before].as_ref().is_some_and(|writer| {
-                            writer.writes().iter().any(|place| place.overlaps(read))
-                        })
+                        && self.checked[*before]
+                            .as_ref()
+                            .is_some_and(|writer| writer.writes().iter().any(|place| place.overlaps(read)))
                         && read.look_up(&context, own).is_none()
                 })
         })

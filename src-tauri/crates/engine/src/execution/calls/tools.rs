@@ -43,7 +43,8 @@ pub(super) fn offered(context: &[Value], registered: &Registered) -> Result<Inde
                 let tool = registered.tools.get(name).ok_or_else(|| {
                     let known: Vec<&str> = registered.tools.keys().map(String::as_str).collect();
                     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                    let text = format!("the context offers tool \"{name}\", which is not registered; registered: {known}");
+                    let text =
+                        format!("the context offers tool \"{name}\", which is not registered; registered: {known}");
                     problem(Kind::UnknownTool, text)
                 })?;
                 tools.shift_remove(name);
@@ -56,7 +57,8 @@ pub(super) fn offered(context: &[Value], registered: &Registered) -> Result<Inde
                 }
             }
             _ => {
-                let text = "a message { type: \"tool\", tool } needs the name of a registered tool, or { name: schema }";
+                let text =
+                    "a message { type: \"tool\", tool } needs the name of a registered tool, or { name: schema }";
                 return Err(problem(Kind::Context, text));
             }
         }
