@@ -50,6 +50,7 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
         (.., Some(_)) => Some(Reply::Submit),
         _ => None,
     };
+    let data = resume.reason.map(Value::String).or(data);
     let asked = workspace.pending(&resume.request)?;
     let is_asked = asked.iter().any(|one| resume.suspension.as_ref().is_none_or(|id| *id == one.id));
     let given = Resolution { suspension: resume.suspension, reply, data, by: resume.by };

@@ -284,6 +284,9 @@ pub(crate) struct Resume {
     /// Say no: SuspensionRejectedError in the flow
     #[arg(long, group = "answer")]
     pub(crate) reject: bool,
+    /// Why not: an agent's next request is told
+    #[arg(long, value_name = "TEXT", requires = "reject", allow_hyphen_values = true)]
+    pub(crate) reason: Option<String>,
     /// Go on without an answer: SUSPENSION_SKIPPED in the flow
     #[arg(long, group = "answer")]
     pub(crate) skip: bool,

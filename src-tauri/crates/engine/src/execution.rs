@@ -11,6 +11,7 @@ mod beginning;
 pub(crate) mod block;
 mod boundary;
 mod callback;
+pub mod calls;
 mod caught;
 mod chain;
 mod container;

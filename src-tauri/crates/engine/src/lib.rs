@@ -17,7 +17,7 @@ mod model;
 pub mod views;
 
 pub use execution::replay::{effect_log, memory_log};
-pub use execution::{abort, agent, context, frame, generator, loading, recorder, request, written};
+pub use execution::{abort, agent, calls, context, frame, generator, loading, recorder, request, written};
 pub use model::{
     callable, concurrency, data, effects, error, event, fingerprint, flow, identity, item, json, log, operation, path,
     provider, redaction, resource, retention, scope, state, suspension,

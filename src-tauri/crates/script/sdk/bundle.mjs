@@ -19,6 +19,7 @@ const input = {
   'sdk/start': join(source, 'start.ts'),
   'sdk/index': join(source, 'index.ts'),
   'sdk/agents': join(source, 'agents.ts'),
+  'sdk/acts': join(source, 'acts.ts'),
   'sdk/async': join(source, 'base', 'async.ts'),
 };
 for (const file of readdirSync(zod, { recursive: true })) {

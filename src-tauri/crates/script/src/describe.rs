@@ -3,6 +3,7 @@
 //! Must not serve calls of a running flow: that is `host`.
 
 pub(crate) mod agents;
+pub(crate) mod calls;
 pub(crate) mod function;
 pub(crate) mod plain;
 pub(crate) mod policies;

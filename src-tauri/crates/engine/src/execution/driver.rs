@@ -11,7 +11,7 @@ use crate::execution::chain::{route, sequencer};
 use crate::execution::context::Context;
 use crate::execution::hooks::step_errored;
 use crate::execution::step_value::StepValue;
-use crate::execution::{agent, callback, generator, schema_check, tool};
+use crate::execution::{agent, callback, calls, generator, schema_check, tool};
 use crate::model::callable::{Fun, SchemaRef};
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;
@@ -27,6 +27,7 @@ pub(crate) async fn drive(cx: &Context, block: &Rc<Block>, input: StepValue) -> 
         Body::Generator(generator) => generator::generate(cx, block, generator, &input.data).await,
         Body::Tool { block, identity } => tool::run(cx, block, identity, input).await,
         Body::Agent(part) => agent::run(cx, part, &input.data).await,
+        Body::Calls(part) => calls::run(cx, part, &input.data).await,
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::model::callable::Fun;
 use crate::model::flow::{
-    AgentPart, Arm, Block, Body, Child, Each, Generator, History, Hook, Model, ModelInstance, Operation, Prompt,
+    AgentPart, Arm, Block, Body, CallPart, Child, Each, Generator, History, Hook, Model, ModelInstance, Operation, Prompt,
     ValueOrCall,
 };
 use crate::model::path::encode;
@@ -104,6 +104,7 @@ impl Parts {
             }
             Body::Generator(generator) => self.generator(generator),
             Body::Agent(part) => self.agent(part),
+            Body::Calls(part) => self.calls(part),
         }
     }
 
@@ -150,6 +151,23 @@ impl Parts {
     fn prompt(&mut self, prompt: Option<&Prompt>) {
         let Some(prompt) = prompt else { return };
         self.text(&format!("{:?} {:?} {:?}", prompt.parts, prompt.models, prompt.tools));
+    }
+
+    /// What a part of an agent with Calls is told and checks; Activities are blocks of their own.
+    fn calls(&mut self, part: &CallPart) {
+        let of = part.agent();
+        match part {
+            CallPart::Agent(_) => {
+                self.value_or_function(&of.context);
+                self.text(&format!("{:?} {:?} {} {}", of.models, of.schema, of.max_ticks, of.max_depth));
+            }
+            CallPart::Tick(_) => of.confirm.iter().for_each(|confirm| self.value_or_function(confirm)),
+            CallPart::Request(_) => self.text(&format!("{:?}", of.models)),
+            CallPart::Call(_) => {}
+            CallPart::Delegate(_, name) => {
+                self.text(&format!("{:?}", of.registered.delegates.get(&**name)));
+            }
+        }
     }
 
     fn instance(&mut self, instance: &ModelInstance) {

@@ -4,6 +4,7 @@
 
 mod agent;
 mod block;
+mod calls;
 mod clash;
 mod declarations;
 mod generator;
@@ -25,6 +26,7 @@ pub use agent::{
     Agent, AgentDefinitions, AgentHook, AgentPart, AgentSide, Prompt, PromptPart, PromptTool, SessionTool, Side,
 };
 pub use block::{Block, Body, Cache, ContainerItem, Rescue, Retry};
+pub use calls::{CallAgent, CallPart, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Delegate, Registered};
 pub use declarations::{Conflict, Declaration, Expectation, check_declarations, join_declarations};
 pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, ToolIdentity, ToolSettings, ValueOrCall};
 pub use hooks::{ActionHooks, RequestHooks};

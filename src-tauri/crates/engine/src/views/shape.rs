@@ -73,6 +73,18 @@ fn shape_at(block: &Rc<Block>, depth: usize) -> BlockShape {
             blocks: vec![shape_at(block, depth + 1)],
         }]),
         Body::Agent(part) => Some(agent_steps(part, depth)),
+        Body::Calls(part) => Some(
+            part.agent()
+                .registered
+                .activities
+                .values()
+                .map(|block| StepShape {
+                    op: "activity".to_owned(),
+                    label: format!("activity {}", block.name),
+                    blocks: vec![shape_at(block, depth + 1)],
+                })
+                .collect(),
+        ),
         Body::Handler { .. } | Body::Generator(_) => None,
     };
     BlockShape { name: block.name.to_string(), kind: block.kind(), description: block.description.clone(), steps }

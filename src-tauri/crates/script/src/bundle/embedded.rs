@@ -45,6 +45,7 @@ pub(crate) fn link(specifier: &str) -> Option<String> {
     let name: Cow<'_, str> = match specifier {
         "@flow-state-dev/core" => "sdk/index.js".into(),
         "@standardagents/builder" => "sdk/agents.js".into(),
+        "acts" => "sdk/acts.js".into(),
         "zod" => "zod/index.js".into(),
         "zod/mini" => "zod/v4/mini/index.js".into(),
         other => format!("zod/{}/index.js", other.strip_prefix("zod/")?).into(),
@@ -68,6 +69,7 @@ pub(crate) fn is_link(importer: &str) -> bool {
 pub(crate) fn with_public_names(message: &str) -> String {
     let mut message = message.replace(&format!("{LINK}sdk/index.js"), "@flow-state-dev/core");
     message = message.replace(&format!("{LINK}sdk/agents.js"), "@standardagents/builder");
+    message = message.replace(&format!("{LINK}sdk/acts.js"), "acts");
     while let Some(at) = message.find(LINK) {
         let end = message[at..].find("/index.js").map_or(message.len(), |length| at + length + "/index.js".len());
         let name = message[at + LINK.len()..end].trim_end_matches("/index.js").to_owned();
@@ -161,6 +163,7 @@ mod tests {
         for (specifier, export) in [
             ("@flow-state-dev/core", "defineFlow"),
             ("@standardagents/builder", "defineAgent"),
+            ("acts", "Activity"),
             ("zod", "default"),
             ("zod/v3", "ZodError"),
             ("zod/v4", "z"),

@@ -198,6 +198,12 @@ impl Registry {
                     agent_name: wire.agent_name,
                 },
             },
+            "calls" => {
+                let calls = wire.calls.ok_or_else(|| FlowError::plain("an agent has no definition"))?;
+                let agent = Rc::new(calls.build(vm, self, &wire.name)?);
+                self.blocks.borrow_mut().insert(wire.id, engine::calls::block(&agent));
+                return Ok(());
+            }
             "sequencer" => {
                 let operations =
                     wire.steps.into_iter().map(|step| self.operation(vm, step)).collect::<Result<Vec<_>, _>>()?;
@@ -255,7 +261,7 @@ impl Registry {
         Ok(())
     }
 
-    fn value_or_call(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireValueOrCall) -> ValueOrCall {
+    pub(crate) fn value_or_call(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireValueOrCall) -> ValueOrCall {
         match wire {
             WireValueOrCall::Fixed(value) => ValueOrCall::Fixed(value),
             WireValueOrCall::Call(id) => ValueOrCall::Call(self.function(vm, id)),

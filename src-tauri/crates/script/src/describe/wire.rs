@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::describe::agents::WireAgents;
+use crate::describe::calls::WireCalls;
 use crate::describe::plain::Plain;
 use crate::describe::policies::WireConcurrency;
 use crate::describe::resources::WireResource;
@@ -175,6 +176,7 @@ pub(crate) struct WireBlock {
     pub(crate) uses: Vec<u32>,
     pub(crate) tool: Option<u32>,
     pub(crate) agent: Option<WireAgents>,
+    pub(crate) calls: Option<WireCalls>,
     pub(crate) agent_type: Option<AgentType>,
     pub(crate) item_visibility: Option<Visibility>,
     pub(crate) agent_name: Option<String>,

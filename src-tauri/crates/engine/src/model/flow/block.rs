@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{AgentPart, Expectation, Generator, Step, ToolIdentity, ValueOrCall};
+use super::{AgentPart, CallPart, Expectation, Generator, Step, ToolIdentity, ValueOrCall};
 use crate::model::callable::{Fun, SchemaRef};
 use crate::model::event::BlockKind;
 use crate::model::resource::Resource;
@@ -97,6 +97,8 @@ pub enum Body {
     Tool { block: Rc<Block>, identity: ToolIdentity },
     /// An agent, or a part of one.
     Agent(AgentPart),
+    /// An agent whose model answers with Calls, or a part of one.
+    Calls(CallPart),
 }
 
 impl Block {
@@ -106,7 +108,8 @@ impl Block {
             Body::Handler { .. } | Body::Tool { .. } => BlockKind::Handler,
             Body::Sequencer { .. } => BlockKind::Sequencer,
             Body::Router { .. } => BlockKind::Router,
-            Body::Generator(_) => BlockKind::Generator,
+            Body::Generator(_) | Body::Calls(CallPart::Request(_)) => BlockKind::Generator,
+            Body::Calls(_) => BlockKind::Sequencer,
             Body::Agent(AgentPart::Conversation(_)) => BlockKind::Sequencer,
             Body::Agent(AgentPart::Message(_)) => BlockKind::Handler,
             Body::Agent(AgentPart::Turn(..) | AgentPart::SubPrompt(..)) => BlockKind::Generator,
@@ -115,7 +118,11 @@ impl Block {
 
     /// Returns whether its body only runs other blocks, so that running it again has no effects of its own.
     pub(crate) fn only_runs_others(&self) -> bool {
-        matches!(self.body, Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. } | Body::Agent(_))
+        match &self.body {
+            Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. } | Body::Agent(_) => true,
+            Body::Calls(part) => !matches!(part, CallPart::Request(_)),
+            Body::Handler { .. } | Body::Generator(_) => false,
+        }
     }
 
     /// Returns whether its body is one function, which runs again as a whole after a conflict.
@@ -141,7 +148,7 @@ impl Block {
     /// Returns whether its model calls are made by the engine, not by an author's function.
     pub(crate) fn asks_models_itself(&self) -> bool {
         match &self.body {
-            Body::Generator(_) => true,
+            Body::Generator(_) | Body::Calls(CallPart::Request(_)) => true,
             Body::Agent(part) => part.asks_models(),
             _ => false,
         }
@@ -168,6 +175,7 @@ impl Block {
             Body::Generator(generator) => generator.tools.clone(),
             Body::Tool { block, .. } => vec![block.clone()],
             Body::Agent(part) => part.definitions().tools.values().cloned().collect(),
+            Body::Calls(part) => part.agent().registered.activities.values().cloned().collect(),
             Body::Handler { .. } => Vec::new(),
         };
         inside.extend(self.rescue.iter().map(|rescue| rescue.block.clone()));

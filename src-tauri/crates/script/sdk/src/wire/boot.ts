@@ -2,6 +2,8 @@
 
 import { nameTools, runnable } from '../define/agents';
 import { definedAt } from '../define/bindings';
+import { hasCalls } from '../define/calls';
+import { protectShared } from '../globals/protected';
 import { isBlock, siteOf, type Block } from '../define/blocks';
 import { clientData } from './client-data';
 import { makeContext } from '../context/context';
@@ -31,6 +33,7 @@ export function boot(exported: Record<string, unknown>): void {
   main = exported.default;
   nameTools(exported);
   flows = runnable([...new Set(candidates.filter(isFlow))]);
+  if (hasCalls()) protectShared();
 }
 
 type Argument = [0] | [1, unknown] | [2, Parameters<typeof reviveError>[0]];

@@ -12,6 +12,8 @@ import { rootOf, type Flow } from '../define/flow';
 import { actionHooks, requestHooks } from '../define/hooks';
 import { containerOf } from '../define/container';
 import { cacheOf, generatorSettings } from '../define/generator';
+import { CallAgentBlock } from '../define/calls';
+import { describeCalls } from './calls';
 import { originOf } from '../base/origins';
 import { concurrencyOf, sessionPast } from '../define/policies';
 import { Sequencer } from '../define/sequencer';
@@ -181,6 +183,8 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   }
   if (block instanceof AgentBlock) {
     Object.assign(described, { kind: 'agent', agent: describeAgents(block, child) });
+  } else if (block instanceof CallAgentBlock) {
+    Object.assign(described, { kind: 'calls', calls: describeCalls(block, child) });
   } else if (block.tool) {
     const { block: tool, ...identity } = config.asTool as Config & { block: Block };
     Object.assign(described, { kind: 'tool', tool: child(tool), ...identity });

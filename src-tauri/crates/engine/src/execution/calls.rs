@@ -1,0 +1,124 @@
+//! The driver of agents whose model answers with Calls (SEMANTICS §17).
+//!
+//! The agent's block runs a child for every tick: one model call, then the Calls of its solution, each a block of its
+//! own. A delegate is the same loop with a context of its own. The agent goes by what its ticks returned, so that a
+//! resume which takes ticks from the log goes on where they left. What a Call may see is decided in `scoping` alone.
+
+mod blocks;
+mod call;
+mod json_schema;
+mod messages;
+mod order;
+mod plan;
+mod problem;
+mod references;
+mod request;
+mod scoping;
+mod tick;
+mod tools;
+
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use crate::execution::block::{resolve_value, run_block};
+use crate::execution::context::Context;
+use crate::execution::step_value::StepValue;
+use crate::model::data::Data;
+use crate::model::effects::INCOMPLETE_SCRIPT;
+use crate::model::error::FlowError;
+use crate::model::flow::{CallAgent, CallPart};
+use crate::model::path::join;
+use problem::{Kind, problem};
+
+pub use blocks::agent as block;
+
+/// How many solutions in a row may be none before the agent fails.
+const MAX_REFUSED: u32 = 3;
+
+/// Runs the body of a block of an agent.
+pub(crate) async fn run(cx: &Context, part: &CallPart, input: &Data) -> Result<StepValue, FlowError> {
+    match part {
+        CallPart::Agent(of) => {
+            let context = resolve_value(cx, "context", &of.context, input).await?;
+            let context = messages::checked(&format!("agent \"{}\"", of.name), context)?;
+            let output = Loop { of, name: &of.name, schema: of.schema.as_ref(), depth: 0 }.run(cx, context).await?;
+            Ok(StepValue::new(output.into()))
+        }
+        CallPart::Delegate(of, name) => {
+            let input = input.to_json();
+            let depth = number(&input, "depth");
+            let context = messages::checked(&format!("delegate \"{name}\""), input["context"].clone())?;
+            let schema = of.registered.delegates.get(&**name).and_then(|delegate| delegate.schema.as_ref());
+            let output = Loop { of, name, schema, depth }.run(cx, context).await?;
+            Ok(StepValue::new(output.into()))
+        }
+        CallPart::Tick(of) => tick::run(cx, of, &input.to_json()).await,
+        CallPart::Request(of) => request::run(cx, of, &input.to_json()).await,
+        CallPart::Call(of) => call::run(cx, of, &input.to_json()).await,
+    }
+}
+
+/// Returns a number that the driver put into an input.
+fn number(input: &Value, name: &str) -> u32 {
+    input[name].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default()
+}
+
+/// The loop of an agent or of a delegate.
+struct Loop<'a> {
+    of: &'a Rc<CallAgent>,
+    name: &'a str,
+    schema: Option<&'a Value>,
+    /// How many delegates are around it.
+    depth: u32,
+}
+
+impl Loop<'_> {
+    /// Runs ticks until a solution has no Calls, and returns the output of that one.
+    async fn run(&self, cx: &Context, mut context: Vec<Value>) -> Result<Value, FlowError> {
+        let mut refused: Option<(u32, FlowError)> = None;
+        for tick in 0..self.of.max_ticks {
+            let path = join(&cx.frame.path, &format!("tick[{tick}]"));
+            let mut input = json!({ "name": self.name, "tick": tick, "depth": self.depth, "context": context });
+            if let Some(schema) = self.schema {
+                input["schema"] = schema.clone();
+            }
+            let ran = run_block(
+                cx.run.clone(),
+                blocks::tick(self.of),
+                Some(cx.frame.clone()),
+                path.clone(),
+                StepValue::new(input.into()),
+            );
+            let ended = match (ran.await, refused.take()) {
+                // The script has no answer to the correction: what had to be corrected says more.
+                (Err(error), Some((_, first))) if error.code.as_deref() == Some(INCOMPLETE_SCRIPT) => {
+                    return Err(FlowError { message: format!("{}; {}", first.message, error.message), ..first });
+                }
+                (ended, before) => {
+                    refused = before;
+                    ended?.data.to_json()
+                }
+            };
+            context.extend(ended["messages"].as_array().into_iter().flatten().cloned());
+            if ended["done"] == true {
+                return Ok(ended["output"].clone());
+            }
+            refused = ended["refused"].as_str().map(|message| {
+                let count = refused.take().map_or(0, |(count, _)| count) + 1;
+                let text = format!("the model of \"{}\" answered no solution: {message}", self.name);
+                (count, problem(Kind::Solution, text))
+            });
+            if let Some((count, error)) = &refused
+                && *count >= MAX_REFUSED
+            {
+                return Err(error.clone());
+            }
+        }
+        let text = format!(
+            "\"{}\" made {} ticks and its model still answers with calls; set maxTicks to allow more",
+            self.name, self.of.max_ticks
+        );
+        Err(problem(Kind::Limit, text))
+    }
+}

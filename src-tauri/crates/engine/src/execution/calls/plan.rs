@@ -1,0 +1,307 @@
+//! What will become of a Call: who makes its result, what it gets to see, and where the result goes.
+//!
+//! Pure. A plan is the input of the Call's block, so that the log holds what a Call was shown before it ran.
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+
+use super::json_schema::{issues, issues_at};
+use super::problem::{Kind, problem};
+use super::references::{self, Expression, Found, Reference};
+use super::scoping::{Scoped, Scopes, scoped, scopes};
+use super::tools::{Reserved, activity_of, reserved};
+use crate::model::error::FlowError;
+use crate::model::flow::Registered;
+
+/// The delegate that needs no registration: a request with no context of its own.
+pub(super) const ANONYMOUS: &str = "anonymous";
+
+/// Who makes the result of a Call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Role {
+    /// The model, in the same solution.
+    Latent,
+    /// An Activity.
+    Explicit { activity: String },
+    /// A request of its own.
+    Delegated { delegate: String },
+    /// An Activity that is handed to: it gets the scoped context, and nothing of the delegate.
+    DelegatedExplicit { delegate: String, activity: String },
+}
+
+impl Role {
+    fn as_str(&self) -> &'static str {
+        match self {
+            Role::Latent => "latent",
+            Role::Explicit { .. } => "explicit",
+            Role::Delegated { .. } => "delegated",
+            Role::DelegatedExplicit { .. } => "delegated explicit",
+        }
+    }
+}
+
+/// A Call that fits its tool, before its references are resolved.
+#[derive(Clone, Debug)]
+pub(super) struct Checked {
+    pub(super) call: Map<String, Value>,
+    pub(super) tool: String,
+    pub(super) role: Role,
+    pub(super) instance: Option<String>,
+    pub(super) scopes: Scopes,
+    pub(super) references: Vec<Found>,
+    pub(super) output: Option<Expression>,
+    schema: Value,
+}
+
+/// Checks a Call of a solution against its tool.
+pub(super) fn check(
+    call: &Value,
+    tools: &IndexMap<String, Value>,
+    registered: &Registered,
+) -> Result<Checked, FlowError> {
+    let wrong = |what: String| problem(Kind::Arguments, what);
+    let Some(fields) = call.as_object() else {
+        return Err(wrong(format!("a call is an object with _tool, not {}", super::messages::describe(call))));
+    };
+    let Some(name) = fields.get("_tool").and_then(Value::as_str) else {
+        return Err(wrong("a call names its tool in _tool".to_owned()));
+    };
+    let Some(tool) = tools.get(name) else {
+        let known: Vec<&str> = tools.keys().map(String::as_str).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let why = match registered.tools.contains_key(name) {
+            true => format!("tool \"{name}\" is registered and not offered here"),
+            false => format!("there is no tool \"{name}\""),
+        };
+        return Err(problem(Kind::UnknownTool, format!("{why}; the context offers: {known}")));
+    };
+    let references = references::all_in(fields)?;
+    check_arguments(name, tool, fields)?;
+    let role = role(name, tool, fields, registered)?;
+    let scopes = scopes(name, tool, fields)?;
+    let instance = match chosen(tool, fields, "_instance", name)? {
+        None => None,
+        Some(Value::String(instance)) => Some(instance),
+        Some(other) => return Err(problem(Kind::Instance, format!("_instance of \"{name}\" is a text, not {other}"))),
+    };
+    let output = match chosen(tool, fields, "_outputPath", name)? {
+        None => None,
+        Some(Value::String(path)) if references::is_reference(&path) => Some(references::parse(&path)?),
+        Some(other) => {
+            let text = format!("_outputPath of \"{name}\" is a reference like †state.path, not {other}");
+            return Err(problem(Kind::OutputPath, text));
+        }
+    };
+    if role == Role::Latent
+        && let Reserved::Open(_) = reserved(tool, "_output")
+        && output.is_some()
+        && !fields.contains_key("_output")
+    {
+        let text = format!("\"{name}\" is latent: its call holds its result in _output, which is missing");
+        return Err(wrong(text));
+    }
+    Ok(Checked {
+        call: fields.clone(),
+        tool: name.to_owned(),
+        role,
+        instance,
+        scopes,
+        references,
+        output,
+        schema: tool.clone(),
+    })
+}
+
+/// Returns the value of a reserved property: the tool's where it is fixed, else the Call's.
+fn chosen(tool: &Value, call: &Map<String, Value>, key: &str, name: &str) -> Result<Option<Value>, FlowError> {
+    let own = call.get(key).filter(|own| !own.is_null());
+    match reserved(tool, key) {
+        Reserved::Fixed(fixed) => match own {
+            Some(own) if own != fixed => Err(problem(
+                Kind::Arguments,
+                format!("a call of \"{name}\" has {key} {own}, and its tool fixes it to {fixed}"),
+            )),
+            _ => Ok(Some(fixed.clone())),
+        },
+        Reserved::Open(schema) => {
+            let found = own.map(|own| issues_at(schema, own, key)).unwrap_or_default();
+            if found.is_empty() {
+                return Ok(own.cloned());
+            }
+            let text = format!("a call of \"{name}\" does not fit its tool: {}", found.join("; "));
+            Err(problem(Kind::Arguments, text))
+        }
+        Reserved::Absent => Ok(own.cloned()),
+    }
+}
+
+fn role(name: &str, tool: &Value, call: &Map<String, Value>, registered: &Registered) -> Result<Role, FlowError> {
+    let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(str::to_owned));
+    let own = match reserved(tool, "_activity") {
+        Reserved::Absent => None,
+        _ => text(chosen(tool, call, "_activity", name)?),
+    };
+    let activity = own.or_else(|| activity_of(name, tool, registered).map(str::to_owned)).filter(|one| !one.is_empty());
+    if let Some(activity) = &activity
+        && !registered.activities.contains_key(activity)
+    {
+        let text = format!("tool \"{name}\" names the Activity \"{activity}\", which is not registered");
+        return Err(problem(Kind::UnknownActivity, text));
+    }
+    let delegate = text(chosen(tool, call, "_delegate", name)?).filter(|one| !one.is_empty());
+    if let Some(delegate) = &delegate
+        && delegate != ANONYMOUS
+        && !registered.delegates.contains_key(delegate)
+    {
+        let known: Vec<&str> = registered.delegates.keys().map(String::as_str).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let text = format!("tool \"{name}\" is handed to \"{delegate}\", which is not registered; delegates: {known}");
+        return Err(problem(Kind::UnknownDelegate, text));
+    }
+    Ok(match (delegate, activity) {
+        (None, None) => Role::Latent,
+        (None, Some(activity)) => Role::Explicit { activity },
+        (Some(delegate), None) => Role::Delegated { delegate },
+        (Some(delegate), Some(activity)) => Role::DelegatedExplicit { delegate, activity },
+    })
+}
+
+/// Checks the parameters; those that are references are checked once they are resolved.
+fn check_arguments(name: &str, tool: &Value, call: &Map<String, Value>) -> Result<(), FlowError> {
+    let is_literal = |value: &Value| !holds_reference(value);
+    let parameters: Map<String, Value> =
+        call.iter().filter(|(key, _)| !key.starts_with('_')).map(|(key, value)| (key.clone(), value.clone())).collect();
+    let schema = parameter_schema(tool, |key| parameters.get(key).is_none_or(is_literal));
+    let mut found = issues(&schema, &Value::Object(parameters));
+    if let (Some(output), Reserved::Open(schema)) = (call.get("_output"), reserved(tool, "_output")) {
+        found.extend(issues_at(schema, output, "_output"));
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(problem(Kind::Arguments, format!("a call of \"{name}\" does not fit its tool: {}", found.join("; "))))
+}
+
+fn holds_reference(value: &Value) -> bool {
+    match value {
+        Value::String(text) => references::is_reference(text),
+        Value::Array(items) => items.iter().any(holds_reference),
+        Value::Object(fields) => fields.values().any(holds_reference),
+        _ => false,
+    }
+}
+
+/// Returns the schema of the parameters alone; a parameter that is not `checked` may be anything.
+fn parameter_schema(tool: &Value, checked: impl Fn(&str) -> bool) -> Value {
+    let mut schema = tool.as_object().cloned().unwrap_or_default();
+    let properties = tool.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let kept = properties.into_iter().filter(|(key, _)| !key.starts_with('_'));
+    let kept = kept.map(|(key, own)| if checked(&key) { (key, own) } else { (key, json!({})) });
+    schema.insert("properties".to_owned(), kept.collect::<Map<_, _>>().into());
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.retain(|key| key.as_str().is_some_and(|key| !key.starts_with('_')));
+    }
+    schema.into()
+}
+
+/// A Call that can run.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) checked: Checked,
+    /// The Call with its references resolved.
+    pub(super) call: Map<String, Value>,
+    pub(super) scoped: Scoped,
+}
+
+/// Resolves the references of a Call and scopes its context.
+pub(super) fn ready(checked: Checked, context: &[&Value]) -> Result<Plan, FlowError> {
+    let own = checked.instance.as_deref();
+    let scoped = scoped(context, &checked.scopes, own)?;
+    let mut values: IndexMap<String, Value> = IndexMap::new();
+    for found in &checked.references {
+        let value = references::value_of(&found.expression, context, own).map_err(|missing| {
+            let text = format!("{missing} in \"{}\" of a call of \"{}\" is not there", found.at, checked.tool);
+            problem(Kind::Reference, text)
+        })?;
+        values.insert(found.text.clone(), value);
+    }
+    let resolve = |key: &String, value: &Value| match key.starts_with('_') {
+        true => value.clone(),
+        false => references::resolved(value, &|text| values.get(text).cloned()),
+    };
+    let call: Map<String, Value> = checked.call.iter().map(|(key, value)| (key.clone(), resolve(key, value))).collect();
+    let parameters = || call.iter().filter(|(key, _)| !key.starts_with('_'));
+    if !checked.references.is_empty() {
+        let whole: Map<String, Value> = parameters().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let found = issues(&parameter_schema(&checked.schema, |_| true), &whole.into());
+        if !found.is_empty() {
+            let text = format!("a call of \"{}\" does not fit its tool: {}", checked.tool, found.join("; "));
+            return Err(problem(Kind::Arguments, text));
+        }
+    }
+    Ok(Plan { checked, call, scoped })
+}
+
+impl Checked {
+    /// Returns the places that it reads.
+    pub(super) fn reads(&self) -> impl Iterator<Item = &Reference> {
+        self.references.iter().flat_map(|found| found.expression.references())
+    }
+
+    /// Returns whether the next request does not wait for it: it leaves nothing that one could read, and takes time.
+    pub(super) fn is_not_waited_for(&self) -> bool {
+        self.output.is_none() && self.role != Role::Latent
+    }
+
+    /// Returns the places that it may write.
+    pub(super) fn writes(&self) -> &[Reference] {
+        self.output.as_ref().map_or(&[], Expression::references)
+    }
+}
+
+impl Plan {
+    /// Returns the input of the Call's block: all that there is to see of it before it runs.
+    pub(super) fn to_json(&self) -> Value {
+        let checked = &self.checked;
+        let mut scopes = json!({ "mode": checked.scopes.mode.as_str(), "kinds": checked.scopes.kinds });
+        if let Some(allowed) = &checked.scopes.allowed {
+            scopes["allowed"] = json!(allowed);
+        }
+        let mut plan = json!({
+            "call": self.call,
+            "role": checked.role.as_str(),
+            "scopes": scopes,
+            "scoped": self.scoped.keyed,
+            "messages": self.scoped.messages,
+            "leftOut": self.scoped.left_out,
+        });
+        match &checked.role {
+            Role::Latent => {}
+            Role::Explicit { activity } => plan["activity"] = activity.as_str().into(),
+            Role::Delegated { delegate } => plan["delegate"] = delegate.as_str().into(),
+            Role::DelegatedExplicit { delegate, activity } => {
+                plan["delegate"] = delegate.as_str().into();
+                plan["activity"] = activity.as_str().into();
+            }
+        }
+        if let Some(instance) = &checked.instance {
+            plan["instance"] = instance.as_str().into();
+        }
+        if !checked.references.is_empty() {
+            let all = checked.references.iter().map(|found| {
+                let value = value_at(&self.call, &found.at);
+                json!({ "at": found.at, "reference": found.text, "value": value })
+            });
+            plan["references"] = all.collect();
+        }
+        if !checked.writes().is_empty() {
+            plan["outputPath"] = checked.writes().iter().map(Reference::to_string).collect();
+        }
+        plan
+    }
+}
+
+fn value_at(call: &Map<String, Value>, place: &str) -> Value {
+    let pointer = format!("/{}", place.replace('.', "/"));
+    Value::Object(call.clone()).pointer(&pointer).cloned().unwrap_or_default()
+}

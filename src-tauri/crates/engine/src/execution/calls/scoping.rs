@@ -1,0 +1,216 @@
+//! What a Call gets to see of the context: the messages of its scopes and its instance, and nothing else.
+//!
+//! Pure. The only place where a context is made smaller: every Activity and every delegate gets what this returns.
+
+use serde_json::{Map, Value, json};
+
+use super::messages::{instance, is_visible, keyed, kind, stripped};
+use super::problem::{Kind, problem};
+use super::tools::{Reserved, reserved};
+use crate::model::error::FlowError;
+
+/// Who decides the scopes of a Call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// The tool's author.
+    Static,
+    /// The model.
+    Dynamic,
+    /// Nobody: it sees nothing.
+    Empty,
+}
+
+impl Mode {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Mode::Static => "static",
+            Mode::Dynamic => "dynamic",
+            Mode::Empty => "none",
+        }
+    }
+}
+
+/// The scopes of a Call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Scopes {
+    pub(super) mode: Mode,
+    pub(super) kinds: Vec<String>,
+    /// What the model could choose from, where the tool says so.
+    pub(super) allowed: Option<Vec<String>>,
+}
+
+fn names(value: &Value, whose: &str) -> Result<Vec<String>, FlowError> {
+    let refused = || problem(Kind::Scope, format!("{whose}: _scopes is a list of kinds, not {value}"));
+    let list = value.as_array().ok_or_else(refused)?;
+    let mut kinds: Vec<String> = Vec::new();
+    for name in list {
+        let name = name.as_str().filter(|name| !name.is_empty()).ok_or_else(refused)?;
+        if !kinds.iter().any(|known| known == name) {
+            kinds.push(name.to_owned());
+        }
+    }
+    Ok(kinds)
+}
+
+/// Returns the scopes of a Call: those of its tool where they are fixed, else those that it asks for, which must be
+/// among those that its tool allows.
+pub(super) fn scopes(name: &str, tool: &Value, call: &Map<String, Value>) -> Result<Scopes, FlowError> {
+    let whose = format!("a call of \"{name}\"");
+    let asked = call.get("_scopes").map(|asked| names(asked, &whose)).transpose()?;
+    match reserved(tool, "_scopes") {
+        Reserved::Fixed(fixed) => {
+            let kinds = names(fixed, &format!("tool \"{name}\""))?;
+            if let Some(asked) = asked {
+                let is_same = asked.len() == kinds.len() && asked.iter().all(|one| kinds.contains(one));
+                if !is_same {
+                    let text = format!(
+                        "{whose} asks for the scopes [{}], and its tool fixes them to [{}]",
+                        asked.join(", "),
+                        kinds.join(", ")
+                    );
+                    return Err(problem(Kind::Scope, text));
+                }
+            }
+            Ok(Scopes { mode: Mode::Static, kinds, allowed: None })
+        }
+        Reserved::Open(schema) => {
+            let allowed = schema["items"]["enum"].as_array();
+            let single = schema["items"].get("const").map(|only| vec![only.clone()]);
+            let allowed: Option<Vec<String>> = allowed
+                .or(single.as_ref())
+                .map(|kinds| kinds.iter().filter_map(|kind| kind.as_str().map(str::to_owned)).collect());
+            let kinds = asked.unwrap_or_default();
+            if let Some(allowed) = &allowed
+                && let Some(beyond) = kinds.iter().find(|kind| !allowed.contains(kind))
+            {
+                let text = format!(
+                    "{whose} asks for the scope \"{beyond}\", which its tool does not allow; allowed: {}",
+                    allowed.join(", ")
+                );
+                return Err(problem(Kind::Scope, text));
+            }
+            let mode = if kinds.is_empty() { Mode::Empty } else { Mode::Dynamic };
+            Ok(Scopes { mode, kinds, allowed })
+        }
+        Reserved::Absent => {
+            let kinds = asked.unwrap_or_default();
+            let mode = if kinds.is_empty() { Mode::Empty } else { Mode::Dynamic };
+            Ok(Scopes { mode, kinds, allowed: None })
+        }
+    }
+}
+
+/// The scoped part of a context.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Scoped {
+    /// In the context's order, without instances and notes.
+    pub(super) messages: Vec<Value>,
+    /// The merged payloads by kind.
+    pub(super) keyed: Map<String, Value>,
+    /// What is left out, by kind and instance: `{ kind, instance?, because }`.
+    pub(super) left_out: Vec<Value>,
+}
+
+/// Returns what a Call sees. A scope of which the whole context has no message, and an instance that nothing belongs to,
+/// are errors.
+pub(super) fn scoped(context: &[&Value], scopes: &Scopes, own: Option<&str>) -> Result<Scoped, FlowError> {
+    if let Some(own) = own
+        && !context.iter().any(|message| instance(message) == Some(own))
+    {
+        let mut known: Vec<&str> = context.iter().filter_map(|message| instance(message)).collect();
+        known.dedup();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let text = format!("_instance \"{own}\" matches no message of the context; its instances: {known}");
+        return Err(problem(Kind::Instance, text));
+    }
+    for scope in &scopes.kinds {
+        let mut of_kind = context.iter().filter(|message| kind(message) == scope).peekable();
+        if of_kind.peek().is_none() {
+            let mut known: Vec<&str> = Vec::new();
+            for message in context {
+                if !known.contains(&kind(message)) {
+                    known.push(kind(message));
+                }
+            }
+            let text = format!(
+                "scope \"{scope}\" names no message of the context; its kinds: {}",
+                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+            );
+            return Err(problem(Kind::Scope, text));
+        }
+        if own.is_none() && of_kind.all(|message| instance(message).is_some()) {
+            let text = format!("scope \"{scope}\" is there only for instances; the call needs an _instance");
+            return Err(problem(Kind::Instance, text));
+        }
+    }
+    let is_scoped = |message: &Value| scopes.kinds.iter().any(|scope| scope == kind(message));
+    let (mut seen, mut left_out): (Vec<&Value>, Vec<Value>) = (Vec::new(), Vec::new());
+    for message in context.iter().copied() {
+        if is_scoped(message) && is_visible(message, own) {
+            seen.push(message);
+            continue;
+        }
+        let because = if is_scoped(message) { "another instance" } else { "not in scope" };
+        let mut entry = json!({ "kind": kind(message), "because": because });
+        if let Some(instance) = instance(message) {
+            entry["instance"] = instance.into();
+        }
+        if !left_out.contains(&entry) {
+            left_out.push(entry);
+        }
+    }
+    Ok(Scoped { messages: seen.iter().map(|message| stripped(message)).collect(), keyed: keyed(&seen), left_out })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context() -> Vec<Value> {
+        vec![
+            json!({ "type": "state", "a": 1, "_call": "x" }),
+            json!({ "type": "state", "_instance": "1", "b": 2 }),
+            json!({ "type": "state", "_instance": "2", "b": 3 }),
+            json!({ "type": "data", "kind": "notes", "data": { "c": 4 } }),
+        ]
+    }
+
+    fn seen(tool: Value, call: Value) -> Result<(Value, Vec<Value>), String> {
+        let context = context();
+        let context: Vec<&Value> = context.iter().collect();
+        let call = call.as_object().cloned().unwrap_or_default();
+        let found = scopes("t", &tool, &call)
+            .and_then(|scopes| scoped(&context, &scopes, call.get("_instance").and_then(Value::as_str)));
+        found.map(|found| (Value::Object(found.keyed), found.messages)).map_err(|error| error.name)
+    }
+
+    #[test]
+    fn a_call_sees_what_is_scoped_to_it_and_nothing_else() {
+        let fixed = json!({ "properties": { "_scopes": { "const": ["state"] } } });
+        let open = json!({ "properties": { "_scopes": { "items": { "enum": ["state", "notes"] } } } });
+        let state = json!({ "state": { "a": 1 } });
+        for (tool, call, keyed) in [
+            (&fixed, json!({}), Ok(state.clone())),
+            (&fixed, json!({ "_scopes": ["state"] }), Ok(state.clone())),
+            (&fixed, json!({ "_scopes": [] }), Err("ScopeError")),
+            (&fixed, json!({ "_scopes": ["notes"] }), Err("ScopeError")),
+            (&fixed, json!({ "_instance": "2" }), Ok(json!({ "state": { "a": 1, "b": 3 } }))),
+            (&fixed, json!({ "_instance": "3" }), Err("InstanceError")),
+            (&open, json!({}), Ok(json!({}))),
+            (&open, json!({ "_scopes": ["notes"] }), Ok(json!({ "notes": { "c": 4 } }))),
+            (&open, json!({ "_scopes": ["tool"] }), Err("ScopeError")),
+            (&open, json!({ "_scopes": "state" }), Err("ScopeError")),
+            (&json!({}), json!({}), Ok(json!({}))),
+            (&json!({}), json!({ "_scopes": ["nothing"] }), Err("ScopeError")),
+        ] {
+            let found = seen(tool.clone(), call.clone()).map(|(keyed, _)| keyed);
+            assert_eq!(found, keyed.map_err(str::to_owned), "{tool} {call}");
+        }
+    }
+
+    #[test]
+    fn messages_are_handed_over_without_instances_and_notes() {
+        let (_, messages) = seen(json!({}), json!({ "_scopes": ["state"], "_instance": "1" })).unwrap_or_default();
+        assert_eq!(messages, [json!({ "type": "state", "a": 1 }), json!({ "type": "state", "b": 2 })]);
+    }
+}

@@ -1,0 +1,360 @@
+//! A tick: one model call, and the Calls of its solution in the order of their data.
+//!
+//! It returns everything that the next request gets to know, so that a tick taken from the log is as good as one that
+//! ran: `{ messages, done, output, refused? }`.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use serde_json::{Map, Value, json};
+
+use super::order::Order;
+use super::plan::{Checked, Plan, check, ready};
+use super::problem::{Kind, feedback, problem};
+use super::references::{Expression, Reference, message_with, refuses};
+use super::{blocks, json_schema, number, tools};
+use crate::execution::block::run_block_as;
+use crate::execution::caught::BlockRole;
+use crate::execution::chain::background;
+use crate::execution::context::Context;
+use crate::execution::step_value::StepValue;
+use crate::execution::{block, callback};
+use crate::model::callable::Arg;
+use crate::model::error::FlowError;
+use crate::model::flow::{CallAgent, ValueOrCall};
+use crate::model::path::{encode, join};
+
+/// The most Calls of one solution.
+const MAX_CALLS: usize = 1_000;
+
+/// What became of a Call.
+enum End {
+    /// The messages that hold its result; none for a Call without an output path.
+    Done(Vec<Value>),
+    Failed(FlowError),
+    /// It reads an alternative that its writer did not choose.
+    Skipped,
+}
+
+/// Runs a tick.
+pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Result<StepValue, FlowError> {
+    let name = input["name"].as_str().unwrap_or_default();
+    let path = join(&cx.frame.path, "request");
+    let mut asked = json!({ "tick": input["tick"], "context": input["context"] });
+    if let Some(schema) = input.get("schema") {
+        asked["schema"] = schema.clone();
+    }
+    let request = block::run_block(
+        cx.run.clone(),
+        blocks::request(of, name),
+        Some(cx.frame.clone()),
+        path,
+        StepValue::new(asked.into()),
+    );
+    let answer = request.await?.data.to_json();
+    let ended = |messages: Vec<Value>, done: bool, output: Value| {
+        StepValue::new(json!({ "messages": messages, "done": done, "output": output }).into())
+    };
+    let (calls, output) = match solution(answer) {
+        Ok(solution) => solution,
+        Err(what) => {
+            let error = problem(Kind::Solution, what.clone());
+            let mut output = ended(vec![feedback(None, &error)], false, Value::Null).data.to_json();
+            output["refused"] = what.into();
+            return Ok(StepValue::new(output.into()));
+        }
+    };
+    if !calls.is_empty() {
+        let messages = Calls::new(cx, of, input, calls)?.run().await?;
+        return Ok(ended(messages, false, output));
+    }
+    if let Some(schema) = input.get("schema").filter(|_| !output.is_null()) {
+        let found = json_schema::issues(schema, &output);
+        if !found.is_empty() {
+            let error = problem(Kind::Output, format!("the output does not fit its schema: {}", found.join("; ")));
+            return Ok(ended(vec![feedback(None, &error)], false, Value::Null));
+        }
+    }
+    Ok(ended(Vec::new(), true, output))
+}
+
+/// Returns the Calls and the output of an answer, or why it is no solution.
+fn solution(answer: Value) -> Result<(Vec<Value>, Value), String> {
+    let Value::Object(mut fields) = answer else {
+        let what = super::messages::describe(&answer);
+        return Err(format!("a solution is {{ calls: […], output }}, not {what}"));
+    };
+    if !fields.contains_key("calls") && !fields.contains_key("output") {
+        let known: Vec<&str> = fields.keys().take(5).map(String::as_str).collect();
+        return Err(format!("a solution is {{ calls: […], output }}, and this has neither: {}", known.join(", ")));
+    }
+    let calls = match fields.shift_remove("calls") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(calls)) => calls,
+        Some(other) => return Err(format!("calls is a list, not {}", super::messages::describe(&other))),
+    };
+    if calls.len() > MAX_CALLS {
+        return Err(format!("{} calls in one solution are more than {MAX_CALLS}", calls.len()));
+    }
+    Ok((calls, fields.shift_remove("output").unwrap_or_default()))
+}
+
+/// The Calls of one solution, while they run.
+struct Calls<'a> {
+    cx: &'a Context,
+    of: &'a Rc<CallAgent>,
+    context: Vec<Value>,
+    depth: u32,
+    calls: Vec<Value>,
+    checked: Vec<Option<Checked>>,
+    refused: BTreeMap<usize, FlowError>,
+    order: Order,
+    ended: BTreeMap<usize, End>,
+}
+
+impl<'a> Calls<'a> {
+    fn new(cx: &'a Context, of: &'a Rc<CallAgent>, input: &Value, calls: Vec<Value>) -> Result<Self, FlowError> {
+        let context: Vec<Value> = input["context"].as_array().cloned().unwrap_or_default();
+        let tools = tools::offered(&context, &of.registered)?;
+        let mut refused = BTreeMap::new();
+        let mut checked = Vec::with_capacity(calls.len());
+        for (at, call) in calls.iter().enumerate() {
+            match check(call, &tools, &of.registered) {
+                Ok(call) => checked.push(Some(call)),
+                Err(error) => {
+                    refused.insert(at, error);
+                    checked.push(None);
+                }
+            }
+        }
+        let order = Order::of(&checked);
+        for (at, call) in checked.iter().enumerate() {
+            if call.is_some() && order.is_in_cycle(at) {
+                let others = order.ancestors(at).into_iter().filter(|other| *other != at && order.is_in_cycle(*other));
+                let names: Vec<String> = others.map(|other| format!("[{other}]")).collect();
+                let with = if names.is_empty() { "itself".to_owned() } else { names.join(", ") };
+                let text = format!(
+                    "call [{at}] waits for its own result: its references and output paths make a cycle with {with}"
+                );
+                refused.insert(at, problem(Kind::Cycle, text));
+            }
+        }
+        let depth = number(input, "depth");
+        Ok(Calls { cx, of, context, depth, calls, checked, refused, order, ended: BTreeMap::new() })
+    }
+
+    /// Runs all of them, and returns what they add to the context, in the order of the solution.
+    async fn run(mut self) -> Result<Vec<Value>, FlowError> {
+        if self.calls.len() > 1 {
+            self.cx.run.has_concurrent_blocks.set(true);
+        }
+        let mut waiting: Vec<usize> = (0..self.calls.len()).collect();
+        let mut running = FuturesUnordered::new();
+        let mut suspended = None;
+        loop {
+            let mut later = Vec::new();
+            for at in std::mem::take(&mut waiting) {
+                let is_ready = self.refused.contains_key(&at)
+                    || self.order.waits_for(at).iter().all(|before| self.ended.contains_key(before));
+                if !is_ready {
+                    later.push(at);
+                    continue;
+                }
+                let Some((plan, input)) = self.prepare(at).await? else { continue };
+                let tool = self.tool(at);
+                let block = blocks::call(self.of, &tool);
+                let (run, parent) = (self.cx.run.clone(), Some(self.cx.frame.clone()));
+                let needs_person = input["confirm"] == true;
+                let input = StepValue::new(input.into());
+                if plan.as_ref().is_some_and(|plan| plan.checked.is_not_waited_for()) && !needs_person {
+                    let path = join(&self.cx.frame.path, &format!("work:{}[{at}]", encode(&tool)));
+                    background::start(self.cx, path, block, input).await;
+                    self.ended.insert(at, End::Done(Vec::new()));
+                    continue;
+                }
+                let path = join(&self.cx.frame.path, &format!("call:{}[{at}]", encode(&tool)));
+                running.push(async move {
+                    let ran = run_block_as(run, block, parent, path, input, BlockRole::Tool).await;
+                    (at, plan, ran)
+                });
+            }
+            waiting = later;
+            let Some((at, plan, ran)) = running.next().await else {
+                if waiting.is_empty() || suspended.is_some() {
+                    break;
+                }
+                // Nothing runs, and what waits was not unblocked by an end above: look again.
+                if waiting.iter().all(|at| !self.order.waits_for(*at).iter().all(|one| self.ended.contains_key(one))) {
+                    for at in waiting.drain(..) {
+                        let text = "it waits for calls that did not end".to_owned();
+                        self.ended.insert(at, End::Failed(problem(Kind::Reference, text)));
+                    }
+                    break;
+                }
+                continue;
+            };
+            let end = match ran {
+                Ok(value) => match plan.map(|plan| self.written(at, &plan, value.data.to_json())) {
+                    Some(Ok(messages)) => End::Done(messages),
+                    Some(Err(error)) => End::Failed(error),
+                    None => End::Done(Vec::new()),
+                },
+                Err(error) if error.is_suspension() => {
+                    suspended = Some(error);
+                    continue;
+                }
+                Err(error) if error.is_uncatchable() => return Err(error),
+                Err(error) => End::Failed(error),
+            };
+            self.ended.insert(at, end);
+        }
+        if let Some(suspension) = suspended {
+            return Err(suspension);
+        }
+        let mut messages = Vec::new();
+        for (at, end) in &self.ended {
+            if let End::Done(written) = end {
+                messages.extend(written.iter().cloned());
+            }
+            if let End::Failed(error) = end {
+                messages.push(feedback(self.calls.get(*at), error));
+            }
+        }
+        Ok(messages)
+    }
+
+    fn tool(&self, at: usize) -> String {
+        let name = self.calls[at]["_tool"].as_str().filter(|name| !name.trim().is_empty());
+        name.unwrap_or("call").to_owned()
+    }
+
+    /// Returns the context that a Call sees: that of the tick, and the results of the Calls that it waited for.
+    fn context_of(&self, at: usize) -> Vec<&Value> {
+        let mut context: Vec<&Value> = self.context.iter().collect();
+        for before in self.order.ancestors(at) {
+            if let Some(End::Done(messages)) = self.ended.get(&before) {
+                context.extend(messages);
+            }
+        }
+        context
+    }
+
+    /// Returns the input of a Call's block. One that cannot run gets an input that says so: its block fails, and is
+    /// seen. `None` if it never runs.
+    async fn prepare(&mut self, at: usize) -> Result<Option<(Option<Plan>, Value)>, FlowError> {
+        let planned = match (self.refused.remove(&at), self.checked[at].clone()) {
+            (Some(error), _) => Err(error),
+            (None, None) => return Ok(None),
+            (None, Some(checked)) => {
+                if self.reads_alternative(at, &checked) {
+                    self.ended.insert(at, End::Skipped);
+                    return Ok(None);
+                }
+                self.plan(at, checked)
+            }
+        };
+        match planned {
+            Ok(plan) => {
+                let mut input = plan.to_json();
+                input["depth"] = self.depth.into();
+                input["name"] = self.of.name.as_ref().into();
+                if needs_person(self.cx, self.of, &plan).await? {
+                    input["confirm"] = true.into();
+                    // An edited Call is scoped anew: from the same context.
+                    input["context"] = self.context_of(at).into_iter().cloned().collect();
+                }
+                Ok(Some((Some(plan), input)))
+            }
+            Err(error) => {
+                let input = json!({ "call": self.calls[at], "refused": error.to_public_json() });
+                Ok(Some((None, input)))
+            }
+        }
+    }
+
+    fn plan(&self, at: usize, checked: Checked) -> Result<Plan, FlowError> {
+        let context = self.context_of(at);
+        let places = match &checked.output {
+            Some(Expression::First(alternatives)) if alternatives.len() > 1 => &[],
+            _ => checked.writes(),
+        };
+        match places.iter().find_map(|place| refuses(place, &context, checked.instance.as_deref())) {
+            Some(error) => Err(error),
+            None => ready(checked, &context),
+        }
+    }
+
+    /// Returns whether a Call reads a place that another could have written, and wrote an alternative of it instead.
+    fn reads_alternative(&self, at: usize, checked: &Checked) -> bool {
+        let context = self.context_of(at);
+        let own = checked.instance.as_deref();
+        checked.reads().any(|read| {
+            read.look_up(&context, own).is_none()
+                && self.order.waits_for(at).iter().any(|before| {
+                    let Some(writer) = &self.checked[*before] else { return false };
+                    let chose = matches!(&writer.output, Some(Expression::First(all)) if all.len() > 1);
+                    chose
+                        && matches!(self.ended.get(before), Some(End::Done(_) | End::Skipped))
+                        && writer.writes().iter().any(|place| place.overlaps(read))
+                })
+                || self.order.waits_for(at).iter().any(|before| {
+                    matches!(self.ended.get(before), Some(End::Skipped))
+                        && self.checked[*before]
+                            .as_ref()
+                            .is_some_and(|writer| writer.writes().iter().any(|place| place.overlaps(read)))
+                        && read.look_up(&context, own).is_none()
+                })
+        })
+    }
+
+    /// Returns the messages that hold a result.
+    fn written(&self, at: usize, plan: &Plan, result: Value) -> Result<Vec<Value>, FlowError> {
+        let (checked, by) = (&plan.checked, plan.checked.tool.as_str());
+        let own = checked.instance.as_deref();
+        let places: Vec<&Reference> = match &checked.output {
+            None => return Ok(Vec::new()),
+            Some(Expression::All(all)) => all.iter().collect(),
+            Some(Expression::First(all)) if all.len() == 1 => all.iter().collect(),
+            Some(Expression::First(all)) => match chosen(all, &result) {
+                Some((place, value)) => {
+                    return Ok(vec![message_with(place, value, own, by)?]);
+                }
+                None => vec![&all[0]],
+            },
+        };
+        let context = self.context_of(at);
+        places
+            .into_iter()
+            .map(|place| match refuses(place, &context, own) {
+                Some(error) => Err(error),
+                None => message_with(place, result.clone(), own, by),
+            })
+            .collect()
+    }
+}
+
+/// Returns the alternative that a result chooses: `{ _outputPath, value }`, or a message of which it is a part.
+fn chosen<'p>(alternatives: &'p [Reference], result: &Value) -> Option<(&'p Reference, Value)> {
+    let fields: &Map<String, Value> = result.as_object()?;
+    if let Some(path) = fields.get("_outputPath").and_then(Value::as_str) {
+        let place = alternatives.iter().find(|place| place.to_string() == path)?;
+        return Some((place, fields.get("value").cloned().unwrap_or_default()));
+    }
+    fields.get("type")?;
+    let own = [result];
+    alternatives.iter().find_map(|place| Some((place, place.look_up(&own, None)?)))
+}
+
+/// Returns whether a person has to agree to a Call. The author's function gets a copy of the Call.
+async fn needs_person(cx: &Context, of: &CallAgent, plan: &Plan) -> Result<bool, FlowError> {
+    match &of.confirm {
+        None => Ok(false),
+        Some(ValueOrCall::Fixed(value)) => Ok(value == &Value::Bool(true)),
+        Some(ValueOrCall::Call(confirm)) => {
+            let call = Value::Object(plan.call.clone());
+            let answer = callback::call(cx, "confirm", confirm, vec![Arg::Data(call.into())]).await?;
+            Ok(answer.into_data()?.is_truthy())
+        }
+    }
+}
