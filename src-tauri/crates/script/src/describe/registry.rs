@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::callable::{Fun, SchemaRef};
+use engine::callable::Fun;
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
@@ -23,7 +23,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::describe::function::ScriptFunction;
-use crate::describe::schema::ScriptSchema;
+use crate::describe::schema::schema;
 use crate::describe::wire::*;
 use crate::vm::Vm;
 
@@ -196,9 +196,8 @@ impl Registry {
                 },
             },
             "calls" => {
-                let calls = wire.calls.ok_or_else(|| FlowError::plain("an agent has no definition"))?;
-                let agent = Rc::new(calls.build(vm, self, &wire.name)?);
-                self.blocks.borrow_mut().insert(wire.id, engine::calls::block(&agent));
+                let agent = crate::describe::calls::block(vm, self, wire.calls, &wire.name)?;
+                self.blocks.borrow_mut().insert(wire.id, agent);
                 return Ok(());
             }
             "sequencer" => {
@@ -398,9 +397,4 @@ impl Registry {
             _ => return Err(FlowError::plain(format!("operation \"{}\" is not understood", wire.op))),
         })
     }
-}
-
-/// Returns a schema of a whole value.
-pub(crate) fn schema(vm: &Rc<Vm>, id: u32) -> SchemaRef {
-    Rc::new(ScriptSchema { vm: vm.clone(), id, fields: None, plain: HashMap::new(), open: false })
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use engine::callable::{Field, Invocation, Issue, Schema};
+use engine::callable::{Field, Invocation, Issue, Schema, SchemaRef};
 use engine::context::Context;
 use engine::data::{Data, from_json, parse};
 use engine::error::FlowError;
@@ -152,4 +152,9 @@ impl ScriptSchema {
             .and_then(|json| parse(&json).ok())
             .unwrap_or(Value::Null)
     }
+}
+
+/// Returns a schema of a whole value.
+pub(crate) fn schema(vm: &Rc<Vm>, id: u32) -> SchemaRef {
+    Rc::new(ScriptSchema { vm: vm.clone(), id, fields: None, plain: HashMap::new(), open: false })
 }

@@ -1,6 +1,6 @@
 // The builders of agents whose model answers with Calls: they check and keep what a file registers.
 //
-// Must not: run anything, or decide what a Call may see; Rust does both (SEMANTICS §17).
+// Must not: run anything, or decide what a Call may see; Rust does both (SEMANTICS §16).
 
 import { describeValue, needFunction, type Fn } from '../base/arguments';
 import { describe } from '../base/json-schema';
