@@ -56,7 +56,12 @@ Delegate.register("translatorDelegate", {
 });
 
 Tool.register("translateHere", {
-  properties: { _delegate: { const: "translatorDelegate" }, _activity: { const: "see" }, _scopes: scopes, _outputPath: place },
+  properties: {
+    _delegate: { const: "translatorDelegate" },
+    _activity: { const: "see" },
+    _scopes: scopes,
+    _outputPath: place,
+  },
 });
 
 const agent = Agent<Message[]>({

@@ -38,7 +38,7 @@ Activity.register("pry", function (this: unknown, ...given: unknown[]) {
   const scoped = given[1] as Record<string, Record<string, unknown>>;
   const shared = globalThis as unknown as Record<string, unknown>;
   const named = class Named extends Error {
-    name = "Named";
+    override name = "Named";
   };
   return {
     given: given.length,

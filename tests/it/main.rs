@@ -1,5 +1,6 @@
 //! One binary for all tests of behaviour, so that they link once.
 
+mod acts;
 mod agents;
 mod architecture;
 mod arguments;

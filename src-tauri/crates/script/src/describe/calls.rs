@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use engine::error::FlowError;
-use engine::flow::{CallAgent, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Delegate, Registered, ValueOrCall};
+use engine::flow::{Block, CallAgent, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Delegate, Registered, ValueOrCall};
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,9 +44,20 @@ struct WireDelegate {
     schema: Option<Value>,
 }
 
+/// Returns the block of an agent.
+pub(crate) fn block(
+    vm: &Rc<Vm>,
+    registry: &Rc<Registry>,
+    calls: Option<WireCalls>,
+    name: &str,
+) -> Result<Rc<Block>, FlowError> {
+    let calls = calls.ok_or_else(|| FlowError::plain("an agent has no definition"))?;
+    Ok(engine::calls::block(&Rc::new(calls.build(vm, registry, name)?)))
+}
+
 impl WireCalls {
     /// The blocks of its Activities have been added before.
-    pub(crate) fn build(self, vm: &Rc<Vm>, registry: &Rc<Registry>, name: &str) -> Result<CallAgent, FlowError> {
+    fn build(self, vm: &Rc<Vm>, registry: &Rc<Registry>, name: &str) -> Result<CallAgent, FlowError> {
         let value_or_call = |wire: WireValueOrCall| -> ValueOrCall { registry.value_or_call(vm, wire) };
         let activities = self.activities.into_iter().map(|wire| Ok((wire.name, registry.block(wire.block)?)));
         let delegates =

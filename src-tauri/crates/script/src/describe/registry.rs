@@ -199,9 +199,8 @@ impl Registry {
                 },
             },
             "calls" => {
-                let calls = wire.calls.ok_or_else(|| FlowError::plain("an agent has no definition"))?;
-                let agent = Rc::new(calls.build(vm, self, &wire.name)?);
-                self.blocks.borrow_mut().insert(wire.id, engine::calls::block(&agent));
+                let agent = crate::describe::calls::block(vm, self, wire.calls, &wire.name)?;
+                self.blocks.borrow_mut().insert(wire.id, agent);
                 return Ok(());
             }
             "sequencer" => {

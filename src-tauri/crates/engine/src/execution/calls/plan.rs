@@ -69,9 +69,10 @@ pub(super) fn check(
     let Some(tool) = tools.get(name) else {
         let known: Vec<&str> = tools.keys().map(String::as_str).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        let why = match registered.tools.contains_key(name) {
-            true => format!("tool \"{name}\" is registered and not offered here"),
-            false => format!("there is no tool \"{name}\""),
+        let why = if registered.tools.contains_key(name) {
+            format!("tool \"{name}\" is registered and not offered here")
+        } else {
+            format!("there is no tool \"{name}\"")
         };
         return Err(problem(Kind::UnknownTool, format!("{why}; the context offers: {known}")));
     };
@@ -225,9 +226,11 @@ pub(super) fn ready(checked: Checked, context: &[&Value]) -> Result<Plan, FlowEr
         })?;
         values.insert(found.text.clone(), value);
     }
-    let resolve = |key: &String, value: &Value| match key.starts_with('_') {
-        true => value.clone(),
-        false => references::resolved(value, &|text| values.get(text).cloned()),
+    let resolve = |key: &String, value: &Value| {
+        if key.starts_with('_') {
+            return value.clone();
+        }
+        references::resolved(value, &|text| values.get(text).cloned())
     };
     let call: Map<String, Value> = checked.call.iter().map(|(key, value)| (key.clone(), resolve(key, value))).collect();
     let parameters = || call.iter().filter(|(key, _)| !key.starts_with('_'));

@@ -111,8 +111,8 @@ pub(super) struct Scoped {
     pub(super) left_out: Vec<Value>,
 }
 
-/// Returns what a Call sees. A scope of which the whole context has no message, and an instance that nothing belongs to,
-/// are errors.
+/// Returns what a Call sees. A scope of which the whole context has no message, and an instance that nothing belongs
+/// to, are errors.
 pub(super) fn scoped(context: &[&Value], scopes: &Scopes, own: Option<&str>) -> Result<Scoped, FlowError> {
     if let Some(own) = own
         && !context.iter().any(|message| instance(message) == Some(own))

@@ -1,0 +1,135 @@
+//! Calls as requests: a process that dies at any commit, a fork before an approval, and a replay after an edit.
+
+use std::collections::HashMap;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tests::bench::{Place, program};
+
+/// Calls in the order of their data, one that nobody waits for, one that fails, and a delegate for each instance.
+const FLOW: &str = r#"
+import { defineFlow } from "@flow-state-dev/core";
+import { Activity, Agent, Delegate, Tool } from "acts";
+const place = { type: "string" };
+Tool.register("add", { properties: { a: {}, b: {}, _outputPath: place } });
+Activity.register("add", async ({ a, b }) => a + b);
+Tool.register("tell", { properties: { _scopes: { const: ["state"] } } });
+Activity.register("tell", async (_call, { state }) => Object.keys(state));
+Tool.register("fail", { properties: { _outputPath: place } });
+Activity.register("fail", () => { throw new Error("it broke"); });
+Tool.register("write", { properties: { _delegate: { const: "writer" }, _scopes: { const: ["part"] }, _outputPath: place } });
+Delegate.register("writer", { context: [{ type: "tool", tool: "add" }] });
+const agent = Agent({ name: "agent", model: "m", context: () => [
+  { type: "state", x: 1 },
+  { type: "data", kind: "part", data: { n: 1 }, _instance: "1" },
+  { type: "data", kind: "part", data: { n: 2 }, _instance: "2" },
+  ...["add", "tell", "fail", "write"].map((tool) => ({ type: "tool", tool })),
+] });
+export default defineFlow({ kind: "acts", actions: { go: { block: agent } } });
+"#;
+
+fn replies() -> Value {
+    let solution = |calls: Value, output: Value| json!({ "structuredOutput": { "calls": calls, "output": output } });
+    let inner = solution(json!([{ "_tool": "add", "a": 1, "b": 1, "_outputPath": "†state.sum" }]), Value::Null);
+    let done = solution(json!([]), json!("written"));
+    let first = json!([
+        { "_tool": "add", "a": "†state.y", "b": 1, "_outputPath": "†state.z" },
+        { "_tool": "add", "a": "†state.x", "b": 1, "_outputPath": "†state.y" },
+        { "_tool": "tell" },
+        { "_tool": "fail", "_outputPath": "†state.never" },
+    ]);
+    let second = json!([{ "_tool": "write", "_instance": "1", "_outputPath": "†part.text" }]);
+    let third = json!([{ "_tool": "write", "_instance": "2", "_outputPath": "†part.text" }]);
+    json!({ "generators": {
+        "agent": [
+            solution(first, Value::Null), solution(second, Value::Null), solution(third, Value::Null),
+            solution(json!([]), json!("done")),
+        ],
+        "writer": [inner, done, inner, done],
+    } })
+}
+
+fn place() -> Place {
+    let place = Place::new().file("flows/acts.ts", FLOW).file("flows/acts.mock.json", &replies().to_string());
+    place.get("check");
+    place
+}
+
+fn events(place: &Place, data: &str, request: &str) -> Vec<Value> {
+    let path = place.dir().join(data).display().to_string();
+    let words = ["events", request, "--json", "--data", &path];
+    let answer = Command::new(program()).args(words).current_dir(place.dir()).output().expect("it starts");
+    serde_json::from_slice(&answer.stdout).expect("events")
+}
+
+/// The context that the last request of the agent got: all that came of the ticks before it.
+fn last_context(events: &[Value]) -> Value {
+    let is_tick = |event: &&Value| event["kind"] == "block_started" && event["path"] == "root/tick[3]";
+    let tick = events.iter().rev().find(is_tick).expect("a fourth tick");
+    tick["payload"]["input"]["value"]["context"].clone()
+}
+
+/// A process dies at every single commit, and another takes the request up: the last request gets the same context, no
+/// model is asked twice for what it had answered, and no Activity that had ended runs again.
+#[test]
+fn a_crash_at_any_commit_repeats_nothing() {
+    let place = place();
+    let crash = |data: &str, words: &[&str]| -> Option<Value> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crash"));
+        let answer = command.arg(place.dir()).arg(place.dir().join(data)).args(words).output().expect("it starts");
+        serde_json::from_slice(&answer.stdout).ok()
+    };
+    let plain = crash("plain.db", &["run", "acts", "r"]).expect("nothing tells it to die");
+    let whole = last_context(&events(&place, "plain.db", "r"));
+    assert!(whole.to_string().contains("it broke"), "{whole}");
+    let commits = plain["commits"].as_u64().expect("a number");
+    assert!(commits > 5, "it has only {commits} commits");
+    let mut wrong = Vec::new();
+    for n in 1..=commits {
+        let data = format!("r{n}.db");
+        crash(&data, &["run", "acts", "r", &n.to_string()]);
+        let resumed = crash(&data, &["resume", "r"]).expect("nothing tells it to die");
+        assert_eq!(resumed["after"]["output"], "done", "commit {n}: {resumed}");
+        let events = events(&place, &data, "r");
+        let found = last_context(&events);
+        if found != whole {
+            wrong.push(format!("commit {n}:\n  {found}\n  {whole}"));
+        }
+        wrong.extend(repeated(&events).into_iter().map(|what| format!("commit {n}: {what}")));
+    }
+    assert!(wrong.is_empty(), "of {commits} commits:\n{}", wrong.join("\n"));
+}
+
+/// What was done again although the log had its end.
+fn repeated(events: &[Value]) -> Vec<String> {
+    let mut done: HashMap<String, usize> = HashMap::new();
+    for event in events {
+        let path = event["path"].as_str().unwrap_or_default();
+        let what = match event["kind"].as_str() {
+            Some("block_finished") if path.contains("/activity:") && event["payload"]["outcome"] == "completed" => {
+                path.to_owned()
+            }
+            Some("effect_finished") if event["payload"]["effect"] == "model" => {
+                format!("{path} model {}", event["payload"]["ordinal"])
+            }
+            _ => continue,
+        };
+        if event["payload"]["memoized"] != true {
+            *done.entry(what).or_default() += 1;
+        }
+    }
+    done.into_iter().filter(|(_, count)| *count > 1).map(|(what, count)| format!("{what} {count} times")).collect()
+}
+
+/// A replay of an edited file says which block does something else.
+#[test]
+fn a_replay_shows_what_an_edit_changed() {
+    let place = place();
+    place.get("run acts go --user ada --request r --mock");
+    let same = place.get("replay r");
+    assert_eq!(same["identical"], true, "{same}");
+    place.write("flows/acts.ts", &FLOW.replace("a + b", "a + b + 1"));
+    let edited = place.ask("replay r").json();
+    let text = edited.to_string();
+    assert!(text.contains("call:add[1]"), "{text}");
+}
