@@ -25,6 +25,7 @@ Activity.register("spill", (call, scoped) => {
     attempt(() => ((JSON as unknown as Record<string, unknown>).mailbox = secret)),
     attempt(() => Object.setPrototypeOf(Object.prototype, { mailbox: secret })),
     attempt(() => Object.defineProperty(Promise, "mailbox", { value: secret })),
+    attempt(() => Reflect.ownKeys(globalThis).filter((key) => String(key).includes("flowglass")).length),
     attempt(() => ((console as unknown as Record<string, unknown>).log = secret)),
   ];
   scoped.state.secret = "changed";

@@ -168,11 +168,7 @@ fn imports_inside_the_sdk_run_down_only() {
     for file in files(source, &["ts", "js"]) {
         let inside = file.strip_prefix(source).expect("it is below");
         let folder = inside.iter().next().expect("it has a name").to_string_lossy();
-<<<<<<< HEAD
-        if ["start.ts", "index.ts", "agents.ts"].contains(&&*folder) {
-=======
-        if ["start.ts", "index.ts", "acts.ts"].contains(&&*folder) {
->>>>>>> acts
+        if ["start.ts", "index.ts", "agents.ts", "acts.ts"].contains(&&*folder) {
             continue;
         }
         let Some(floor) = floor_of(&folder) else {
@@ -193,11 +189,8 @@ fn imports_inside_the_sdk_run_down_only() {
 /// property of the block, or a driver.
 #[test]
 fn only_drivers_know_the_kinds_of_blocks() {
-<<<<<<< HEAD
-    let drivers = ["driver.rs", "agent.rs", "agent/", "chain/", "generator/", "generator.rs", "written.rs"];
-=======
-    let drivers = ["driver.rs", "calls.rs", "calls/", "chain/", "generator/", "generator.rs", "written.rs"];
->>>>>>> acts
+    let drivers =
+        ["driver.rs", "agent.rs", "agent/", "calls.rs", "calls/", "chain/", "generator/", "generator.rs", "written.rs"];
     for file in files("src-tauri/crates/engine/src/execution", &["rs"]) {
         let shown = file.display().to_string();
         let inside = shown.rsplit_once("execution/").map_or(shown.as_str(), |(_, inside)| inside);

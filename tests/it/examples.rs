@@ -31,11 +31,7 @@ fn every_example_loads() {
     let document = answer.json();
     let kinds: Vec<&str> =
         document.as_array().expect("a list").iter().map(|flow| flow["kind"].as_str().unwrap_or("?")).collect();
-<<<<<<< HEAD
-    for kind in ["bargain", "chat", "concierge", "research", "support", "team-assistant"] {
-=======
-    for kind in ["chat", "desk", "refund", "research", "support", "team-assistant"] {
->>>>>>> acts
+    for kind in ["bargain", "chat", "concierge", "desk", "refund", "research", "support", "team-assistant"] {
         assert!(kinds.contains(&kind), "{kind} is missing among {kinds:?}");
     }
 }

@@ -47,6 +47,10 @@ const WAITING: &str = include_str!("../sdk/src/base/waiting.js");
 /// The native stack that JavaScript may use, in bytes; threads that run flows have more.
 const STACK_BYTES: usize = 12 << 20;
 
+/// The globals of the SDK's host object and of the native functions, while the file loads.
+const HOST: &str = "__flowglass_host";
+const NATIVE: &str = "__flowglass";
+
 /// The token of code that runs for no call: while the file loads.
 pub(crate) const LOAD_TOKEN: u32 = 0;
 
@@ -156,6 +160,7 @@ impl Vm {
         });
         vm.context.with(|ctx| install(&ctx, &vm.shared, sync)).map_err(internal)?;
         vm.evaluate(bundle)?;
+        vm.context.with(|ctx| hide(&ctx)).map_err(internal)?;
         Ok(vm)
     }
 
@@ -206,7 +211,7 @@ impl Vm {
         }
         self.start_clock();
         let result = self.context.with(|ctx| {
-            let host: Object = ctx.globals().get("__flowglass_host").map_err(|error| error.to_string())?;
+            let host = host(&ctx).map_err(|error| error.to_string())?;
             body(&ctx, &host).catch(&ctx).map_err(describe)
         });
         let result = match result {
@@ -298,10 +303,8 @@ impl Vm {
 
     fn current_token(&self) -> u32 {
         let late = self.deadline.replace(None);
-        let token = self.context.with(|ctx| -> rquickjs::Result<u32> {
-            let host: Object = ctx.globals().get("__flowglass_host")?;
-            host.get::<_, Function>("current")?.call(())
-        });
+        let token =
+            self.context.with(|ctx| -> rquickjs::Result<u32> { host(&ctx)?.get::<_, Function>("current")?.call(()) });
         self.deadline.set(late);
         token.unwrap_or(LOAD_TOKEN)
     }
@@ -326,7 +329,26 @@ fn describe(caught: rquickjs::CaughtError<'_>) -> String {
     }
 }
 
-/// Installs the native functions as the global `__flowglass`.
+/// The SDK's host object, which has the functions that Rust calls.
+pub(crate) fn host<'js>(ctx: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
+    match ctx.userdata::<Object>() {
+        Some(hidden) => Ok(hidden.clone()),
+        None => ctx.globals().get(HOST),
+    }
+}
+
+/// Takes the globals away through which the SDK and Rust found each other, once the file is loaded: with them a function
+/// of an author could call the engine as another block.
+fn hide(ctx: &Ctx<'_>) -> rquickjs::Result<()> {
+    let globals = ctx.globals();
+    let host: Object = globals.get(HOST)?;
+    // Refused only while somebody reads it.
+    let _ = ctx.store_userdata(host);
+    globals.remove(HOST)?;
+    globals.remove(NATIVE)
+}
+
+/// Installs the native functions as the global [`NATIVE`].
 fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result<()> {
     let native = Object::new(ctx.clone())?;
     let seen = shared.clone();
@@ -372,5 +394,5 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
     let mut options = EvalOptions::default();
     options.filename = Some("waiting.js".to_owned());
     native.set("waiting", ctx.eval_with_options::<Function, _>(WAITING, options)?)?;
-    ctx.globals().set("__flowglass", native)
+    ctx.globals().set(NATIVE, native)
 }

@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::model::callable::Fun;
 use crate::model::flow::{
-    AgentPart, Arm, Block, Body, CallPart, Child, Each, Generator, History, Hook, Model, ModelInstance, Operation, Prompt,
-    ValueOrCall,
+    AgentPart, Arm, Block, Body, CallPart, Child, Each, Generator, History, Hook, Model, ModelInstance, Operation,
+    Prompt, ValueOrCall,
 };
 use crate::model::path::encode;
 

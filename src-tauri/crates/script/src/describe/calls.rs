@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use engine::error::FlowError;
-use engine::flow::{Block, CallAgent, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Delegate, Registered, ValueOrCall};
+use engine::flow::{CallAgent, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Delegate, Registered, ValueOrCall};
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,15 +44,19 @@ struct WireDelegate {
     schema: Option<Value>,
 }
 
-/// Returns the block of an agent.
-pub(crate) fn block(
-    vm: &Rc<Vm>,
-    registry: &Rc<Registry>,
-    calls: Option<WireCalls>,
-    name: &str,
-) -> Result<Rc<Block>, FlowError> {
-    let calls = calls.ok_or_else(|| FlowError::plain("an agent has no definition"))?;
-    Ok(engine::calls::block(&Rc::new(calls.build(vm, registry, name)?)))
+impl Registry {
+    /// Adds the block of an agent whose model answers with Calls.
+    pub(super) fn add_calls(
+        self: &Rc<Self>,
+        vm: &Rc<Vm>,
+        id: u32,
+        calls: WireCalls,
+        name: &str,
+    ) -> Result<(), FlowError> {
+        let block = engine::calls::block(&Rc::new(calls.build(vm, self, name)?));
+        self.blocks.borrow_mut().insert(id, block);
+        Ok(())
+    }
 }
 
 impl WireCalls {

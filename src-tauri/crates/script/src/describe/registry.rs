@@ -176,8 +176,10 @@ impl Registry {
     }
 
     fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
-        if let Some(agents) = wire.agent {
-            return self.add_agent(vm, wire.id, agents);
+        match (wire.agent, wire.calls) {
+            (Some(agents), _) => return self.add_agent(vm, wire.id, agents),
+            (None, Some(calls)) => return self.add_calls(vm, wire.id, calls, &wire.name),
+            (None, None) => {}
         }
         let function = |id: Option<u32>| id.map(|id| self.function(vm, id));
         let needed = |id: Option<u32>, what: &str| {
@@ -198,11 +200,6 @@ impl Registry {
                     agent_name: wire.agent_name,
                 },
             },
-            "calls" => {
-                let agent = crate::describe::calls::block(vm, self, wire.calls, &wire.name)?;
-                self.blocks.borrow_mut().insert(wire.id, agent);
-                return Ok(());
-            }
             "sequencer" => {
                 let operations =
                     wire.steps.into_iter().map(|step| self.operation(vm, step)).collect::<Result<Vec<_>, _>>()?;

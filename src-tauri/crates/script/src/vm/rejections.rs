@@ -5,20 +5,18 @@
 
 use std::rc::Rc;
 
-use rquickjs::{Ctx, Function, Object, Runtime, Value};
+use rquickjs::{Ctx, Function, Runtime, Value};
 use serde_json::value::RawValue;
 
 use crate::vm::calls::thrown;
-use crate::vm::{Shared, Vm};
+use crate::vm::{Shared, Vm, host};
 
 /// Reports every rejection to the bundle, which keeps a list of unhandled ones.
 pub(crate) fn track(runtime: &Runtime, shared: &Rc<Shared>) {
     let shared = shared.clone();
     runtime.set_host_promise_rejection_tracker(Some(Box::new(
         move |ctx: Ctx<'_>, promise: Value<'_>, reason: Value<'_>, is_handled: bool| {
-            let recorded = ctx
-                .globals()
-                .get::<_, Object>("__flowglass_host")
+            let recorded = host(&ctx)
                 .and_then(|host| host.get::<_, Function>("rejected"))
                 .and_then(|rejected| rejected.call::<_, ()>((promise, reason, is_handled)));
             // While the file loads, there is no such list yet, and no block.

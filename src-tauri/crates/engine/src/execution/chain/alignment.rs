@@ -384,12 +384,7 @@ fn inner(block: &Rc<Block>, rest: &str) -> Option<Rc<Block>> {
         Body::Router { routes, .. } => named("route:", routes),
         Body::Generator(generator) => named("tool:", &generator.tools),
         Body::Tool { block, .. } => named("tool:", std::slice::from_ref(block)),
-<<<<<<< HEAD
-        // Calls are known by tool and tick: they have no places that an edit could move.
         Body::Handler { .. } | Body::Agent(_) | Body::Calls(_) => None,
-=======
-        Body::Handler { .. } | Body::Calls(_) => None,
->>>>>>> acts
     }
 }
 

@@ -11,6 +11,9 @@ const ASSIGNED = new Set<string | symbol>([
   ...['errors', 'next', 'return', 'throw', 'then', 'catch', 'finally'],
 ]);
 
+/** What Rust takes away from the global object once the file is loaded. */
+const TAKEN_AWAY = new Set<string | symbol>(['__flowglass', '__flowglass_host']);
+
 /** A property that cannot be changed here, and still can be given to objects that inherit it. */
 function inherited(holder: object, key: string | symbol, value: unknown): PropertyDescriptor {
   return {
@@ -27,7 +30,7 @@ function protect(holder: object): void {
   const isPrototype = Object.hasOwn(holder, 'constructor');
   for (const key of Reflect.ownKeys(holder)) {
     const own = Reflect.getOwnPropertyDescriptor(holder, key);
-    if (!own?.configurable) continue;
+    if (!own?.configurable || TAKEN_AWAY.has(key)) continue;
     if (!('value' in own)) Object.defineProperty(holder, key, { configurable: false });
     else if (isPrototype && ASSIGNED.has(key)) {
       Object.defineProperty(holder, key, { ...inherited(holder, key, own.value), configurable: false });
@@ -57,6 +60,7 @@ export function protectShared(): void {
     found.add(one);
     next.push(Reflect.getPrototypeOf(one));
     for (const key of Reflect.ownKeys(one)) {
+      if (TAKEN_AWAY.has(key)) continue;
       const own = Reflect.getOwnPropertyDescriptor(one, key);
       next.push(own?.value, own?.get, own?.set);
     }

@@ -199,4 +199,4 @@ const host = {
 
 export type Host = typeof host;
 
-Object.defineProperty(globalThis, '__flowglass_host', { value: host, enumerable: false });
+Object.defineProperty(globalThis, '__flowglass_host', { value: host, enumerable: false, configurable: true });
