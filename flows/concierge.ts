@@ -56,7 +56,9 @@ export const concierge = definePrompt({
 
 /** A customer reads no number of an order that failed: the model is told to ask again. */
 defineHook("after_tool_call_failure", (_flow, call, result) =>
-  call.function.name === "find_order" ? { ...result, error: `${result.error ?? "It failed"}; ask for the number` } : result,
+  call.function.name === "find_order"
+    ? { ...result, error: `${result.error ?? "It failed"}; ask for the number` }
+    : result,
 );
 
 export default defineAgent({

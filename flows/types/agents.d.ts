@@ -229,8 +229,16 @@ export interface Hooks {
   ) => MaybePromise<Partial<Message> | void>;
   after_update_message: (flow: FlowState, message: Message) => MaybePromise<void>;
   /** Null takes the call out of the conversation. */
-  after_tool_call_success: (flow: FlowState, call: ToolCall, result: ToolResult) => MaybePromise<ToolResult | null | void>;
-  after_tool_call_failure: (flow: FlowState, call: ToolCall, result: ToolResult) => MaybePromise<ToolResult | null | void>;
+  after_tool_call_success: (
+    flow: FlowState,
+    call: ToolCall,
+    result: ToolResult,
+  ) => MaybePromise<ToolResult | null | void>;
+  after_tool_call_failure: (
+    flow: FlowState,
+    call: ToolCall,
+    result: ToolResult,
+  ) => MaybePromise<ToolResult | null | void>;
 }
 
 /** A message as a model gets it. */
@@ -244,7 +252,11 @@ export interface LlmMessage {
 
 /** A function that is called at one place of every turn of the agent of this file. */
 export declare function defineHook<K extends keyof Hooks>(hook: K, execute: Hooks[K]): unknown;
-export declare function defineHook<K extends keyof Hooks>(definition: { hook: K; id?: string; execute: Hooks[K] }): unknown;
+export declare function defineHook<K extends keyof Hooks>(definition: {
+  hook: K;
+  id?: string;
+  execute: Hooks[K];
+}): unknown;
 
 /** Puts a call behind those that wait. It may name any tool, prompt or agent of the file. */
 export declare function queueTool(flow: FlowState, name: string, args?: unknown): void;

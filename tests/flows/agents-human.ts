@@ -16,7 +16,7 @@ import {
 import { z } from "zod";
 
 /** The snippet of the guide, word for word but for the export. */
-export const example = defineTool("Example tool", z.object({ input: z.string() }), async (flow, args) => {
+export const example = defineTool("Example tool", z.object({ input: z.string() }), async (flow, _args) => {
   // Access FlowState properties
   console.log("Thread ID:", flow.threadId);
   console.log("Turn count:", flow.turnCount);

@@ -337,8 +337,8 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
     }
 }
 
-/// Takes the globals away through which the SDK and Rust found each other, once the file is loaded: with them a function
-/// of an author could call the engine as another block.
+/// Takes the globals away through which the SDK and Rust found each other, once the file is loaded: with them an
+/// author's function could call the engine as another block.
 fn hide(ctx: &Ctx<'_>) -> rquickjs::Result<()> {
     let globals = ctx.globals();
     let host: Object = globals.get(HOST)?;

@@ -101,7 +101,9 @@ class Call {
 /** A value with the content of another, in place where both are lists or both objects. */
 function renewed(old: unknown, next: unknown): unknown {
   if (Array.isArray(old) && Array.isArray(next)) {
-    old.splice(0, old.length, ...(next as unknown[]));
+    old.length = 0;
+    // One by one: a call takes at most 65,535 arguments.
+    for (const one of next as unknown[]) old.push(one);
     return old;
   }
   const areObjects = [old, next].every((one) => typeof one === 'object' && one !== null && !Array.isArray(one));
@@ -112,20 +114,21 @@ function renewed(old: unknown, next: unknown): unknown {
   return kept;
 }
 
+type FlowState = object;
+
 const calls = new WeakMap<FlowState, Call>();
 
 /** What tools and hooks get as their first argument. */
-export class FlowState {
-  constructor(call: Call) {
-    calls.set(this, call);
-    const fields: PropertyDescriptorMap = {};
-    for (const field of [...FIXED.slice(0, 4), ...WRITABLE]) fields[field] = accessor(call, field);
-    for (const field of ['env', 'isChildPrompt']) fields[field] = accessor(call, field);
-    const storage = new ThreadStorage(call.token, (): Json => JSON.parse(call.fetch('storage') ?? '{}') as Json);
-    fields.storage = { enumerable: true, get: () => storage, set: () => refuse('storage') };
-    fields.rootState = { enumerable: true, get: () => rootOf(call), set: () => refuse('rootState') };
-    Object.defineProperties(this, fields);
-  }
+function flowState(call: Call): FlowState {
+  const fields: PropertyDescriptorMap = {};
+  for (const field of [...FIXED.slice(0, 4), ...WRITABLE]) fields[field] = accessor(call, field);
+  for (const field of ['env', 'isChildPrompt']) fields[field] = accessor(call, field);
+  const storage = new ThreadStorage(call.token, (): Json => JSON.parse(call.fetch('storage') ?? '{}') as Json);
+  fields.storage = { enumerable: true, get: () => storage, set: () => refuse('storage') };
+  fields.rootState = { enumerable: true, get: () => rootOf(call), set: () => refuse('rootState') };
+  const made = Object.defineProperties({}, fields);
+  calls.set(made, call);
+  return made;
 }
 
 function accessor(call: Call, field: string): PropertyDescriptor {
@@ -141,14 +144,14 @@ function refuse(field: string): never {
 /** That of the execution, inside a sub-prompt. */
 function rootOf(call: Call): FlowState | undefined {
   if (call.which === 'root' || call.read('isChildPrompt') !== true) return undefined;
-  return (call.root ??= new FlowState(new Call(call.token, 'root')));
+  return (call.root ??= flowState(new Call(call.token, 'root')));
 }
 
 /** A function of the engine's that calls an author's with the `FlowState` first. */
 export function withFlow(execute: (...args: never[]) => unknown, onThrown?: (error: unknown) => unknown) {
   return (...given: unknown[]): unknown => {
     const call = new Call(currentToken(), 'own');
-    const flow = new FlowState(call);
+    const flow = flowState(call);
     // The engine's own `ctx` comes last; agents have none.
     const args = given.slice(0, -1);
     const failed = (error: unknown): unknown => {
@@ -179,7 +182,7 @@ export function withFlow(execute: (...args: never[]) => unknown, onThrown?: (err
 }
 
 function callOf(flow: unknown, what: string): Call {
-  const call = flow instanceof FlowState ? calls.get(flow) : undefined;
+  const call = typeof flow === 'object' && flow !== null ? calls.get(flow) : undefined;
   if (call) return call;
   throw new TypeError(`${what}: the first argument is the flow that a tool or a hook gets, not ${describeValue(flow)}`);
 }
