@@ -128,7 +128,7 @@ fn a_replay_shows_what_an_edit_changed() {
     place.get("run acts go --user ada --request r --mock");
     let same = place.get("replay r");
     assert_eq!(same["identical"], true, "{same}");
-    place.write("flows/acts.ts", &FLOW.replace("a + b", "a + b + 1"));
+    place.write("flows/acts.ts", FLOW.replace("a + b", "a + b + 1"));
     let edited = place.ask("replay r").json();
     let text = edited.to_string();
     assert!(text.contains("call:add[1]"), "{text}");

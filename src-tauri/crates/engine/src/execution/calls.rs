@@ -1,4 +1,4 @@
-//! The driver of agents whose model answers with Calls (SEMANTICS §16).
+//! The driver of agents whose model answers with Calls (SEMANTICS §17).
 //!
 //! The agent's block runs a child for every tick: one model call, then the Calls of its solution, each a block of its
 //! own. A delegate is the same loop with a context of its own. The agent goes by what its ticks returned, so that a
