@@ -7,7 +7,7 @@ use super::Events;
 use super::detached::Detached;
 use crate::model::event::{CaughtBy, EventKind, Outcome, Seq};
 use crate::model::identity::InstanceId;
-use crate::model::path::{background_parent, is_at_or_inside};
+use crate::model::path::{background_task, is_at_or_inside};
 use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus};
 
 /// A question.
@@ -107,7 +107,7 @@ fn drop_where(found: &mut [Suspension], is_moot: impl Fn(&str) -> bool) {
 
 /// Whether a block that ended stands around the one that asked. A chain ends before the work beside it.
 fn is_around(ended: &str, asked: &str) -> bool {
-    is_at_or_inside(asked, ended) && background_parent(asked).is_none_or(|chain| ended.len() > chain.len())
+    is_at_or_inside(asked, ended) && background_task(asked).is_none_or(|task| task.len() <= ended.len())
 }
 
 /// Whether a block that ended well won the race in which the question was asked.

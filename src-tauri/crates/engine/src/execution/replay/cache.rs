@@ -23,7 +23,7 @@ use crate::model::event::{BlockKind, CaughtBy, Event, EventKind, Outcome, Record
 use crate::model::flow::Block;
 use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::operation::Operation;
-use crate::model::path::{background_parent, is_inside, with_ancestors};
+use crate::model::path::{self, background_parent, background_task, is_inside, with_ancestors};
 use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
 use crate::views::detached::Detached;
@@ -396,9 +396,9 @@ impl LogReader<'_> {
                 replay_cache.suspended.remove(path);
                 let next = replay_cache.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
-                replay_cache
-                    .with_background_work
-                    .extend(background_parent(path).into_iter().flat_map(with_ancestors).map(Arc::from));
+                // Of the innermost task: a task may start tasks of its own, end, and leave them under way.
+                let chain = background_task(path).and_then(path::parent);
+                replay_cache.with_background_work.extend(chain.into_iter().flat_map(with_ancestors).map(Arc::from));
             }
             EventKind::StateChanged { scope, operation, .. } if !scope.kind.is_durable() => {
                 let shared = match scope.kind {
