@@ -345,6 +345,8 @@ pub struct BlockDetail {
     pub changes: Vec<Change>,
     /// What it wrote to the console.
     pub logs: Vec<LogLine>,
+    /// What it asked people, in any of its executions, oldest first; and what they answered.
+    pub asked: Vec<SuspensionRow>,
 }
 
 /// An item, with the fields of its type beside the common ones.

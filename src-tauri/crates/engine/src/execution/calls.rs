@@ -13,6 +13,7 @@ mod plan;
 mod problem;
 mod references;
 mod request;
+mod results;
 mod scoping;
 mod tick;
 mod tools;

@@ -185,7 +185,8 @@ fn flags(questions: &[&Suspension]) -> String {
     }
 }
 
-fn shown(row: &RequestRow, one: Suspension) -> SuspensionRow {
+/// A question as the window and the command line show it.
+pub(super) fn shown(row: &RequestRow, one: Suspension) -> SuspensionRow {
     let (resolved, resolved_at) = one.answer.unzip();
     SuspensionRow {
         id: one.asking.id,

@@ -14,6 +14,7 @@ use engine::views::model_requests::{Requests, refers};
 use serde_json::Value;
 use store::{EventQuery, RequestQuery, SessionQuery};
 
+use super::answers::{questions, shown};
 use super::instances::is_of_block;
 use super::records::put_record;
 use super::{At, Workspace};
@@ -152,7 +153,9 @@ impl Workspace {
                 changes.push(change);
             }
         }
+        let asked = questions(&row, &events).into_iter().filter(|one| one.path == block.path);
         Ok(BlockDetail {
+            asked: asked.map(|one| shown(&row, one)).collect(),
             block: BlockRow::new(&row.id, block),
             input: json(block.input),
             output: json(block.output),

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::json_schema::{issues, issues_at};
 use super::problem::{Kind, problem};
 use super::references::{self, Expression, Found, Reference};
+use super::results::Method;
 use super::scoping::{Scoped, Scopes, scoped, scopes};
 use super::tools::{Reserved, activity_of, reserved};
 use crate::model::error::FlowError;
@@ -50,6 +51,7 @@ pub(super) struct Checked {
     pub(super) scopes: Scopes,
     pub(super) references: Vec<Found>,
     pub(super) output: Option<Expression>,
+    pub(super) method: Method,
     schema: Value,
 }
 
@@ -93,6 +95,7 @@ pub(super) fn check(
             return Err(problem(Kind::OutputPath, text));
         }
     };
+    let method = method(name, tool, fields, output.as_ref())?;
     if role == Role::Latent
         && let Reserved::Open(_) = reserved(tool, "_output")
         && output.is_some()
@@ -109,6 +112,7 @@ pub(super) fn check(
         scopes,
         references,
         output,
+        method,
         schema: tool.clone(),
     })
 }
@@ -133,6 +137,27 @@ fn chosen(tool: &Value, call: &Map<String, Value>, key: &str, name: &str) -> Res
             Err(problem(Kind::Arguments, text))
         }
         Reserved::Absent => Ok(own.cloned()),
+    }
+}
+
+/// Returns how the result meets what is there. A path of the state is written once, so nothing there can grow.
+fn method(
+    name: &str,
+    tool: &Value,
+    call: &Map<String, Value>,
+    output: Option<&Expression>,
+) -> Result<Method, FlowError> {
+    let refused = |text: String| Err(problem(Kind::OutputPath, text));
+    let Some(chosen) = chosen(tool, call, "_outputMethod", name)? else { return Ok(Method::default()) };
+    let Some(method) = chosen.as_str().and_then(Method::named) else {
+        return refused(format!("_outputMethod of \"{name}\" is one of set, merge, push, concat, not {chosen}"));
+    };
+    let places = output.map_or(&[][..], Expression::references);
+    match places.iter().find(|place| place.kind == "state" && method != Method::Set) {
+        Some(place) => {
+            refused(format!("{place} cannot grow by _outputMethod {chosen}: a path of the state is written once"))
+        }
+        None => Ok(method),
     }
 }
 

@@ -72,8 +72,13 @@ impl Reference {
         at(&merged(seen, &self.kind)?, &self.path).cloned()
     }
 
-    /// Returns what stands there in the data of the instance itself, without what is there for all.
-    fn own_value(&self, context: &[&Value], of: Option<&str>) -> Option<Value> {
+    /// Returns what stands there in the whole data of its kind.
+    pub(super) fn within<'v>(&self, whole: &'v Value) -> Option<&'v Value> {
+        at(whole, &self.path)
+    }
+
+    /// Returns the whole data of its kind that the instance has itself, without what is there for all.
+    pub(super) fn own_value(&self, context: &[&Value], of: Option<&str>) -> Option<Value> {
         let own = context.iter().copied().filter(|message| instance(message) == of && kind(message) == self.kind);
         merged(own, &self.kind)
     }
@@ -173,11 +178,15 @@ pub(super) fn resolved(value: &Value, of: &dyn Fn(&str) -> Option<Value>) -> Val
     }
 }
 
-/// Returns why a result cannot be written to a place, if so: a path of the state is written once.
+/// Returns why a result cannot be written to a place, if so: its schema has no such path, or it is a path of the state,
+/// which is written once.
 pub(super) fn refuses(place: &Reference, context: &[&Value], of: Option<&str>) -> Option<FlowError> {
     let refused = |why: String| Some(problem(Kind::OutputPath, why));
     if matches!(place.kind.as_str(), "tool" | "text" | "system" | "plan" | "error") {
         return refused(format!("{place} cannot be written: \"{}\" is not a kind of data", place.kind));
+    }
+    if let Some(error) = super::results::closed(place, context) {
+        return Some(error);
     }
     if place.kind != "state" {
         return None;

@@ -2,12 +2,16 @@
 //!
 //! Pure. The only place where a context is made smaller: every Activity and every delegate gets what this returns.
 
+use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value, json};
 
 use super::messages::{instance, is_visible, keyed, kind, stripped};
 use super::problem::{Kind, problem};
 use super::tools::{Reserved, reserved};
 use crate::model::error::FlowError;
+
+/// How many instances of a kind, or names in an error, are listed one by one.
+const MAX_INSTANCES: usize = 20;
 
 /// Who decides the scopes of a Call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +111,8 @@ pub(super) struct Scoped {
     pub(super) messages: Vec<Value>,
     /// The merged payloads by kind.
     pub(super) keyed: Map<String, Value>,
-    /// What is left out, by kind and instance: `{ kind, instance?, because }`.
+    /// What is left out, by kind and instance: `{ kind, instance?, because }`, or `{ kind, instances, because }` with
+    /// how many instances there are.
     pub(super) left_out: Vec<Value>,
 }
 
@@ -117,25 +122,17 @@ pub(super) fn scoped(context: &[&Value], scopes: &Scopes, own: Option<&str>) -> 
     if let Some(own) = own
         && !context.iter().any(|message| instance(message) == Some(own))
     {
-        let mut known: Vec<&str> = context.iter().filter_map(|message| instance(message)).collect();
-        known.dedup();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let known: IndexSet<&str> = context.iter().filter_map(|message| instance(message)).collect();
+        let known = list(known.into_iter());
         let text = format!("_instance \"{own}\" matches no message of the context; its instances: {known}");
         return Err(problem(Kind::Instance, text));
     }
     for scope in &scopes.kinds {
         let mut of_kind = context.iter().filter(|message| kind(message) == scope).peekable();
         if of_kind.peek().is_none() {
-            let mut known: Vec<&str> = Vec::new();
-            for message in context {
-                if !known.contains(&kind(message)) {
-                    known.push(kind(message));
-                }
-            }
-            let text = format!(
-                "scope \"{scope}\" names no message of the context; its kinds: {}",
-                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
-            );
+            let known: IndexSet<&str> = context.iter().map(|message| kind(message)).collect();
+            let known = list(known.into_iter());
+            let text = format!("scope \"{scope}\" names no message of the context; its kinds: {known}");
             return Err(problem(Kind::Scope, text));
         }
         if own.is_none() && of_kind.all(|message| instance(message).is_some()) {
@@ -143,23 +140,45 @@ pub(super) fn scoped(context: &[&Value], scopes: &Scopes, own: Option<&str>) -> 
             return Err(problem(Kind::Instance, text));
         }
     }
-    let is_scoped = |message: &Value| scopes.kinds.iter().any(|scope| scope == kind(message));
-    let (mut seen, mut left_out): (Vec<&Value>, Vec<Value>) = (Vec::new(), Vec::new());
-    for message in context.iter().copied() {
-        if is_scoped(message) && is_visible(message, own) {
-            seen.push(message);
-            continue;
-        }
-        let because = if is_scoped(message) { "another instance" } else { "not in scope" };
-        let mut entry = json!({ "kind": kind(message), "because": because });
-        if let Some(instance) = instance(message) {
-            entry["instance"] = instance.into();
-        }
-        if !left_out.contains(&entry) {
-            left_out.push(entry);
-        }
-    }
+    let is_scoped = |kind: &str| scopes.kinds.iter().any(|scope| scope == kind);
+    let (seen, others): (Vec<&Value>, Vec<&Value>) =
+        context.iter().partition(|message| is_scoped(kind(message)) && is_visible(message, own));
+    let left_out = left_out(&others, |kind| if is_scoped(kind) { "another instance" } else { "not in scope" });
     Ok(Scoped { messages: seen.iter().map(|message| stripped(message)).collect(), keyed: keyed(&seen), left_out })
+}
+
+/// Names what there is, as far as a person or a model reads it.
+fn list<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
+    let count = names.len();
+    let mut all: Vec<String> = names.take(MAX_INSTANCES).map(str::to_owned).collect();
+    all.extend((count > MAX_INSTANCES).then(|| format!("{} more", count - MAX_INSTANCES)));
+    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+}
+
+/// Lists what is left out, each kind and instance once. Where a kind has many instances they are counted: a thousand
+/// Calls, each of an instance of its own, would else name a million.
+fn left_out(messages: &[&Value], because: impl Fn(&str) -> &'static str) -> Vec<Value> {
+    let places: IndexSet<(&str, Option<&str>)> =
+        messages.iter().map(|message| (kind(message), instance(message))).collect();
+    let mut instances: IndexMap<&str, usize> = IndexMap::new();
+    for (kind, _) in places.iter().filter(|(_, instance)| instance.is_some()) {
+        *instances.entry(kind).or_default() += 1;
+    }
+    let mut all = Vec::new();
+    for (kind, instance) in places {
+        let mut entry = json!({ "kind": kind, "because": because(kind) });
+        match (instance, instances.get(kind).copied()) {
+            (Some(_), None) => continue,
+            (Some(_), Some(count)) if count > MAX_INSTANCES => {
+                instances.shift_remove(kind);
+                entry["instances"] = count.into();
+            }
+            (Some(instance), _) => entry["instance"] = instance.into(),
+            (None, _) => {}
+        }
+        all.push(entry);
+    }
+    all
 }
 
 #[cfg(test)]

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::messages::kind;
 use super::order::Order;
 use super::plan::{Checked, Plan, check, ready};
 use super::problem::{Kind, feedback, problem};
-use super::references::{Expression, Reference, message_with, refuses};
-use super::{blocks, json_schema, number, tools};
+use super::references::{Expression, refuses};
+use super::{blocks, json_schema, number, results, tools};
 use crate::execution::block::run_block_as;
 use crate::execution::caught::BlockRole;
 use crate::execution::chain::background;
@@ -27,6 +28,9 @@ use crate::model::path::{encode, join};
 
 /// The most Calls of one solution.
 const MAX_CALLS: usize = 1_000;
+
+/// How many Calls of a cycle its error names.
+const MAX_NAMED: usize = 8;
 
 /// What became of a Call.
 enum End {
@@ -66,7 +70,12 @@ pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Resu
         }
     };
     if !calls.is_empty() {
-        let messages = Calls::new(cx, of, input, calls)?.run().await?;
+        let mut messages = Calls::new(cx, of, input, calls.clone())?.run().await?;
+        let has_plan = |context: &Vec<Value>| context.iter().any(|message| kind(message) == "plan");
+        if input["context"].as_array().is_some_and(has_plan) {
+            // What was called is the plan that the next request goes on with, in place of the one before.
+            messages.push(json!({ "type": "plan", "plan": calls }));
+        }
         return Ok(ended(messages, false, output));
     }
     if let Some(schema) = input.get("schema").filter(|_| !output.is_null()) {
@@ -131,8 +140,11 @@ impl<'a> Calls<'a> {
         let order = Order::of(&checked);
         for (at, call) in checked.iter().enumerate() {
             if call.is_some() && order.is_in_cycle(at) {
-                let others = order.ancestors(at).into_iter().filter(|other| *other != at && order.is_in_cycle(*other));
-                let names: Vec<String> = others.map(|other| format!("[{other}]")).collect();
+                let others = order.ancestors(at).filter(|other| *other != at && order.is_in_cycle(*other));
+                let mut names: Vec<String> = others.map(|other| format!("[{other}]")).collect();
+                let more = names.len().saturating_sub(MAX_NAMED);
+                names.truncate(MAX_NAMED);
+                names.extend((more > 0).then(|| format!("{more} more")));
                 let with = if names.is_empty() { "itself".to_owned() } else { names.join(", ") };
                 let text = format!(
                     "call [{at}] waits for its own result: its references and output paths make a cycle with {with}"
@@ -156,7 +168,7 @@ impl<'a> Calls<'a> {
             let mut later = Vec::new();
             for at in std::mem::take(&mut waiting) {
                 let is_ready = self.refused.contains_key(&at)
-                    || self.order.waits_for(at).iter().all(|before| self.ended.contains_key(before));
+                    || self.order.waits_for(at).all(|before| self.ended.contains_key(&before));
                 if !is_ready {
                     later.push(at);
                     continue;
@@ -185,7 +197,7 @@ impl<'a> Calls<'a> {
                     break;
                 }
                 // Nothing runs, and what waits was not unblocked by an end above: look again.
-                if waiting.iter().all(|at| !self.order.waits_for(*at).iter().all(|one| self.ended.contains_key(one))) {
+                if waiting.iter().all(|at| !self.order.waits_for(*at).all(|one| self.ended.contains_key(&one))) {
                     for at in waiting.drain(..) {
                         let text = "it waits for calls that did not end".to_owned();
                         self.ended.insert(at, End::Failed(problem(Kind::Reference, text)));
@@ -195,7 +207,9 @@ impl<'a> Calls<'a> {
                 continue;
             };
             let end = match ran {
-                Ok(value) => match plan.map(|plan| self.written(at, &plan, value.data.to_json())) {
+                Ok(value) => match plan
+                    .map(|plan| results::messages(&plan.checked, &self.context_of(at), value.data.to_json()))
+                {
                     Some(Ok(messages)) => End::Done(messages),
                     Some(Err(error)) => End::Failed(error),
                     None => End::Done(Vec::new()),
@@ -229,15 +243,18 @@ impl<'a> Calls<'a> {
         name.unwrap_or("call").to_owned()
     }
 
-    /// Returns the context that a Call sees: that of the tick, and the results of the Calls that it waited for.
+    /// Returns the results of the Calls that a Call waited for.
+    fn earlier(&self, at: usize) -> impl Iterator<Item = &Value> {
+        let done = self.order.ancestors(at).filter_map(|before| match self.ended.get(&before) {
+            Some(End::Done(messages)) => Some(messages),
+            _ => None,
+        });
+        done.flatten()
+    }
+
+    /// Returns the context that a Call is scoped from: that of the tick, and the results of the Calls that it waited for.
     fn context_of(&self, at: usize) -> Vec<&Value> {
-        let mut context: Vec<&Value> = self.context.iter().collect();
-        for before in self.order.ancestors(at) {
-            if let Some(End::Done(messages)) = self.ended.get(&before) {
-                context.extend(messages);
-            }
-        }
-        context
+        self.context.iter().chain(self.earlier(at)).collect()
     }
 
     /// Returns the input of a Call's block. One that cannot run gets an input that says so: its block fails, and is
@@ -259,6 +276,10 @@ impl<'a> Calls<'a> {
                 let mut input = plan.to_json();
                 input["depth"] = self.depth.into();
                 input["name"] = self.of.name.as_ref().into();
+                let earlier: Value = self.earlier(at).cloned().collect();
+                if earlier != json!([]) {
+                    input["earlier"] = earlier;
+                }
                 if needs_person(self.cx, self.of, &plan).await? {
                     input["confirm"] = true.into();
                     // An edited Call is scoped anew: from the same context.
@@ -291,59 +312,22 @@ impl<'a> Calls<'a> {
         let own = checked.instance.as_deref();
         checked.reads().any(|read| {
             read.look_up(&context, own).is_none()
-                && self.order.waits_for(at).iter().any(|before| {
-                    let Some(writer) = &self.checked[*before] else { return false };
+                && self.order.waits_for(at).any(|before| {
+                    let Some(writer) = &self.checked[before] else { return false };
                     let chose = matches!(&writer.output, Some(Expression::First(all)) if all.len() > 1);
                     chose
-                        && matches!(self.ended.get(before), Some(End::Done(_) | End::Skipped))
+                        && matches!(self.ended.get(&before), Some(End::Done(_) | End::Skipped))
                         && writer.writes().iter().any(|place| place.overlaps(read))
                 })
-                || self.order.waits_for(at).iter().any(|before| {
-                    matches!(self.ended.get(before), Some(End::Skipped))
-                        && self.checked[*before]
+                || self.order.waits_for(at).any(|before| {
+                    matches!(self.ended.get(&before), Some(End::Skipped))
+                        && self.checked[before]
                             .as_ref()
                             .is_some_and(|writer| writer.writes().iter().any(|place| place.overlaps(read)))
                         && read.look_up(&context, own).is_none()
                 })
         })
     }
-
-    /// Returns the messages that hold a result.
-    fn written(&self, at: usize, plan: &Plan, result: Value) -> Result<Vec<Value>, FlowError> {
-        let (checked, by) = (&plan.checked, plan.checked.tool.as_str());
-        let own = checked.instance.as_deref();
-        let places: Vec<&Reference> = match &checked.output {
-            None => return Ok(Vec::new()),
-            Some(Expression::All(all)) => all.iter().collect(),
-            Some(Expression::First(all)) if all.len() == 1 => all.iter().collect(),
-            Some(Expression::First(all)) => match chosen(all, &result) {
-                Some((place, value)) => {
-                    return Ok(vec![message_with(place, value, own, by)?]);
-                }
-                None => vec![&all[0]],
-            },
-        };
-        let context = self.context_of(at);
-        places
-            .into_iter()
-            .map(|place| match refuses(place, &context, own) {
-                Some(error) => Err(error),
-                None => message_with(place, result.clone(), own, by),
-            })
-            .collect()
-    }
-}
-
-/// Returns the alternative that a result chooses: `{ _outputPath, value }`, or a message of which it is a part.
-fn chosen<'p>(alternatives: &'p [Reference], result: &Value) -> Option<(&'p Reference, Value)> {
-    let fields: &Map<String, Value> = result.as_object()?;
-    if let Some(path) = fields.get("_outputPath").and_then(Value::as_str) {
-        let place = alternatives.iter().find(|place| place.to_string() == path)?;
-        return Some((place, fields.get("value").cloned().unwrap_or_default()));
-    }
-    fields.get("type")?;
-    let own = [result];
-    alternatives.iter().find_map(|place| Some((place, place.look_up(&own, None)?)))
 }
 
 /// Returns whether a person has to agree to a Call. The author's function gets a copy of the Call.

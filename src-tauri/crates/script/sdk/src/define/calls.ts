@@ -11,6 +11,7 @@ import { nearest, warn } from './known-keys';
 const tools = new Map<string, Config>();
 const activities = new Map<string, Fn>();
 const delegates = new Map<string, { context: unknown[]; schema: unknown }>();
+let isLoaded = false;
 
 /** The block of an agent: what it can name is read when the file is described, so the order in the file is free. */
 export class CallAgentBlock extends Block {
@@ -27,6 +28,11 @@ export function registered() {
 /** Whether the file has anything of Calls. */
 export function hasCalls(): boolean {
   return tools.size + activities.size + delegates.size > 0;
+}
+
+/** What is registered later is in no description of the flow, so nothing could run it. */
+export function endRegistration(): void {
+  isLoaded = true;
 }
 
 function needName(name: unknown, where: string): string {
@@ -51,6 +57,9 @@ function jsonSchema(schema: unknown, where: string): unknown {
 
 /** Of two with one name the last counts. */
 function keep<T>(into: Map<string, T>, name: string, value: T, what: string): void {
+  if (isLoaded) {
+    throw new TypeError(`${what}.register("${name}") comes too late; register at the top of the file, not while it runs`);
+  }
   if (into.delete(name)) warn(`${what} "${name}" is registered twice; the last one counts`);
   into.set(name, value);
 }
@@ -61,7 +70,7 @@ export const Tool = Object.freeze({
     const own = needName(name, 'Tool.register');
     const kept = jsonSchema(schema ?? {}, `Tool.register("${own}"): the schema`) as Config;
     const properties = needObject(kept.properties ?? {}, `Tool.register("${own}"): properties`);
-    const reserved = ['_tool', '_scopes', '_outputPath', '_activity', '_delegate', '_instance', '_output'];
+    const reserved = ['_tool', '_scopes', '_outputPath', '_outputMethod', '_activity', '_delegate', '_instance', '_output'];
     for (const key of Object.keys(properties)) {
       if (!key.startsWith('_') || reserved.includes(key) || key === '_reasoningForCall') continue;
       const meant = nearest(key, reserved);

@@ -1,5 +1,5 @@
 // Makes what all functions of a file share unchangeable, once the file is loaded: the built-in objects and their
-// prototypes, and the global object.
+// prototypes, the global object, and what can be imported from the engine.
 //
 // An Activity gets only what is scoped to it. What it could write on a shared object, another one could read: the
 // global object, a prototype, a built-in function. The file's own variables are its author's, and stay as they are.
@@ -39,8 +39,11 @@ function protect(holder: object): void {
   Object.preventExtensions(holder);
 }
 
-/** Protects everything that can be reached from the global object, and the prototypes that syntax alone reaches. */
-export function protectShared(): void {
+/**
+ * Protects everything that can be reached from the global object, the prototypes that syntax alone reaches, and what
+ * modules of the engine export.
+ */
+export function protectShared(modules: readonly Record<string, unknown>[]): void {
   const found = new Set<object>();
   const next: unknown[] = [
     globalThis,
@@ -63,6 +66,15 @@ export function protectShared(): void {
       if (TAKEN_AWAY.has(key)) continue;
       const own = Reflect.getOwnPropertyDescriptor(one, key);
       next.push(own?.value, own?.get, own?.set);
+    }
+  }
+  // Of the modules of the engine only what a file can import: what they keep inside is theirs.
+  for (const one of modules.flatMap((exported) => Object.values(exported))) {
+    if ((typeof one !== 'object' && typeof one !== 'function') || one === null) continue;
+    found.add(one);
+    for (const key of Reflect.ownKeys(one)) {
+      const value = Reflect.getOwnPropertyDescriptor(one, key)?.value as unknown;
+      if (typeof value === 'function' || (key === 'prototype' && value)) found.add(value as object);
     }
   }
   found.forEach(protect);

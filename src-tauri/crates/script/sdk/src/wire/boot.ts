@@ -1,8 +1,10 @@
 // What Rust calls: find the flow in a loaded module, describe it, run its functions and schemas.
 
+import * as acts from '../acts';
+import * as core from '../index';
 import { nameTools, runnable } from '../define/agents';
 import { definedAt } from '../define/bindings';
-import { hasCalls } from '../define/calls';
+import { endRegistration, hasCalls } from '../define/calls';
 import { protectShared } from '../globals/protected';
 import { isBlock, siteOf, type Block } from '../define/blocks';
 import { clientData } from './client-data';
@@ -33,7 +35,8 @@ export function boot(exported: Record<string, unknown>): void {
   main = exported.default;
   nameTools(exported);
   flows = runnable([...new Set(candidates.filter(isFlow))]);
-  if (hasCalls()) protectShared();
+  endRegistration();
+  if (hasCalls()) protectShared([acts, core]);
 }
 
 type Argument = [0] | [1, unknown] | [2, Parameters<typeof reviveError>[0]];
