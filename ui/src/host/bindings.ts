@@ -112,6 +112,8 @@ export type BlockDetail = {
 	changes: Change[],
 	/**  What it wrote to the console. */
 	logs: LogLine[],
+	/**  What it asked people, in any of its executions, oldest first; and what they answered. */
+	asked: SuspensionRow[],
 };
 
 /**  The four kinds of block. */
@@ -438,6 +440,17 @@ export type QueuedCall = {
 	result?: Json | null,
 };
 
+/**  The kinds of answers. */
+export type Reply = 
+/**  Yes. */
+"approve" | 
+/**  No: `SuspensionRejectedError` in the flow. */
+"reject" | 
+/**  With data. */
+"submit" | 
+/**  With nothing: `SUSPENSION_SKIPPED` in the flow. */
+"skip";
+
 /**  Which requests; newest first. */
 export type RequestQuery = {
 	session?: string | null,
@@ -597,6 +610,59 @@ export type StepShape = {
 	/**  The blocks it may run. */
 	blocks: BlockShape[],
 };
+
+/**  Something a request asked of somebody outside. */
+export type SuspensionRow = {
+	/**  Its id. */
+	id: string,
+	/**  Whose. */
+	requestId: string,
+	/**  In which session. */
+	sessionId: string,
+	/**  The path of the block that asked. */
+	path: string,
+	/**  The event. */
+	seq: number,
+	/**  Why the run waits. */
+	reason: string,
+	/**  What the person who answers should read. */
+	message?: string | null,
+	/**  What they need to decide. */
+	data?: Json | null,
+	/**  JSON Schema of the answer. */
+	resumeSchema?: Json | null,
+	/**  How a client of the author's own may show it. */
+	render?: Json | null,
+	/**  Which answers it takes. */
+	allow: Reply[],
+	/**  How it stands. */
+	status: SuspensionStatus,
+	/**  Milliseconds since the epoch. */
+	createdAt: number,
+	/**  Milliseconds since the epoch. */
+	expiresAt?: number | null,
+	/**  Milliseconds since the epoch. */
+	resolvedAt?: number | null,
+	/**  Who answered. */
+	resolvedBy?: string | null,
+	/**  With what. */
+	resumeData?: Json | null,
+};
+
+/**  Whether and how a suspension was answered (SEMANTICS §9.2). */
+export type SuspensionStatus = 
+/**  Nobody answered yet. */
+"pending" | 
+/**  With yes. */
+"approved" | 
+/**  With no. */
+"rejected" | 
+/**  With data. */
+"submitted" | 
+/**  With nothing. */
+"skipped" | 
+/**  Nobody answered in time, or the request went on without the answer. */
+"expired";
 
 /**  The rows of a timeline that changed after an event. */
 export type Timeline = {

@@ -130,6 +130,7 @@ export class Recording {
       items,
       changes,
       logs: this.#logsOf(instanceId),
+      asked: [],
     });
   }
 

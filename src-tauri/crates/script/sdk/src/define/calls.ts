@@ -58,7 +58,9 @@ function jsonSchema(schema: unknown, where: string): unknown {
 /** Of two with one name the last counts. */
 function keep<T>(into: Map<string, T>, name: string, value: T, what: string): void {
   if (isLoaded) {
-    throw new TypeError(`${what}.register("${name}") comes too late; register at the top of the file, not while it runs`);
+    throw new TypeError(
+      `${what}.register("${name}") comes too late; register at the top of the file, not while it runs`,
+    );
   }
   if (into.delete(name)) warn(`${what} "${name}" is registered twice; the last one counts`);
   into.set(name, value);
@@ -70,7 +72,16 @@ export const Tool = Object.freeze({
     const own = needName(name, 'Tool.register');
     const kept = jsonSchema(schema ?? {}, `Tool.register("${own}"): the schema`) as Config;
     const properties = needObject(kept.properties ?? {}, `Tool.register("${own}"): properties`);
-    const reserved = ['_tool', '_scopes', '_outputPath', '_outputMethod', '_activity', '_delegate', '_instance', '_output'];
+    const reserved = [
+      '_tool',
+      '_scopes',
+      '_outputPath',
+      '_outputMethod',
+      '_activity',
+      '_delegate',
+      '_instance',
+      '_output',
+    ];
     for (const key of Object.keys(properties)) {
       if (!key.startsWith('_') || reserved.includes(key) || key === '_reasoningForCall') continue;
       const meant = nearest(key, reserved);
