@@ -252,7 +252,7 @@ impl<'a> Calls<'a> {
         done.flatten()
     }
 
-    /// Returns the context that a Call is scoped from: that of the tick, and the results of the Calls that it waited for.
+    /// Returns the context that a Call is scoped from: that of the tick, and the results that it waited for.
     fn context_of(&self, at: usize) -> Vec<&Value> {
         self.context.iter().chain(self.earlier(at)).collect()
     }
