@@ -1,6 +1,7 @@
 //! One binary for all tests of behaviour, so that they link once.
 
 mod acts;
+mod agent_fields;
 mod agents;
 mod architecture;
 mod arguments;

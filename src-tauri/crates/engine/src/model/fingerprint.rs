@@ -151,6 +151,7 @@ impl Parts {
     fn prompt(&mut self, prompt: Option<&Prompt>) {
         let Some(prompt) = prompt else { return };
         self.text(&format!("{:?} {:?} {:?}", prompt.parts, prompt.models, prompt.tools));
+        prompt.options.iter().for_each(|options| self.value(options));
     }
 
     /// What a part of an agent with Calls is told and checks; Activities are blocks of their own.

@@ -47,6 +47,7 @@ pub(crate) fn options(provider: Kind, call: &ModelCall) -> ChatOptions {
             _ => given.push((name, value)),
         }
     }
+    let mut budget = None;
     for (name, value) in given {
         let text = value.as_str();
         match name.replace('_', "").to_ascii_lowercase().as_str() {
@@ -58,6 +59,9 @@ pub(crate) fn options(provider: Kind, call: &ModelCall) -> ChatOptions {
                 options.stop_sequences = all.iter().filter_map(Value::as_str).map(str::to_owned).collect();
             }
             "reasoningeffort" => options.reasoning_effort = text.and_then(ReasoningEffort::from_keyword),
+            "reasoningmaxtokens" => budget = value.as_u64().and_then(|most| u32::try_from(most).ok()),
+            // The name that the protocols with this option have for it.
+            "paralleltoolcalls" => drop(rest.insert("parallel_tool_calls".to_owned(), value.clone())),
             "verbosity" => options.verbosity = text.and_then(Verbosity::from_keyword),
             "toolchoice" => {
                 options.tool_choice = match text {
@@ -71,6 +75,23 @@ pub(crate) fn options(provider: Kind, call: &ModelCall) -> ChatOptions {
             "headers" => {}
             _ => drop(rest.insert(name.clone(), value.clone())),
         }
+    }
+    match provider {
+        // These count thoughts in tokens; where both were given, that is more exact.
+        Kind::Anthropic | Kind::Gemini => {
+            options.reasoning_effort = budget.map(ReasoningEffort::Budget).or(options.reasoning_effort);
+            let parallel = rest.shift_remove("parallel_tool_calls");
+            let choice = match &options.tool_choice {
+                Some(ToolChoice::Required) => Some("any"),
+                Some(ToolChoice::Auto) | None => Some("auto"),
+                // One tool, or none: there is nothing to call side by side.
+                Some(_) => None,
+            };
+            if let Some(choice) = choice.filter(|_| provider == Kind::Anthropic && parallel == Some(false.into())) {
+                rest.insert("tool_choice".to_owned(), json!({ "type": choice, "disable_parallel_tool_use": true }));
+            }
+        }
+        _ => options.reasoning_effort = options.reasoning_effort.or(budget.map(ReasoningEffort::Budget)),
     }
     options.extra_body = (!rest.is_empty()).then_some(Value::Object(rest));
     options
@@ -119,6 +140,7 @@ fn content_part(part: &Value) -> Result<ContentPart, Failure> {
             let result = ToolResponse::new(field("toolCallId"), as_text(&part["output"]["value"]));
             ContentPart::ToolResponse(result.with_fn_name(field("toolName")))
         }
+        ("reasoning", Some(text)) => ContentPart::ReasoningContent(text.to_owned()),
         (_, Some(text)) => ContentPart::from_text(text),
         (other, None) => return Err(Failure::Impossible(format!("cannot be sent a part of the type \"{other}\""))),
     })

@@ -44,6 +44,10 @@ struct WirePrompt {
     tools: Vec<PromptTool>,
     required_schema: Option<u32>,
     max_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "engine::json::exact")]
+    options: Option<Value>,
+    include_reasoning: bool,
+    exclude_reasoning: bool,
 }
 
 #[derive(Deserialize)]
@@ -90,6 +94,9 @@ impl WireAgents {
                 tools: wire.tools,
                 required_schema: wire.required_schema.map(|id| schema(vm, id)),
                 max_tokens: wire.max_tokens,
+                options: wire.options,
+                includes_reasoning: wire.include_reasoning,
+                excludes_reasoning: wire.exclude_reasoning,
             };
             (wire.name, prompt)
         });

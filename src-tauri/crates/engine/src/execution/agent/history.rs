@@ -33,7 +33,8 @@ pub(super) async fn messages(
     };
     let mut told = vec![json!({ "role": "system", "content": text_of(flow, of, prompt, 0) })];
     told.retain(|system| system["content"] != "");
-    told.extend(seen_by(side, is_human_b(flow, of), prompt.include_past_tools, &rows));
+    let reasoning_of = prompt.includes_reasoning.then_some(&*prompt.name);
+    told.extend(seen_by(side, is_human_b(flow, of), prompt.include_past_tools, reasoning_of, &rows));
     let kept = told.clone();
     let hook = AgentHook::PrefilterLlmHistory;
     let told = chain(&flow.cx, of, hook, OnFailure::Log, told.into(), |told| vec![told.clone()]).await?;
@@ -106,8 +107,8 @@ fn plain(value: &Value) -> String {
 }
 
 /// The conversation from one side: its own messages are the assistant's, the other's are the user's, and tools are
-/// shown only to the side that called them.
-fn seen_by(side: Side, human_b: bool, include_tools: bool, rows: &[Value]) -> Vec<Value> {
+/// shown only to the side that called them. `reasoning_of` is the prompt that is told what it thought.
+fn seen_by(side: Side, human_b: bool, include_tools: bool, reasoning_of: Option<&str>, rows: &[Value]) -> Vec<Value> {
     let as_is = side == Side::A && human_b;
     let mut own_calls: HashSet<String> = HashSet::new();
     let mut told = Vec::new();
@@ -135,6 +136,9 @@ fn seen_by(side: Side, human_b: bool, include_tools: bool, rows: &[Value]) -> Ve
             own_calls.extend(calls.iter().filter_map(|call| call["id"].as_str().map(str::to_owned)));
             message["tool_calls"] = calls.into();
         }
+        if is_own && reasoning_of.is_some_and(|name| row["prompt"] == name) && row["reasoning_content"].is_string() {
+            message["reasoning_content"] = row["reasoning_content"].clone();
+        }
         let is_blank = message["content"].as_str().is_none_or(|text| text.trim().is_empty());
         if !is_blank || message.get("tool_calls").is_some() {
             told.push(message);
@@ -160,12 +164,15 @@ fn complete(told: &[Value]) -> Vec<Message> {
     for message in told.iter().filter(|message| message["role"] != "tool") {
         let role = message["role"].as_str().unwrap_or("user").to_owned();
         let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
-        if calls.is_empty() {
+        let thought = message["reasoning_content"].as_str();
+        if calls.is_empty() && thought.is_none() {
             all.push(Message { role, content: message["content"].clone() });
             continue;
         }
         let text = message["content"].as_str().filter(|text| !text.is_empty());
-        let mut parts: Vec<Value> = text.iter().map(|text| json!({ "type": "text", "text": text })).collect();
+        let part = |kind: &str, text: &str| json!({ "type": kind, "text": text });
+        let mut parts: Vec<Value> = thought.iter().map(|text| part("reasoning", text)).collect();
+        parts.extend(text.iter().map(|text| part("text", text)));
         parts.extend(calls.iter().map(|call| {
             let arguments = call["function"]["arguments"].as_str().unwrap_or("{}");
             let args = crate::model::data::parse(arguments).unwrap_or_else(|_| arguments.into());
@@ -204,7 +211,7 @@ mod tests {
     fn each_side_sees_itself_as_the_assistant() {
         let rows = [json!({ "role": "assistant", "content": "a" }), json!({ "role": "user", "content": "b" })];
         let roles = |side| -> Vec<Value> {
-            seen_by(side, false, true, &rows).iter().map(|message| message["role"].clone()).collect()
+            seen_by(side, false, true, None, &rows).iter().map(|message| message["role"].clone()).collect()
         };
         assert_eq!(roles(Side::A), ["assistant", "user"]);
         assert_eq!(roles(Side::B), ["user", "assistant"]);
@@ -217,8 +224,8 @@ mod tests {
             json!({ "role": "assistant", "content": "x", "tool_calls": calls }),
             json!({ "role": "tool", "content": "r", "tool_call_id": "c" }),
         ];
-        assert_eq!(seen_by(Side::A, false, true, &rows).len(), 2);
-        assert_eq!(seen_by(Side::B, false, true, &rows), [json!({ "role": "user", "content": "x" })]);
-        assert_eq!(seen_by(Side::A, false, false, &rows), [json!({ "role": "assistant", "content": "x" })]);
+        assert_eq!(seen_by(Side::A, false, true, None, &rows).len(), 2);
+        assert_eq!(seen_by(Side::B, false, true, None, &rows), [json!({ "role": "user", "content": "x" })]);
+        assert_eq!(seen_by(Side::A, false, false, None, &rows), [json!({ "role": "assistant", "content": "x" })]);
     }
 }

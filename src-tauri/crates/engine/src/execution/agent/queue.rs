@@ -98,6 +98,12 @@ impl Running<'_> {
                 Err(error) => (ToolResult::of_error(&error, is_of_arguments(&error)), Some(error)),
             },
         };
+        if let Some(left_out) = result.left_out() {
+            cx.log(
+                "warn",
+                format!("tool {}: {left_out} of its result are not kept: messages have texts only", self.name()),
+            );
+        }
         let result = if self.is_known() { self.through_hooks(result).await? } else { Some(result) };
         let told = result.clone().unwrap_or_else(|| ToolResult::failed("a hook took this call out"));
         let output = serde_json::Map::from_iter([("output".to_owned(), told.0.clone())]);

@@ -16,7 +16,7 @@ use super::tool_result::ToolResult;
 use crate::execution::context::EmitOptions;
 use crate::execution::generator::ask::{ChosenModel, ask};
 use crate::execution::generator::stream_items::StreamItems;
-use crate::model::effects::{ModelCall, ModelReply, ToolOffer};
+use crate::model::effects::{Listener, ModelCall, ModelDelta, ModelReply, ToolOffer};
 use crate::model::error::FlowError;
 use crate::model::flow::{AgentDefinitions, AgentSide, Prompt, PromptTool, Side};
 use crate::model::item::AgentType;
@@ -73,11 +73,14 @@ pub(super) async fn run(step: &Step<'_>) -> Result<Said, FlowError> {
         output_schema: None,
         step: step.number as u32,
         max_tokens: step.prompt.max_tokens,
-        provider_options: None,
+        provider_options: step.options(&allowed),
         coerces: false,
     };
     let chosen = ChosenModel::Named(step.prompt.models.clone());
-    let (requested, reply) = match ask(cx, &chosen, call, Some(items.listener())).await {
+    let (requested, reply) = match ask(cx, &chosen, call, Some(step.listener(&items))).await {
+        Ok((requested, reply)) if step.prompt.excludes_reasoning => {
+            (requested, ModelReply { reasoning: None, ..reply })
+        }
         Ok(answered) => answered,
         Err(error) => {
             if !error.is_uncatchable() {
@@ -93,7 +96,10 @@ pub(super) async fn run(step: &Step<'_>) -> Result<Said, FlowError> {
     let calls = if calls.is_empty() && text.trim().is_empty() { vec![no_answer(&id)] } else { calls };
     let stored_calls = if calls.is_empty() { Value::Null } else { Value::Array(calls.clone()).to_string().into() };
     let content = if text.is_empty() { Value::Null } else { text.as_str().into() };
-    let updates = json!({ "content": content, "tool_calls": stored_calls, "status": "completed" });
+    let mut updates = json!({ "content": content, "tool_calls": stored_calls, "status": "completed" });
+    if let Some(reasoning) = &reply.reasoning {
+        updates["reasoning_content"] = reasoning.as_str().into();
+    }
     let row = messages::update(flow, of, &id, updates).await?;
     // Hooks may have changed what was said.
     let text = row["content"].as_str().unwrap_or_default().to_owned();
@@ -183,6 +189,27 @@ impl Step<'_> {
             }
         }
         allowed
+    }
+
+    /// What its provider is told beside the messages. Providers refuse settings of tools where there are none.
+    fn options(&self, allowed: &[PromptTool]) -> Option<Value> {
+        let mut options = self.prompt.options.clone()?;
+        if let Some(fields) = options.as_object_mut().filter(|_| allowed.is_empty()) {
+            fields.retain(|name, _| name != "toolChoice" && name != "parallelToolCalls");
+        }
+        Some(options).filter(|options| options.as_object().is_none_or(|fields| !fields.is_empty()))
+    }
+
+    /// Hears the model, with or without its thoughts.
+    fn listener(&self, items: &Rc<StreamItems>) -> Listener {
+        let heard = items.listener();
+        if !self.prompt.excludes_reasoning {
+            return heard;
+        }
+        Rc::new(move |delta| match delta {
+            ModelDelta::Reasoning(_) => {}
+            ModelDelta::Text(_) => heard(delta),
+        })
     }
 
     /// The text of the answer: the argument of the stop tool that the author named, or what the model said.

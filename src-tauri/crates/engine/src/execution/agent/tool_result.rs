@@ -56,6 +56,19 @@ impl ToolResult {
         }
     }
 
+    /// What of it no message can hold, in words.
+    pub(super) fn left_out(&self) -> Option<String> {
+        let parts = self.0["content"].as_array().into_iter().flatten();
+        let kinds: Vec<String> = parts
+            .filter(|part| !part["text"].is_string())
+            .map(|part| format!("parts of type {}", part["type"]))
+            .collect();
+        let files =
+            self.0["attachments"].as_array().filter(|files| !files.is_empty()).map(|_| "attachments".to_owned());
+        let all: Vec<String> = kinds.into_iter().chain(files).collect();
+        (!all.is_empty()).then(|| all.join(" and "))
+    }
+
     /// The text of its content parts, or of its result.
     fn text(&self) -> Option<String> {
         if let Some(parts) = self.0["content"].as_array() {

@@ -14,7 +14,7 @@ use crate::model::data::Data;
 use crate::model::effects::{EffectKind, Listener, ModelCall, ModelDelta, ModelReply};
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind};
-use crate::model::flow::{Generator, Model, ModelInstance, ValueOrCall};
+use crate::model::flow::{Body, Generator, Model, ModelInstance, ValueOrCall};
 use crate::views::model_requests::AskedWith;
 
 /// How often each model of a fallback group is tried, and the pauses between.
@@ -135,8 +135,10 @@ pub(crate) async fn ask(
                         Err(error) if cx.run.abort.is_set() => return Err(error),
                         Err(error) => failure = error,
                     }
-                    // Retrying does not help; the next model may.
-                    if !failure.retryable {
+                    // Retrying does not help; the next model may. An agent's side has waited long enough for a model that
+                    // says nothing.
+                    let is_silent = failure.name == "TimeoutError" && matches!(cx.frame.block.body, Body::Agent(_));
+                    if !failure.retryable || is_silent {
                         break;
                     }
                     let is_last = at + 1 == models.len() && attempt + 1 == attempts;

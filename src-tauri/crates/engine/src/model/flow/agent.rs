@@ -89,6 +89,12 @@ pub struct Prompt {
     pub required_schema: Option<SchemaRef>,
     /// The longest answer, in tokens.
     pub max_tokens: Option<u32>,
+    /// `toolChoice`, `parallelToolCalls`, `reasoningEffort` and `reasoningMaxTokens`, for the provider.
+    pub options: Option<Value>,
+    /// Whether the model is told what it thought before.
+    pub includes_reasoning: bool,
+    /// Whether what the model thinks is neither shown nor kept with its message.
+    pub excludes_reasoning: bool,
 }
 
 /// A part of a prompt's text.

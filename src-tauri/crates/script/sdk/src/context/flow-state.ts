@@ -42,6 +42,7 @@ class Call {
     if (known) return known.value;
     const text = this.fetch(field);
     const value: unknown = text === undefined ? undefined : JSON.parse(text);
+    if (field === 'thread') nameWhatIsMissing((value as { instance: object }).instance);
     this.known.set(field, { text, value });
     return value;
   }
@@ -112,6 +113,21 @@ function renewed(old: unknown, next: unknown): unknown {
   for (const key of Object.keys(kept)) if (!(key in fresh)) delete kept[key];
   for (const key of Object.keys(fresh)) kept[key] = renewed(kept[key], fresh[key]);
   return kept;
+}
+
+/** The object of a thread elsewhere has methods; here it has an id, and tells what would take their place. */
+function nameWhatIsMissing(instance: object): void {
+  const missing: ProxyHandler<object> = {
+    get(target, name, receiver): unknown {
+      if (typeof name === 'symbol' || name in target || ['then', 'toJSON'].includes(name)) {
+        return Reflect.get(target, name, receiver);
+      }
+      throw new TypeError(
+        `flow.thread.instance.${name} is not available here: it has an id; use getMessages, injectMessage, queueTool or flow.storage`,
+      );
+    },
+  };
+  Object.setPrototypeOf(instance, new Proxy(Object.prototype, missing));
 }
 
 type FlowState = object;
@@ -196,6 +212,11 @@ export function queueTool(flow: unknown, name: unknown, args: unknown = {}): voi
   call.now('flow.queueTool', [call.which, name, JSON.parse(toJson(args ?? {}, 'queueTool: the arguments') as string)]);
 }
 
+function refuseFiles(what: string, message: unknown): void {
+  if ((message as Json).attachments === undefined) return;
+  throw new TypeError(`${what}: attachments are not there: messages have texts only`);
+}
+
 /** Stores a message without a turn. */
 export async function injectMessage(flow: unknown, message: unknown): Promise<unknown> {
   const call = callOf(flow, 'injectMessage');
@@ -203,6 +224,7 @@ export async function injectMessage(flow: unknown, message: unknown): Promise<un
   if (typeof content !== 'string' || typeof role !== 'string') {
     throw new TypeError(`injectMessage needs { content, role } with two texts, got ${describeValue(message)}`);
   }
+  refuseFiles('injectMessage', message);
   return JSON.parse(await call.later('flow.injectMessage', [call.which, message])) as unknown;
 }
 
@@ -215,6 +237,7 @@ export function queueMessage(flow: unknown, message: unknown): string {
       `queueMessage needs { content, role } with a text and "user" or "assistant", got ${describeValue(message)}`,
     );
   }
+  refuseFiles('queueMessage', message);
   return call.now('flow.queueMessage', [role, content, silent === true]) as string;
 }
 

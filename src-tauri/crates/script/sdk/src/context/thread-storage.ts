@@ -86,12 +86,31 @@ export class ThreadStorage {
     return body(this);
   }
 
-  get sql(): never {
-    throw new Error('flow.storage.sql is not available here: a thread keeps values by key (get, put, delete, list)');
-  }
+  /** Every write is part of the block that runs; there is nothing to wait for. */
+  async sync(): Promise<void> {}
 
   toJSON(): Json {
     return of(this).read();
   }
 }
-Object.defineProperty(ThreadStorage.prototype, 'sql', { enumerable: false });
+
+/** What a Durable Object's storage has beside it, and a thread here has not. */
+for (const name of [
+  'sql',
+  'kv',
+  'transactionSync',
+  'getAlarm',
+  'setAlarm',
+  'deleteAlarm',
+  'getCurrentBookmark',
+  'getBookmarkForTime',
+  'onNextSessionRestoreBookmark',
+]) {
+  Object.defineProperty(ThreadStorage.prototype, name, {
+    get(): never {
+      throw new Error(
+        `flow.storage.${name} is not available here: a thread keeps values by key (get, put, delete, list)`,
+      );
+    },
+  });
+}

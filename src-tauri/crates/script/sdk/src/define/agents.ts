@@ -6,7 +6,9 @@
 import { describeValue, needFunction, type Fn } from '../base/arguments';
 import { Block, type Config } from './blocks';
 import { defineFlow, isFlow, type Flow } from './flow';
-import { warn, nearest } from './known-keys';
+import { warnOfOthers } from './agent-keys';
+import { nearest } from './known-keys';
+import { checkModelOptions } from './prompt-options';
 import { messageInput } from './agent-input';
 import { isSchema, type AnySchema } from '../base/schema';
 
@@ -76,30 +78,9 @@ export function defineTool(first: unknown, ...rest: unknown[]): Tool {
   if (args !== undefined && !isSchema(args)) {
     throw new TypeError(`defineTool: args needs a zod schema, got ${describeValue(args)}`);
   }
+  if (given) warnOfOthers('tool', 'defineTool', given);
   return new Tool(description, args, needFunction(execute, 'defineTool: the handler (flow, args) => …'));
 }
-
-const PROMPT_KEYS = [
-  'name',
-  'toolDescription',
-  'prompt',
-  'model',
-  'includeChat',
-  'includePastTools',
-  'parallelToolCalls',
-  'toolChoice',
-  'requiredSchema',
-  'tools',
-  'variables',
-  'env',
-  'reasoning',
-  'recentImageThreshold',
-  'hooks',
-  'maxTokens',
-  'handoffAgents',
-  'beforeTool',
-  'afterTool',
-];
 
 export function definePrompt(given: unknown): Prompt {
   const definition = needObject(given, 'definePrompt');
@@ -118,7 +99,11 @@ export function definePrompt(given: unknown): Prompt {
       throw new TypeError(`${where}: ${field} is true or false, not ${describeValue(value)}`);
     }
   }
-  warnOfOthers('prompt', where, definition, PROMPT_KEYS);
+  checkModelOptions(definition, where);
+  warnOfOthers('prompt', where, definition);
+  for (const [at, tool] of listedTools(definition).entries()) {
+    if (typeof tool === 'object') warnOfOthers('tool of a prompt', `${where}: tools[${at}]`, tool as Config);
+  }
   const prompt = new Prompt(definition);
   prompts.set(name, prompt);
   return prompt;
@@ -160,14 +145,20 @@ export function modelsOf(model: unknown, where: string): string[] {
 
 /** What a prompt may call; its `handoffAgents` are agents. */
 export function toolsOf(definition: Config, where: string): Config[] {
-  const listed = [definition.tools ?? [], definition.handoffAgents ?? []];
-  if (!listed.every(Array.isArray)) {
-    throw new TypeError(`${where}: tools needs a list of names, got ${describeValue(definition.tools)}`);
+  for (const field of ['tools', 'handoffAgents']) {
+    const listed = definition[field] ?? [];
+    if (!Array.isArray(listed)) {
+      throw new TypeError(`${where}: ${field} needs a list of names, got ${describeValue(listed)}`);
+    }
   }
-  return (listed.flat() as unknown[]).map((tool, at) => {
+  return listedTools(definition).map((tool, at) => {
     if (typeof tool === 'string') return toolOf({ name: tool }, `${where}: tools[${at}]`);
     return toolOf(needObject(tool, `${where}: tools[${at}]`), `${where}: tools[${at}]`);
   });
+}
+
+function listedTools(definition: Config): unknown[] {
+  return [definition.tools ?? [], definition.handoffAgents ?? []].flat();
 }
 
 function toolOf(tool: Config, where: string): Config {
@@ -194,45 +185,6 @@ export function defineHook(given: unknown, fn?: unknown): { hook: string; execut
   return made;
 }
 
-const SIDE_KEYS = [
-  'prompt',
-  'label',
-  'human',
-  'stopOnResponse',
-  'stopTool',
-  'stopToolResponseProperty',
-  'maxTurns',
-  'maxSteps',
-  'endConversationTool',
-  'endSessionTool',
-  'sessionStop',
-  'failSessionTool',
-  'sessionFail',
-  'sessionStatus',
-  'statusTool',
-  'manualStopCondition',
-  'subagents',
-];
-
-const AGENT_KEYS = [
-  'name',
-  'title',
-  'type',
-  'sideA',
-  'sideB',
-  'maxSessionTurns',
-  'exposeAsTool',
-  'toolDescription',
-  'description',
-  'icon',
-  'primary',
-  'hooks',
-  'env',
-  'tags',
-  'defaultPrompt',
-  'defaultModel',
-];
-
 /** `defineAgent(definition)`: a flow with one action, `message`. */
 export function defineAgent(given: unknown): Flow {
   const definition = needObject(given, 'defineAgent');
@@ -255,7 +207,15 @@ export function defineAgent(given: unknown): Flow {
   }
   const most = count(definition.maxSessionTurns, `${where}: maxSessionTurns`, 1);
   if (most !== undefined && most > 250) throw new Error(`${where}: maxSessionTurns is at most 250, not ${most}`);
-  warnOfOthers('agent', where, definition, AGENT_KEYS);
+  warnOfOthers('agent', where, definition);
+  for (const key of ['sideA', 'sideB'] as const) {
+    const side = (definition[key] ?? {}) as Config;
+    warnOfOthers('side', `${where}: ${key}`, side);
+    for (const tool of Object.values(side)) {
+      const isSessionTool = typeof tool === 'object' && tool !== null && 'attachmentsProperty' in tool;
+      if (isSessionTool) warnOfOthers('tool of a side', `${where}: ${key}`, tool as Config);
+    }
+  }
   agents.set(name, definition);
   return defineFlow({
     kind: name,
@@ -275,7 +235,11 @@ export function defineAgent(given: unknown): Flow {
 function sideOf(definition: Config, key: 'sideA' | 'sideB', where: string): Config {
   const at = `${where}: ${key}`;
   const side = definition[key] === undefined ? {} : needObject(definition[key], at);
-  warnOfOthers('side', at, side, SIDE_KEYS);
+  if (side.handler !== undefined) {
+    throw new Error(
+      `${at}.handler: sides that code speaks for are not there; give the side a prompt, or leave it to a person`,
+    );
+  }
   if (side.human === true && side.prompt !== undefined) throw new Error(`${at} is human and has a prompt`);
   const prompt = side.prompt instanceof Prompt ? side.prompt.name : side.prompt;
   if (prompt !== undefined) needText(prompt, `${at}.prompt`);
@@ -307,16 +271,6 @@ function count(value: unknown, where: string, least: number): number | undefined
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'number' && Number.isInteger(value) && value >= least && value < 2 ** 31) return value;
   throw new TypeError(`${where} is a whole number from ${least} on, not ${describeValue(value)}`);
-}
-
-function warnOfOthers(kind: string, where: string, definition: Config, known: readonly string[]): void {
-  for (const key of Object.keys(definition)) {
-    if (known.includes(key) || definition[key] === undefined) continue;
-    const meant = nearest(key, known);
-    warn(
-      `${where}: "${key}" is no setting of a ${kind} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`,
-    );
-  }
 }
 
 /** Gives tools the names they are exported under; called once, with the exports of the file that is run. */

@@ -1,6 +1,7 @@
 // The definitions of an agent's file as plain data for the engine.
 
 import { definitions, modelsOf, partsOf, toolsOf, type AgentBlock } from '../define/agents';
+import { modelOptionsOf } from '../define/prompt-options';
 import { handler, type Block, type Config } from '../define/blocks';
 import { functionId, schemaId } from '../define/tables';
 import { standsFor } from '../base/sources';
@@ -27,6 +28,7 @@ export function describeAgents(block: AgentBlock, child: (block: Block) => numbe
       includeChat: definition.includeChat === true,
       includePastTools: definition.includePastTools === true,
       tools: toolsOf(definition, `Prompt "${name}"`),
+      ...modelOptionsOf(definition),
       requiredSchema: schemaId(definition.requiredSchema),
       maxTokens: typeof definition.maxTokens === 'number' ? Math.max(1, Math.floor(definition.maxTokens)) : undefined,
     })),
