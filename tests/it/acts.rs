@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tests::bench::{Place, program};
@@ -132,4 +133,66 @@ fn a_replay_shows_what_an_edit_changed() {
     let edited = place.ask("replay r").json();
     let text = edited.to_string();
     assert!(text.contains("call:add[1]"), "{text}");
+}
+
+/// A thousand Calls of one solution push onto one list, each after the one before; and a thousand make a chain in which
+/// each needs the result of the one before. Once each of them merged and wrote down the results of all others, and the
+/// thousand pushes took longer than anybody waits.
+#[test]
+fn a_thousand_calls_write_one_place() {
+    const COUNT: usize = 1_000;
+    let flow = r#"
+import { defineFlow } from "@flow-state-dev/core";
+import { Activity, Agent, Tool } from "acts";
+const place = { type: "string" };
+Tool.register("push", { properties: { n: {}, _outputMethod: { const: "push" }, _outputPath: place } });
+Activity.register("push", async ({ n }) => n);
+Tool.register("add", { properties: { a: {}, b: {}, _outputPath: place } });
+Activity.register("add", async ({ a, b }) => a + b);
+Tool.register("tell", { properties: { value: {}, _outputPath: place } });
+Activity.register("tell", async ({ value }) => Array.isArray(value) ? value.filter((n, at) => n !== at - 1) : value);
+Tool.register("count", { properties: { value: {}, _outputPath: place } });
+Activity.register("count", async ({ value }) => value.length);
+const agent = Agent({ name: "agent", model: "m", context: () => [
+  { type: "state", v0: 0 },
+  { type: "data", kind: "part", data: { list: ["first"] } },
+  ...["push", "add", "tell", "count"].map((tool) => ({ type: "tool", tool })),
+] });
+export default defineFlow({ kind: "thousand", actions: { go: { block: agent } } });
+"#;
+    let calls = |calls: Vec<Value>| json!({ "structuredOutput": { "calls": calls, "output": null } });
+    let push = |n| json!({ "_tool": "push", "n": n, "_outputPath": "†part.list" });
+    let add =
+        |n| json!({ "_tool": "add", "a": format!("†state.v{n}"), "b": 1, "_outputPath": format!("†state.v{}", n + 1) });
+    let told_of =
+        |tool: &str, value: String| json!({ "_tool": tool, "value": value, "_outputPath": format!("†{tool}.result") });
+    let replies = json!({ "generators": { "agent": [
+        calls((0..COUNT).map(push).collect()),
+        calls(vec![told_of("tell", "†part.list".to_owned()), told_of("count", "†part.list".to_owned())]),
+        calls((0..COUNT).map(add).collect()),
+        calls(vec![told_of("tell", format!("†state.v{COUNT}"))]),
+        { "structuredOutput": { "calls": [], "output": "done" } },
+    ] } });
+    let place = Place::new().file("flows/thousand.ts", flow).file("flows/thousand.mock.json", &replies.to_string());
+    let began = Instant::now();
+    let run = place.get("run thousand go --user u --mock --data thousand.db");
+    let took = began.elapsed();
+    assert_eq!(run["output"], "done", "{run}");
+    let events = events(&place, "thousand.db", run["requestId"].as_str().expect("an id"));
+    let of = |kind: &str, path: &str| {
+        let found = events.iter().find(|event| event["kind"] == kind && event["path"] == path);
+        found.unwrap_or_else(|| panic!("no {kind} of {path}"))["payload"].clone()
+    };
+    let told = |path: &str| of("block_finished", path)["output"]["value"].clone();
+    assert_eq!(
+        told("root/tick[1]/call:tell[0]/activity:tell"),
+        json!(["first"]),
+        "what is not where its order puts it"
+    );
+    assert_eq!(told("root/tick[1]/call:count[1]/activity:count"), COUNT + 1);
+    assert_eq!(told("root/tick[3]/call:tell[0]/activity:tell"), COUNT);
+    let last = of("block_started", &format!("root/tick[2]/call:add[{}]", COUNT - 1))["input"]["value"].clone();
+    let earlier = last["earlier"].as_array().map_or(0, Vec::len);
+    assert_eq!(earlier + last["moreEarlier"].as_u64().unwrap_or_default() as usize, COUNT - 1, "{last}");
+    assert!(took < Duration::from_secs(30), "it took {took:?}");
 }

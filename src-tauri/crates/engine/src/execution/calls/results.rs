@@ -33,6 +33,19 @@ impl Method {
         }
     }
 
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Method::Set => "set",
+            Method::Push => "push",
+            Method::Concat => "concat",
+        }
+    }
+
+    /// Returns whether a list that is there becomes part of what is written.
+    pub(super) fn grows(self) -> bool {
+        self != Method::Set
+    }
+
     /// Returns what is written, given what is there.
     fn applied(self, place: &Reference, there: Option<Value>, result: Value) -> Result<Value, FlowError> {
         if self == Method::Set {
