@@ -17,9 +17,8 @@ use crate::signals::Signals;
 /// `flowglass run`.
 pub(crate) fn run(workspace: &Arc<Workspace>, run: Run, input: Option<Value>) -> Result<Outcome, Stop> {
     let (started, signals) = (Instant::now(), listen()?);
-    let flows = workspace.flows()?;
-    for warning in flows.iter().filter(|flow| flow.kind == run.flow).flat_map(|flow| &flow.warnings) {
-        tell(&format!("warning: {}", print::place(warning)));
+    for warning in workspace.load_warnings(&run.flow)? {
+        tell(&format!("warning: {}", print::place(&warning)));
     }
     let running = workspace.run(RunOptions {
         flow: run.flow,

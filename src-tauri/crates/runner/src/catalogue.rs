@@ -170,10 +170,10 @@ impl Catalogue {
             return Err(Fault::NotLoaded { message: error.to_string() });
         }
         let mut kinds: Vec<String> = Vec::new();
-        for row in self.rows(Path::new("")).into_iter().filter(|row| !row.actions.is_empty()) {
+        for flow in self.flows().filter(|flow| !flow.actions.is_empty()) {
             // Two files may claim one kind.
-            if !kinds.contains(&row.kind) {
-                kinds.push(row.kind);
+            if !kinds.contains(&flow.kind) {
+                kinds.push(flow.kind.clone());
             }
         }
         let known = if kinds.is_empty() {
@@ -184,8 +184,19 @@ impl Catalogue {
         Err(Fault::not_found(format!("unknown flow \"{kind}\"; {known}")))
     }
 
+    /// The flows that load, those of a kind that another file has among them.
+    fn flows(&self) -> impl Iterator<Item = &FlowDescription> {
+        self.entries.values().filter_map(|entry| entry.loaded_flow.as_ref()?.flow.as_ref())
+    }
+
+    /// What is probably not what the author of a flow meant.
+    pub(crate) fn warnings(&self, kind: &str) -> Vec<LoadErrorRow> {
+        let those = self.flows().filter(|flow| flow.kind == kind);
+        those.flat_map(|flow| &flow.warnings).map(LoadErrorRow::from).collect()
+    }
+
     /// What people see; modules without a flow are left out.
-    pub(crate) fn rows(&self, workspace: &Path) -> Vec<FlowRow> {
+    pub(crate) fn rows(&self, workspace: &Path) -> Result<Vec<FlowRow>, Fault> {
         self.entries
             .iter()
             .filter_map(|(file, entry)| {
@@ -196,28 +207,37 @@ impl Catalogue {
                 }
                 let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
                 let shown = file.strip_prefix(workspace).unwrap_or(file).display().to_string();
-                Some(FlowRow {
+                let actions = match flow.map_or(&[][..], |flow| &flow.actions).iter().map(action_row).collect() {
+                    Ok(actions) => actions,
+                    Err(fault) => return Some(Err(fault)),
+                };
+                Some(Ok(FlowRow {
                     kind: flow.map_or(stem, |flow| flow.kind.clone()),
                     file: shown,
-                    actions: flow.map(|flow| flow.actions.iter().map(action_row).collect()).unwrap_or_default(),
+                    actions,
                     has_mock: mock_file(file).is_file(),
                     error: error.map(LoadErrorRow::from),
                     warnings: flow
                         .map(|flow| flow.warnings.iter().map(LoadErrorRow::from).collect())
                         .unwrap_or_default(),
-                })
+                }))
             })
             .collect()
     }
 }
 
-fn action_row(action: &script::ActionDescription) -> ActionRow {
-    ActionRow {
+fn action_row(action: &script::ActionDescription) -> Result<ActionRow, Fault> {
+    Ok(ActionRow {
         name: action.name.clone(),
         description: action.description.clone(),
         input_schema: action.input_schema.clone().map(Json),
-        root: action.root.clone(),
-    }
+        root: action.root().map_err(|error| {
+            Fault::internal(format!(
+                "the blocks of action \"{}\" in .flowglass/cache cannot be read ({error}); delete that folder",
+                action.name
+            ))
+        })?,
+    })
 }
 
 /// The mock script that lies beside a flow: `x.mock.json` for `x.ts`.

@@ -98,8 +98,16 @@ pub struct ActionDescription {
     /// JSON Schema of its input.
     #[serde(default, deserialize_with = "engine::json::exact")]
     pub input_schema: Option<Value>,
-    /// Its root block and all below.
-    pub root: BlockShape,
+    /// The [`BlockShape`] of its root block and all below, as JSON: only lists of flows read it, and that of ten
+    /// thousand steps would take more memory than running them.
+    root: Box<str>,
+}
+
+impl ActionDescription {
+    /// Returns its root block and all below. Fails if somebody has edited the text.
+    pub fn root(&self) -> Result<BlockShape, serde_json::Error> {
+        from_json(&self.root)
+    }
 }
 
 impl Loaded {
@@ -200,7 +208,7 @@ impl Loaded {
                 name: name.clone(),
                 description: action.description.clone(),
                 input_schema: action.input_schema.as_ref().map(|schema| schema.describe()),
-                root: shape(&action.block),
+                root: serde_json::to_string(&shape(&action.block)).unwrap_or_default().into(),
             })
             .collect();
         let warnings = self.warnings(bundle);

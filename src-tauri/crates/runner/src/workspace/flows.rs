@@ -6,6 +6,7 @@ use crate::catalogue::{Catalogue, FlowRow, Loading, load_all};
 use crate::core::fault::Fault;
 use crate::core::notice::Notice;
 use crate::core::ordinary_files;
+use crate::views::LoadErrorRow;
 
 use super::{Workspace, lock};
 
@@ -25,10 +26,15 @@ impl Workspace {
                 self.load_beside();
             }
             if !catalogue.is_empty() {
-                return Ok(catalogue.rows(&self.dir));
+                return catalogue.rows(&self.dir);
             }
         }
-        self.with_catalogue(|catalogue| Ok(catalogue.rows(&self.dir)))
+        self.with_catalogue(|catalogue| catalogue.rows(&self.dir))
+    }
+
+    /// What is probably not what the author of a flow meant; nothing where there is no such flow.
+    pub fn load_warnings(&self, kind: &str) -> Result<Vec<LoadErrorRow>, Fault> {
+        self.with_catalogue(|catalogue| Ok(catalogue.warnings(kind)))
     }
 
     /// Reads the catalogue when everything is loaded.
@@ -57,7 +63,10 @@ impl Workspace {
         // Without a thread the next question loads.
         let _ = std::thread::Builder::new().name("flows".to_owned()).spawn(move || {
             let Ok(_loading) = workspace.loading.try_lock() else { return };
-            let rows = || serde_json::to_string(&lock(&workspace.catalogue).rows(&workspace.dir)).unwrap_or_default();
+            let rows = || {
+                let rows = lock(&workspace.catalogue).rows(&workspace.dir).unwrap_or_default();
+                serde_json::to_string(&rows).unwrap_or_default()
+            };
             let before = rows();
             // What still does not load is no news: whoever hears of news asks again.
             if workspace.load().is_ok() && rows() != before {
