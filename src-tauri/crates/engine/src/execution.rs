@@ -29,6 +29,7 @@ pub mod recorder;
 pub(crate) mod replay;
 pub mod request;
 mod schema_check;
+pub(crate) mod siblings;
 pub(crate) mod state;
 pub(crate) mod step_value;
 mod suspension;

@@ -304,6 +304,13 @@ impl Log for Store {
         Ok(self.read(|connection| claims::can_start(connection, request, &self.owners))?)
     }
 
+    fn own_events(&self, request: &str) -> Result<Vec<Event>, AppendError> {
+        let request = request.to_owned();
+        // The writing connection comes to it when everything before is committed.
+        let read = move |connection: &Connection| events::of_request(connection, &request, &EventQuery::default());
+        Ok(self.writer.handle().run(read)?)
+    }
+
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
         Ok(self.read(|connection| events::of_session(connection, session, before, newest))?)
     }

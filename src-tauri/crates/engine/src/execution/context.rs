@@ -26,6 +26,7 @@ use std::sync::Arc;
 use crate::execution::callback::CallbackCall;
 use crate::execution::frame::Frame;
 use crate::execution::request::Run;
+use crate::execution::siblings::Sibling;
 use crate::execution::state::shared::SharedState;
 use crate::model::callable::Invocation;
 use crate::model::event::{EventKind, Seq};
@@ -118,8 +119,9 @@ impl Context {
             Target::Own => self.frame.own.clone().map(Place::Shared),
             Target::Parent => self.frame.parent.as_ref()?.own.clone().map(Place::Shared),
             Target::Instance(instance) => {
-                let frames = self.frame.siblings().into_iter().chain(self.frame.chain());
-                frames.into_iter().find(|frame| *frame.instance == **instance)?.own.clone().map(Place::Shared)
+                let sibling = self.frame.newest_sibling(|sibling| sibling.instance() == instance.as_str());
+                let around = || self.frame.chain().find(|frame| *frame.instance == **instance).map(Sibling::Frame);
+                sibling.or_else(around)?.own().map(Place::Shared)
             }
             // Resources are read on first use, which may fail: see `resources`.
             Target::Resource(..) => None,

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::execution::abort::Abort;
 use crate::execution::caught::BlockRole;
 use crate::execution::replay::prior_attempt::AttemptEffects;
+use crate::execution::siblings::{Children, Sibling};
 use crate::execution::state::shared::SharedState;
 use crate::execution::state::transaction::Transaction;
 use crate::model::data::Data;
@@ -53,10 +54,10 @@ pub struct Frame {
     pub(crate) effects: RefCell<Rc<AttemptEffects>>,
     /// Background work its chain started and has not waited for.
     pub(crate) tasks: RefCell<Vec<crate::execution::chain::background::Task>>,
-    /// The blocks it dispatched, in order; a block finds its elder siblings here.
-    children: RefCell<Vec<Rc<Frame>>>,
-    /// Its own place among its parent's children.
-    index: usize,
+    /// The blocks it dispatched; a block finds its elder siblings here.
+    pub(crate) children: Children,
+    /// Its own number among its parent's children.
+    pub(crate) index: usize,
     pub(crate) outcome: RefCell<Option<Result<Data, FlowError>>>,
     pub(crate) rescued: Cell<bool>,
     pub(crate) ordinals: RefCell<HashMap<String, u32>>,
@@ -85,7 +86,7 @@ impl Frame {
         own: Option<Rc<SharedState>>,
     ) -> Self {
         let instance = InstanceId { path: &path, attempt }.to_string().into();
-        let index = parent.as_ref().map_or(0, |parent| parent.children.borrow().len());
+        let index = parent.as_ref().map_or(0, |parent| parent.children.next_index());
         Frame {
             block,
             path,
@@ -103,7 +104,7 @@ impl Frame {
             written: RefCell::default(),
             effects: RefCell::default(),
             tasks: RefCell::default(),
-            children: RefCell::default(),
+            children: Children::default(),
             index,
             outcome: RefCell::default(),
             rescued: Cell::new(false),
@@ -120,7 +121,7 @@ impl Frame {
     /// Registers it with its parent, so that later siblings find it.
     pub(crate) fn register(self: &Rc<Self>, roots: &Roots) {
         match &self.parent {
-            Some(parent) => parent.children.borrow_mut().push(self.clone()),
+            Some(parent) => parent.children.push(self.clone()),
             None => roots.0.borrow_mut().push(Rc::downgrade(self)),
         }
     }
@@ -138,11 +139,11 @@ impl Frame {
         self.rescued.set(true);
     }
 
-    /// Returns itself and the siblings dispatched before it, newest first.
-    pub(crate) fn siblings(self: &Rc<Self>) -> Vec<Rc<Frame>> {
+    /// Returns the newest of itself and the siblings dispatched before it that passes.
+    pub(crate) fn newest_sibling(self: &Rc<Self>, is_wanted: impl Fn(&Sibling) -> bool) -> Option<Sibling> {
         match &self.parent {
-            Some(parent) => parent.children.borrow().iter().take(self.index + 1).rev().cloned().collect(),
-            None => vec![self.clone()],
+            Some(parent) => parent.children.newest(self.index, is_wanted),
+            None => Some(Sibling::Frame(self.clone())).filter(is_wanted),
         }
     }
 
@@ -173,7 +174,7 @@ impl Drop for Roots {
     fn drop(&mut self) {
         let mut frames: Vec<Rc<Frame>> = self.0.take().iter().filter_map(Weak::upgrade).collect();
         while let Some(frame) = frames.pop() {
-            frames.append(&mut frame.children.borrow_mut());
+            frames.append(&mut frame.children.take());
         }
     }
 }

@@ -81,7 +81,9 @@ pub struct Recorder {
     began: Cell<Option<i64>>,
     newest: Cell<i64>,
     buffered: RefCell<Vec<Event>>,
-    items: RefCell<Vec<Event>>,
+    /// The events from which the request's own items are read; none until somebody asks for them. A chain of a
+    /// hundred thousand steps has two hundred thousand, and most flows never look.
+    items: RefCell<Option<Vec<Event>>>,
     listeners: RefCell<Vec<mpsc::UnboundedSender<ItemChange>>>,
     /// How many commits the log has not completed yet.
     pending_commits: Cell<u32>,
@@ -97,7 +99,7 @@ pub(crate) struct PendingCommit<'a> {
 impl<'a> PendingCommit<'a> {
     fn new(recorder: &'a Recorder, event: &Event) -> Self {
         let mut pending = recorder.await_log();
-        pending.shown = of_items(event);
+        pending.shown = recorder.shown(event);
         pending
     }
 }
@@ -126,7 +128,7 @@ impl Recorder {
             began: Cell::new(events.first().map(|event| event.at)),
             newest: Cell::new(events.last().map_or(0, |event| event.at)),
             buffered: RefCell::default(),
-            items: RefCell::new(events.iter().filter_map(of_items).collect()),
+            items: RefCell::new((!events.is_empty()).then(|| events.iter().filter_map(of_items).collect())),
             listeners: RefCell::default(),
             pending_commits: Cell::default(),
         }
@@ -156,7 +158,7 @@ impl Recorder {
         }
         let event = self.next_event(path, attempt, kind);
         let seq = event.seq;
-        if let Some(shown) = of_items(&event) {
+        if let Some(shown) = self.shown(&event) {
             self.publish(shown);
         }
         self.buffered.borrow_mut().push(event);
@@ -177,7 +179,9 @@ impl Recorder {
             return false;
         }
         known.push_str(text);
-        if let Some(Event { kind: EventKind::ItemDelta { text: known, .. }, .. }) = self.items.borrow_mut().last_mut() {
+        let mut items = self.items.borrow_mut();
+        let newest = items.as_mut().and_then(|items| items.last_mut());
+        if let Some(Event { kind: EventKind::ItemDelta { text: known, .. }, .. }) = newest {
             known.push_str(text);
         }
         true
@@ -307,16 +311,34 @@ impl Recorder {
         }
     }
 
-    /// Returns the events so far from which the request's own items are read.
-    pub fn items(&self) -> Ref<'_, Vec<Event>> {
-        self.items.borrow()
+    /// Returns the events so far from which the request's own items are read. The first call reads them from the log,
+    /// and blocks until what is queued there is committed.
+    pub fn items(&self) -> Result<Ref<'_, [Event]>, AppendError> {
+        if self.items.borrow().is_none() {
+            self.flush();
+            let events = self.log.own_events(&self.request)?;
+            let last = events.last().map_or(0, |event| event.seq);
+            if last < self.last.get() {
+                let text = format!("event {} was not stored, the newest is {last}", self.last.get());
+                return Err(AppendError::Storage(text));
+            }
+            *self.items.borrow_mut() = Some(events.iter().filter_map(of_items).collect());
+        }
+        Ok(Ref::map(self.items.borrow(), |items| items.as_deref().unwrap_or_default()))
     }
 
     /// Subscribes to all item changes from now on, until the receiver is dropped.
-    pub(crate) fn listen(&self) -> mpsc::UnboundedReceiver<ItemChange> {
+    pub(crate) fn listen(&self) -> Result<mpsc::UnboundedReceiver<ItemChange>, AppendError> {
+        // What a commit changes is found among the events before it.
+        drop(self.items()?);
         let (sender, receiver) = mpsc::unbounded();
         self.listeners.borrow_mut().push(sender);
-        receiver
+        Ok(receiver)
+    }
+
+    /// Returns what the items keep of an event; nothing as long as nobody has asked for them.
+    fn shown(&self, event: &Event) -> Option<Event> {
+        if self.items.borrow().is_some() { of_items(event) } else { None }
     }
 
     /// Makes the next event.
@@ -330,17 +352,18 @@ impl Recorder {
     }
 
     /// Adds an event to those of the items, and notifies subscribers. A commit may complete after later events were
-    /// added, so the event is inserted by its number.
+    /// added, so the event is inserted by its number; the first look at the items may have read it from the log.
     fn publish(&self, event: Event) {
-        let mut items = self.items.borrow_mut();
-        let news = if self.listeners.borrow().is_empty() {
-            Vec::new()
-        } else {
-            ItemChange::of(event.seq, &event.kind, &items)
-        };
+        let mut guard = self.items.borrow_mut();
+        let Some(items) = guard.as_mut() else { return };
         let at = items.len() - items.iter().rev().take_while(|shown| shown.seq > event.seq).count();
+        if at.checked_sub(1).is_some_and(|before| items[before].seq == event.seq) {
+            return;
+        }
+        let news =
+            if self.listeners.borrow().is_empty() { Vec::new() } else { ItemChange::of(event.seq, &event.kind, items) };
         items.insert(at, event);
-        drop(items);
+        drop(guard);
         self.listeners.borrow_mut().retain(|to| news.iter().all(|news| to.unbounded_send(*news).is_ok()));
     }
 }

@@ -231,6 +231,10 @@ pub trait Log: Send + Sync {
     /// Returns whether a queued request could start now. A hint: the append that puts it in progress decides.
     fn may_leave_queue(&self, request: &str) -> Result<bool, AppendError>;
 
+    /// Returns all events of a request that were appended in this process, and those before them. Blocks until what
+    /// is queued is committed.
+    fn own_events(&self, request: &str) -> Result<Vec<Event>, AppendError>;
+
     /// Returns the committed events of the `newest` completed requests of a session, each with its request, oldest
     /// first. The request `before` is left out.
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError>;

@@ -281,6 +281,9 @@ impl Log for Failing {
     fn may_leave_queue(&self, request: &str) -> Result<bool, AppendError> {
         self.log.may_leave_queue(request)
     }
+    fn own_events(&self, request: &str) -> Result<Vec<Event>, AppendError> {
+        self.log.own_events(request)
+    }
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
         self.log.session_events(session, before, newest)
     }

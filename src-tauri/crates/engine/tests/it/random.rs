@@ -121,7 +121,9 @@ fn build(plan: &Plan) -> Rc<Block> {
             let by = json!({ "kept": 1 }).as_object().cloned().unwrap_or_default();
             cx.apply(&Target::Request, Change::Ready(Operation::Increment { by })).await?;
             cx.emit_message("assistant", value.to_string().into(), Default::default());
-            LOOKS.with_borrow_mut(|looks| looks.push((cx.run.recorder.last(), cx.request_items())));
+            LOOKS.with_borrow_mut(|looks| {
+                looks.push((cx.run.recorder.last(), cx.request_items().expect("the log is in memory")))
+            });
             Ok(value)
         }),
         Plan::FailAbove(most) => {

@@ -254,6 +254,10 @@ impl Log for ReplayLog {
         Ok(true)
     }
 
+    fn own_events(&self, request: &str) -> Result<Vec<Event>, AppendError> {
+        self.memory.own_events(request)
+    }
+
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
         let mut found = self.store.session_events(session, before, usize::MAX)?;
         found.retain(|(_, events)| events.last().is_some_and(|event| event.at <= self.began));

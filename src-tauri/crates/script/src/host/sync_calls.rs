@@ -99,7 +99,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "items" => {
             let asked = parsed()?;
             if asked[0] == "request" {
-                return Ok(Some(Value::Array(cx.request_items()).to_string()));
+                return Ok(Some(Value::Array(cx.request_items().map_err(|error| error.message)?).to_string()));
             }
             let view = asked[0].as_str().and_then(Audience::parse).ok_or("unknown view")?;
             let found = match view {
@@ -113,13 +113,13 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             match cx.target(asked.as_str().unwrap_or_default()) {
                 Err(error) => Some(json!({ "error": error }).to_string()),
                 Ok(None) => None,
-                Ok(Some(frame)) => Some(
+                Ok(Some(found)) => Some(
                     json!({
-                        "name": &*frame.block.name,
-                        "instance": &*frame.instance,
-                        "instanceId": format!("{}:{}", cx.run.request, frame.instance),
-                        "input": frame.input.borrow().to_json(),
-                        "hasState": frame.own.is_some(),
+                        "name": found.name(),
+                        "instance": found.instance(),
+                        "instanceId": format!("{}:{}", cx.run.request, found.instance()),
+                        "input": found.input().to_json(),
+                        "hasState": found.own().is_some(),
                     })
                     .to_string(),
                 ),

@@ -22,7 +22,7 @@ pub(crate) async fn wait_for(
 ) -> Result<StepValue, FlowError> {
     let cx = chain.cx;
     // Subscribed before the first evaluation, so that no change is missed in between.
-    let mut news = cx.run.recorder.listen();
+    let mut news = cx.run.recorder.listen().map_err(|error| FlowError::storage(error.to_string()))?;
     let mut timer = cx.run.effects.sleep(timeout_ms);
     let mut due = true;
     let timed_out = loop {
@@ -41,15 +41,15 @@ pub(crate) async fn wait_for(
 }
 
 async fn holds(chain: &Chain<'_>, condition: &Fun) -> Result<bool, FlowError> {
-    let items = Value::Array(chain.cx.request_items());
+    let items = Value::Array(chain.cx.request_items()?);
     Ok(chain.call_with("condition", condition, vec![Arg::Data(items.into())]).await?.into_data()?.is_truthy())
 }
 
 /// Returns whether any of the changes passes `wakeOn`. A filter that throws counts as passed, and so does a change of
-/// an item that a newer version has replaced.
+/// an item that a newer version has replaced; the condition then tells if the items cannot be read.
 async fn wakes(chain: &Chain<'_>, filter: Option<&Fun>, happened: &[ItemChange]) -> bool {
     let Some(filter) = filter else { return true };
-    let items = chain.cx.request_items();
+    let Ok(items) = chain.cx.request_items() else { return true };
     for news in happened {
         let Some(item) = items.iter().find(|item| item["seq"] == news.seq) else { return true };
         for kind in news.kinds {

@@ -47,10 +47,14 @@ impl Context {
     }
 
     /// The items of this request so far, as `ctx.response.getItems` and conditions on them get them.
-    pub fn request_items(&self) -> Vec<Value> {
+    pub fn request_items(&self) -> Result<Vec<Value>, FlowError> {
         self.note_shared_read();
-        let own = self.run.recorder.items();
-        items(&self.run.request, Events::new(&own), true).iter().map(seen).collect()
+        Ok(self.own_items()?.iter().map(seen).collect())
+    }
+
+    fn own_items(&self) -> Result<Vec<Item>, FlowError> {
+        let own = self.run.recorder.items().map_err(|error| FlowError::storage(error.to_string()))?;
+        Ok(items(&self.run.request, Events::new(&own), true))
     }
 
     /// `ctx.session.items.history`: the same conversation as messages for a model.
@@ -85,8 +89,7 @@ impl Context {
             let gone = retention.evicts(&past, run.began_at);
             turns.drain(..gone);
         }
-        let own = run.recorder.items();
-        Ok((turns, items(&run.request, Events::new(&own), true)))
+        Ok((turns, self.own_items()?))
     }
 
     /// `ctx.session.setMetadata`.

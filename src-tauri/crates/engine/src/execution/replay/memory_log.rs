@@ -162,6 +162,11 @@ impl Log for MemoryLog {
         Ok(self.lock().in_the_way_of(request, None).is_none())
     }
 
+    fn own_events(&self, request: &str) -> Result<Vec<Event>, AppendError> {
+        let inner = self.lock();
+        Ok(inner.position(request).map(|at| inner.requests[at].1.clone()).unwrap_or_default())
+    }
+
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
         let completed = |events: &[Event]| {
             let last = events.last().map(|event| &event.kind);

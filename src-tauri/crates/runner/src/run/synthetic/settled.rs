@@ -55,6 +55,10 @@ impl Log for Settled {
         self.0.may_leave_queue(request)
     }
 
+    fn own_events(&self, request: &str) -> Result<Vec<Event>, AppendError> {
+        self.0.own_events(request)
+    }
+
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
         self.0.session_events(session, before, newest)
     }
