@@ -51,11 +51,19 @@ const results = (...names: string[]) =>
     })),
   });
 
+/** Adds a hundred steps, far more than a chain keeps frames of. */
+const hundred = (chain: any, name: (n: number) => string, execute: (n: number) => unknown) => {
+  let longer = chain;
+  for (let n = 0; n < 100; n += 1) longer = longer.tap(handler({ name: name(n), execute: () => execute(n) }).rescue([{ block: zero }]));
+  return longer;
+};
+
 const chain = (name: string) => sequencer({ name, inputSchema: z.any() });
 const stateful = (name: string) => sequencer({ name, inputSchema: z.any(), stateSchema: tally });
 
 export default defineFlow({
   kind: "targets",
+  request: { stateSchema: z.object({ seen: z.string().default("") }) },
   actions: {
     sibling: { block: chain("outer").tap(keeper).step(seek("seek", "keeper")) },
     newest: { block: chain("outer").tap(() => 3, keeper).tap(() => 7, keeper).step(seek("seek", "keeper")) },
@@ -96,6 +104,14 @@ export default defineFlow({
     resultsNewest: { block: chain("outer").step(() => 3, keeper).step(() => 4, keeper).step(results("keeper")) },
     resultsRunning: { block: chain("outer").parallel({ slow: handler({ name: "slow", execute: async () => { await pause(40); return 1; } }), quick: chain("later").step(handler({ name: "idle", execute: () => pause(10) })), look: handler({ name: "look", execute: (_value, ctx) => ctx.getBlockResult({ name: "slow" } as any).status }) }).map((all) => all.look) },
     byBlock: { block: chain("outer").tap(bare).step(handler({ name: "asks", execute: (_value, ctx) => [ctx.getBlockOutput(bare), ctx.getBlockOutput(keeper) ?? null, ctx.getBlockResult(bare), ctx.wasRescued(bare)] })) },
+    afterMany: { block: hundred(chain("outer").tap(keeper), (n) => `other ${n}`, (n) => n).tap(seek("writer", "keeper", true)).step(results("keeper", "other 0", "other 99")) },
+    manyOfOneName: { block: hundred(chain("outer"), () => "same", (n) => { if (n > 90) throw new Error(`broke at ${n}`); return n; }).step(results("same")) },
+    looksBack: {
+      block: hundred(
+        chain("outer").tap(handler({ name: "same", execute: () => "first" })).work(handler({ name: "slow", execute: async (_value, ctx) => { await pause(60); await ctx.request.patchState({ seen: ctx.getBlockOutput({ name: "same" } as any) }); } })),
+        () => "same", (n) => n,
+      ).waitForWork().step(handler({ name: "reads", execute: (_value, ctx) => ({ seen: ctx.request.state.seen, now: ctx.getBlockOutput({ name: "same" } as any) }) })),
+    },
     outputInMap: { block: chain("outer").step(bare).map((_value, ctx) => ctx.getBlockOutput(bare) ?? "not a sibling of the sequencer") },
   },
 });
