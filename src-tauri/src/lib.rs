@@ -8,6 +8,7 @@ mod diagnostics;
 mod ipc;
 mod moving;
 mod print;
+mod rendering;
 mod runs;
 mod signals;
 mod window;

@@ -94,8 +94,10 @@ pub(crate) fn open(options: OpenOptions) -> Result<Outcome, Fault> {
             message: "there is no display to open a window on; `flowglass demo` shows the same without one".to_owned(),
         });
     }
+    let rendering = crate::rendering::choose();
     // Until the window is closed; what is still to be written is written then.
     let _log = crate::diagnostics::to_file();
+    tracing::info!(?rendering, "how the window draws");
     let state = WindowState::new(options)?;
     // A value is read, sent and dropped by its depth, which may be greater than usual threads have stack for.
     let runtime =
