@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{Consent, Edits, EventQuery, Fault, OpenOptions, RequestQuery, SearchQuery, SessionQuery, Workspace};
+use runner::{Consent, Edits, Fault, OpenOptions, RequestQuery, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
 use crate::{print, runs};
@@ -254,22 +254,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let requests = workspace.requests(query)?;
             Ok(Outcome::done(json!(requests), print::requests(&requests)))
         }
-        Command::Show { request, source: Some(path) } => {
-            let source = workspace.code_of(&request, Some(path.as_str()).filter(|path| !path.is_empty()))?;
-            let mut document = json!(workspace.show(&request)?);
-            if let (Value::Object(fields), Value::Object(source)) = (&mut document, json!(source)) {
-                fields.extend(source);
-            }
-            Ok(Outcome::done(document, print::source(&source)))
-        }
-        Command::Show { request, source: None } => {
-            let shown = workspace.show(&request)?;
-            Ok(Outcome::done(json!(shown), print::shown(&shown)))
-        }
-        Command::Events { request, from, kind, page } => {
-            let query = EventQuery { from, kind, limit: page.limit, offset: page.offset, ..EventQuery::default() };
-            let events = workspace.events(&request, query)?;
-            Ok(Outcome::done(json!(events), print::events(&events)))
+        Command::Show { request, source } => crate::looking::show(&workspace, &request, source.as_deref()),
+        Command::Block { request, path, attempt } => crate::looking::block(&workspace, &request, &path, attempt),
+        Command::Events { request, from, kind, path, page } => {
+            crate::looking::events(&workspace, &request, from, kind, path, &page)
         }
         Command::Items { session, request, view, item_type, turns, tokens, page } => {
             let limit = turns.map(Limit::Turns).or(tokens.map(Limit::Tokens));

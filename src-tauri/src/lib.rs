@@ -6,6 +6,7 @@ pub mod cli;
 mod demo;
 mod diagnostics;
 mod ipc;
+mod looking;
 mod moving;
 mod print;
 mod rendering;

@@ -1,5 +1,6 @@
 //! Results as text for people. Plain, aligned, short; nothing a program should parse.
 
+mod block;
 mod clearings;
 mod findings;
 mod replay;
@@ -8,6 +9,7 @@ mod state;
 mod suspensions;
 mod timeline;
 
+pub(crate) use block::block;
 pub(crate) use clearings::{compacted, deleted};
 pub(crate) use findings::{hits, writes};
 pub(crate) use replay::replay;

@@ -185,8 +185,19 @@ fn attempt((place, workspace): &mut (Place, Arc<Workspace>), input: &[u8]) -> Re
         .requests(RequestQuery { session: None, status: status(), limit, offset })
         .map_err(|fault| format!("requests: {fault}"))?;
     for request in ["go", "ask", "fail"] {
-        let query = EventQuery { from: number("from"), to: number("to"), kind: text("kind"), limit, offset };
-        workspace.events(request, query).map_err(|fault| format!("events: {fault}"))?;
+        let query = EventQuery {
+            from: number("from"),
+            to: number("to"),
+            kind: text("kind"),
+            path: text("session"),
+            limit,
+            offset,
+        };
+        match workspace.events(request, query) {
+            // A path that no block has is said to be none.
+            Ok(_) | Err(runner::Fault::NotFound { .. }) => {}
+            Err(fault) => return Err(format!("events: {fault}")),
+        }
         workspace.timeline(request, number("from").unwrap_or(0)).map_err(|fault| format!("timeline: {fault}"))?;
         workspace.warnings(request, number("from").unwrap_or(0)).map_err(|fault| format!("warnings: {fault}"))?;
     }

@@ -57,7 +57,7 @@ const LONG: [(&str, usize, &str); 6] = [
         "which record belongs to which operation of today",
     ),
     ("src-tauri/crates/store/src/transfer/removal.rs", 435, "the queue of removals and what works on it"),
-    ("src-tauri/crates/runner/src/views.rs", 545, "the wire types, which are mostly documentation"),
+    ("src-tauri/crates/runner/src/views.rs", 502, "the wire types, which are mostly documentation"),
     ("src-tauri/crates/runner/src/workspace.rs", 505, "one method for each question a person can ask"),
 ];
 

@@ -6,6 +6,7 @@ mod agents;
 mod architecture;
 mod arguments;
 mod bad_input;
+mod block;
 mod chance;
 mod clearing;
 mod cli;

@@ -129,6 +129,15 @@ pub(crate) enum Command {
         #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "")]
         source: Option<String>,
     },
+    /// One block: input, output, items, state changes, effects, model calls
+    Block {
+        request: String,
+        /// Its path, as `show` lists it
+        path: String,
+        /// Which execution of it, from 0 (default: the newest)
+        #[arg(long, value_name = "N")]
+        attempt: Option<u32>,
+    },
     /// The raw events of a request
     Events {
         request: String,
@@ -138,6 +147,9 @@ pub(crate) enum Command {
         /// Only this kind
         #[arg(long, value_parser = kind)]
         kind: Option<String>,
+        /// Only those of the block at this path
+        #[arg(long)]
+        path: Option<String>,
         #[command(flatten)]
         page: Page,
     },

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use engine::views::blocks::BlockStatus;
-use runner::Shown;
+use runner::{BlockRow, Shown};
 
 use super::{cut, duration, short, table};
 
@@ -30,6 +30,18 @@ pub(crate) fn shown(shown: &Shown) -> String {
     text
 }
 
+/// How a block stands.
+pub(super) fn status(row: &BlockRow) -> &'static str {
+    match row.status {
+        BlockStatus::Running => "▶ running",
+        BlockStatus::Completed if row.memoized => "= memoized",
+        BlockStatus::Completed => "✓ completed",
+        BlockStatus::Failed => "✗ failed",
+        BlockStatus::Suspended => "⏸ suspended",
+        BlockStatus::Abandoned => "~ abandoned",
+    }
+}
+
 /// The timeline as a tree with bars.
 pub(crate) fn timeline(shown: &Shown) -> String {
     const WIDTH: i64 = 32;
@@ -47,20 +59,12 @@ pub(crate) fn timeline(shown: &Shown) -> String {
             let length =
                 (row.duration_ms.unwrap_or(span - (row.started_at - start)) * WIDTH / span).clamp(1, WIDTH - from);
             let bar: String = " ".repeat(from as usize) + &"█".repeat(length as usize);
-            let status = match row.status {
-                BlockStatus::Running => "▶ running",
-                BlockStatus::Completed if row.memoized => "= memoized",
-                BlockStatus::Completed => "✓ completed",
-                BlockStatus::Failed => "✗ failed",
-                BlockStatus::Suspended => "⏸ suspended",
-                BlockStatus::Abandoned => "~ abandoned",
-            };
             let segment = row.path.rsplit('/').next().unwrap_or(&row.path);
             vec![
                 format!("{}{segment}", "  ".repeat(depth)),
                 format!("{bar:<32}"),
                 duration(row.duration_ms),
-                status.to_owned(),
+                status(row).to_owned(),
                 block.row.error.as_ref().map(|error| cut(&error.message)).unwrap_or_default(),
             ]
         })

@@ -114,6 +114,10 @@ export type BlockDetail = {
 	logs: LogLine[],
 	/**  What it asked people, in any of its executions, oldest first; and what they answered. */
 	asked: SuspensionRow[],
+	/**  What else it did outside of itself: fetches, pauses, times, random values, `runOnce`. */
+	effects: EffectRow[],
+	/**  The models it asked. */
+	modelCalls: EffectRow[],
 };
 
 /**  The four kinds of block. */
@@ -224,6 +228,28 @@ export type DifferenceKind =
 "changed" | 
 /**  The same element at another index: `old` and `new` are the indexes' paths. */
 "moved";
+
+/**  One effect of a block. */
+export type EffectRow = {
+	/**  The event that began it; of one that was there at once, its only event. */
+	seq: number,
+	/**  `model`, `fetch`, `sleep`, `clock`, `random`, `uuid` or `once`. */
+	effect: string,
+	/**  Counts those of its kind in one execution of the block, from 0. */
+	ordinal: number,
+	/**  Milliseconds since the epoch. */
+	startedAt: number,
+	/**  Milliseconds; absent while it runs, or where its process died. */
+	durationMs?: number | null,
+	/**  What was asked, where it is recorded. */
+	request?: Json | null,
+	/**  What was answered. */
+	result?: Json | null,
+	/**  Why it failed. */
+	error?: ErrorInfo | null,
+	/**  Taken from the log by a resume. */
+	memoized: boolean,
+};
 
 /**  An error of a flow. */
 export type ErrorInfo = {

@@ -131,6 +131,8 @@ export class Recording {
       changes,
       logs: this.#logsOf(instanceId),
       asked: [],
+      effects: [],
+      modelCalls: [],
     });
   }
 

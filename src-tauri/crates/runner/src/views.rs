@@ -4,6 +4,7 @@
 //! (ARCHITECTURE §9.1); absent fields are left out.
 
 mod agents;
+mod block;
 mod clearings;
 mod findings;
 mod moving;
@@ -26,6 +27,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use agents::{AgentView, QueuedCall, TurnRow, WaitingMessage};
+pub use block::{BlockDetail, EffectRow, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
 pub use findings::{HitRow, WriteRow};
 pub use moving::{Exported, ExportedTrace, Imported};
@@ -328,27 +330,6 @@ pub struct Timeline {
     pub blocks: Vec<BlockRow>,
 }
 
-/// Everything about one block.
-#[derive(Clone, Debug, Serialize, specta::Type)]
-pub struct BlockDetail {
-    /// Its row.
-    pub block: BlockRow,
-    /// What it got.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input: Option<Json>,
-    /// What it made.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<Json>,
-    /// The items it emitted itself.
-    pub items: Vec<ItemRow>,
-    /// What it changed in each scope, in order.
-    pub changes: Vec<Change>,
-    /// What it wrote to the console.
-    pub logs: Vec<LogLine>,
-    /// What it asked people, in any of its executions, oldest first; and what they answered.
-    pub asked: Vec<SuspensionRow>,
-}
-
 /// An item, with the fields of its type beside the common ones.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
@@ -414,17 +395,6 @@ impl From<Item> for ItemRow {
             payload: item.payload,
         }
     }
-}
-
-/// One line of a flow's console.
-#[derive(Clone, Debug, Serialize, specta::Type)]
-pub struct LogLine {
-    /// `log`, `info`, `warn`, `error` or `debug`.
-    pub level: String,
-    /// One line, or a few.
-    pub text: String,
-    /// Milliseconds since the epoch.
-    pub at: i64,
 }
 
 /// One difference of one scope's state.

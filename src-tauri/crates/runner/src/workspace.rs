@@ -3,6 +3,7 @@
 mod abort;
 mod agents;
 mod answers;
+mod block;
 mod check;
 mod checkpoints;
 mod clear;

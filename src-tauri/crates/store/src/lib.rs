@@ -48,7 +48,8 @@ use serde_json::Value;
 
 pub use check::{Checked, Problem};
 pub use file::open::{Access, Durability, Liveness, OnDamaged, Options, Owners};
-pub use read::events::{EventQuery, Step};
+pub use read::event_query::EventQuery;
+pub use read::events::Step;
 pub use read::requests::{RequestQuery, RequestRow};
 pub use read::search::{Hit, SearchQuery};
 pub use read::sessions::{Note, SessionQuery, SessionRow};

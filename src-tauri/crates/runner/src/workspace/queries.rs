@@ -1,20 +1,16 @@
 //! Looking: everything the workspace answers without changing anything.
 
-use std::sync::Arc;
-
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::log::Record;
 use engine::resource::record::prefix;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
-use engine::views::attempts::{first_end, rolled_back};
+use engine::views::attempts::first_end;
 use engine::views::blocks::{BlockView, blocks};
-use engine::views::items::items;
 use engine::views::model_requests::{Requests, refers};
 use serde_json::Value;
 use store::{EventQuery, RequestQuery, SessionQuery};
 
-use super::answers::{questions, shown};
 use super::instances::is_of_block;
 use super::records::put_record;
 use super::{At, Workspace};
@@ -103,71 +99,16 @@ impl Workspace {
         })
     }
 
-    /// Everything about one execution of a block.
-    pub fn block(&self, request: &str, instance: &str) -> Result<BlockDetail, Fault> {
-        let (row, events) = self.log_of(request)?;
-        let view = Events::new(&events);
-        let all = blocks(view, !row.status.is_terminal());
-        let block = all
-            .iter()
-            .find(|block| format!("{request}:{}:{}", block.path, block.attempt) == instance)
-            .ok_or_else(|| Fault::not_found(format!("request \"{request}\" has no block \"{instance}\"")))?;
-        let own = |event: &&Event| event.path.as_deref() == Some(&*block.path) && event.attempt == block.attempt;
-        let id: Arc<str> = row.id.as_str().into();
-        let items = items(&id, view, !row.status.is_terminal())
-            .into_iter()
-            .filter(|item| item.provenance.block_instance_id == instance)
-            .map(ItemRow::from)
-            .collect();
-        let logs = events
-            .iter()
-            .filter(own)
-            .filter_map(|event| match &event.kind {
-                EventKind::Logged { level, text } => {
-                    Some(LogLine { level: level.clone(), text: text.clone(), at: event.at })
-                }
-                _ => None,
-            })
-            .collect();
-        let gone = rolled_back(&events, !row.status.is_terminal());
-        let mut changes = Vec::new();
-        for scope in self.scopes_of(request)? {
-            let writes: Vec<u64> = events
-                .iter()
-                .filter(|event| own(event) && !gone.contains(&event.seq))
-                .filter(
-                    |event| matches!(&event.kind, EventKind::StateChanged { scope: written, .. } if *written == scope),
-                )
-                .map(|event| event.seq)
-                .collect();
-            let Some(first) = writes.first().copied() else { continue };
-            let (from, to) = if scope.kind.is_durable() {
-                // Durable writes come into force together, with the block's last event.
-                (block.seq_end.map_or(first, |end| end - 1), block.seq_end.unwrap_or(first))
-            } else {
-                (first - 1, writes.last().copied().unwrap_or(first))
-            };
-            for mut change in self.scope_diff(&scope, request, from, to)? {
-                change.seq = writes.last().copied();
-                change.by = Some(block.path.to_string());
-                changes.push(change);
-            }
-        }
-        let asked = questions(&row, &events).into_iter().filter(|one| one.path == block.path);
-        Ok(BlockDetail {
-            asked: asked.map(|one| shown(&row, one)).collect(),
-            block: BlockRow::new(&row.id, block),
-            input: json(block.input),
-            output: json(block.output),
-            items,
-            changes,
-            logs,
-        })
-    }
-
     /// Raw events of a request, oldest first; writes to durable records as they came into force.
     pub fn events(&self, request: &str, query: EventQuery) -> Result<Vec<EventRow>, Fault> {
         self.request(request)?;
+        if let Some(path) = &query.path {
+            let any = EventQuery { path: Some(path.clone()), limit: Some(1), ..EventQuery::default() };
+            if self.store.events(request, &any).map_err(Fault::internal)?.is_empty() {
+                let text = format!("request \"{request}\" has no block at \"{path}\"; `show` lists its blocks");
+                return Err(Fault::not_found(text));
+            }
+        }
         let mut events = self.store.events(request, &query).map_err(Fault::internal)?;
         self.store.put_in_force(request, &mut events).map_err(Fault::internal)?;
         let Some(last) = events.iter().rev().find(|event| refers(event)).map(|event| event.seq) else {

@@ -9,6 +9,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::in_force::{put_in_force, waits_for_commit};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
+use crate::read::event_query::EventQuery;
 use crate::read::sessions::LINEAGE;
 use crate::read::states;
 use crate::row::attempts::{Attempts, RolledBackAttempt, UnfinishedAttempts};
@@ -16,21 +17,6 @@ use crate::row::body;
 use crate::row::error::Error;
 use crate::row::query::{Filter, to_sql_integer};
 use crate::{Store, lock};
-
-/// Selects events of a request; the result is ordered by `seq`.
-#[derive(Clone, Debug, Default)]
-pub struct EventQuery {
-    /// The lowest `seq`.
-    pub from: Option<Seq>,
-    /// The highest `seq`, inclusive.
-    pub to: Option<Seq>,
-    /// Only events of this kind, as named by [`EventKind::name`].
-    pub kind: Option<String>,
-    /// At most this many.
-    pub limit: Option<u64>,
-    /// How many to skip.
-    pub offset: Option<u64>,
-}
 
 /// One operation in the history of a scope.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +38,7 @@ pub(crate) fn of_request(connection: &Connection, request: &str, query: &EventQu
     filter.and("e.seq >= ?", to_sql_integer(query.from));
     filter.and("e.seq <= ?", to_sql_integer(query.to));
     filter.and("e.kind = ?", query.kind.clone());
+    filter.and("p.text = ?", query.path.clone());
     let sql = filter.select(EVENTS, "e.seq", query.limit, query.offset);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(&filter.values))?;

@@ -8,7 +8,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::Store;
-use crate::read::events::EventQuery;
+use crate::read::event_query::EventQuery;
 use crate::read::sessions::LINEAGE;
 use crate::row::error::Error;
 use crate::row::query::Filter;

@@ -1,0 +1,70 @@
+//! What is shown of one block.
+
+use serde::Serialize;
+
+use super::{BlockRow, Change, ErrorInfo, ItemRow, Json, SuspensionRow};
+
+/// Everything about one block.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct BlockDetail {
+    /// Its row.
+    pub block: BlockRow,
+    /// What it got.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Json>,
+    /// What it made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Json>,
+    /// The items it emitted itself.
+    pub items: Vec<ItemRow>,
+    /// What it changed in each scope, in order.
+    pub changes: Vec<Change>,
+    /// What it wrote to the console.
+    pub logs: Vec<LogLine>,
+    /// What it asked people, in any of its executions, oldest first; and what they answered.
+    pub asked: Vec<SuspensionRow>,
+    /// What else it did outside of itself: fetches, pauses, times, random values, `runOnce`.
+    pub effects: Vec<EffectRow>,
+    /// The models it asked.
+    pub model_calls: Vec<EffectRow>,
+}
+
+/// One effect of a block.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct EffectRow {
+    /// The event that began it; of one that was there at once, its only event.
+    pub seq: u64,
+    /// `model`, `fetch`, `sleep`, `clock`, `random`, `uuid` or `once`.
+    pub effect: String,
+    /// Counts those of its kind in one execution of the block, from 0.
+    pub ordinal: u32,
+    /// Milliseconds since the epoch.
+    pub started_at: i64,
+    /// Milliseconds; absent while it runs, or where its process died.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
+    /// What was asked, where it is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<Json>,
+    /// What was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Json>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+    /// Taken from the log by a resume.
+    pub memoized: bool,
+}
+
+/// One line of a flow's console.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+pub struct LogLine {
+    /// `log`, `info`, `warn`, `error` or `debug`.
+    pub level: String,
+    /// One line, or a few.
+    pub text: String,
+    /// Milliseconds since the epoch.
+    pub at: i64,
+}

@@ -1,0 +1,68 @@
+//! One block as text: what came in and out, and everything that it did.
+
+use std::fmt::Write as _;
+
+use runner::{BlockDetail, EffectRow};
+
+use super::timeline::status;
+use super::{cut, duration, items, short, state, suspensions, table, time};
+
+/// Everything about a block; parts that it does not have are left out.
+pub(crate) fn block(block: &BlockDetail) -> String {
+    let row = &block.block;
+    let mut text = format!(
+        "{} · {} \"{}\" · attempt {} · {} · {}\n",
+        row.path,
+        row.kind.as_str(),
+        row.name,
+        row.attempt,
+        status(row),
+        duration(row.duration_ms)
+    );
+    if let Some(input) = &block.input {
+        let _ = writeln!(text, "input   {}", short(&input.0));
+    }
+    if let Some(output) = &block.output {
+        let _ = writeln!(text, "output  {}", short(&output.0));
+    }
+    if let Some(error) = &row.error {
+        let _ = writeln!(text, "error   {}: {}", error.name, cut(&error.message));
+    }
+    let mut part = |title: &str, is_there: bool, body: &dyn Fn() -> String| {
+        if is_there {
+            let _ = write!(text, "\n{title}\n{}", body());
+        }
+    };
+    part("Asked", !block.asked.is_empty(), &|| suspensions(&block.asked));
+    part("Model calls", !block.model_calls.is_empty(), &|| effects(&block.model_calls));
+    part("Effects", !block.effects.is_empty(), &|| effects(&block.effects));
+    part("State changes", !block.changes.is_empty(), &|| state::changes(&block.changes));
+    part("Items", !block.items.is_empty(), &|| items(&block.items));
+    part("Console", !block.logs.is_empty(), &|| {
+        let rows: Vec<_> =
+            block.logs.iter().map(|line| vec![time(line.at), line.level.clone(), cut(&line.text)]).collect();
+        table(&["AT (UTC)", "LEVEL", "TEXT"], &rows)
+    });
+    text
+}
+
+fn effects(effects: &[EffectRow]) -> String {
+    let rows: Vec<_> = effects
+        .iter()
+        .map(|effect| {
+            let came = match (&effect.result, &effect.error) {
+                (_, Some(error)) => format!("✗ {}: {}", error.name, cut(&error.message)),
+                (Some(result), None) => short(&result.0),
+                (None, None) => "▶ not ended".to_owned(),
+            };
+            vec![
+                effect.seq.to_string(),
+                format!("{}[{}]{}", effect.effect, effect.ordinal, if effect.memoized { " =" } else { "" }),
+                duration(effect.duration_ms),
+                effect.request.as_ref().map(|request| short(&request.0)).unwrap_or_default(),
+                came,
+            ]
+        })
+        .collect();
+    table(&["SEQ", "EFFECT", "TOOK", "ASKED", "ANSWER"], &rows)
+}
