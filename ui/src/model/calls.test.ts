@@ -83,4 +83,7 @@ test('where nothing is selected, the Call that waits for a person comes first', 
   expect(found?.block.path).toBe('root/tick[0]/call:b[1]/delegate:w/tick[0]/call:c[0]');
   expect(focusOf(blocks.slice(0, 2), byId(blocks), null, Infinity)?.role).toBe('tick');
   expect(focusOf(blocks, byId(blocks), null, 0)).toBeNull();
+  // Else the first of its solution, whichever began first.
+  const late = ['root', 'root/tick[0]', 'root/tick[0]/work:a[1]', 'root/tick[0]/call:b[0]'].map((path) => block(path));
+  expect(focusOf(late, byId(late), null, Infinity)?.block.path).toBe('root/tick[0]/call:b[0]');
 });

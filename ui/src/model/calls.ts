@@ -76,10 +76,14 @@ export function focusOf(
     const found = focusOn(block, byId, callPlace(block.path));
     if (found?.role === 'tick') firstTick ??= found;
     else if (found && statusAt(block, seq) === 'suspended' && !waitsInside(block, newest)) return found;
-    else if (found) first ??= found;
+    else if (found && (!first || isBefore(found, first))) first = found;
   }
   return first ?? firstTick;
 }
+
+/** Calls run as soon as they can, so the first of a solution need not be the first that began. */
+const isBefore = (one: CallFocus, other: CallFocus): boolean =>
+  one.tick === other.tick && (callPlace(one.block.path)?.index ?? 0) < (callPlace(other.block.path)?.index ?? 0);
 
 /** A Call is suspended too where its delegate waits; the one that asks has nothing inside that waits. */
 function waitsInside(block: BlockRow, newest: ReadonlyMap<string, BlockRow>): boolean {

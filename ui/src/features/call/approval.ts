@@ -52,13 +52,10 @@ const MOST_OF_CALL = 300;
 /** A line for each answer. The edited Call starts as the Call itself; a long one is better kept in a file. */
 export function answersOf(question: Question, place: Place): { name: string; line: string }[] {
   const standard = `${place.dir}/.flowglass/flowglass.db`;
-  const where = [
-    '--dir',
-    place.dir,
-    ...(place.dataFile && place.dataFile !== standard ? [`--data=${place.dataFile}`] : []),
-  ];
-  const base = ['flowglass', 'resume', place.request, '--suspension', question.id, ...where];
-  const line = (...more: string[]) => [...base, ...more].map(shellWord).join(' ');
+  const which = ['--suspension', question.id, '--dir', place.dir];
+  if (place.dataFile && place.dataFile !== standard) which.push(`--data=${place.dataFile}`);
+  const line = (...answer: string[]) =>
+    ['flowglass', 'resume', place.request, ...answer, ...which].map(shellWord).join(' ');
   const call = isRecord(question.data) ? question.data.call : undefined;
   const json = JSON.stringify(call ?? {});
   return [

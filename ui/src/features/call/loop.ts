@@ -34,6 +34,9 @@ export function loopRows(blocks: readonly BlockRow[], seq: number, folded: Reado
     if (list) list.push(block);
     else below.set(around.path, [block]);
   }
+  // Calls run as soon as they can; they are read in the order of their solution.
+  const index = (block: BlockRow) => callPlace(block.path)?.index ?? 0;
+  for (const list of below.values()) list.sort((one, two) => index(one) - index(two));
   const rows: LoopRow[] = [];
   const visit = (list: readonly BlockRow[], depth: number) => {
     list.forEach((block, at) => {

@@ -70,12 +70,12 @@ test('the command lines can be pasted into a shell', () => {
   const [question] = questionsAt([row({ status: 'pending', data: { call: { _tool: 'pay' } } })], 30, null);
   if (!question) throw new Error('a question');
   const place = { request: 'r', dir: '/home/a b', dataFile: '/home/a b/.flowglass/flowglass.db' };
-  const base = "flowglass resume r --suspension s1 --dir '/home/a b'";
+  const which = "--suspension s1 --dir '/home/a b'";
   expect(answersOf(question, place).map((one) => one.line)).toEqual([
-    `${base} --approve`,
-    `${base} --reject --reason 'why not'`,
-    `${base} --submit '{"_tool":"pay"}'`,
+    `flowglass resume r --approve ${which}`,
+    `flowglass resume r --reject --reason 'why not' ${which}`,
+    `flowglass resume r --submit '{"_tool":"pay"}' ${which}`,
   ]);
   const other = answersOf({ ...question, data: { call: { a: 'x'.repeat(999) } } }, { ...place, dataFile: '/d.db' });
-  expect(other.map((one) => one.line)[2]).toBe(`${base} --data=/d.db --submit @call.json`);
+  expect(other.map((one) => one.line)[2]).toBe(`flowglass resume r --submit @call.json ${which} --data=/d.db`);
 });

@@ -28,9 +28,10 @@ export function rolesOf(plan: Record<string, unknown>): string[] {
 /** Who makes the result. */
 export function makerOf(plan: Record<string, unknown>): string {
   const [activity, delegate] = [text(plan.activity), text(plan.delegate)];
-  if (activity && delegate) return `the Activity “${activity}”, handed over to “${delegate}”`;
-  if (activity) return `the Activity “${activity}”, with what is scoped and nothing else`;
-  if (delegate) return `a request of its own, “${delegate}”, after whose context what is scoped is put`;
+  if (activity && delegate)
+    return `the Activity “${activity}”, from what is scoped alone, in place of the delegate “${delegate}”`;
+  if (activity) return `the Activity “${activity}”, from what is scoped alone`;
+  if (delegate) return `the delegate “${delegate}”, from its own context and what is scoped`;
   return plan.role === 'latent' ? 'the model, in the same solution' : '';
 }
 
