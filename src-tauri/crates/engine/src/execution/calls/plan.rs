@@ -324,6 +324,9 @@ impl Plan {
         }
         if !checked.writes().is_empty() {
             plan["outputPath"] = checked.writes().iter().map(Reference::to_string).collect();
+            if let Some(method) = checked.method.as_str() {
+                plan["outputMethod"] = method.into();
+            }
         }
         plan
     }

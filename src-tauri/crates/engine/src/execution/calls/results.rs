@@ -33,6 +33,15 @@ impl Method {
         }
     }
 
+    /// Returns its name; `None` for the usual one.
+    pub(super) fn as_str(self) -> Option<&'static str> {
+        match self {
+            Method::Set => None,
+            Method::Push => Some("push"),
+            Method::Concat => Some("concat"),
+        }
+    }
+
     /// Returns what is written, given what is there.
     fn applied(self, place: &Reference, there: Option<Value>, result: Value) -> Result<Value, FlowError> {
         if self == Method::Set {
