@@ -103,9 +103,14 @@ impl Order {
         self.ancestors[at].iter()
     }
 
+    /// Returns whether a Call has to end before another one.
+    pub(super) fn is_before(&self, one: usize, at: usize) -> bool {
+        self.ancestors[at].contains(one)
+    }
+
     /// Returns whether it waits for itself.
     pub(super) fn is_in_cycle(&self, at: usize) -> bool {
-        self.ancestors[at].contains(at)
+        self.is_before(at, at)
     }
 }
 

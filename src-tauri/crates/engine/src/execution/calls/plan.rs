@@ -281,6 +281,11 @@ impl Checked {
         self.output.is_none() && self.role != Role::Latent
     }
 
+    /// Returns whether its result is the whole of lists, each with what was there before: never an alternative.
+    pub(super) fn grows(&self) -> bool {
+        self.method.grows() && matches!(&self.output, Some(output) if output.is_certain())
+    }
+
     /// Returns the places that it may write.
     pub(super) fn writes(&self) -> &[Reference] {
         self.output.as_ref().map_or(&[], Expression::references)
@@ -324,9 +329,7 @@ impl Plan {
         }
         if !checked.writes().is_empty() {
             plan["outputPath"] = checked.writes().iter().map(Reference::to_string).collect();
-            if let Some(method) = checked.method.as_str() {
-                plan["outputMethod"] = method.into();
-            }
+            plan["outputMethod"] = checked.method.as_str().into();
         }
         plan
     }

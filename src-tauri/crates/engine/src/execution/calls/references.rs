@@ -32,6 +32,11 @@ impl Expression {
             Expression::First(all) | Expression::All(all) => all,
         }
     }
+
+    /// Returns whether all of its references are meant, so that none is left to choose.
+    pub(super) fn is_certain(&self) -> bool {
+        matches!(self, Expression::All(_)) || self.references().len() == 1
+    }
 }
 
 impl std::fmt::Display for Reference {

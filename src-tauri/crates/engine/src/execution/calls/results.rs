@@ -33,13 +33,17 @@ impl Method {
         }
     }
 
-    /// Returns its name; `None` for the usual one.
-    pub(super) fn as_str(self) -> Option<&'static str> {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
-            Method::Set => None,
-            Method::Push => Some("push"),
-            Method::Concat => Some("concat"),
+            Method::Set => "set",
+            Method::Push => "push",
+            Method::Concat => "concat",
         }
+    }
+
+    /// Returns whether a list that is there becomes part of what is written.
+    pub(super) fn grows(self) -> bool {
+        self != Method::Set
     }
 
     /// Returns what is written, given what is there.

@@ -32,6 +32,10 @@ const MAX_CALLS: usize = 1_000;
 /// How many Calls of a cycle its error names.
 const MAX_NAMED: usize = 8;
 
+/// How many of the results that a Call waited for are written down with it: the newest, which are those it reads most
+/// often. All of them would make a chain of a thousand Calls write half a million.
+const MAX_EARLIER: usize = 100;
+
 /// What became of a Call.
 enum End {
     /// The messages that hold its result; none for a Call without an output path.
@@ -120,6 +124,8 @@ struct Calls<'a> {
     refused: BTreeMap<usize, FlowError>,
     order: Order,
     ended: BTreeMap<usize, End>,
+    /// For each Call whose lists have grown since: the Call whose result holds them.
+    grown: BTreeMap<usize, usize>,
 }
 
 impl<'a> Calls<'a> {
@@ -153,7 +159,18 @@ impl<'a> Calls<'a> {
             }
         }
         let depth = number(input, "depth");
-        Ok(Calls { cx, of, context, depth, calls, checked, refused, order, ended: BTreeMap::new() })
+        Ok(Calls {
+            cx,
+            of,
+            context,
+            depth,
+            calls,
+            checked,
+            refused,
+            order,
+            ended: BTreeMap::new(),
+            grown: BTreeMap::new(),
+        })
     }
 
     /// Runs all of them, and returns what they add to the context, in the order of the solution.
@@ -210,7 +227,10 @@ impl<'a> Calls<'a> {
                 Ok(value) => match plan
                     .map(|plan| results::messages(&plan.checked, &self.context_of(at), value.data.to_json()))
                 {
-                    Some(Ok(messages)) => End::Done(messages),
+                    Some(Ok(messages)) => {
+                        self.note_grown(at);
+                        End::Done(messages)
+                    }
                     Some(Err(error)) => End::Failed(error),
                     None => End::Done(Vec::new()),
                 },
@@ -228,7 +248,9 @@ impl<'a> Calls<'a> {
         }
         let mut messages = Vec::new();
         for (at, end) in &self.ended {
-            if let End::Done(written) = end {
+            if let End::Done(written) = end
+                && !self.grown.contains_key(at)
+            {
                 messages.extend(written.iter().cloned());
             }
             if let End::Failed(error) = end {
@@ -243,9 +265,25 @@ impl<'a> Calls<'a> {
         name.unwrap_or("call").to_owned()
     }
 
-    /// Returns the results of the Calls that a Call waited for.
+    /// Notes whose lists the result of a Call holds: each result of a list that grows is the whole list, so a thousand
+    /// Calls that push onto one would else hand on, and merge, half a million entries.
+    fn note_grown(&mut self, at: usize) {
+        let Some(checked) = self.checked[at].as_ref().filter(|checked| checked.grows()) else { return };
+        for before in self.order.ancestors(at) {
+            let is_same = self.checked[before].as_ref().is_some_and(|other| {
+                other.grows() && other.instance == checked.instance && other.writes() == checked.writes()
+            });
+            if is_same && matches!(self.ended.get(&before), Some(End::Done(_))) {
+                self.grown.entry(before).or_insert(at);
+            }
+        }
+    }
+
+    /// Returns the results of the Calls that a Call waited for, without lists that grew in the result of another one.
     fn earlier(&self, at: usize) -> impl Iterator<Item = &Value> {
-        let done = self.order.ancestors(at).filter_map(|before| match self.ended.get(&before) {
+        let is_held = move |before: &usize| self.grown.get(before).is_some_and(|by| self.order.is_before(*by, at));
+        let done = self.order.ancestors(at).filter(move |before| !is_held(before));
+        let done = done.filter_map(|before| match self.ended.get(&before) {
             Some(End::Done(messages)) => Some(messages),
             _ => None,
         });
@@ -276,9 +314,13 @@ impl<'a> Calls<'a> {
                 let mut input = plan.to_json();
                 input["depth"] = self.depth.into();
                 input["name"] = self.of.name.as_ref().into();
-                let earlier: Value = self.earlier(at).cloned().collect();
-                if earlier != json!([]) {
-                    input["earlier"] = earlier;
+                let earlier: Vec<&Value> = self.earlier(at).collect();
+                let (more, newest) = earlier.split_at(earlier.len().saturating_sub(MAX_EARLIER));
+                if !newest.is_empty() {
+                    input["earlier"] = newest.iter().copied().cloned().collect();
+                }
+                if !more.is_empty() {
+                    input["moreEarlier"] = more.len().into();
                 }
                 if needs_person(self.cx, self.of, &plan).await? {
                     input["confirm"] = true.into();
