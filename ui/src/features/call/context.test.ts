@@ -48,6 +48,24 @@ test('results of the same tick follow, and a plan with its own context is not gi
   }
 });
 
+test('of too many results of the same tick the newest stand beside what was handed over of them', () => {
+  const result = (n: number) => ({ type: 'data', kind: 'list', data: { n } });
+  const many = {
+    scopes: { mode: 'static', kinds: ['state', 'list'] },
+    earlier: [result(3), result(4)],
+    moreEarlier: 2,
+    messages: [{ type: 'state', a: 1 }, result(1), result(2), result(3), result(4)],
+    leftOut: [],
+  };
+  const found = compare(many, { context: [{ type: 'state', a: 1 }] });
+  expect(found.rows.map((row) => row.seen)).toEqual([{ type: 'state', a: 1 }, result(3), result(4)]);
+  expect(found).toMatchObject({ seen: 3, missing: 2, isWhole: false });
+  // One that needs a person has all of them in its own context.
+  const own = compare({ ...many, context: many.messages }, { context: [] });
+  expect(own.rows.map((row) => row.isEarlier)).toEqual([false, true, true, true, true]);
+  expect(own).toMatchObject({ seen: 5, missing: 0, isWhole: true });
+});
+
 test('many instances that were only counted are left out, and its own is not', () => {
   const parts = Array.from({ length: 30 }, (_, n) => ({ type: 'data', kind: 'part', data: n, _instance: String(n) }));
   const counted = (kinds: string[], because: string, messages: unknown[]) =>

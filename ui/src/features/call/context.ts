@@ -19,6 +19,8 @@ export type Comparison = {
   rows: ContextRow[];
   seen: number;
   leftOut: number;
+  /** How many messages it saw besides: results of the same tick that are too many to be written down with it. */
+  missing: number;
   /** Whether every message that was handed over was found in the whole context. */
   isWhole: boolean;
 };
@@ -61,17 +63,19 @@ export function leftOutOf(plan: Record<string, unknown>): LeftOut[] {
   );
 }
 
+const countOf = (value: unknown): number => (typeof value === 'number' ? value : 0);
+
 /** The whole context of a Call: where it needed a person the plan has it, else it is the tick's and what came of it. */
-export function wholeContext(plan: Record<string, unknown>, tick: unknown): { messages: unknown[]; earlier: number } {
+function wholeContext(plan: Record<string, unknown>, tick: unknown): { messages: readonly unknown[]; earlier: number } {
   const earlier = listOf(plan.earlier);
-  const own = Array.isArray(plan.context) ? plan.context : null;
-  const messages = own ?? [...listOf(isRecord(tick) ? tick.context : null), ...earlier];
-  return { messages, earlier: earlier.length };
+  if (!Array.isArray(plan.context)) {
+    return { messages: [...listOf(isRecord(tick) ? tick.context : null), ...earlier], earlier: earlier.length };
+  }
+  return { messages: plan.context, earlier: earlier.length + countOf(plan.moreEarlier) };
 }
 
 export function compare(plan: Record<string, unknown>, tick: unknown): Comparison {
   const { messages, earlier } = wholeContext(plan, tick);
-  const handed = listOf(plan.messages);
   const own = text(plan.instance);
   const scopes = listOf(isRecord(plan.scopes) ? plan.scopes.kinds : null);
   const reasons = new Map<string, string>();
@@ -79,20 +83,26 @@ export function compare(plan: Record<string, unknown>, tick: unknown): Compariso
     reasons.set(JSON.stringify([kind, instances === null ? instance : '*']), because);
   }
   const reason = (kind: string, instance: string | null) => reasons.get(JSON.stringify([kind, instance])) ?? null;
-  let next = 0;
   const rows = messages.map((message, at): ContextRow => {
     const kind = kindOfMessage(message);
     const instance = instanceOf(message);
     // Where a kind has many instances they are counted; its own is among them only where the kind is not in scope.
     const isCounted = instance !== null && (instance !== own || !scopes.includes(kind));
     const because = reason(kind, instance) ?? (isCounted ? reason(kind, '*') : null);
-    const isEarlier = at >= messages.length - earlier;
-    const row = { at, kind, instance, message, isEarlier, because };
-    return because === null && next < handed.length ? { ...row, seen: handed[next++] } : row;
+    return { at, kind, instance, message, isEarlier: at >= messages.length - earlier, because };
+  });
+  const handed = listOf(plan.messages);
+  const visible = rows.filter((row) => row.because === null);
+  // Of many results of the same tick only the newest are written down: those before them are missing in the rows.
+  const missing = Math.max(0, handed.length - visible.length);
+  const first = visible.findIndex((row) => row.isEarlier);
+  visible.forEach((row, n) => {
+    const from = first >= 0 && n >= first ? n + missing : n;
+    if (from < handed.length) row.seen = handed[from];
   });
   const seen = rows.filter((row) => 'seen' in row).length;
-  const leftOut = rows.filter((row) => row.because !== null).length;
-  return { rows, seen, leftOut, isWhole: next === handed.length && seen + leftOut === rows.length };
+  const leftOut = rows.length - visible.length;
+  return { rows, seen, leftOut, missing, isWhole: missing === 0 && seen === visible.length };
 }
 
 export type Side = 'all' | 'seen' | 'left';
