@@ -1,5 +1,6 @@
 /** Activities that try every way to data that is not scoped to them, one way each. The input is the context. */
-import { defineCapability, defineFlow, defineResource, FlowError, generator, handler, sequencer } from "@flow-state-dev/core";
+import { defineCapability, defineFlow, defineResource } from "@flow-state-dev/core";
+import { FlowError, generator, handler, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 import { Activity, Agent, Delegate, Tool } from "acts";
 import type { Call, Message, Scoped } from "acts";
@@ -16,6 +17,8 @@ const attempt = (work: () => unknown): unknown => {
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const context: Message[] = [{ type: "state", mine: 1 }, { type: "data", kind: "vault", data: { secret: "s3cret" } }];
 const inner: Message[] = [{ type: "system", message: "inner" }, { type: "tool", tool: "any" }];
+const shared: Any = { Object: Object.prototype, Promise: Promise.prototype, Map: Map.prototype };
+const [EVAL, THEN] = "eval then".split(" ") as [string, string];
 let kept: { call: Call; scoped: Scoped } | undefined;
 
 const tools = new Map<string, (call: Call, scoped: Scoped) => unknown>();
@@ -43,11 +46,11 @@ tools.set("frozen", (call, scoped) => [
   attempt(() => Object.keys(Object.getPrototypeOf(scoped))),
   attempt(() => (Object.getPrototypeOf(scoped).vault = "x")),
   attempt(() => (Object.getPrototypeOf(call).vault = "x")),
-  attempt(() => Object.defineProperty(Object.prototype, "vault", { get: () => "x" })),
+  attempt(() => Object.defineProperty(shared.Object, "vault", { get: () => "x" })),
   attempt(() => (Object.prototype as Any).__defineGetter__("vault", () => "x")),
   attempt(() => ((Function.prototype as Any).call = () => "x")),
-  attempt(() => ((Promise.prototype as Any).then = () => "x")),
-  attempt(() => (Map.prototype.get = () => "x")),
+  attempt(() => (shared.Promise[THEN] = () => "x")),
+  attempt(() => (shared.Map.get = () => "x")),
   attempt(() => (Symbol.prototype as Any).vault = "x"),
 ]);
 /** Neither the stack of calls nor made code leads out. */
@@ -61,8 +64,8 @@ tools.set("climb", function climb(...given: unknown[]) {
     attempt(() => ((Error as Any).prepareStackTrace = (_e: unknown, sites: Any[]) => sites)),
     attempt(() => ((Error as Any).stackTraceLimit = 1000)),
     attempt(() => Function("return typeof this.secret")()),
-    attempt(() => (0, eval)("typeof vault")),
-    attempt(() => (tools.get as Any).constructor("return Object.keys(this).filter((key) => /flow|act|scope/.test(key)).length")()),
+    attempt(() => (globalThis as Any)[EVAL]("typeof vault")),
+    attempt(() => (tools.get as Any).constructor("return Object.keys(this).filter((key) => /flow|act/.test(key)).length")()),
   ];
 });
 /** Every name of the global object, and what hangs below it, holds no text of the vault. */
@@ -91,20 +94,21 @@ tools.set("open", () => {
   const helpers = (globalThis as unknown as { Iterator: Helpers }).Iterator;
   const values = [1].values() as unknown as Helpers;
   const made = [
-    ...[[].values(), new Map().entries(), "a".matchAll(/a/g), values.map?.((one: unknown) => one), function* () {}],
-    ...[helpers.from?.({ next: () => ({ done: true }) }), setTimeout(() => {}, 0), new AbortController().signal],
-    ...[new URL("http://localhost/?a=1").searchParams, new Headers().entries(), new Request("http://localhost/")],
-    ...[handler({ name: "spy", execute: () => 1 }), sequencer({ name: "s" }), generator({ name: "g", model: "m", prompt: "p" })],
-    ...[Agent({ name: "a", model: "m", context: [] }), defineResource({ scope: "session", stateSchema: z.object({}) })],
-    ...[defineCapability({ name: "c" }), new FlowError("x")],
-  ];
-  const shared = [Tool, Activity, Delegate, Agent, handler, FlowError, structuredClone];
+    [[].values(), new Map().entries(), "a".matchAll(/a/g), values.map?.((one: unknown) => one), function* () {}],
+    [helpers.from?.({ next: () => ({ done: true }) }), setTimeout(() => {}, 0), new AbortController().signal],
+    [new URL("http://localhost/?a=1").searchParams, new Headers().entries(), new Request("http://localhost/")],
+    [handler({ name: "spy", execute: () => 1 }), sequencer({ name: "s" })],
+    [generator({ name: "g", model: "m", prompt: "p" })],
+    [Agent({ name: "a", model: "m", context: [] }), defineResource({ scope: "session", stateSchema: z.object({}) })],
+    [defineCapability({ name: "c" }), new FlowError("x")],
+  ].flat();
+  const exported = [Tool, Activity, Delegate, Agent, handler, FlowError, structuredClone];
   const seen = new Set<object>();
   const open: string[] = [];
   const next: [unknown, string][] = [[globalThis, "global"]];
   // What was made belongs to whoever made it; its prototypes and its methods are shared.
   made.forEach((one, n) => next.push([Object.getPrototypeOf(one), `made ${n}`]));
-  shared.forEach((one, n) => next.push([one, `shared ${n}`]));
+  exported.forEach((one, n) => next.push([one, `exported ${n}`]));
   while (next.length > 0) {
     const [one, at] = next.pop()!;
     if ((typeof one !== "object" && typeof one !== "function") || one === null || seen.has(one)) continue;
@@ -146,7 +150,7 @@ tools.set("throwsValue", (_call, scoped) => {
   throw { vault: scoped.vault };
 });
 tools.set("throwsGetter", () => {
-  throw Object.defineProperty(new Error("x"), "message", { get: () => attempt(() => (kept?.scoped as Any).vault) });
+  throw Object.defineProperty(new Error("x"), "message", { get: () => attempt(() => kept!.scoped.vault) });
 });
 tools.set("slow", async (_call, scoped) => {
   const before = scoped.part.n;
@@ -178,14 +182,15 @@ tools.set("waits", async (_call, scoped) => {
 tools.set("returnsBlock", () => handler({ name: "spy", execute: (_input, ctx) => ctx.session.state }));
 tools.set("returnsFunction", () => () => "x");
 tools.set("returnsCall", () => ({ type: "tool", tool: { spy: { properties: { _scopes: { const: ["vault"] } } } } }));
-tools.set("returnsPromise", () => ({ then: (resolve: (value: string) => void) => resolve("settled") }));
+tools.set("returnsPromise", () => ({ [THEN]: (resolve: (value: string) => void) => resolve("settled") }));
 
 for (const [name, run] of tools) {
   const scopes = { type: "array", items: { enum: ["state", "part", ...(name.startsWith("throws") ? ["vault"] : [])] } };
   Tool.register(name, { properties: { amount: {}, options: {}, _scopes: scopes, _outputPath: { type: "string" } } });
   Activity.register(name, run);
 }
-Tool.register("ask", { properties: { _delegate: { const: "inner" }, _scopes: { items: { enum: ["state"] } }, _outputPath: {} } });
+const asked = { items: { enum: ["state"] } };
+Tool.register("ask", { properties: { _delegate: { const: "inner" }, _scopes: asked, _outputPath: {} } });
 Tool.register("any", { properties: { _outputPath: { type: "string" } } });
 Activity.register("any", (_call, scoped) => scoped);
 Delegate.register("inner", { context: inner });
