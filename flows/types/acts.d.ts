@@ -4,9 +4,10 @@
  */
 
 import type { Block } from "./blocks.js";
+import type { Schema as ParsingSchema } from "./schema.js";
 
 /** A JSON Schema, or a zod schema. */
-type Schema = { [key: string]: unknown };
+type Schema = { [key: string]: unknown } | ParsingSchema;
 
 /** A message of a context. `_instance` makes it one instance's own; without it all see it. */
 export type Message =
