@@ -4,11 +4,12 @@
  */
 
 import type { Block } from "./blocks.js";
+import type { Schema as ParsingSchema } from "./schema.js";
 
 /** A JSON Schema, or a zod schema. */
-type Schema = { [key: string]: unknown };
+type Schema = { [key: string]: unknown } | ParsingSchema;
 
-/** A message of a context. `_instance` makes it one instance"s own; without it all see it. */
+/** A message of a context. `_instance` makes it one instance's own; without it all see it. */
 export type Message =
   | { type: "system"; message: string; _instance?: string }
   | { type: "text"; text: string; _instance?: string }
@@ -22,7 +23,11 @@ export interface Call {
   _scopes?: string[];
   _instance?: string;
   _delegate?: string;
+  /** Where the result goes: `†state.user.id`. `a && b` is both, `a || b` the one that the Activity chooses. */
   _outputPath?: string;
+  /** How the result meets what is there: `push` and `concat` let a list grow. A path of the state is written once. */
+  _outputMethod?: "set" | "merge" | "push" | "concat";
+  /** The result of a latent Call, which the model makes itself. */
   _output?: unknown;
   [parameter: string]: any;
 }
@@ -33,14 +38,14 @@ export type Scoped = { [kind: string]: any };
 export const Tool: {
   /**
    * Registers a tool: a JSON Schema of an object. Properties without `_` are its parameters. The reserved ones
-   * (`_scopes _outputPath _activity _delegate _instance _output`) have schemas of their own: `const` binds, anything
-   * else lets the model choose.
+   * (`_scopes _outputPath _outputMethod _activity _delegate _instance _output`) have schemas of their own: `const`
+   * binds, anything else lets the model choose.
    */
   register(name: string, schema: Schema): void;
 };
 
 export const Activity: {
-  /** Registers the code of a tool. What it returns is written to the Call"s `_outputPath`. */
+  /** Registers the code of a tool. What it returns is written to the Call's `_outputPath`. */
   register<C = Call, S = Scoped>(name: string, execute: (call: C, scoped: S) => unknown): void;
 };
 

@@ -43,6 +43,8 @@ topics! {
     agents_two: "agents-two",
     acts_approval: "acts-approval",
     acts_errors: "acts-errors",
+    acts_protocol: "acts-protocol",
+    acts_reach: "acts-reach",
     acts_references: "acts-references",
     acts_roles: "acts-roles",
     acts_secrets: "acts-secrets",

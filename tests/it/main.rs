@@ -64,6 +64,7 @@ mod traces;
 mod trust;
 mod values;
 mod window;
+mod window_acts;
 mod window_agents;
 mod window_walls;
 mod wording;

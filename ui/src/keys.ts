@@ -21,6 +21,7 @@ export const KEYS = [
       ['n', 'Next failure'],
       ['l', 'Follow the newest event'],
       ['1 2 3', 'Timeline, items, events'],
+      ['4 5', 'Agent, Calls, where there are any'],
     ],
   },
   {

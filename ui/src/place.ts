@@ -1,7 +1,7 @@
 // Where the window is: one value, and its text in the address. Back, forward and copied links all work on it.
 // It names things and holds none; an unknown or damaged address is simply an emptier place.
 
-export type Tab = 'timeline' | 'items' | 'events' | 'agent';
+export type Tab = 'timeline' | 'items' | 'events' | 'agent' | 'calls';
 export type Audience = 'all' | 'client' | 'history' | 'trace';
 
 export type Place = {
@@ -28,7 +28,7 @@ export const NOWHERE: Place = {
   audience: 'all',
 };
 
-export const TABS: readonly Tab[] = ['timeline', 'items', 'events', 'agent'];
+export const TABS: readonly Tab[] = ['timeline', 'items', 'events', 'agent', 'calls'];
 export const AUDIENCES: readonly Audience[] = ['all', 'client', 'history', 'trace'];
 
 export function parsePlace(hash: string): Place {

@@ -12,6 +12,7 @@ import {
   type StateView,
 } from '../host/host';
 import type { Place } from '../place';
+import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
 import { Faults } from './faults.svelte';
 import type { Route } from './route.svelte';
@@ -36,6 +37,9 @@ export class AppModel {
   readonly events: EventPages;
   readonly stateAt: LatestQuery<Instant, StateAt>;
   readonly detail: LatestQuery<Selection, BlockDetail>;
+  /** The Call that is looked at, or the tick; and the tick around it, whose input is the whole context. */
+  readonly call: LatestQuery<Selection, BlockDetail>;
+  readonly tick: LatestQuery<Selection, BlockDetail>;
   readonly items: LatestQuery<ItemsQuery, ItemLists>;
   readonly requests: LatestQuery<{ session: string }, RequestRow[]>;
   /** What the next run form starts with, when it was asked for from a finished request. */
@@ -58,7 +62,10 @@ export class AppModel {
       const flowChanges = state.flowState ? await host.flowStateDiff(request, from, seq) : [];
       return { seq, at: state.at ?? this.request.row?.startedAt ?? 0, state, changes, flowChanges };
     }, 40);
-    this.detail = new LatestQuery(({ request, block }) => host.block(request, block), 100);
+    const block = ({ request, block }: Selection) => host.block(request, block);
+    this.detail = new LatestQuery(block, 100);
+    this.call = new LatestQuery(block, 100);
+    this.tick = new LatestQuery(block, 100);
     this.items = new LatestQuery(async ({ request }) => {
       const lists = await Promise.all(VIEWS.map((view) => host.items({ request, view })));
       return Object.fromEntries(VIEWS.map((view, n) => [view, lists[n] ?? []])) as ItemLists;
@@ -75,6 +82,11 @@ export class AppModel {
 
   get selected(): string | null {
     return this.route.place.block ?? this.request.root?.instanceId ?? null;
+  }
+
+  /** The tick or the Call that the Calls tab shows. */
+  get focus(): CallFocus | null {
+    return focusOf(this.request.blocks, this.request.byId, this.route.place.block, this.cursor);
   }
 
   get session(): string | null {
@@ -165,7 +177,7 @@ export class AppModel {
       if (place.session) this.requests.ask({ session: place.session });
     }
     if (place.request !== this.request.id) {
-      for (const part of [this.stateAt, this.detail, this.items]) part.clear();
+      for (const part of [this.stateAt, this.detail, this.call, this.tick, this.items]) part.clear();
       this.events.open(place.request);
       this.request.open(place.request);
     }
@@ -191,10 +203,21 @@ export class AppModel {
     if (seq > 0)
       this.stateAt.ask({ request: id, seq, from: whole ? this.request.start : this.request.stepBefore(seq) });
     const block = this.selected;
-    const known = block ? this.request.byId.get(block) : undefined;
-    // While a block runs its detail grows with the request; once it ended, only its end matters.
-    const stamp = known?.seqEnd ? `ended ${known.seqEnd}` : `seq ${this.request.seq}`;
-    if (block) this.detail.ask({ request: id, block, stamp });
+    if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });
     if (this.route.place.tab === 'items') this.items.ask({ request: id, seq: this.request.seq });
+    const focus = this.route.place.tab === 'calls' ? this.focus : null;
+    if (focus) {
+      const [call, tick] = [focus.block.instanceId, focus.tick.instanceId];
+      // What a Call asked is answered after the execution that asked it ended.
+      const answers = focus.block.status === 'suspended' ? ` of ${this.request.seq}` : '';
+      this.call.ask({ request: id, block: call, stamp: this.#stamp(call) + answers });
+      this.tick.ask({ request: id, block: tick, stamp: this.#stamp(tick) });
+    }
+  }
+
+  /** While a block runs its detail grows with the request; once it ended, only its end matters. */
+  #stamp(block: string): string {
+    const end = this.request.byId.get(block)?.seqEnd;
+    return end ? `ended ${end}` : `seq ${this.request.seq}`;
   }
 }

@@ -69,8 +69,8 @@ async fn approved(cx: &Context, of: &Rc<CallAgent>, mut plan: Value) -> Result<V
         match answer.resolution {
             SuspensionStatus::Approved => return Ok(plan),
             SuspensionStatus::Submitted => {
-                let edited = edited(&answer)?;
-                let next = planned_anew(of, &plan, edited)?;
+                let next = edited(&answer).and_then(|edited| planned_anew(of, &plan, edited));
+                let next = next.map_err(|error| refused_answer(&answer, &error))?;
                 cx.record(EventKind::BlockInput { input: Recorded::inline(&Data::from(next.clone())) });
                 let is_shown = ["scoped", "messages", "role", "activity", "delegate"]
                     .iter()
@@ -108,6 +108,17 @@ fn edited(answer: &Resolved) -> Result<Value, FlowError> {
         Some(call) if call.is_object() && data.get("_tool").is_none() => Ok(call.clone()),
         _ if data.is_object() => Ok(data),
         _ => Err(problem(Kind::Arguments, "an edited call is an object with _tool and its parameters")),
+    }
+}
+
+/// An edited Call that cannot run is no answer: the question stays, and the person is told, as with any answer that does
+/// not fit. Only what a model wrote is the model's to correct.
+fn refused_answer(answer: &Resolved, error: &FlowError) -> FlowError {
+    let text = format!("the answer to suspension {} is no call that can run: {}", answer.id, error.message);
+    FlowError {
+        code: Some("resume_data".to_owned()),
+        details: Some(json!({ "suspensionId": answer.id, "name": error.name })),
+        ..FlowError::new("FlowError", text)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Pure. A path of the state is written once; other kinds are patched, and lists of them can grow.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::messages::{describe, kind};
 use super::plan::Checked;
@@ -77,7 +77,7 @@ pub(super) fn messages(checked: &Checked, context: &[&Value], result: Value) -> 
     let (places, result): (Vec<&Reference>, Value) = match &checked.output {
         None => return Ok(Vec::new()),
         Some(Expression::All(all)) => (all.iter().collect(), result),
-        Some(Expression::First(all)) => match chosen(all, &result) {
+        Some(Expression::First(all)) => match chosen(all, &result)? {
             Some((place, value)) => (vec![place], value),
             None => (vec![&all[0]], result),
         },
@@ -93,19 +93,23 @@ pub(super) fn messages(checked: &Checked, context: &[&Value], result: Value) -> 
     places.into_iter().map(message).collect()
 }
 
-/// Returns the alternative that a result chooses: `{ _outputPath, value }`, or a message of which it is a part.
-fn chosen<'p>(alternatives: &'p [Reference], result: &Value) -> Option<(&'p Reference, Value)> {
-    if alternatives.len() < 2 {
-        return None;
-    }
-    let fields: &Map<String, Value> = result.as_object()?;
+/// Returns the alternative that a result chooses: `{ _outputPath, value }`, or a message of which it is a part. A path
+/// that is no alternative is refused: put elsewhere, the result would be found where nobody meant it to be.
+fn chosen<'p>(alternatives: &'p [Reference], result: &Value) -> Result<Option<(&'p Reference, Value)>, FlowError> {
+    let Some(fields) = result.as_object().filter(|_| alternatives.len() > 1) else { return Ok(None) };
     if let Some(path) = fields.get("_outputPath").and_then(Value::as_str) {
-        let place = alternatives.iter().find(|place| place.to_string() == path)?;
-        return Some((place, fields.get("value").cloned().unwrap_or_default()));
+        let place = alternatives.iter().find(|place| place.to_string() == path).ok_or_else(|| {
+            let known: Vec<String> = alternatives.iter().map(Reference::to_string).collect();
+            let text = format!("the result chooses {path}, which is none of its call's places: {}", known.join(", "));
+            problem(Kind::OutputPath, text)
+        })?;
+        return Ok(Some((place, fields.get("value").cloned().unwrap_or_default())));
     }
-    fields.get("type")?;
+    if fields.get("type").is_none() {
+        return Ok(None);
+    }
     let own = [result];
-    alternatives.iter().find_map(|place| Some((place, place.look_up(&own, None)?)))
+    Ok(alternatives.iter().find_map(|place| Some((place, place.look_up(&own, None)?))))
 }
 
 /// Returns why a result cannot become part of the state as a whole, if so: each of its fields is a path of its own.

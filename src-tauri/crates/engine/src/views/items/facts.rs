@@ -26,6 +26,8 @@ pub(super) struct Facts<'a> {
     committed: HashMap<Seq, (u64, Option<&'a Value>)>,
     /// What the models of each attempt were asked and used.
     models: HashMap<(&'a str, u32), (&'a str, Usage)>,
+    /// What attempts worked with, where that is not what they were given: a person edited it, or the block changed it.
+    inputs: HashMap<(&'a str, u32), &'a Recorded>,
     /// Where the request was taken up without having waited, and the block it had come to.
     continued: HashMap<Seq, Option<&'a str>>,
 }
@@ -35,6 +37,7 @@ impl<'a> Facts<'a> {
         let ends = Ends::read(events.0);
         let mut committed = HashMap::new();
         let mut models: HashMap<(&'a str, u32), (&'a str, Usage)> = HashMap::new();
+        let mut inputs = HashMap::new();
         // Where the request has come to: the blocks that have begun and not ended, in the order they began.
         let mut open: Vec<(&'a str, u32)> = Vec::new();
         let mut continued = HashMap::new();
@@ -69,6 +72,7 @@ impl<'a> Facts<'a> {
                         open.remove(at);
                     }
                 }
+                (EventKind::BlockInput { input }, Some(path)) => drop(inputs.insert((path, event.attempt), input)),
                 (EventKind::EffectFinished { effect: EffectKind::Model, result, .. }, Some(path)) => {
                     let asked = events.effect_request(&event.kind);
                     let model = asked.and_then(|request| request["model"].as_str()).unwrap_or_default();
@@ -79,7 +83,7 @@ impl<'a> Facts<'a> {
                 _ => {}
             }
         }
-        Facts { ends, live, committed, models, continued }
+        Facts { ends, live, committed, models, inputs, continued }
     }
 
     /// Whether the block that made an event has ended, or will never.
@@ -248,10 +252,12 @@ impl<'a> Facts<'a> {
             "completedAt": event.at,
             "duration": event.at.saturating_sub(started.at),
         }));
-        if let Some(input) = events.value(input) {
+        let attempt = event.path.as_deref().map(|path| (path, event.attempt));
+        let worked_with = attempt.and_then(|attempt| self.inputs.get(&attempt).copied()).unwrap_or(input);
+        if let Some(input) = events.value(worked_with) {
             payload.insert("input".to_owned(), input.clone());
         }
-        if let Some((model, usage)) = event.path.as_deref().and_then(|path| self.models.get(&(path, event.attempt))) {
+        if let Some((model, usage)) = attempt.and_then(|attempt| self.models.get(&attempt)) {
             payload.insert("model".to_owned(), (*model).into());
             payload.insert("modelUsage".to_owned(), json!(usage.by_model));
         }

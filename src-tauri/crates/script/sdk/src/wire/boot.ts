@@ -4,15 +4,16 @@ import * as acts from '../acts';
 import * as core from '../index';
 import { nameTools, runnable } from '../define/agents';
 import { definedAt } from '../define/bindings';
-import { endRegistration, hasCalls } from '../define/calls';
+import { CallAgentBlock, endRegistration, hasCalls } from '../define/calls';
+import { Capability } from '../define/capabilities';
 import { protectShared } from '../globals/protected';
-import { isBlock, siteOf, type Block } from '../define/blocks';
+import { Block, isBlock, siteOf } from '../define/blocks';
 import { clientData } from './client-data';
 import { makeContext } from '../context/context';
 import { blocksById, describeFlow, describeLate } from './describe';
 import { decodeError, encodeError, reviveError } from '../base/thrown';
 import { modelInstance } from '../define/own-models';
-import { isFlow, missed, type Flow } from '../define/flow';
+import { Flow, isFlow, missed } from '../define/flow';
 import { answer, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
 import { accepted, describe } from '../base/json-schema';
 import { takeWarnings } from '../define/known-keys';
@@ -22,7 +23,8 @@ import { sourceOf } from '../base/sources';
 import { functions, schemas } from '../define/tables';
 import { checkEntry, checkField, parse, parseAsync, type Answer } from '../base/schema';
 import { rejected, takeUnhandled } from '../globals/rejections';
-import { Boxed } from '../define/sequencer';
+import { Definition } from '../define/resources';
+import { Boxed, Sequencer } from '../define/sequencer';
 import { toJson } from '../base/values';
 import { abortRequest } from '../globals/web';
 
@@ -36,7 +38,7 @@ export function boot(exported: Record<string, unknown>): void {
   nameTools(exported);
   flows = runnable([...new Set(candidates.filter(isFlow))]);
   endRegistration();
-  if (hasCalls()) protectShared([acts, core]);
+  if (hasCalls()) protectShared([acts, core], [Block, Sequencer, CallAgentBlock, Capability, Definition, Flow]);
 }
 
 type Argument = [0] | [1, unknown] | [2, Parameters<typeof reviveError>[0]];
