@@ -55,13 +55,19 @@ export const inject = defineTool("Injects what a hook refuses", z.object({ text:
   return "stored";
 });
 
+export const keep = defineTool("Keeps the newest question with the thread", async (flow) => {
+  const asked = flow.messageHistory.filter((message) => message.role === "user").at(-1);
+  await flow.storage.put("kept", asked?.content);
+  return "kept";
+});
+
 export const hooked = definePrompt({
   name: "hooked",
   prompt: "Work.",
   model: "m",
   includeChat: true,
   includePastTools: true,
-  tools: ["polish", "fail", "inject"],
+  tools: ["polish", "fail", "inject", "keep"],
 });
 
 export default defineAgent({ name: "agents-hooks", type: "ai_human", sideA: { prompt: "hooked" } });
