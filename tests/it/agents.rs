@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tests::bench::{Place, program};
 use tests::pattern::assert_matches;
+use tests::server::{Reply, Server};
 
 /// Tools that write wherever an agent can, a tool that queues another, a sub-prompt with a tool of its own, and hooks.
 const AGENT: &str = r#"
@@ -143,6 +144,124 @@ fn a_message_during_a_run_waits_and_is_shown() {
     let said: Vec<&Value> =
         state["flowState"]["messageHistory"].as_array().expect("rows").iter().map(|row| &row["content"]).collect();
     assert_eq!(said, ["hello", "one two three four five six seven eight", "and me?", "second"]);
+}
+
+/// What a thread holds, as role, content and status.
+fn thread(place: &Place, session: &str) -> Vec<String> {
+    let state = place.get(&format!("state --session {session}"));
+    let mut rows: Vec<&Value> = state["session"]["messages"].as_object().expect("messages").values().collect();
+    rows.sort_by_key(|row| row["created_at"].as_u64());
+    let text = |row: &Value, field: &str| row[field].as_str().unwrap_or("-").to_owned();
+    rows.iter()
+        .map(|row| format!("{}: {} ({})", text(row, "role"), text(row, "content"), text(row, "status")))
+        .collect()
+}
+
+const WAITING: &str = r#"
+import { defineAgent, definePrompt, defineTool } from "@standardagents/builder";
+export const keep = defineTool("Keeps", async (flow) => {
+  await flow.storage.put("n", ((await flow.storage.get("n")) ?? 0) + 1);
+  return "kept";
+});
+export const wait = defineTool("Waits", () => new Promise((done) => setTimeout(() => done("late"), 60_000)));
+definePrompt({ name: "main", prompt: "Work.", model: "m", includeChat: true, includePastTools: true, tools: ["keep", "wait"] });
+export default defineAgent({ name: "agent", sideA: { prompt: "main" } });
+"#;
+
+/// A stop while calls wait ends the execution, and a message that waited behind it is answered. What the stopped turn
+/// had said is no part of the thread; what its tools stored is.
+#[test]
+fn a_message_behind_a_stopped_run_is_answered() {
+    let place = Place::new().file("flows/agent.ts", WAITING);
+    let calls = r#"[{ "name": "keep", "args": {} }, { "name": "wait", "args": {} }, { "name": "keep", "args": {} }]"#;
+    place.write(
+        "calls.json",
+        format!(r#"{{ "generators": {{ "main": [{{ "text": "Now.", "toolCalls": {calls} }}] }} }}"#),
+    );
+    place.write("quick.json", r#"{ "generators": { "main": [{ "text": "second" }] } }"#);
+    place.write("hello.json", r#"{ "content": "hello" }"#);
+    place.write("next.json", r#"{ "content": "and me?" }"#);
+    let line = |request: &str, input: &str, mock: &str| {
+        format!("run agent message --user ada --session s --request {request} --input @{input} --mock={mock}")
+    };
+    let first = place.start(&line("first", "hello.json", "calls.json"));
+    place.until_status("first", "in_progress");
+    let waiting = place.until("the second call runs", |place| {
+        let state = place.get("state --request first");
+        let calls = state["agent"]["queue"].as_array()?.clone();
+        (calls.get(1)?["status"] == "running").then_some(calls)
+    });
+    let statuses: Vec<String> = waiting.iter().map(|call| format!("{} {}", call["name"], call["status"])).collect();
+    assert_eq!(statuses, [r#""keep" "ran""#, r#""wait" "running""#, r#""keep" "waiting""#]);
+    let second = place.start(&line("second", "next.json", "quick.json"));
+    place.until_status("second", "queued");
+    place.get("abort first");
+    assert_eq!(first.ended().code, Some(5));
+    assert_eq!(second.ended().code, Some(0));
+    let said = ["user: hello (completed)", "user: and me? (completed)", "assistant: second (completed)"];
+    assert_eq!(thread(&place, "s"), said);
+    let state = place.get("state --session s");
+    assert_eq!(state["session"]["storage"]["n"], 1, "{state}");
+    let asked = place.get("events second --kind effect_started")[0]["payload"]["request"]["messages"].clone();
+    let told = |role: &str, content: &str| json!({ "role": role, "content": content });
+    assert_eq!(asked, json!([told("system", "Work."), told("user", "hello"), told("user", "and me?")]));
+}
+
+/// A process dies while a model answers. A message that comes before anybody resumes it is answered without the turn
+/// that is missing; a resume adds that turn, in the place where it was said.
+#[test]
+fn a_thread_goes_on_beside_an_interrupted_run() {
+    let place = Place::new().file("flows/agent.ts", WAITING);
+    place.write(
+        "slow.json",
+        r#"{ "generators": { "main": [{ "text": "one two three four five six", "chunkMs": 60000 }] } }"#,
+    );
+    place.write("first.json", r#"{ "generators": { "main": [{ "text": "first" }] } }"#);
+    place.write("second.json", r#"{ "generators": { "main": [{ "text": "second" }] } }"#);
+    place.write("hello.json", r#"{ "content": "hello" }"#);
+    place.write("next.json", r#"{ "content": "and me?" }"#);
+    let first =
+        place.start("run agent message --user ada --session s --request first --input @hello.json --mock=slow.json");
+    place.until_status("first", "in_progress");
+    place.until("the model is asked", |place| {
+        let asked = place.get("events first --kind effect_started");
+        (!asked.as_array()?.is_empty()).then_some(())
+    });
+    first.kill();
+    let line = "run agent message --user ada --session s --request second --input @next.json --mock=second.json";
+    assert_eq!(place.get(line)["output"]["response"], "second");
+    let said = ["user: hello (completed)", "user: and me? (completed)", "assistant: second (completed)"];
+    assert_eq!(thread(&place, "s"), said);
+    let resumed = place.get("resume first --mock=first.json");
+    assert_eq!(resumed["output"]["response"], "first", "{resumed}");
+    let said = ["user: hello (completed)", "assistant: first (completed)", said[1], said[2]];
+    assert_eq!(thread(&place, "s"), said);
+}
+
+/// A model that says nothing is not asked a second time: the next one of the prompt is.
+#[test]
+fn a_silent_model_is_replaced_at_once() {
+    let server = Server::start([Reply::body("application/json", "{").hang(), Reply::text("Here.")]);
+    let address = server.address();
+    let settings = json!({ "models": {
+        "mute": { "model": "mute", "baseUrl": format!("{address}/v1"), "timeoutMs": 500 },
+        "spare": { "model": "spare", "baseUrl": format!("{address}/v1") },
+    } });
+    let agent = r#"
+import { defineAgent, definePrompt } from "@standardagents/builder";
+definePrompt({ name: "main", prompt: "Work.", model: ["mute", "spare"], includeChat: true });
+export default defineAgent({ name: "agent", sideA: { prompt: "main" } });
+"#;
+    let place = Place::new().file("flows/agent.ts", agent).file("flowglass.json", &settings.to_string());
+    place.write("hello.json", r#"{ "content": "hello" }"#);
+    let ended = place.get("run agent message --user ada --session s --request r --input @hello.json");
+    assert_eq!(ended["output"]["response"], "Here.", "{ended}");
+    let asked: Vec<Value> = server.asked().iter().map(|asked| asked.json()["model"].clone()).collect();
+    assert_eq!(asked, ["mute", "spare"]);
+    let effects = place.get("events r --kind effect_finished");
+    let failed =
+        effects.as_array().expect("events").iter().find_map(|event| event["payload"]["error"]["name"].as_str());
+    assert_eq!(failed, Some("TimeoutError"), "{effects}");
 }
 
 /// A fork leaves after a turn, or after the message, with other words: what follows goes by them, and the thread that
