@@ -14,7 +14,9 @@ const asked = (flow: FlowState, word: string) =>
 
 defineHook("filter_messages", (flow, messages) => {
   note(flow, `filter ${messages.length}`);
-  return messages.filter((message) => !message.content?.includes("secret"));
+  return messages.filter(
+    (message) => !message.content?.includes("secret") && !(asked(flow, "forget calls") && message.tool_calls),
+  );
 });
 defineHook("prefilter_llm_history", (flow, messages) => {
   note(flow, `prefilter ${messages.map((message) => message.role).join(" ")}`);

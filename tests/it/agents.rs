@@ -312,22 +312,26 @@ fn a_replay_after_an_edit_names_the_difference() {
     assert!(other.stdout.contains("Rest.") && other.stdout.contains("Work."), "{other}");
 }
 
-/// Two agents that never stop end at the limit of one execution.
+/// Two agents that never stop end at the limit of one execution, which a side's own limit can raise.
 #[test]
 fn agents_that_never_stop_are_stopped() {
-    let agent = r#"
-import { defineAgent, definePrompt } from "@standardagents/builder";
-definePrompt({ name: "one", prompt: "Talk.", model: "m" });
-definePrompt({ name: "two", prompt: "Talk.", model: "m" });
-export default defineAgent({ name: "endless", type: "dual_ai", sideA: { prompt: "one" }, sideB: { prompt: "two" } });
-"#;
-    let talk: Vec<Value> = (0..130).map(|n| json!({ "text": format!("word {n}") })).collect();
-    let place = Place::new().file("flows/endless.ts", agent);
-    place.write("talk.mock.json", json!({ "generators": { "one": talk, "two": talk } }).to_string());
-    place.write("talk.json", r#"{ "content": "begin" }"#);
-    let ended = place.get("run endless message --user ada --request r --input @talk.json --mock=talk.mock.json");
-    assert_eq!(ended["output"]["stopReason"], "max_total_steps", "{ended}");
-    assert_eq!(ended["output"]["turnCount"], 250);
+    for (side, limit) in [("", 250), (", maxTurns: 260", 260)] {
+        let agent = format!(
+            r#"
+import {{ defineAgent, definePrompt }} from "@standardagents/builder";
+definePrompt({{ name: "one", prompt: "Talk.", model: "m" }});
+definePrompt({{ name: "two", prompt: "Talk.", model: "m" }});
+export default defineAgent({{ name: "endless", type: "dual_ai", sideA: {{ prompt: "one" }}, sideB: {{ prompt: "two"{side} }} }});
+"#
+        );
+        let talk: Vec<Value> = (0..135).map(|n| json!({ "text": format!("word {n}") })).collect();
+        let place = Place::new().file("flows/endless.ts", &agent);
+        place.write("talk.mock.json", json!({ "generators": { "one": talk, "two": talk } }).to_string());
+        place.write("talk.json", r#"{ "content": "begin" }"#);
+        let ended = place.get("run endless message --user ada --request r --input @talk.json --mock=talk.mock.json");
+        assert_eq!(ended["output"]["stopReason"], "max_total_steps", "{ended}");
+        assert_eq!(ended["output"]["turnCount"], limit);
+    }
 }
 
 /// Definitions that cannot work do not load, and say what is wrong, where it stands and what would be right.
