@@ -378,3 +378,55 @@ fn definitions_that_cannot_work_do_not_load() {
     assert_eq!(ended["output"]["stopReason"], "max_side_steps", "{ended}");
     assert_eq!(ended["output"]["turnCount"], 0);
 }
+
+/// What another version of the module has and is not there is a warning at its line, or an error that says what takes
+/// its place.
+#[test]
+fn what_is_not_there_is_said_where_it_is_written() {
+    let agent = r#"import { defineAgent, definePrompt, defineTool } from "@standardagents/builder";
+import { z } from "zod";
+export const one = defineTool("One", z.object({}), () => "x", z.string());
+export const two = defineTool({ description: "Two", args: z.object({}), execute: () => "x", uses: ["one"] });
+definePrompt({ name: "main", prompt: "Work.", model: "m", tools: ["one", { name: "two", initAttachmentsProperty: "f" }] });
+export default defineAgent({
+  name: "a",
+  sideA: { prompt: "main", subagents: [{ agent: "b" }], sessionStatus: "one", stopToolResponseProperty: "x" },
+  sideB: { human: true, stopOnResponse: true },
+  hoks: [],
+});
+"#;
+    let place = Place::new().file("flows/a.ts", agent);
+    let checked = place.get("check");
+    let warnings = checked[0]["warnings"].as_array().expect("warnings");
+    let told: Vec<String> = warnings.iter().map(|said| format!("{}: {}", said["line"], said["message"])).collect();
+    let expected = [
+        r#"3: "defineTool: \"returnSchema\" changes nothing: what a tool returns is not checked""#,
+        r#"4: "defineTool: \"uses\" changes nothing: a tool may queue any tool of its file""#,
+        r#"5: "Prompt \"main\": tools[1]: \"initAttachmentsProperty\" changes nothing: a thread keeps no files"#,
+        r#"6: "Agent \"a\": \"hoks\" is no setting of an agent and changes nothing"#,
+        r#"6: "Agent \"a\": sideA: \"subagents\" changes nothing: agents with threads of their own are not there"#,
+        r#"6: "Agent \"a\": sideA: \"sessionStatus\" changes nothing: a session has no status of its own"#,
+        r#"6: "Agent \"a\": sideA: \"stopToolResponseProperty\" changes nothing without \"stopTool\""#,
+        r#"6: "Agent \"a\": sideB: \"stopOnResponse\" changes nothing: a person speaks for this side"#,
+    ];
+    for (found, expected) in told.iter().zip(expected) {
+        assert!(found.starts_with(expected), "{found}\n{expected}");
+    }
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for (import, instead) in [
+        ("defineModel", "Models stand in flowglass.json"),
+        ("readFile", "A thread keeps no files"),
+        ("anything", "It exports defineAgent,"),
+    ] {
+        let text = agent.replace("defineAgent,", &format!("defineAgent, {import},"));
+        let place = Place::new().file("flows/a.ts", &format!("{text}{import}();\n"));
+        let answer = place.ask("check");
+        let message = answer.json()[0]["error"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(message.contains(import) && message.contains(instead), "{answer}");
+    }
+    let handler = agent.replace("sideB: { human: true, stopOnResponse: true }", "sideB: { handler: \"h\" }");
+    let answer = Place::new().file("flows/a.ts", &handler).ask("check");
+    let error = &answer.json()[0]["error"];
+    assert_eq!((answer.code, &error["line"]), (Some(1), &json!(6)), "{answer}");
+    assert!(error["message"].as_str().is_some_and(|said| said.contains("sideB.handler: sides that code speaks for")));
+}

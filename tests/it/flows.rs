@@ -37,6 +37,7 @@ macro_rules! topics {
 }
 
 topics! {
+    agents_absent: "agents-absent",
     agents_hooks: "agents-hooks",
     agents_human: "agents-human",
     agents_steady: "agents-steady",

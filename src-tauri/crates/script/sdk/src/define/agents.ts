@@ -6,7 +6,7 @@
 import { describeValue, needFunction, type Fn } from '../base/arguments';
 import { Block, type Config } from './blocks';
 import { defineFlow, isFlow, type Flow } from './flow';
-import { warnOfOthers } from './agent-keys';
+import { warnOfOthers, warnOfSide } from './agent-keys';
 import { nearest } from './known-keys';
 import { checkModelOptions } from './prompt-options';
 import { messageInput } from './agent-input';
@@ -78,7 +78,7 @@ export function defineTool(first: unknown, ...rest: unknown[]): Tool {
   if (args !== undefined && !isSchema(args)) {
     throw new TypeError(`defineTool: args needs a zod schema, got ${describeValue(args)}`);
   }
-  if (given) warnOfOthers('tool', 'defineTool', given);
+  warnOfOthers('tool', 'defineTool', given ?? { returnSchema: rest[1] === execute ? rest[2] : rest[1] });
   return new Tool(description, args, needFunction(execute, 'defineTool: the handler (flow, args) => …'));
 }
 
@@ -209,12 +209,7 @@ export function defineAgent(given: unknown): Flow {
   if (most !== undefined && most > 250) throw new Error(`${where}: maxSessionTurns is at most 250, not ${most}`);
   warnOfOthers('agent', where, definition);
   for (const key of ['sideA', 'sideB'] as const) {
-    const side = (definition[key] ?? {}) as Config;
-    warnOfOthers('side', `${where}: ${key}`, side);
-    for (const tool of Object.values(side)) {
-      const isSessionTool = typeof tool === 'object' && tool !== null && 'attachmentsProperty' in tool;
-      if (isSessionTool) warnOfOthers('tool of a side', `${where}: ${key}`, tool as Config);
-    }
+    warnOfSide(`${where}: ${key}`, (definition[key] ?? {}) as Config);
   }
   agents.set(name, definition);
   return defineFlow({
