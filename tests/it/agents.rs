@@ -352,6 +352,12 @@ fn definitions_that_cannot_work_do_not_load() {
             format!("definePrompt({{ name: \"q\", prompt: \"x\", model: \"m\", tools: [\"lok\"] }});\n{fine}"),
             "there is no tool, prompt or agent \"lok\"",
         ),
+        (
+            format!(
+                "definePrompt({{ name: \"q\", prompt: [{{ type: \"include\", prompt: \"P\" }}], model: \"m\" }});\n{fine}"
+            ),
+            "Prompt \"q\": prompt[0]: there is no prompt \"P\" in this file; did you mean \"p\"?",
+        ),
         (format!("definePrompt({{ name: \"q\", prompt: \"x\" }});\n{fine}"), "Prompt \"q\": model needs a text"),
         (
             format!("defineHook(\"before_create_mesage\", () => {{}});\n{fine}"),
@@ -370,6 +376,7 @@ fn definitions_that_cannot_work_do_not_load() {
             answer.json()[0]["error"]["message"].as_str().is_some_and(|said| said.contains(message)),
             "{text}\n{answer}"
         );
+        assert_eq!(answer.json()[0]["error"]["line"], 3, "the line after the prompt\n{text}\n{answer}");
     }
     let place =
         Place::new().file("flows/a.ts", &format!("{head}{prompt}{}", agent("sideA: { prompt: \"p\", maxTurns: 0 }")));

@@ -125,7 +125,7 @@ impl Loaded {
         }
         let json = vm
             .enter(|_, host| host.get::<_, Function>("describe")?.call::<_, String>((0,)))
-            .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))?;
+            .map_err(|error| LoadError::at(LoadErrorKind::Thrown, &bundle.file, error.location, error.message))?;
         let wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
         let client = wire.client;
         let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|BuildError { error, definition }| {
