@@ -61,10 +61,9 @@ function keepPlace(definition: Config): void {
   definedAt.set(definition, new Error().stack ?? '');
 }
 
+/** An error about what is written in a definition. */
 function errorAt(definition: Config, message: string): Error {
-  const error = new Error(message);
-  const stack = definedAt.get(definition);
-  return stack === undefined ? error : Object.assign(error, { stack });
+  return Object.assign(new Error(message), { definedAt: definedAt.get(definition) });
 }
 
 function needText(value: unknown, where: string): string {
