@@ -40,6 +40,6 @@ test('a line says where an agent is', () => {
     '2 turns; stopped by side a: stop_tool; a person speaks next',
   );
   expect(summary({ ...stopped, isChildPrompt: true }, { stopReason: 'x', awaitingHuman: true })).toBe(
-    '2 turns; stopped by side a',
+    'In a sub-prompt: 2 turns; stopped by side a',
   );
 });

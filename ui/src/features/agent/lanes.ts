@@ -54,7 +54,8 @@ export function summary(
   agent: { stopReason?: string | null; awaitingHuman: boolean },
 ) {
   const side = flow.currentSide === 'b' ? 'b' : 'a';
-  const turns = `${String(flow.turnCount)} ${flow.turnCount === 1 ? 'turn' : 'turns'}`;
+  const where = flow.isChildPrompt ? 'In a sub-prompt: ' : '';
+  const turns = `${where}${String(flow.turnCount)} ${flow.turnCount === 1 ? 'turn' : 'turns'}`;
   if (!flow.stopped) return `${turns} so far; side ${side} has the turn: ${speaker(flow, side)}`;
   const by = flow.stoppedBy ? ` by side ${String(flow.stoppedBy)}` : '';
   const reason = agent.stopReason && !flow.isChildPrompt ? `: ${agent.stopReason}` : '';
