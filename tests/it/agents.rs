@@ -264,6 +264,29 @@ export default defineAgent({ name: "agent", sideA: { prompt: "main" } });
     assert_eq!(failed, Some("TimeoutError"), "{effects}");
 }
 
+/// Without `--json`, too, the state of an agent's request shows its turns and the `FlowState`.
+#[test]
+fn a_state_is_shown_to_people() {
+    let place = place();
+    place.write("talk.json", r#"{ "content": "begin" }"#);
+    place.get("run agent message --user ada --session s --request r --input @talk.json --mock");
+    let whole = place.run(&["state", "--request", "r"]);
+    for line in [
+        "agent agent: stopped by side a: stop_on_response; a person speaks next",
+        "0     a     main    I count.; calls count, note  side a",
+        "2     a     main    Done.                        stopped by a: stop_on_response",
+        "flowState\n  {\n    \"threadId\": \"s\"",
+    ] {
+        assert!(whole.stdout.contains(line), "{line}\n{whole}");
+    }
+    assert!(!whole.stdout.contains("sideTurns"), "names of the log are not shown\n{whole}");
+    let tool = place.run(&["state", "--request", "r", "--at", "root/turn[1]:a/prompt:part/tool:count[0.0]"]);
+    for line in ["agent agent: side a has the turn", "flowState of the sub-prompt\n"] {
+        assert!(tool.stdout.contains(line), "{line}\n{tool}");
+    }
+    assert!(!tool.stdout.contains("tools that wait"), "{tool}");
+}
+
 /// A fork leaves after a turn, or after the message, with other words: what follows goes by them, and the thread that
 /// it comes from stays as it was.
 #[test]
