@@ -28,7 +28,11 @@ export const fails = defineTool("Fails", () => { throw new Error("it broke"); })
 definePrompt({ name: "part", prompt: "Help.", model: "m", toolDescription: "Helps", tools: ["count", "note"] });
 definePrompt({ name: "main", prompt: "Work.", model: "m", includeChat: true, includePastTools: true, tools: ["count", "note", "fails", "part"] });
 defineHook("after_update_message", (flow, message) => { flow.context.updates = [...(flow.context.updates ?? []), message.status]; });
-defineHook("after_tool_call_success", (flow, call, result) => { flow.context.last = call.function.name; return { ...result, result: `${result.result}!` }; });
+defineHook("after_tool_call_success", async (flow, call, result) => {
+  flow.context.last = call.function.name;
+  await flow.storage.put("hooked", ((await flow.storage.get("hooked")) ?? 0) + 1);
+  return { ...result, result: `${result.result}!` };
+});
 export default defineAgent({ name: "agent", type: "ai_human", sideA: { prompt: "main" } });
 "#;
 
@@ -75,7 +79,7 @@ fn a_crash_at_any_commit_repeats_nothing() {
     };
     let plain = crash("plain.db", &["run", "agent", "plain"]).expect("nothing tells it to die");
     let whole = essence(&plain["after"]["state"], "plain");
-    assert_matches("the run", &whole["storage"], &json!({ "n": 16 }));
+    assert_matches("the run", &whole["storage"], &json!({ "n": 16, "hooked": 6 }));
     assert_eq!(plain["after"]["output"]["response"], "Done.", "{plain}");
     let commits = plain["commits"].as_u64().expect("a number");
     assert!(commits > 5, "it has only {commits} commits");
