@@ -73,7 +73,8 @@ export interface ThreadStorage {
     reverse?: boolean;
     limit?: number;
   }): Promise<Map<string, T>>;
-  transaction<T>(body: (storage: ThreadStorage) => Promise<T>): Promise<T>;
+  /** Keeps all of what the body does, or nothing where it throws or calls `rollback`. */
+  transaction<T>(body: (storage: ThreadStorage & { rollback(): void }) => Promise<T>): Promise<T>;
 }
 
 /** The state of one execution, live: tools and hooks get it as their first argument. */

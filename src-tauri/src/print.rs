@@ -1,5 +1,6 @@
 //! Results as text for people. Plain, aligned, short; nothing a program should parse.
 
+mod agent;
 mod block;
 mod clearings;
 mod findings;

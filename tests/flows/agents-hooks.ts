@@ -14,7 +14,9 @@ const asked = (flow: FlowState, word: string) =>
 
 defineHook("filter_messages", (flow, messages) => {
   note(flow, `filter ${messages.length}`);
-  return messages.filter((message) => !message.content?.includes("secret"));
+  return messages.filter(
+    (message) => !message.content?.includes("secret") && !(asked(flow, "forget calls") && message.tool_calls),
+  );
 });
 defineHook("prefilter_llm_history", (flow, messages) => {
   note(flow, `prefilter ${messages.map((message) => message.role).join(" ")}`);
@@ -55,13 +57,19 @@ export const inject = defineTool("Injects what a hook refuses", z.object({ text:
   return "stored";
 });
 
+export const keep = defineTool("Keeps the newest question with the thread", async (flow) => {
+  const asked = flow.messageHistory.filter((message) => message.role === "user").at(-1);
+  await flow.storage.put("kept", asked?.content);
+  return "kept";
+});
+
 export const hooked = definePrompt({
   name: "hooked",
   prompt: "Work.",
   model: "m",
   includeChat: true,
   includePastTools: true,
-  tools: ["polish", "fail", "inject"],
+  tools: ["polish", "fail", "inject", "keep"],
 });
 
 export default defineAgent({ name: "agents-hooks", type: "ai_human", sideA: { prompt: "hooked" } });

@@ -131,6 +131,8 @@ export const boom = defineTool("Throws", () => {
 
 export const never = defineTool("Never answers", () => new Promise(() => {}));
 
+export const endless = defineTool("Queues itself", (flow) => queueTool(flow, "endless"));
+
 /** More than a megabyte of run data. */
 export const big = defineTool("Keeps a large value", (flow) => {
   flow.context.large = "x".repeat(1_200_000);
@@ -162,6 +164,7 @@ export const main = definePrompt({
     "boom",
     "never",
     "big",
+    "endless",
     { name: "helper", initUserMessageProperty: "topic" },
     { name: "terse", includeToolCalls: false },
   ],

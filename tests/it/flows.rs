@@ -37,10 +37,12 @@ macro_rules! topics {
 }
 
 topics! {
+    agents_absent: "agents-absent",
     agents_hooks: "agents-hooks",
     agents_human: "agents-human",
     agents_steady: "agents-steady",
     agents_two: "agents-two",
+    agents_wrong: "agents-wrong",
     acts_approval: "acts-approval",
     acts_errors: "acts-errors",
     acts_protocol: "acts-protocol",

@@ -1,5 +1,6 @@
 //! An agent in the real window: its turns, its sides, its tool queue and its `FlowState` at the slider's instant.
 
+use serde_json::json;
 use tests::bench::{Place, program};
 use tests::webdriver::Window;
 
@@ -44,4 +45,38 @@ fn an_agent_is_looked_at() {
     window.wait_for(&format!("{}[data-status=waiting]", hook("queued-call")));
     let states = window.attributes(&hook("queued-call"), "data-status");
     assert_eq!(states, ["running", "waiting"]);
+}
+
+/// A long conversation of two models: the newest turns and messages come first, the others when they are asked for, and
+/// the state is one click away.
+#[test]
+fn a_long_conversation_is_looked_at() {
+    let flow = r#"
+import { defineAgent, definePrompt } from "@standardagents/builder";
+definePrompt({ name: "ann", prompt: "Talk.", model: "m" });
+definePrompt({ name: "bob", prompt: "Talk.", model: "m" });
+export default defineAgent({ name: "talk", maxSessionTurns: 100, sideA: { prompt: "ann", label: "Ann" }, sideB: { prompt: "bob" } });
+"#;
+    let said = |name: &str| (0..100).map(|n| json!({ "text": format!("{name} {n}") })).collect::<Vec<_>>();
+    let mock = json!({ "generators": { "ann": said("ann"), "bob": said("bob") } }).to_string();
+    let place = Place::new().file("flows/talk.ts", flow).file("flows/talk.mock.json", &mock);
+    let words = ["run", "talk", "message", "--user", "ada", "--session", "s", "--request", "r", "--mock", "--json"];
+    assert_eq!(place.run(&[&words[..], &["--input", "{\"content\":\"begin\"}"]].concat()).code, Some(0));
+    let window = Window::open(&program(), &["open", &place.dir().display().to_string()]);
+    window.wait_for(&hook("action-talk-message"));
+    window.script("location.hash = 'session=s&request=r&tab=agent'", &[]);
+    window.wait_for_text(&hook("agent-stopped"), "200 turns; stopped by side a: max_session_turns");
+    let rows = window.wait(&hook("agent-turn"), |rows| (rows.len() == 8).then(|| rows.to_vec()));
+    assert!(rows[7].contains("bob 99"), "{rows:?}");
+    window.wait(&hook("lane-message"), |rows| (rows.len() == 12).then_some(()));
+    window.wait_for_text(&hook("agent-lanes"), "a: Ann");
+    window.click(&format!("{} nav button:last-child", hook("agent")));
+    window.wait_for_text(&hook("agent"), "FlowState");
+    let tops = "const top = (at) => document.querySelector(at).getBoundingClientRect().top; \
+                return [document.scrollingElement.scrollTop, top('[data-testid=flow-state-value]') < 3000]";
+    assert_eq!(window.script(tops, &[]), json!([0, true]), "only the panel scrolls");
+    let more = "[...document.querySelectorAll('[data-testid=agent] button')]\
+                .find((button) => button.textContent.includes('192 earlier turns')).click()";
+    window.script(more, &[]);
+    window.wait(&hook("agent-turn"), |rows| (rows.len() == 200).then_some(()));
 }

@@ -4,9 +4,11 @@ use std::fmt::Write as _;
 
 use engine::identity::{InstanceId, StateOwner};
 use engine::views::diff::DifferenceKind;
+use engine::views::flow_state::is_execution;
 use runner::{Change, CheckpointRow, Json, StateView};
 use serde_json::Value;
 
+use super::agent::agent;
 use super::{cut, short, table, time};
 
 /// A session's journal, one entry a line.
@@ -48,6 +50,7 @@ pub(crate) fn state(state: &StateView) -> String {
     if let Some(seq) = state.seq {
         let _ = writeln!(text, "at event {seq}");
     }
+    text.push_str(&agent(state));
     let scopes =
         [("request", &state.request), ("session", &state.session), ("user", &state.user), ("project", &state.project)];
     let version = |name: &str| state.versions.get(name).copied().unwrap_or(0);
@@ -56,7 +59,9 @@ pub(crate) fn state(state: &StateView) -> String {
             let _ = writeln!(text, "{name} (version {})\n{}", version(name), indented(&value.0));
         }
     }
-    for (id, value) in &state.sequencers {
+    // An agent's own state is its FlowState under other names.
+    let is_shown = |value: &Json| state.agent.is_some() && value.0.as_object().is_some_and(is_execution);
+    for (id, value) in state.sequencers.iter().filter(|(_, value)| !is_shown(value)) {
         let _ = writeln!(text, "{} (version {})\n{}", instance(id), version(id), indented(&value.0));
     }
     for (resource, value) in &state.resources {
@@ -95,7 +100,7 @@ fn owner(change: &Change) -> String {
     }
 }
 
-fn indented(value: &Value) -> String {
+pub(super) fn indented(value: &Value) -> String {
     let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
     pretty.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }

@@ -189,7 +189,9 @@ fn first(workspace: &Path, file: &str, errors: rolldown_error::BatchedBuildDiagn
         None => (file.to_owned(), None, None),
     };
     // Names the SDK as authors import it.
-    let message = embedded::with_public_names(&error.to_message_with(&options));
+    let message = error.to_message_with(&options);
+    let instead = embedded::instead_of(&message).unwrap_or_default();
+    let message = format!("{}{instead}", embedded::with_public_names(&message));
     LoadError { kind, message, file: Some(file), line, column }
 }
 

@@ -66,6 +66,19 @@ fn missing_flow(vm: &Vm, bundle: &Bundle, workspace: &Path) -> Option<LoadError>
     Some(LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, message))
 }
 
+/// Returns the error that the description of a flow is, where a definition of its file is wrong.
+fn wrong_definition(vm: &Vm, bundle: &Bundle, json: &str) -> Option<LoadError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Wrong {
+        wrong: String,
+        defined_at: String,
+    }
+    let Wrong { wrong, defined_at } = json.starts_with("{\"wrong\"").then(|| from_json(json).ok())??;
+    let place = crate::bundle::callsite::of_stack(&vm.shared.trace, &bundle.code, &defined_at);
+    Some(LoadError::at(LoadErrorKind::Thrown, &bundle.file, place, wrong))
+}
+
 /// Returns the place of a definition by its number. `of` is the host function that has its stack: `site` for a block,
 /// `definedAt` for a resource.
 fn place(vm: &Vm, bundle: &Bundle, of: &str, number: u32) -> Option<Location> {
@@ -134,6 +147,9 @@ impl Loaded {
         let json = vm
             .enter(|_, host| host.get::<_, Function>("describe")?.call::<_, String>((0,)))
             .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))?;
+        if let Some(error) = wrong_definition(&vm, bundle, &json) {
+            return Err(error);
+        }
         let wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
         let client = wire.client;
         let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|BuildError { error, definition }| {

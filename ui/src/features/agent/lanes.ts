@@ -20,12 +20,46 @@ export function lanesOf(history: unknown): LaneMessage[] {
 }
 
 function textOf(row: Row): string {
-  if (typeof row.content === 'string' && row.content !== '') return row.content;
-  return row.tool_calls ? 'calls tools' : '';
+  const said = typeof row.content === 'string' ? row.content : '';
+  const calls = callsOf(row.tool_calls);
+  return [said, calls.length > 0 ? `calls ${calls.join(', ')}` : ''].filter(Boolean).join('\n');
 }
 
-export function speaker(sides: readonly (string | null)[], at: number): string {
-  return sides[at] ?? 'a person';
+/** The names in a message's calls, which are JSON text; hooks may have put anything there. */
+function callsOf(text: unknown): string[] {
+  if (typeof text !== 'string') return [];
+  try {
+    const calls = JSON.parse(text) as unknown;
+    if (!Array.isArray(calls)) return [];
+    return calls.map((call: { function?: { name?: unknown } } | null) => String(call?.function?.name ?? '?'));
+  } catch {
+    return ['what is no JSON'];
+  }
+}
+
+type SideConfig = { label?: unknown; prompt?: unknown };
+type Shown = { agentConfig?: { sideA?: SideConfig; sideB?: SideConfig }; isChildPrompt?: unknown };
+
+/** Who speaks for a side, in the words of the agent's author where there are any. */
+export function speaker(flow: Shown, side: 'a' | 'b'): string {
+  const config = side === 'a' ? flow.agentConfig?.sideA : flow.agentConfig?.sideB;
+  if (config?.label) return String(config.label);
+  if (config?.prompt) return String(config.prompt);
+  return flow.isChildPrompt ? 'the prompt that called it' : 'a person';
+}
+
+/** Where an agent is, in one line. */
+export function summary(
+  flow: Shown & Record<string, unknown>,
+  agent: { stopReason?: string | null; awaitingHuman: boolean },
+) {
+  const side = flow.currentSide === 'b' ? 'b' : 'a';
+  const where = flow.isChildPrompt ? 'In a sub-prompt: ' : '';
+  const turns = `${where}${String(flow.turnCount)} ${flow.turnCount === 1 ? 'turn' : 'turns'}`;
+  if (!flow.stopped) return `${turns} so far; side ${side} has the turn: ${speaker(flow, side)}`;
+  const by = flow.stoppedBy ? ` by side ${String(flow.stoppedBy)}` : '';
+  const reason = agent.stopReason && !flow.isChildPrompt ? `: ${agent.stopReason}` : '';
+  return `${turns}; stopped${by}${reason}${agent.awaitingHuman && !flow.isChildPrompt ? '; a person speaks next' : ''}`;
 }
 
 /** Who stopped with a turn and why, or who speaks next. */

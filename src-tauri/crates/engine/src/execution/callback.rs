@@ -23,6 +23,9 @@ use crate::model::flow::Block;
 use crate::model::log::AppendError;
 use crate::model::scope::ScopeKey;
 
+/// How deep callbacks call callbacks at most: an agent's hook of stored messages that stores one has no end.
+const MAX_DEPTH: u32 = 16;
+
 /// What one call of a callback has done so far.
 pub(crate) struct CallbackCall {
     /// Its name in the log: which function, and which call of it (`map.#0`).
@@ -37,14 +40,17 @@ pub(crate) struct CallbackCall {
     pub(crate) ordinals: CallOrdinals,
     /// Whether it read something that other blocks or requests may change.
     has_read_shared: Cell<bool>,
+    /// How many callbacks it was called within.
+    depth: u32,
     suspensions: Cell<u32>,
     effect_counts: RefCell<HashMap<EffectKind, u32>>,
 }
 
 impl CallbackCall {
-    fn new(name: &str) -> Self {
+    fn new(name: &str, depth: u32) -> Self {
         CallbackCall {
             name: name.to_owned(),
+            depth,
             events: RefCell::default(),
             transaction: Transaction::default(),
             effects: Rc::default(),
@@ -60,7 +66,7 @@ impl CallbackCall {
         CallbackCall {
             effects: AttemptEffects::after(self.effects.clone()),
             ordinals: CallOrdinals::after(&self.ordinals),
-            ..CallbackCall::new(&self.name)
+            ..CallbackCall::new(&self.name, self.depth)
         }
     }
 
@@ -105,10 +111,17 @@ pub(crate) async fn call_choosing(
     if let Some(returned) = cx.run.recorded_callback(cx, &name, Some(function), blocks) {
         return Ok(returned);
     }
+    let depth = cx.call.as_ref().map_or(0, |call| call.depth + 1);
+    if depth > MAX_DEPTH {
+        return Err(FlowError {
+            code: Some("limit_exceeded".to_owned()),
+            ..FlowError::new("LimitError", format!("it calls itself, by what it does, deeper than {MAX_DEPTH} times"))
+        });
+    }
     let mut superseded = Vec::new();
     let mut permit = None;
     let mut conflicts = 0;
-    let mut call = Rc::new(CallbackCall::new(&name));
+    let mut call = Rc::new(CallbackCall::new(&name, depth));
     // Writes that a callback made before it failed wait in the block: they are committed with this callback's.
     let inherited = Transaction::default();
     inherited.take_over(&cx.frame.transaction, cx.run.next_stamp());

@@ -64,7 +64,7 @@ pub(crate) fn find(
         })?),
         None if entry.is_none() && PURPOSES.iter().any(|purpose| asked.starts_with(purpose)) => {
             return Err(unconfigured(format!(
-                "model \"{asked}\" of generator \"{}\" is not configured: it names a purpose, so add \"{asked}\" to \
+                "model \"{asked}\" of \"{}\" is not configured: it names a purpose, so add \"{asked}\" to \
                  \"models\" in {FILE} with a provider and a model, or run with mocks (--mock)",
                 call.generator
             )));
@@ -73,7 +73,7 @@ pub(crate) fn find(
     };
     let Some(chosen) = chosen else {
         return Err(unconfigured(format!(
-            "model \"{asked}\" of generator \"{}\" is not configured: add it to \"models\" in {FILE} with its provider \
+            "model \"{asked}\" of \"{}\" is not configured: add it to \"models\" in {FILE} with its provider \
              and the environment variable that holds its key (apiKeyEnv), name it with a provider before a slash \
              (openai/…), or run with mocks (--mock)",
             call.generator
@@ -87,7 +87,7 @@ pub(crate) fn find(
         && (settings.api_key_env.is_some() || base.is_none())
     {
         return Err(unconfigured(format!(
-            "model \"{asked}\" of generator \"{}\" is not configured: set the environment variable {variable} to its \
+            "model \"{asked}\" of \"{}\" is not configured: set the environment variable {variable} to its \
              key, or name another in \"models\" of {FILE} (apiKeyEnv), or run with mocks (--mock)",
             call.generator
         )));

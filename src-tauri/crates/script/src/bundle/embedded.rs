@@ -78,6 +78,34 @@ pub(crate) fn with_public_names(message: &str) -> String {
     message
 }
 
+/// Names that `@standardagents/builder` has elsewhere, and what takes their place.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("defineModel", "Models stand in flowglass.json, under \"models\""),
+    ("defineProvider", "Models stand in flowglass.json, under \"models\""),
+    ("defineThreadEndpoint", "A message is sent with `flowglass run` or in the window"),
+    ("defineEffect", "Nothing runs between two messages of a thread"),
+    ("defineHandler", "A side has a prompt, or a person speaks for it"),
+];
+
+/// What an import of a missing export says beside its place: what the module has, or what takes the place of the name.
+pub(crate) fn instead_of(message: &str) -> Option<String> {
+    /// A longer list helps nobody.
+    const MOST: usize = 20;
+    let (missing, rest) = message.split_once("\" is not exported by \"")?;
+    let name = rest.strip_prefix(LINK)?.split('"').next()?;
+    let module = MODULES.iter().find(|module| module.name == name)?;
+    let missing = missing.rsplit('"').next()?;
+    let elsewhere = ELSEWHERE.iter().find(|(known, _)| *known == missing && name == "sdk/agents.js");
+    if let Some((_, instead)) = elsewhere {
+        return Some(format!(" {instead}."));
+    }
+    let is_of_files = ["File", "Directory", "readdir", "mkdir"].iter().any(|word| missing.contains(word));
+    if name == "sdk/agents.js" && is_of_files {
+        return Some(" A thread keeps no files; flow.storage keeps values by key.".to_owned());
+    }
+    (module.exports.len() <= MOST).then(|| format!(" It exports {}.", module.exports.join(", ")))
+}
+
 /// The runtime's resolver and loader of embedded modules. It has no others besides the bundle.
 pub(crate) struct Modules;
 

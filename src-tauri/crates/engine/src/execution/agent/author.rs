@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::hooks::OnFailure;
+use super::hooks::{OnFailure, has_role};
 use super::messages;
 use super::state::FlowState;
 use crate::execution::context::{Context, EmitOptions, Target};
@@ -150,7 +150,7 @@ impl Context {
     /// `injectMessage`: stores a message without a turn. Returns it as it was stored.
     pub async fn inject_message(&self, which: Which, asked: InjectedMessage) -> Result<Value, FlowError> {
         let flow = self.flow(which)?;
-        if !matches!(asked.role.as_str(), "system" | "user" | "assistant" | "tool") {
+        if !has_role(&asked.role.as_str().into()) {
             return Err(FlowError::validation(
                 format!("injectMessage: role is system, user, assistant or tool, not \"{}\"", asked.role),
                 None,
@@ -283,8 +283,19 @@ async fn write_history(flow: &FlowState, value: &Value) -> Result<(), FlowError>
             continue;
         }
         let id = id.map_or_else(|| flow.message_id(&flow.cx.own_key("messageHistory")), str::to_owned);
-        let role = given.get("role").and_then(Value::as_str).unwrap_or("system");
+        let wrong = |field: &str, what: &str, found: &Value| {
+            let text = format!("flow.messageHistory[{at}].{field} must be {what}, not {found}");
+            Err(FlowError::validation(text, None))
+        };
+        let role = given.get("role").unwrap_or(&Value::Null);
+        if !has_role(role) {
+            return wrong("role", "system, user, assistant or tool", role);
+        }
+        let role = role.as_str().unwrap_or_default();
         let content = given.get("content").cloned().unwrap_or_default();
+        if !(content.is_string() || content.is_null()) {
+            return wrong("content", "a text or null", &content);
+        }
         let mut whole = match known {
             Some(Value::Object(known)) => known.clone(),
             _ => messages::row(flow, &id, role, content),

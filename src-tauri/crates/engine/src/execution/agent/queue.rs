@@ -20,6 +20,9 @@ use crate::model::path::{Numbering, encode, join};
 /// What ran, and what of it was queued by tools and hooks.
 type Ran = (Vec<(Value, ToolResult)>, Vec<Value>);
 
+/// How many calls one model call runs at most: a tool that queues itself has no end.
+const MOST_CALLS: u32 = 500;
+
 /// Runs the calls of a model, and whatever is queued meanwhile.
 pub(super) async fn run(
     step: &Step<'_>,
@@ -45,6 +48,19 @@ pub(super) async fn run(
             break;
         }
         let call = queue.remove(0);
+        if index == MOST_CALLS {
+            return Err(FlowError {
+                code: Some("limit_exceeded".to_owned()),
+                ..FlowError::new(
+                    "LimitError",
+                    format!(
+                        "{MOST_CALLS} tools ran after one answer of \"{}\", and {} still waits: tools that queue tools \
+                         have to end",
+                        step.prompt.name, call["function"]["name"]
+                    ),
+                )
+            });
+        }
         flow.set("sequence", json!({ "queue": queue, "isHandling": true })).await?;
         root.set("running", json!({ "call": call, "index": index, "message": message })).await?;
         if !own.contains(&call["id"]) {

@@ -140,6 +140,15 @@ async fn after(
         // What stopped in the same turn stays so: the new agent waits for the next message.
         return Ok(ends.map(|reason| Stopped::by(side, reason)));
     }
+    let is_forced = flow.get("forcedSide").is_string();
+    let repeats_errors = ends.is_none() && !is_forced && stopping::repeats_errors(flow);
+    if repeats_errors {
+        // Before anything is written to the session: a hook commits what its block wrote, and a turn that runs again
+        // after that would count twice.
+        let text = "The same tool error came back eight times, so the agent stopped.";
+        let id = flow.message_id(&format!("{}#stopped", flow.cx.frame.path));
+        messages::create(flow, of, messages::row(flow, &id, side.role(), text.into()), OnFailure::Log).await?;
+    }
     if completes {
         stopping::count_session_turn(flow, side).await?;
     }
@@ -155,10 +164,7 @@ async fn after(
     if completes && !is_human {
         flow.set("currentSide", side.other().as_str()).await?;
     }
-    if stopping::repeats_errors(flow) {
-        let text = "The same tool error came back eight times, so the agent stopped.";
-        let id = flow.message_id(&format!("{}#stopped", flow.cx.frame.path));
-        messages::create(flow, of, messages::row(flow, &id, side.role(), text.into()), OnFailure::Log).await?;
+    if repeats_errors {
         return Ok(Some(Stopped::by(side, Reason::RepeatedToolError)));
     }
     Ok(None)

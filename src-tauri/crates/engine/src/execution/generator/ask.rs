@@ -135,8 +135,8 @@ pub(crate) async fn ask(
                         Err(error) if cx.run.abort.is_set() => return Err(error),
                         Err(error) => failure = error,
                     }
-                    // Retrying does not help; the next model may. An agent's side has waited long enough for a model that
-                    // says nothing.
+                    // Retrying does not help; the next model may. An agent's side has waited long enough for a model
+                    // that says nothing.
                     let is_silent = failure.name == "TimeoutError" && matches!(cx.frame.block.body, Body::Agent(_));
                     if !failure.retryable || is_silent {
                         break;

@@ -209,10 +209,11 @@ impl Transaction {
         Transaction { queue: FifoMutex::default(), views: RefCell::new(self.views.borrow().clone()) }
     }
 
-    /// Moves the pending writes of another transaction into this one.
+    /// Moves the pending writes of another transaction into this one. The other keeps its views: it may go on reading
+    /// and writing.
     pub(crate) fn take_over(&self, other: &Transaction, stamp: u64) {
         let mut views = self.views.borrow_mut();
-        for mut view in other.views.take().into_iter().filter(View::is_written) {
+        for mut view in other.views.borrow_mut().iter_mut().filter(|view| view.is_written()).map(View::take) {
             let Some(own) = views.iter_mut().find(|own| own.key == view.key) else {
                 views.push(view);
                 continue;

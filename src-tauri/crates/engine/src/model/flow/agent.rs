@@ -39,6 +39,34 @@ pub struct Agent {
     pub config: Value,
 }
 
+/// A prompt: what a model is told, and what it may call.
+pub struct Prompt {
+    /// Its name; mock scripts are keyed by it.
+    pub name: Arc<str>,
+    /// Its text, in parts.
+    pub parts: Vec<PromptPart>,
+    /// The model, or several to try in turn.
+    pub models: Vec<String>,
+    /// What a model is told of it, where another prompt offers it as a tool.
+    pub tool_description: Option<String>,
+    /// Whether the model is told the conversation.
+    pub include_chat: bool,
+    /// Whether that conversation holds calls of tools and their results.
+    pub include_past_tools: bool,
+    /// The tools, prompts and agents that its model may call.
+    pub tools: Vec<PromptTool>,
+    /// Its arguments, where it is called as a tool.
+    pub required_schema: Option<SchemaRef>,
+    /// The longest answer, in tokens.
+    pub max_tokens: Option<u32>,
+    /// `toolChoice`, `parallelToolCalls`, `reasoningEffort` and `reasoningMaxTokens`, for the provider.
+    pub options: Option<Value>,
+    /// Whether the model is told what it thought before.
+    pub includes_reasoning: bool,
+    /// Whether what the model thinks is neither shown nor kept with its message.
+    pub excludes_reasoning: bool,
+}
+
 /// One side of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -67,34 +95,6 @@ pub struct SessionTool {
     pub name: String,
     /// The argument that becomes the content of its message.
     pub message_property: Option<String>,
-}
-
-/// A prompt: what a model is told, and what it may call.
-pub struct Prompt {
-    /// Its name; mock scripts are keyed by it.
-    pub name: Arc<str>,
-    /// Its text, in parts.
-    pub parts: Vec<PromptPart>,
-    /// The model, or several to try in turn.
-    pub models: Vec<String>,
-    /// What a model is told of it, where another prompt offers it as a tool.
-    pub tool_description: Option<String>,
-    /// Whether the model is told the conversation.
-    pub include_chat: bool,
-    /// Whether that conversation holds calls of tools and their results.
-    pub include_past_tools: bool,
-    /// The tools, prompts and agents that its model may call.
-    pub tools: Vec<PromptTool>,
-    /// Its arguments, where it is called as a tool.
-    pub required_schema: Option<SchemaRef>,
-    /// The longest answer, in tokens.
-    pub max_tokens: Option<u32>,
-    /// `toolChoice`, `parallelToolCalls`, `reasoningEffort` and `reasoningMaxTokens`, for the provider.
-    pub options: Option<Value>,
-    /// Whether the model is told what it thought before.
-    pub includes_reasoning: bool,
-    /// Whether what the model thinks is neither shown nor kept with its message.
-    pub excludes_reasoning: bool,
 }
 
 /// A part of a prompt's text.

@@ -132,6 +132,42 @@ function nameWhatIsMissing(instance: object): void {
 
 type FlowState = object;
 
+/** Fields and methods of newer versions, and what to use instead. */
+const ELSEWHERE: Record<string, string> = {
+  stepCount: 'flow.turnCount',
+  sideAStepCount: 'flow.turnCount',
+  sideBStepCount: 'flow.turnCount',
+  execution: 'the fields of flow itself, like flow.turnCount and flow.stopped',
+  arguments: 'the second argument of the tool, or flow.context',
+  queue: 'flow.sequence.queue',
+  depth: 'flow.isChildPrompt',
+  parent: 'flow.rootState',
+  agentId: 'flow.agentConfig.name',
+  setEnv: '"env" in flowglass.json',
+  getValue: 'flow.storage.get(key)',
+  setValue: 'flow.storage.put(key, value)',
+  stop: 'flow.stopped = true',
+  stopSession: 'flow.stopped = true, or the endConversationTool of a side',
+  emit: 'emitThreadEvent(flow, type, data)',
+  invokeTool: 'queueTool(flow, name, args)',
+  deleteMessage: 'flow.messageHistory without that message',
+};
+for (const name of ['queueTool', 'injectMessage', 'queueMessage', 'getMessages', 'forceTurn', 'reloadHistory']) {
+  ELSEWHERE[name] = `${name}(flow, …) of "@standardagents/builder"`;
+}
+
+/** Reached by what the `FlowState` does not have. */
+const OTHER_FIELDS = new Proxy(Object.prototype, {
+  get(target, name, receiver): unknown {
+    const instead = typeof name === 'string' && Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
+    if (instead === undefined) return Reflect.get(target, name, receiver);
+    throw new TypeError(`flow.${String(name)} is not there; use ${instead}`);
+  },
+  set(_target, name): boolean {
+    throw new TypeError(`flow.${String(name)} is no field of the FlowState; keep values of your own in flow.context`);
+  },
+});
+
 const calls = new WeakMap<FlowState, Call>();
 
 /** What tools and hooks get as their first argument. */
@@ -142,7 +178,7 @@ function flowState(call: Call): FlowState {
   const storage = new ThreadStorage(call.token, (): Json => JSON.parse(call.fetch('storage') ?? '{}') as Json);
   fields.storage = { enumerable: true, get: () => storage, set: () => refuse('storage') };
   fields.rootState = { enumerable: true, get: () => rootOf(call), set: () => refuse('rootState') };
-  const made = Object.defineProperties({}, fields);
+  const made = Object.defineProperties(Object.create(OTHER_FIELDS) as object, fields);
   calls.set(made, call);
   return made;
 }
@@ -212,10 +248,20 @@ export function queueTool(flow: unknown, name: unknown, args: unknown = {}): voi
   call.now('flow.queueTool', [call.which, name, JSON.parse(toJson(args ?? {}, 'queueTool: the arguments') as string)]);
 }
 
-function refuseFiles(what: string, message: unknown): void {
-  if ((message as Json).attachments === undefined) return;
-  throw new TypeError(`${what}: attachments are not there: messages have texts only`);
+/** Refuses what would be lost of a message. */
+function refuseOthers(what: string, message: unknown, known: readonly string[]): void {
+  for (const [field, value] of Object.entries(message as Json)) {
+    if (known.includes(field) || value === undefined || value === null) continue;
+    const why = field === 'attachments' ? 'messages have texts only' : `it takes ${known.join(', ')}`;
+    throw new TypeError(`${what}: "${field}" is not there: ${why}`);
+  }
 }
+
+const INJECTED = [
+  ...['content', 'role', 'id', 'beforeMessageId', 'toolCallId', 'name', 'silent', 'metadata'],
+  ...['forceTopLevel', 'forceTurn'],
+];
+const QUEUED = ['content', 'role', 'silent'];
 
 /** Stores a message without a turn. */
 export async function injectMessage(flow: unknown, message: unknown): Promise<unknown> {
@@ -224,7 +270,7 @@ export async function injectMessage(flow: unknown, message: unknown): Promise<un
   if (typeof content !== 'string' || typeof role !== 'string') {
     throw new TypeError(`injectMessage needs { content, role } with two texts, got ${describeValue(message)}`);
   }
-  refuseFiles('injectMessage', message);
+  refuseOthers('injectMessage', message, INJECTED);
   return JSON.parse(await call.later('flow.injectMessage', [call.which, message])) as unknown;
 }
 
@@ -237,7 +283,7 @@ export function queueMessage(flow: unknown, message: unknown): string {
       `queueMessage needs { content, role } with a text and "user" or "assistant", got ${describeValue(message)}`,
     );
   }
-  refuseFiles('queueMessage', message);
+  refuseOthers('queueMessage', message, QUEUED);
   return call.now('flow.queueMessage', [role, content, silent === true]) as string;
 }
 

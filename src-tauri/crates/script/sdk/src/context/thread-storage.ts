@@ -25,6 +25,18 @@ function needKey(key: unknown, method: string): string {
   throw new TypeError(`flow.storage.${method}: a key is a text, not ${describeValue(key)}`);
 }
 
+/** What the body of a transaction gets. */
+type InTransaction = ThreadStorage & { rollback(): void };
+
+/** Gives every key the value it had. */
+async function restore(storage: ThreadStorage, before: Json): Promise<void> {
+  const now = of(storage).read();
+  for (const key of Object.keys(now)) if (!(key in before)) await storage.delete(key);
+  for (const [key, value] of Object.entries(before)) {
+    if (JSON.stringify(now[key]) !== JSON.stringify(value)) await storage.put(key, value);
+  }
+}
+
 export class ThreadStorage {
   constructor(token: number, read: () => Json) {
     privates.set(this, { handle: new StateHandle(token, 'session', 'flow.storage'), read });
@@ -81,9 +93,23 @@ export class ThreadStorage {
     return new Map(keys.slice(0, limit).map((key) => [key, all[key]]));
   }
 
-  /** What is done in it is part of the block that runs in any case. */
-  async transaction<T>(body: (storage: ThreadStorage) => Promise<T>): Promise<T> {
-    return body(this);
+  /** All of what is done in it, or nothing where it throws or calls `rollback`. */
+  async transaction<T>(body: (storage: InTransaction) => Promise<T>): Promise<T> {
+    const before = of(this).read();
+    let isKept = true;
+    const rollback = (): void => {
+      isKept = false;
+    };
+    const inside = Object.assign(Object.create(ThreadStorage.prototype) as ThreadStorage, { rollback });
+    privates.set(inside, of(this));
+    try {
+      return await body(inside);
+    } catch (error) {
+      rollback();
+      throw error;
+    } finally {
+      if (!isKept) await restore(this, before);
+    }
   }
 
   /** Every write is part of the block that runs; there is nothing to wait for. */

@@ -1,9 +1,16 @@
-// What a message to an agent is: `{ content, silent? }`, as a schema that is read as zod's are.
+// What a message to an agent is: `{ content, silent? }`, as a schema that is read as zod's are. Anything else is
+// refused: what was said with it would be lost.
 //
 // Must not: import zod; a flow may have a copy of its own.
 
 import { describeValue } from '../base/arguments';
 import type { AnySchema } from '../base/schema';
+
+/** What messages have elsewhere. */
+const NOT_THERE: Record<string, string> = {
+  attachments: 'messages have texts only',
+  role: 'a message is what the person says; tools and hooks use injectMessage or queueMessage for other roles',
+};
 
 function leaf(typeName: string, kind: 'string' | 'boolean', description: string): AnySchema {
   return {
@@ -29,7 +36,7 @@ export function messageInput(): AnySchema {
   };
   const shape: Record<string, AnySchema> = { content, silent: optional };
   return {
-    _def: { typeName: 'ZodObject', shape: () => shape, unknownKeys: 'strip' },
+    _def: { typeName: 'ZodObject', shape: () => shape, unknownKeys: 'strict' },
     safeParse(value) {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) {
         const message = `a message is needed, like { "content": "Hello" }, not ${describeValue(value)}`;
@@ -39,6 +46,10 @@ export function messageInput(): AnySchema {
       const issues = Object.entries(shape).flatMap(([field, schema]) =>
         (schema.safeParse(given[field]).error?.issues ?? []).map((issue) => ({ ...issue, path: [field] })),
       );
+      for (const field of Object.keys(given).filter((name) => !(name in shape) && given[name] !== undefined)) {
+        const why = NOT_THERE[field] ?? 'a message is { content, silent? }';
+        issues.push({ path: [field], message: `is not there: ${why}` });
+      }
       if (issues.length > 0) return { success: false, error: { issues } };
       const data: Record<string, unknown> = { content: given.content };
       if (given.silent !== undefined) data.silent = given.silent;

@@ -105,7 +105,27 @@ export function warnOfOthers(kind: string, where: string, definition: Config): v
     }
     const meant = nearest(key, known);
     warn(
-      `${where}: "${key}" is no setting of a ${kind} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`,
+      `${where}: "${key}" is no setting of ${kind === 'agent' ? 'an' : 'a'} ${kind} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`,
     );
+  }
+}
+
+/** What a side may say of itself where a person speaks for it. */
+const OF_A_PERSON = ['human', 'label'];
+
+/** Tells of every setting of a side that changes nothing, also of those that need another one. */
+export function warnOfSide(where: string, side: Config): void {
+  warnOfOthers('side', where, side);
+  for (const tool of Object.values(side)) {
+    const isSessionTool = typeof tool === 'object' && tool !== null && 'attachmentsProperty' in tool;
+    if (isSessionTool) warnOfOthers('tool of a side', where, tool as Config);
+  }
+  if (side.prompt === undefined) {
+    const unused = (KEYS.side as readonly string[]).filter((key) => side[key] !== undefined && side[key] !== null);
+    for (const key of unused.filter((key) => !OF_A_PERSON.includes(key))) {
+      warn(`${where}: "${key}" changes nothing: a person speaks for this side; give it a prompt, or leave this out`);
+    }
+  } else if (side.stopToolResponseProperty !== undefined && side.stopTool === undefined) {
+    warn(`${where}: "stopToolResponseProperty" changes nothing without "stopTool"`);
   }
 }

@@ -6,7 +6,7 @@
 import { describeValue, needFunction, type Fn } from '../base/arguments';
 import { Block, type Config } from './blocks';
 import { defineFlow, isFlow, type Flow } from './flow';
-import { warnOfOthers } from './agent-keys';
+import { warnOfOthers, warnOfSide } from './agent-keys';
 import { nearest } from './known-keys';
 import { checkModelOptions } from './prompt-options';
 import { messageInput } from './agent-input';
@@ -54,6 +54,18 @@ export class AgentBlock extends Block {
   }
 }
 
+/** Where each prompt and agent is defined: what they name is looked up later, when no line of the author's runs. */
+const definedAt = new WeakMap<Config, string>();
+
+function keepPlace(definition: Config): void {
+  definedAt.set(definition, new Error().stack ?? '');
+}
+
+/** An error about what is written in a definition. */
+function errorAt(definition: Config, message: string): Error {
+  return Object.assign(new Error(message), { definedAt: definedAt.get(definition) });
+}
+
 function needText(value: unknown, where: string): string {
   if (typeof value === 'string' && value.trim() !== '') return value;
   throw new TypeError(`${where} needs a text, got ${describeValue(value)}`);
@@ -78,7 +90,7 @@ export function defineTool(first: unknown, ...rest: unknown[]): Tool {
   if (args !== undefined && !isSchema(args)) {
     throw new TypeError(`defineTool: args needs a zod schema, got ${describeValue(args)}`);
   }
-  if (given) warnOfOthers('tool', 'defineTool', given);
+  warnOfOthers('tool', 'defineTool', given ?? { returnSchema: rest[1] === execute ? rest[2] : rest[1] });
   return new Tool(description, args, needFunction(execute, 'defineTool: the handler (flow, args) => …'));
 }
 
@@ -105,6 +117,7 @@ export function definePrompt(given: unknown): Prompt {
     if (typeof tool === 'object') warnOfOthers('tool of a prompt', `${where}: tools[${at}]`, tool as Config);
   }
   const prompt = new Prompt(definition);
+  keepPlace(definition);
   prompts.set(name, prompt);
   return prompt;
 }
@@ -209,13 +222,9 @@ export function defineAgent(given: unknown): Flow {
   if (most !== undefined && most > 250) throw new Error(`${where}: maxSessionTurns is at most 250, not ${most}`);
   warnOfOthers('agent', where, definition);
   for (const key of ['sideA', 'sideB'] as const) {
-    const side = (definition[key] ?? {}) as Config;
-    warnOfOthers('side', `${where}: ${key}`, side);
-    for (const tool of Object.values(side)) {
-      const isSessionTool = typeof tool === 'object' && tool !== null && 'attachmentsProperty' in tool;
-      if (isSessionTool) warnOfOthers('tool of a side', `${where}: ${key}`, tool as Config);
-    }
+    warnOfSide(`${where}: ${key}`, (definition[key] ?? {}) as Config);
   }
+  keepPlace(definition);
   agents.set(name, definition);
   return defineFlow({
     kind: name,
@@ -297,19 +306,29 @@ export function definitions(main: string): {
 } {
   const has = (name: string) => tools.has(name) || prompts.has(name) || agents.has(name);
   const known = () => [...tools.keys(), ...prompts.keys(), ...agents.keys()];
-  const missing = (where: string, what: string, name: string): never => {
+  const missing = (definition: Config, where: string, what: string, name: string): never => {
     const meant = nearest(name, known());
-    throw new Error(
+    throw errorAt(
+      definition,
       `${where}: there is no ${what} "${name}" in this file${meant ? `; did you mean "${meant}"?` : ''}; it has ${known().join(', ') || 'none'}`,
     );
   };
   for (const name of tools.keys()) {
-    if (prompts.has(name)) throw new Error(`"${name}" is exported as a tool, and a prompt has this name, too`);
+    const prompt = prompts.get(name);
+    if (prompt) throw errorAt(prompt.definition, `"${name}" is exported as a tool, and a prompt has this name, too`);
   }
   for (const prompt of prompts.values()) {
     toolsOf(prompt.definition, `Prompt "${prompt.name}"`).forEach((tool, at) => {
       const name = tool.name as string;
-      if (!has(name)) missing(`Prompt "${prompt.name}": tools[${at}]`, 'tool, prompt or agent', name);
+      if (!has(name))
+        missing(prompt.definition, `Prompt "${prompt.name}": tools[${at}]`, 'tool, prompt or agent', name);
+    });
+  }
+  for (const { name, definition } of prompts.values()) {
+    partsOf(definition.prompt, `Prompt "${name}"`).forEach(({ include }, at) => {
+      if (typeof include === 'string' && !prompts.has(include)) {
+        missing(definition, `Prompt "${name}": prompt[${at}]`, 'prompt', include);
+      }
     });
   }
   const described = [...agents].map(([name, definition]): [string, Config, [Config, Config]] => {
@@ -318,10 +337,11 @@ export function definitions(main: string): {
     sides.forEach((side, at) => {
       const key = at === 0 ? 'sideA' : 'sideB';
       const prompt = side.prompt as string | undefined;
-      if (prompt !== undefined && !prompts.has(prompt)) missing(`${where}: ${key}.prompt`, 'prompt', prompt);
+      if (prompt !== undefined && !prompts.has(prompt))
+        missing(definition, `${where}: ${key}.prompt`, 'prompt', prompt);
       const ends = [side.stopTool, (side.endConversationTool as Config)?.name, (side.sessionFail as Config)?.name];
       for (const tool of ends) {
-        if (typeof tool === 'string' && !has(tool)) missing(`${where}: ${key}`, 'tool', tool);
+        if (typeof tool === 'string' && !has(tool)) missing(definition, `${where}: ${key}`, 'tool', tool);
       }
     });
     return [name, definition, sides];

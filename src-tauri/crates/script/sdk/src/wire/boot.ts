@@ -106,7 +106,16 @@ const host = {
 
   missed: (): string => JSON.stringify(missed(main)),
 
-  describe: (at: number): string => describeFlow(flows[at] as Flow),
+  describe(at: number): string {
+    try {
+      return describeFlow(flows[at] as Flow);
+    } catch (error) {
+      // Found when no line of the author's runs: the place is that of the definition.
+      const { definedAt } = error as { definedAt?: string };
+      if (definedAt === undefined) throw error;
+      return JSON.stringify({ wrong: (error as Error).message, definedAt });
+    }
+  },
 
   call(call: number, fn: number, token: number, args: string): void {
     const called = functions[fn] as (...args: unknown[]) => unknown;

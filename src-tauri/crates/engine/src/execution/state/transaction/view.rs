@@ -60,6 +60,14 @@ impl View {
         self.pending.iter().any(|pending| !matches!(pending, Pending::Unchanged { .. }))
     }
 
+    /// Returns the view with its pending writes, and leaves it without them.
+    pub(super) fn take(&mut self) -> View {
+        let taken = self.clone();
+        self.pending.clear();
+        self.state = Arc::new(self.replayed().0);
+        taken
+    }
+
     /// Applies all pending writes to the base. Returns the state, and whether each operation had the effect that the
     /// author's code was told: that it changed something, or that it did not.
     pub(super) fn replayed(&self) -> (State, bool) {
