@@ -85,5 +85,5 @@ fn memory(table: &mut Table) {
         std::thread::sleep(Duration::from_millis(2));
     }
     assert!(child.wait().expect("it is ours").success());
-    table.push(Figure::below("memory of a run of 10,000 steps", most / 1_024.0, "MB", 150.0));
+    table.push(Figure::below("memory of a run of 10,000 steps", most / 1_024.0, "MB", 80.0));
 }

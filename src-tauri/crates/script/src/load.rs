@@ -151,6 +151,8 @@ impl Loaded {
             return Err(error);
         }
         let wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
+        // That of a large flow has megabytes.
+        drop(json);
         let client = wire.client;
         let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|BuildError { error, definition }| {
             let place = definition.and_then(|number| place(&vm, bundle, "definedAt", number));

@@ -177,8 +177,8 @@ impl Registry {
 
     fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
         match (wire.agent, wire.calls) {
-            (Some(agents), _) => return self.add_agent(vm, wire.id, agents),
-            (None, Some(calls)) => return self.add_calls(vm, wire.id, calls, &wire.name),
+            (Some(agents), _) => return self.add_agent(vm, wire.id, *agents),
+            (None, Some(calls)) => return self.add_calls(vm, wire.id, *calls, &wire.name),
             (None, None) => {}
         }
         let function = |id: Option<u32>| id.map(|id| self.function(vm, id));
@@ -209,10 +209,10 @@ impl Registry {
                 let settings = wire
                     .generator
                     .ok_or_else(|| FlowError::plain(format!("block \"{}\" has no generator settings", wire.name)))?;
-                Body::Generator(Box::new(self.generator(vm, settings)?))
+                Body::Generator(Box::new(self.generator(vm, *settings)?))
             }
         };
-        let active_status = wire.active_status.map(|text| self.value_or_call(vm, text));
+        let active_status = wire.active_status.map(|text| self.value_or_call(vm, *text));
         let block = Block {
             name: wire.name.as_str().into(),
             body,
@@ -237,7 +237,7 @@ impl Registry {
             }),
             on_completed: function(wire.on_completed),
             on_errored: function(wire.on_errored),
-            retry: wire.retry.map(WireRetry::build),
+            retry: wire.retry.map(|retry| retry.build()),
             transient: wire.transient,
             active_status,
             container: wire.container.map(|container| ContainerItem {

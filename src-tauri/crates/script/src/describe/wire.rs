@@ -136,6 +136,7 @@ pub(crate) struct WireField {
     pub(crate) plain: Option<Plain>,
 }
 
+/// A block. What few blocks have is in boxes: all blocks of a flow are in memory at once when it is loaded.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WireBlock {
@@ -145,7 +146,7 @@ pub(crate) struct WireBlock {
     pub(crate) description: Option<String>,
     pub(crate) input_schema: Option<u32>,
     pub(crate) output_schema: Option<u32>,
-    pub(crate) state_schema: Option<WireState>,
+    pub(crate) state_schema: Option<Box<WireState>>,
     #[serde(default)]
     pub(crate) expects: Vec<WireExpectation>,
     pub(crate) connect_input: Option<u32>,
@@ -154,11 +155,11 @@ pub(crate) struct WireBlock {
     pub(crate) cache: Option<WireCache>,
     pub(crate) on_completed: Option<u32>,
     pub(crate) on_errored: Option<u32>,
-    pub(crate) retry: Option<WireRetry>,
+    pub(crate) retry: Option<Box<WireRetry>>,
     #[serde(default)]
     pub(crate) transient: bool,
-    pub(crate) active_status: Option<WireValueOrCall>,
-    pub(crate) container: Option<WireContainer>,
+    pub(crate) active_status: Option<Box<WireValueOrCall>>,
+    pub(crate) container: Option<Box<WireContainer>>,
     pub(crate) execute: Option<u32>,
     pub(crate) validate_route: Option<u32>,
     #[serde(default)]
@@ -167,7 +168,7 @@ pub(crate) struct WireBlock {
     pub(crate) steps: Vec<WireStep>,
     #[serde(default)]
     pub(crate) durable: bool,
-    pub(crate) generator: Option<WireGenerator>,
+    pub(crate) generator: Option<Box<WireGenerator>>,
     #[serde(default)]
     pub(crate) rescue: Vec<WireHandler>,
     #[serde(default)]
@@ -175,8 +176,8 @@ pub(crate) struct WireBlock {
     #[serde(default)]
     pub(crate) uses: Vec<u32>,
     pub(crate) tool: Option<u32>,
-    pub(crate) agent: Option<WireAgents>,
-    pub(crate) calls: Option<WireCalls>,
+    pub(crate) agent: Option<Box<WireAgents>>,
+    pub(crate) calls: Option<Box<WireCalls>>,
     pub(crate) agent_type: Option<AgentType>,
     pub(crate) item_visibility: Option<Visibility>,
     pub(crate) agent_name: Option<String>,
