@@ -1,8 +1,8 @@
 //! What was answered survives the process: a kill loses no step that another step could build on.
 //!
-//! The configuration is the one that `make bench` measures: a chain of handlers with a state of a kilobyte,
-//! one commit a step, durability as it is by default. Each step first tells a server outside that it has
-//! begun, which it may only do once the one before it is committed.
+//! A chain of handlers with a state of a kilobyte, durability as it is by default. Each step first tells a server
+//! outside that it has begun, which it may only do once the one before it is committed: here every step waits for a
+//! commit, while steps that nobody sees share them (`seen.rs`).
 
 use serde_json::json;
 use tests::bench::{Place, chain};

@@ -7,7 +7,7 @@
 //! open.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
@@ -29,9 +29,9 @@ impl Chance {
 }
 
 /// What a step does: most steps are seen by nobody.
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 18] = [
     "pure", "pure", "pure", "pure", "pure", "pure", "pure", "pure", "pure", "state", "state", "large", "message",
-    "session", "fetch", "once",
+    "session", "fetch", "once", "items", "back",
 ];
 
 fn flow(plan: &[&str], host: &str) -> String {
@@ -46,6 +46,16 @@ const acts = {{
   session: async (n, ctx) => {{ await ctx.session.incState({{ seen: 1 }}); }},
   fetch: async (n) => {{ await post(`r:fetch${{n}}`); }},
   once: async (n, ctx) => {{ await ctx.runOnce(`key ${{n}}`, async () => {{ await post(`r:once${{n}}`); return n; }}); }},
+  items: async (n, ctx) => {{
+    const found = ctx.response.getItems().filter((item) => item.type === \"message\").length;
+    const before = plan.slice(0, n).filter((kind) => kind === \"message\").length;
+    if (found !== before) throw new Error(`${{found}} messages instead of ${{before}}`);
+  }},
+  back: async (n, ctx) => {{
+    const earlier = (n * 7_919) % Math.max(n, 1);
+    const found = n === 0 ? 1 : ctx.getBlockOutput({{ name: `${{plan[earlier]}} ${{earlier}}` }});
+    if (found !== earlier + 1) throw new Error(`step ${{earlier}} gave ${{found}}`);
+  }},
 }};
 const block = (n) => handler({{ name: `${{plan[n]}} ${{n}}`, execute: async (input, ctx) => {{
   await acts[plan[n]](n, ctx);
@@ -99,6 +109,9 @@ fn watch(place: &Place, is_over: &AtomicBool) -> Seen {
     seen
 }
 
+/// How many requests a power failure has ended.
+static CUTS: AtomicU64 = AtomicU64::new(0);
+
 /// How a request dies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Death {
@@ -116,6 +129,7 @@ fn run(place: &Place, death: Death, steps: u64, chance: &mut Chance) -> (String,
         let answer = place.start_until_power_cut(line, after, chance.below(u64::MAX)).ended();
         // Killed, or done before.
         assert!([Some(0), None].contains(&answer.code), "{answer}");
+        CUTS.fetch_add(u64::from(answer.code.is_none()), Ordering::Relaxed);
         return (answer.stdout, Seen::default());
     }
     let is_over = AtomicBool::new(false);
@@ -224,4 +238,6 @@ fn nothing_that_was_seen_is_lost() {
         let death = if n % 2 == 0 { Death::Kill } else { Death::PowerCut };
         one_try(seed.wrapping_add(n), durability, death);
     }
+    let cuts = CUTS.load(Ordering::Relaxed);
+    assert!(cuts >= tries / 8, "of {} power failures only {cuts} came before the end", tries / 2);
 }

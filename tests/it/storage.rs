@@ -84,7 +84,7 @@ fn a_file_that_may_not_grow() {
     let place = Place::with_flow(FLOW);
     // Without the signal the write itself fails, as it does on a full disk.
     let answer = shell(&place, &format!("trap '' XFSZ; ulimit -f 1200; exec \"$FLOWGLASS\" {FILL}"));
-    interrupted(&answer, "nothing of this step was kept");
+    interrupted(&answer, "nothing after the last stored step was kept");
     assert!(completed(&place).len() > 1, "it got somewhere first");
     goes_on(&place, json!(30), 30);
 }

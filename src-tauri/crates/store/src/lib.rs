@@ -306,10 +306,8 @@ impl Log for Store {
     }
 
     fn own_events(&self, request: &str) -> Result<Vec<Event>, AppendError> {
-        let request = request.to_owned();
-        // The writing connection comes to it when everything before is committed.
-        let read = move |connection: &Connection| events::of_request(connection, &request, &EventQuery::default());
-        Ok(self.writer.handle().run(read)?)
+        self.writer.wait()?;
+        Ok(self.read(|connection| events::of_request(connection, request, &EventQuery::default()))?)
     }
 
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {

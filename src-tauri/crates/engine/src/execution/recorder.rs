@@ -81,8 +81,8 @@ pub struct Recorder {
     began: Cell<Option<i64>>,
     newest: Cell<i64>,
     buffered: RefCell<Vec<Event>>,
-    /// The events from which the request's own items are read; none until somebody asks for them. A chain of a
-    /// hundred thousand steps has two hundred thousand, and most flows never look.
+    /// The events from which the request's own items are read; none until somebody asks for them, and from then on all.
+    /// A chain of a hundred thousand steps has two hundred thousand, and most flows never look.
     items: RefCell<Option<Vec<Event>>>,
     listeners: RefCell<Vec<mpsc::UnboundedSender<ItemChange>>>,
     /// How many commits the log has not completed yet.
@@ -352,14 +352,11 @@ impl Recorder {
     }
 
     /// Adds an event to those of the items, and notifies subscribers. A commit may complete after later events were
-    /// added, so the event is inserted by its number; the first look at the items may have read it from the log.
+    /// added, so the event is inserted by its number.
     fn publish(&self, event: Event) {
         let mut guard = self.items.borrow_mut();
         let Some(items) = guard.as_mut() else { return };
         let at = items.len() - items.iter().rev().take_while(|shown| shown.seq > event.seq).count();
-        if at.checked_sub(1).is_some_and(|before| items[before].seq == event.seq) {
-            return;
-        }
         let news =
             if self.listeners.borrow().is_empty() { Vec::new() } else { ItemChange::of(event.seq, &event.kind, items) };
         items.insert(at, event);

@@ -161,7 +161,9 @@ impl FlowError {
 
     /// Another process owns the request now; nothing more of it may run here.
     pub fn taken_over(request: &str) -> Self {
-        let message = format!("request \"{request}\" was taken over by another process; nothing of this step was kept");
+        let message = format!(
+            "request \"{request}\" was taken over by another process; nothing after the last stored step was kept"
+        );
         FlowError { code: Some("taken_over".to_owned()), ..FlowError::new("StorageError", message) }
     }
 

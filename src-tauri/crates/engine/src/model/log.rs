@@ -105,7 +105,7 @@ pub enum AppendError {
     #[error("request id is already in use")]
     Exists,
     /// Another process owns the request; see promise 7.
-    #[error("request \"{request}\" was taken over by another process; nothing of this step was kept")]
+    #[error("request \"{request}\" was taken over by another process; nothing after the last stored step was kept")]
     Fenced {
         /// The request.
         request: String,

@@ -122,8 +122,8 @@ pub enum Error {
     Open(#[from] OpenError),
     /// The file was removed or replaced since it was opened.
     #[error(
-        "{} was removed or replaced while it was in use; nothing of this step was kept. Put the file back, or start \
-         again with a new one",
+        "{} was removed or replaced while it was in use; nothing after the last stored step was kept. \
+         Put the file back, or start again with a new one",
         .0.display()
     )]
     Gone(PathBuf),
@@ -158,16 +158,18 @@ impl From<Error> for AppendError {
             return AppendError::Storage(error.to_string());
         };
         AppendError::Storage(match sqlite.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => "the disk is full; nothing of this step was kept".to_owned(),
+            Some(ErrorCode::DiskFull) => "the disk is full; nothing after the last stored step was kept".to_owned(),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                "another process keeps the database locked; nothing of this step was kept".to_owned()
+                "another process keeps the database locked; nothing after the last stored step was kept".to_owned()
             }
-            Some(ErrorCode::ReadOnly) => "the database became read-only; nothing of this step was kept".to_owned(),
+            Some(ErrorCode::ReadOnly) => {
+                "the database became read-only; nothing after the last stored step was kept".to_owned()
+            }
             Some(ErrorCode::SystemIoFailure) => {
-                format!("the disk failed ({sqlite}); nothing of this step was kept")
+                format!("the disk failed ({sqlite}); nothing after the last stored step was kept")
             }
             _ => {
-                format!("the database refused the write ({sqlite}); nothing of this step was kept")
+                format!("the database refused the write ({sqlite}); nothing after the last stored step was kept")
             }
         })
     }

@@ -303,6 +303,13 @@ impl Writer {
         Ok(self.last_reported.swap(now, Ordering::SeqCst) != now)
     }
 
+    /// Blocks until everything that is queued now is committed, or has failed. [`Error::Closed`] where that panicked.
+    pub(crate) fn wait(&self) -> Result<(), Error> {
+        let (answer, receiver) = channel();
+        self.queue.push(Message::Wait(answer));
+        receiver.recv().map_err(|_| Error::Closed)
+    }
+
     /// Queues work for the writing connection, to be run between two transactions.
     pub(crate) fn run_later(&self, run: impl FnOnce(&Connection) + Send + 'static) {
         self.queue.push(Message::Run(Box::new(run)));

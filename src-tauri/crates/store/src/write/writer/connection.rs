@@ -170,6 +170,8 @@ impl WritingConnection {
                 // The indexer has ended.
                 let _ = answer.send(result);
             }
+            // Whoever waits has ended, if this fails.
+            Message::Wait(answer) => drop(answer.send(())),
             Message::Run(run) => {
                 self.run(run);
                 self.cache.clear();

@@ -31,6 +31,8 @@ pub(super) enum Message {
         blocks: Vec<FilterBlock>,
         answer: Sender<Result<(), Error>>,
     },
+    /// Nothing: it is answered when everything before it is committed.
+    Wait(Sender<()>),
     /// Work of another kind, between two transactions.
     Run(Box<dyn FnOnce(&Connection) + Send>),
 }
@@ -94,7 +96,7 @@ impl Inbox {
                     (AppendMode::Boundary | AppendMode::Committed, _) => &mut self.awaited,
                 }
             }
-            Message::LimitPages(_) | Message::Index { .. } | Message::Run(_) => &mut self.awaited,
+            Message::LimitPages(_) | Message::Index { .. } | Message::Wait(_) | Message::Run(_) => &mut self.awaited,
         };
         *counter = counter.wrapping_add_signed(by);
     }
