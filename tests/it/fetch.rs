@@ -162,9 +162,9 @@ fn a_signal_gives_an_exchange_up_and_closes_its_connection() {
     let (found, place) = output(
         &server,
         r#"const stop = new AbortController();
-        setTimeout(() => stop.abort(), 100);
+        setTimeout(() => stop.abort(), 1_000);
         const names: string[] = [];
-        for (const signal of [() => stop.signal, () => AbortSignal.timeout(100), () => AbortSignal.abort()]) {
+        for (const signal of [() => stop.signal, () => AbortSignal.timeout(1_000), () => AbortSignal.abort()]) {
           try { await fetch(at, { signal: signal() }); } catch (error) { names.push((error as Error).name); }
         }
         await new Promise((resolve) => setTimeout(resolve, 200));

@@ -160,6 +160,43 @@ fn a_broken_flow_shows_its_error_and_comes_back_when_it_is_mended() {
     window.wait_for_text(&hook("block-output"), "hello");
 }
 
+/// A fork says of which request it is one, and leads there; so does a retry. Both may belong to other sessions.
+#[test]
+fn a_fork_and_a_retry_lead_to_where_they_come_from() {
+    let place = Place::with_flow(COUNTER);
+    place.get("run counter add --user ada --session s1 --request r1 --input {\"by\":2}");
+    let fork = place.get("fork r1 --at root/step:add");
+    let (id, session) = (fork["requestId"].as_str().expect("an id"), fork["sessionId"].as_str().expect("a session"));
+    let window = open(&place);
+    window.wait_for(&hook("action-counter-add"));
+    window.script(&format!("location.hash = 'session={session}&request={id}'"), &[]);
+    let after = fork["forkedFrom"]["seq"].as_u64().expect("an event");
+    window.wait_for_text(&hook("request-origin"), &format!("Fork after event {after} of"));
+    window.click(&format!("{} button", hook("request-origin")));
+    window.wait_for_none(&hook("request-origin"));
+    let shown = window.wait_for(&hook("request-header"));
+    assert!(shown.contains("r1") && !shown.contains(id), "{shown}");
+}
+
+/// What is probably not meant stands on the flow's page, with its line.
+#[test]
+fn the_warnings_of_a_flow_are_shown() {
+    let flow = r#"
+import { defineAgent, definePrompt } from "@standardagents/builder";
+definePrompt({ name: "ann", prompt: "Talk.", model: "m" });
+export default defineAgent({ name: "talk", sideA: { prompt: "ann" }, sideB: { human: true }, hoks: [] });
+"#;
+    let place = Place::with_flow(COUNTER).file("flows/talk.ts", flow);
+    let checked = place.get("check");
+    let talk = checked.as_array().and_then(|all| all.iter().find(|row| row["kind"] == "talk")).expect("it loads");
+    let warning = talk["warnings"][0].clone();
+    let window = open(&place);
+    window.wait_for(&hook("action-counter-add"));
+    window.script("location.hash = 'flow=talk'", &[]);
+    let shown = window.wait_for_text(&hook("flow-warning"), warning["message"].as_str().expect("a warning"));
+    assert!(shown.contains(&format!("flows/talk.ts:{}", warning["line"])), "{shown}");
+}
+
 /// The number of the event that ended a block of the newest request.
 fn end_of(place: &Place, path: &str) -> usize {
     let id = place.get("requests")[0]["id"].as_str().expect("a request has an id").to_owned();

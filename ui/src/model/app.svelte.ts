@@ -156,6 +156,11 @@ export class AppModel {
     this.route.go({ flow: null, action: null, session, request, seq: null, block: null });
   }
 
+  /** Opens a request of which only the id is known; its session is found by it. */
+  findRequest(request: string): void {
+    this.route.go({ flow: null, action: null, session: null, request, seq: null, block: null });
+  }
+
   /** Moves the slider; the last event means following, because that is what the end of a growing run is. */
   seek(seq: number): void {
     const end = this.request.seq;
