@@ -60,6 +60,18 @@ pub(crate) async fn run(cx: &Context, part: &CallPart, input: &Data) -> Result<S
     }
 }
 
+/// Returns whether a mock script has no answer. Whoever wrote the script is told, and no model.
+fn is_script_incomplete(error: &FlowError) -> bool {
+    error.code.as_deref() == Some(INCOMPLETE_SCRIPT)
+}
+
+/// Returns what a message says of a Call that failed, if it does.
+fn failure(message: &Value) -> Option<String> {
+    let data = message.get("data").filter(|_| messages::kind(message) == messages::ERROR)?;
+    let tool = data["call"]["_tool"].as_str().unwrap_or("?");
+    Some(format!("the call of \"{tool}\" failed: {}", data["error"]["message"].as_str()?))
+}
+
 /// Returns a number that the driver put into an input.
 fn number(input: &Value, name: &str) -> u32 {
     input[name].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default()
@@ -78,6 +90,7 @@ impl Loop<'_> {
     /// Runs ticks until a solution has no Calls, and returns the output of that one.
     async fn run(&self, cx: &Context, mut context: Vec<Value>) -> Result<Value, FlowError> {
         let mut refused: Option<(u32, FlowError)> = None;
+        let mut failed: Option<String> = None;
         for tick in 0..self.of.max_ticks {
             let path = join(&cx.frame.path, &format!("tick[{tick}]"));
             let mut input = json!({ "name": self.name, "tick": tick, "depth": self.depth, "context": context });
@@ -93,15 +106,21 @@ impl Loop<'_> {
             );
             let ended = match (ran.await, refused.take()) {
                 // The script has no answer to the correction: what had to be corrected says more.
-                (Err(error), Some((_, first))) if error.code.as_deref() == Some(INCOMPLETE_SCRIPT) => {
+                (Err(error), Some((_, first))) if is_script_incomplete(&error) => {
                     return Err(FlowError { message: format!("{}; {}", first.message, error.message), ..first });
+                }
+                (Err(error), None) if is_script_incomplete(&error) && failed.is_some() => {
+                    let failed = failed.unwrap_or_default();
+                    return Err(FlowError { message: format!("{}; before it {failed}", error.message), ..error });
                 }
                 (ended, before) => {
                     refused = before;
                     ended?.data.to_json()
                 }
             };
-            context.extend(ended["messages"].as_array().into_iter().flatten().cloned());
+            let added = ended["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+            failed = added.iter().find_map(failure);
+            context.extend(added.iter().cloned());
             if ended["done"] == true {
                 return Ok(ended["output"].clone());
             }

@@ -111,8 +111,8 @@ fn edited(answer: &Resolved) -> Result<Value, FlowError> {
     }
 }
 
-/// An edited Call that cannot run is no answer: the question stays, and the person is told, as with any answer that does
-/// not fit. Only what a model wrote is the model's to correct.
+/// An edited Call that cannot run is no answer: the question stays, and the person is told, as with any answer that
+/// does not fit. Only what a model wrote is the model's to correct.
 fn refused_answer(answer: &Resolved, error: &FlowError) -> FlowError {
     let text = format!("the answer to suspension {} is no call that can run: {}", answer.id, error.message);
     FlowError {

@@ -238,7 +238,7 @@ impl<'a> Calls<'a> {
                     suspended = Some(error);
                     continue;
                 }
-                Err(error) if error.is_uncatchable() => return Err(error),
+                Err(error) if error.is_uncatchable() || super::is_script_incomplete(&error) => return Err(error),
                 Err(error) => End::Failed(error),
             };
             self.ended.insert(at, end);
