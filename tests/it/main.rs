@@ -2,6 +2,7 @@
 
 mod acts;
 mod agent_fields;
+mod agent_prompts;
 mod agents;
 mod architecture;
 mod arguments;

@@ -76,6 +76,24 @@ impl Redaction {
         }
     }
 
+    /// Redacts known values in all strings of a value, and nothing by its name: what a model is told is text of people,
+    /// in which a field that is called like a secret is none.
+    pub(crate) fn known(&self, value: &mut Value) {
+        if self.secrets.is_empty() {
+            return;
+        }
+        match value {
+            Value::String(text) => {
+                if let Some(hidden) = self.secrets.hidden(text) {
+                    *text = hidden;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.known(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.known(field)),
+            _ => {}
+        }
+    }
+
     /// Redacts an error. The flow gets the redacted one, too: the message may quote what was sent.
     pub fn error(&self, mut error: FlowError) -> FlowError {
         self.string(&mut error.message);

@@ -156,6 +156,16 @@ impl Context {
                 None,
             ));
         }
+        if let Some(side) = &asked.force_turn {
+            side_named(side)?;
+        }
+        // A block that runs again gives the same message again.
+        if let Some(known) = asked.id.as_ref().and_then(|id| flow.message(id))
+            && (known["role"] != asked.role.as_str() || known["content"] != asked.content.as_str())
+        {
+            let text = format!("injectMessage: this thread has another message {} already", known["id"]);
+            return Err(FlowError::validation(text, None));
+        }
         let id = asked.id.unwrap_or_else(|| flow.message_id(&self.own_key("injectMessage")));
         let mut row = messages::row(&flow, &id, &asked.role, asked.content.as_str().into());
         if let Some(before) = &asked.before_message_id {
@@ -163,7 +173,7 @@ impl Context {
                 .message(before)
                 .ok_or_else(|| FlowError::plain(format!("injectMessage: no message \"{before}\" in this thread")))?;
             let at = target["created_at"].as_f64().unwrap_or_default() as i64;
-            row.insert("created_at".to_owned(), (at - 1).into());
+            row.insert("created_at".to_owned(), at.saturating_sub(1).into());
         }
         row.insert("silent".to_owned(), asked.silent.into());
         row.insert("name".to_owned(), asked.name.into());
@@ -205,12 +215,7 @@ impl Context {
 
     /// `forceTurn`: who speaks when this turn has ended.
     pub async fn force_turn(&self, side: &str) -> Result<(), FlowError> {
-        let Some(side) = Side::parse(side) else {
-            return Err(FlowError::validation(
-                format!("forceTurn: the side is \"side_a\" or \"side_b\", not \"{side}\""),
-                None,
-            ));
-        };
+        let side = side_named(side)?;
         FlowState::root(self)?.set("forcedSide", side.as_str()).await
     }
 
@@ -219,6 +224,13 @@ impl Context {
         let call = self.call.as_ref().map_or("", |call| &call.name);
         format!("{}:{}:{call}:{act}:{}", self.run.request, self.frame.path, self.ordinal(act))
     }
+}
+
+fn side_named(side: &str) -> Result<Side, FlowError> {
+    Side::parse(side).ok_or_else(|| {
+        let text = format!("forceTurn: the side is \"side_a\" or \"side_b\", not \"{side}\"");
+        FlowError::validation(text, None)
+    })
 }
 
 /// Calls that code puts into the queue itself may be of any tool, as those of `queueTool`.
@@ -238,13 +250,30 @@ fn forced(flow: &FlowState) -> impl Fn(&Value) -> Value {
     }
 }
 
+/// The largest whole number that a JavaScript number holds with all those below it.
+const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
+
+/// A field of a message besides its role and content, what it may be, and how that is called.
+type Field = (&'static str, fn(&Value) -> bool, &'static str);
+
+const FIELDS: &[Field] = &[
+    ("created_at", Value::is_number, "a number of microseconds"),
+    ("depth", Value::is_number, "a number"),
+    ("silent", |value| value.is_boolean() || value.is_null(), "true or false"),
+    ("status", |value| value.is_string() || value.is_null(), "a text"),
+    ("name", |value| value.is_string() || value.is_null(), "a text or null"),
+    ("tool_call_id", |value| value.is_string() || value.is_null(), "a text or null"),
+];
+
 /// Refuses what the interface does not let authors write.
 fn check(field: &str, value: &Value) -> Result<(), FlowError> {
     let wrong = |what: &str| Err(FlowError::validation(format!("flow.{field} must be {what}, not {value}"), None));
     match field {
         "currentSide" if value != "a" && value != "b" => wrong("\"a\" or \"b\""),
         "stoppedBy" if !(value.is_null() || value == "a" || value == "b") => wrong("\"a\", \"b\" or undefined"),
-        "turnCount" if !value.as_f64().is_some_and(|n| n >= 0.0 && n.fract() == 0.0) => wrong("a whole number"),
+        "turnCount" if !value.as_f64().is_some_and(|n| (0.0..=MAX_SAFE_INTEGER).contains(&n) && n.fract() == 0.0) => {
+            wrong("a whole number that JavaScript counts exactly")
+        }
         "stopped" if !value.is_boolean() => wrong("true or false"),
         "messageHistory" if !value.is_array() => wrong("a list of messages"),
         "sequence" if !value["queue"].is_array() => wrong("an object with a queue of tool calls"),
@@ -295,6 +324,11 @@ async fn write_history(flow: &FlowState, value: &Value) -> Result<(), FlowError>
         let content = given.get("content").cloned().unwrap_or_default();
         if !(content.is_string() || content.is_null()) {
             return wrong("content", "a text or null", &content);
+        }
+        for (field, is_right, what) in FIELDS {
+            if let Some(found) = given.get(*field).filter(|found| !is_right(found)) {
+                return wrong(field, what, found);
+            }
         }
         let mut whole = match known {
             Some(Value::Object(known)) => known.clone(),

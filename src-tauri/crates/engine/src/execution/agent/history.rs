@@ -31,7 +31,8 @@ pub(super) async fn messages(
         Value::Array(rows) => rows,
         _ => kept,
     };
-    let mut told = vec![json!({ "role": "system", "content": text_of(flow, of, prompt, 0) })];
+    let mut told =
+        vec![json!({ "role": "system", "content": text_of(flow, of, prompt, 0, &mut MAX_INCLUDES.clone()) })];
     told.retain(|system| system["content"] != "");
     let reasoning_of = prompt.includes_reasoning.then_some(&*prompt.name);
     told.extend(seen_by(side, is_human_b(flow, of), prompt.include_past_tools, reasoning_of, &rows));
@@ -55,8 +56,12 @@ fn is_human_b(flow: &FlowState, of: &AgentDefinitions) -> bool {
 /// Prompts include others at most this deep: one that includes itself has no end.
 const DEEPEST_INCLUDE: u32 = 16;
 
-/// The prompt's text, with its variables filled in.
-fn text_of(flow: &FlowState, of: &AgentDefinitions, prompt: &Prompt, depth: u32) -> String {
+/// A prompt's text includes others at most so often: one that includes itself twice would double with each level.
+const MAX_INCLUDES: u32 = 1_000;
+
+/// The prompt's text, with its variables filled in; what was filled in is not looked at again. `left` counts down the
+/// prompts that it may include.
+fn text_of(flow: &FlowState, of: &AgentDefinitions, prompt: &Prompt, depth: u32, left: &mut u32) -> String {
     let mut values = match flow.get("context") {
         Value::Object(context) => context,
         _ => Map::new(),
@@ -64,18 +69,23 @@ fn text_of(flow: &FlowState, of: &AgentDefinitions, prompt: &Prompt, depth: u32)
     if let Value::Object(arguments) = flow.get("arguments") {
         values.extend(arguments);
     }
-    let env = flow.root_of().map_or(Value::Null, |root| root.get("env"));
+    // As it is: what the log holds of it has no secrets.
+    let env = flow.cx.run.effects.env();
     let parts = prompt.parts.iter().map(|part| match part {
-        PromptPart::Text(text) => text.clone(),
+        PromptPart::Text(text) => fill_in(text, &values),
         PromptPart::Variable(name) => values.get(name).map_or_else(|| format!("{{{{{name}}}}}"), plain),
         PromptPart::Env(name) => env.get(name).map(plain).unwrap_or_default(),
         PromptPart::Include(name) => match of.prompts.get(name) {
             Some(_) if depth >= DEEPEST_INCLUDE => format!("[Prompt included too deep: {name}]"),
-            Some(included) => text_of(flow, of, included, depth + 1),
+            Some(_) if *left == 0 => format!("[Prompt included too often: {name}]"),
+            Some(included) => {
+                *left -= 1;
+                text_of(flow, of, included, depth + 1, left)
+            }
             None => format!("[Prompt not found: {name}]"),
         },
     });
-    fill_in(&parts.collect::<String>(), &values)
+    parts.collect()
 }
 
 /// Puts values in the place of `{{name}}`. A name without a value stays as it is.

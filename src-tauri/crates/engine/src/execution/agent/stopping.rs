@@ -80,6 +80,11 @@ pub(super) struct Stopped {
 }
 
 impl Stopped {
+    /// Returns whether the conversation is over, and not only this execution.
+    pub(super) fn ends_session(&self) -> bool {
+        self.reason.ends_session()
+    }
+
     pub(super) fn by(by: Side, reason: Reason) -> Stopped {
         Stopped { by, reason }
     }
@@ -193,6 +198,22 @@ pub(super) fn repeats_errors(flow: &FlowState) -> bool {
 /// An error's words without what differs from call to call: what is quoted, and numbers.
 fn words(row: &Value) -> String {
     let text = row["content"].as_str().unwrap_or_default().to_lowercase();
-    let outside = text.split(['"', '\'']).step_by(2).collect::<String>();
-    outside.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()
+    let mut outside = String::new();
+    let mut quote = None;
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        // The apostrophe of "can't" is within a word.
+        let is_apostrophe =
+            c == '\'' && before.is_alphanumeric() && rest.peek().is_some_and(|next| next.is_alphanumeric());
+        match quote {
+            Some(open) if c == open && !is_apostrophe => quote = None,
+            Some(_) => {}
+            None if matches!(c, '"' | '\'') && !is_apostrophe => quote = Some(c),
+            None if c.is_ascii_digit() => {}
+            None => outside.push(c),
+        }
+        before = c;
+    }
+    outside.chars().take(120).collect()
 }

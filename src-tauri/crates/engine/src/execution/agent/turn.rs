@@ -34,7 +34,7 @@ pub(super) async fn begin(cx: &Context, of: &Rc<AgentDefinitions>, input: &Data)
     cx.run.effects.redaction().value(&mut env);
     flow.begin(json!({
         "origin": &*cx.run.request,
-        "base": started.max(newest + 1),
+        "base": started.max(newest.saturating_add(1)),
         "env": env,
         "currentSide": side.as_str(),
         "thread": {
@@ -81,9 +81,10 @@ pub(super) async fn run(cx: &Context, of: &Rc<AgentDefinitions>, side: Side) -> 
     let number = flow.turns();
     let step = Step { flow: &flow, of, prompt, side, settings: Some(settings), number };
     let said = step::run(&step).await?;
-    flow.patch(json!({ "turns": number + 1, "turnCount": flow.turn_count() + 1 })).await?;
+    flow.patch(json!({ "turns": number + 1, "turnCount": flow.turn_count().saturating_add(1) })).await?;
     let mut stopped = after(&flow, of, agent, side, &said).await?;
-    if drain(&flow, of).await? {
+    // A session that has ended goes on with no message that waits.
+    if drain(&flow, of).await? && !stopped.as_ref().is_some_and(Stopped::ends_session) {
         stopped = None;
     }
     if stopped.is_none() {
@@ -141,7 +142,7 @@ async fn after(
         return Ok(ends.map(|reason| Stopped::by(side, reason)));
     }
     let is_forced = flow.get("forcedSide").is_string();
-    let repeats_errors = ends.is_none() && !is_forced && stopping::repeats_errors(flow);
+    let repeats_errors = ends.is_none() && !is_forced && !said.calls.is_empty() && stopping::repeats_errors(flow);
     if repeats_errors {
         // Before anything is written to the session: a hook commits what its block wrote, and a turn that runs again
         // after that would count twice.

@@ -218,9 +218,10 @@ fn stream_reply(listener: Option<&Listener>, answer: &Result<ModelReply, FlowErr
 }
 
 /// Returns the call as it is recorded. Provider options may contain secrets: their headers are left out, and the rest
-/// is redacted.
+/// is redacted. A prompt may contain known ones.
 fn public_request(cx: &Context, call: &ModelCall) -> Value {
     let mut request = serde_json::to_value(call).unwrap_or_default();
+    cx.run.effects.redaction().known(&mut request);
     if let Some(options) = request.get_mut("providerOptions").filter(|options| !options.is_null()) {
         options.as_object_mut().and_then(|fields| fields.shift_remove("headers"));
         cx.run.effects.redaction().value(options);
