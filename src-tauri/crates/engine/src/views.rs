@@ -19,6 +19,7 @@ pub mod retention;
 pub mod search;
 pub mod shape;
 pub mod snapshots;
+pub mod spans;
 pub mod suspensions;
 pub mod trace;
 pub mod uncertain_effects;

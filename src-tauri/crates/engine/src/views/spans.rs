@@ -1,0 +1,430 @@
+//! View: the structure of a request, one span for each execution of a block, without any values.
+//!
+//! A span is made from a few facts. An event says at most one of them, and a fact never needs the event's values
+//! again, so the store keeps facts in pages, and a reader of a long request decodes no bodies. Facts are taken in one
+//! after the other: a running request's spans cost what is new. Must agree with [`blocks`](super::blocks), which reads
+//! whole events.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::attempts::{Verdict, end};
+use super::blocks::BlockStatus;
+use crate::model::effects::EffectKind;
+use crate::model::event::{BlockKind, EventKind, Outcome, Seq};
+use crate::model::identity::InstanceId;
+
+/// The number of a path. Whoever keeps the events gives numbers to paths, and knows their texts.
+pub type PathNumber = u32;
+
+/// The place of a span among its request's spans, in start order.
+pub type SpanIndex = u32;
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpanEnd {
+    /// With an output.
+    Completed,
+    /// With an error.
+    Failed,
+    /// With the error of an abort.
+    Stopped,
+    /// It waits for an answer, or ran again from its top once that was given.
+    Suspended,
+    /// Without effect.
+    Abandoned,
+}
+
+impl SpanEnd {
+    fn status(self) -> BlockStatus {
+        match self {
+            SpanEnd::Completed => BlockStatus::Completed,
+            SpanEnd::Failed | SpanEnd::Stopped => BlockStatus::Failed,
+            SpanEnd::Suspended => BlockStatus::Suspended,
+            SpanEnd::Abandoned => BlockStatus::Abandoned,
+        }
+    }
+
+    fn is_rolled_back(self) -> bool {
+        matches!(self, SpanEnd::Stopped | SpanEnd::Suspended | SpanEnd::Abandoned)
+    }
+}
+
+/// What an event says of the structure of its request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// A block began.
+    Started {
+        /// Its name.
+        name: Arc<str>,
+        /// Its kind.
+        kind: BlockKind,
+        /// The execution around it: its path, and which execution of it.
+        parent: Option<(PathNumber, u32)>,
+    },
+    /// A block ended.
+    Finished {
+        /// How.
+        end: SpanEnd,
+        /// Taken from an earlier execution by a resume.
+        is_memoized: bool,
+        /// Whether its error was caught.
+        is_caught: bool,
+    },
+    /// It changed state: memory that the blocks of a request share, or a durable record.
+    Wrote {
+        /// Whether it is shared memory, where a rolled-back attempt leaves nothing.
+        is_shared: bool,
+    },
+    /// It added an item.
+    ItemAdded,
+    /// A model answered it.
+    ModelCalled {
+        /// Tokens that it was told.
+        prompt: u64,
+        /// Tokens that it said.
+        completion: u64,
+    },
+    /// A callback of it returned.
+    CallbackReturned {
+        /// Whether a resume took that from the log.
+        is_memoized: bool,
+        /// What it did.
+        events: Vec<Seq>,
+        /// What earlier calls of it did.
+        superseded: Vec<Seq>,
+    },
+    /// The request was taken up again.
+    RequestResumed,
+    /// The request ended.
+    RequestFinished,
+}
+
+/// Returns what an event says, if it says anything. `number` gives the number of a path, none where it is not known.
+pub fn fact(kind: &EventKind, number: impl FnOnce(&str) -> Option<PathNumber>) -> Option<Fact> {
+    Some(match kind {
+        EventKind::BlockStarted { name, block, parent, .. } => {
+            let parent = parent.as_deref().and_then(InstanceId::parse);
+            let parent = parent.and_then(|around| Some((number(around.path)?, around.attempt)));
+            Fact::Started { name: name.clone(), kind: *block, parent }
+        }
+        EventKind::BlockFinished { outcome, error, memoized, caught, .. } => Fact::Finished {
+            end: match outcome {
+                Outcome::Completed => SpanEnd::Completed,
+                Outcome::Failed if end(*outcome, error.as_ref()) == Verdict::RolledBack => SpanEnd::Stopped,
+                Outcome::Failed => SpanEnd::Failed,
+                Outcome::Suspended => SpanEnd::Suspended,
+                Outcome::Abandoned => SpanEnd::Abandoned,
+            },
+            is_memoized: *memoized,
+            is_caught: caught.is_some(),
+        },
+        EventKind::StateChanged { scope, .. } => Fact::Wrote { is_shared: !scope.kind.is_durable() },
+        EventKind::ItemAdded { .. } => Fact::ItemAdded,
+        EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, .. } => {
+            let count = |name: &str| result["usage"][name].as_u64().unwrap_or(0);
+            Fact::ModelCalled { prompt: count("promptTokens"), completion: count("completionTokens") }
+        }
+        EventKind::CallbackReturned { events, superseded, memoized, .. } => {
+            if events.is_empty() && superseded.is_empty() {
+                return None;
+            }
+            Fact::CallbackReturned { is_memoized: *memoized, events: events.clone(), superseded: superseded.clone() }
+        }
+        EventKind::RequestResumed { .. } => Fact::RequestResumed,
+        EventKind::RequestFinished { .. } => Fact::RequestFinished,
+        _ => return None,
+    })
+}
+
+/// A fact, and the event that says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanEvent {
+    /// Its number.
+    pub seq: Seq,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+    /// The path of its block.
+    pub path: Option<PathNumber>,
+    /// Which execution of the path.
+    pub attempt: u32,
+    /// What it says.
+    pub fact: Fact,
+}
+
+/// One execution of one block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its path.
+    pub path: PathNumber,
+    /// Which execution of the path, from 0.
+    pub attempt: u32,
+    /// The span around it.
+    pub parent: Option<SpanIndex>,
+    /// How many spans are around it.
+    pub depth: u32,
+    /// Its name, see [`Spans::name`].
+    pub name: u32,
+    /// Its kind.
+    pub kind: BlockKind,
+    /// How it ended.
+    pub end: Option<SpanEnd>,
+    /// Taken from an earlier execution by a resume.
+    pub is_memoized: bool,
+    /// Whether its error was caught.
+    pub is_caught: bool,
+    /// When it began, in milliseconds since 1970.
+    pub started_at: i64,
+    /// When it ended.
+    pub finished_at: Option<i64>,
+    /// Its first event.
+    pub seq_start: Seq,
+    /// Its last event; 0 while it has not ended.
+    pub seq_end: Seq,
+    /// How many spans it is directly around.
+    pub children: u32,
+    /// How many items it added itself.
+    pub items: u32,
+    /// How many answers of models it got itself.
+    pub model_calls: u32,
+    /// Tokens that models were told.
+    pub prompt_tokens: u64,
+    /// Tokens that models said.
+    pub completion_tokens: u64,
+    /// State operations that it made itself, without those that were made again.
+    changes: u32,
+    /// Those of them on shared memory that come to nothing if the span is rolled back.
+    revocable: u32,
+}
+
+/// The spans of one request, in start order.
+#[derive(Clone, Debug, Default)]
+pub struct Spans {
+    spans: Vec<Span>,
+    names: Vec<Arc<str>>,
+    name_numbers: HashMap<Arc<str>, u32>,
+    /// The newest span of every execution of a path.
+    newest: HashMap<(PathNumber, u32), SpanIndex>,
+    /// Writes to shared memory of spans that have not ended well: the span, and whether a callback that returned did it.
+    writes: HashMap<Seq, (SpanIndex, bool)>,
+    /// Which of `writes` are of a span.
+    writes_of: HashMap<SpanIndex, Vec<Seq>>,
+    /// When the request was taken up again, and when it ended.
+    resumes: Vec<Seq>,
+    ends: Vec<Seq>,
+    /// The newest event taken in.
+    last: Seq,
+}
+
+impl Spans {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// All of them, in start order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Span> {
+        self.spans.iter()
+    }
+
+    /// The span at a place. There must be one.
+    pub fn get(&self, index: SpanIndex) -> &Span {
+        &self.spans[index as usize]
+    }
+
+    /// The newest span of an execution of a path.
+    pub fn find(&self, path: PathNumber, attempt: u32) -> Option<SpanIndex> {
+        self.newest.get(&(path, attempt)).copied()
+    }
+
+    /// The name of a span.
+    pub fn name(&self, span: &Span) -> &Arc<str> {
+        &self.names[span.name as usize]
+    }
+
+    /// The newest event taken in.
+    pub fn last(&self) -> Seq {
+        self.last
+    }
+
+    /// Says that the events up to `seq` were taken in, also those that say nothing.
+    pub fn set_last(&mut self, seq: Seq) {
+        self.last = self.last.max(seq);
+    }
+
+    /// Takes in the next fact. Returns the span that it changes.
+    pub fn push(&mut self, event: SpanEvent) -> Option<SpanIndex> {
+        self.last = event.seq;
+        match event.fact {
+            Fact::RequestResumed => self.resumes.push(event.seq),
+            Fact::RequestFinished => self.ends.push(event.seq),
+            Fact::CallbackReturned { is_memoized, events, superseded } => {
+                self.settle(is_memoized, &events, &superseded);
+            }
+            Fact::Started { name, kind, parent } => {
+                let execution = (event.path?, event.attempt);
+                return Some(self.start(execution, (event.seq, event.at), name, kind, parent));
+            }
+            Fact::Finished { end, is_memoized, is_caught } => {
+                let index = self.open(event.path?, event.attempt)?;
+                let span = &mut self.spans[index as usize];
+                (span.end, span.is_memoized, span.is_caught) = (Some(end), is_memoized, is_caught);
+                (span.finished_at, span.seq_end) = (Some(event.at), event.seq);
+                if is_memoized {
+                    // What is put in force again is no change of its own.
+                    (span.changes, span.revocable) = (0, 0);
+                }
+                if is_memoized || !end.is_rolled_back() {
+                    for seq in self.writes_of.remove(&index).unwrap_or_default() {
+                        self.writes.remove(&seq);
+                    }
+                }
+                return Some(index);
+            }
+            fact => {
+                let index = self.open(event.path?, event.attempt)?;
+                let span = &mut self.spans[index as usize];
+                match fact {
+                    Fact::Wrote { is_shared } => {
+                        span.changes += 1;
+                        if is_shared {
+                            span.revocable += 1;
+                            self.writes.insert(event.seq, (index, false));
+                            self.writes_of.entry(index).or_default().push(event.seq);
+                        }
+                    }
+                    Fact::ItemAdded => span.items += 1,
+                    Fact::ModelCalled { prompt, completion } => {
+                        span.model_calls += 1;
+                        span.prompt_tokens += prompt;
+                        span.completion_tokens += completion;
+                    }
+                    _ => {}
+                }
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    fn start(
+        &mut self,
+        (path, attempt): (PathNumber, u32),
+        (seq, at): (Seq, i64),
+        name: Arc<str>,
+        kind: BlockKind,
+        parent: Option<(PathNumber, u32)>,
+    ) -> SpanIndex {
+        let index = self.spans.len() as SpanIndex;
+        let parent = parent.and_then(|(path, attempt)| self.find(path, attempt));
+        let name = match self.name_numbers.get(&name) {
+            Some(number) => *number,
+            None => {
+                let number = self.names.len() as u32;
+                self.names.push(name.clone());
+                self.name_numbers.insert(name, number);
+                number
+            }
+        };
+        let depth = parent.map_or(0, |parent| {
+            let around = &mut self.spans[parent as usize];
+            around.children += 1;
+            around.depth + 1
+        });
+        self.newest.insert((path, attempt), index);
+        self.spans.push(Span {
+            path,
+            attempt,
+            parent,
+            depth,
+            name,
+            kind,
+            end: None,
+            is_memoized: false,
+            is_caught: false,
+            started_at: at,
+            finished_at: None,
+            seq_start: seq,
+            seq_end: 0,
+            children: 0,
+            items: 0,
+            model_calls: 0,
+            prompt_tokens: 0,
+            completion_tokens: 0,
+            changes: 0,
+            revocable: 0,
+        });
+        index
+    }
+
+    /// The newest span of an execution, if it has not ended.
+    fn open(&self, path: PathNumber, attempt: u32) -> Option<SpanIndex> {
+        self.find(path, attempt).filter(|index| self.get(*index).end.is_none())
+    }
+
+    /// Counts what a callback did that returned, and no longer what its earlier calls did.
+    fn settle(&mut self, is_memoized: bool, events: &[Seq], superseded: &[Seq]) {
+        if self.writes.is_empty() {
+            return;
+        }
+        for seq in events {
+            if let Some((index, is_kept)) = self.writes.get_mut(seq).filter(|(_, is_kept)| !is_kept) {
+                *is_kept = true;
+                self.spans[*index as usize].revocable -= 1;
+            }
+        }
+        for seq in superseded.iter().filter(|_| !is_memoized) {
+            if let Some((index, is_kept)) = self.writes.remove(seq) {
+                let span = &mut self.spans[index as usize];
+                span.changes -= 1;
+                span.revocable -= u32::from(!is_kept);
+            }
+        }
+    }
+
+    /// How many state operations a span made itself, without those on shared memory that were rolled back. `is_live`
+    /// says whether the request's process still runs it.
+    pub fn changes(&self, span: &Span, is_live: bool) -> u32 {
+        let is_rolled_back = self.was_cut(span)
+            || match span.end {
+                None => !is_live || self.has_resumed_since(span.seq_start, self.last),
+                Some(end) => end.is_rolled_back(),
+            };
+        if is_rolled_back { span.changes - span.revocable } else { span.changes }
+    }
+
+    /// Whether a span was running when the request ended.
+    fn was_cut(&self, span: &Span) -> bool {
+        let is_open = |at: &&Seq| span.seq_start < **at && (span.seq_end == 0 || span.seq_end > **at);
+        self.ends.iter().filter(is_open).any(|at| !self.has_resumed_since(span.seq_start, *at))
+    }
+
+    fn has_resumed_since(&self, seq: Seq, until: Seq) -> bool {
+        self.resumes.iter().any(|resumed| (seq + 1..=until).contains(resumed))
+    }
+
+    /// How a span stood just after an event; none if it had not begun. `is_live` says whether the request's process
+    /// still runs it now, at its newest event.
+    pub fn status_at(&self, span: &Span, at: Seq, is_live: bool) -> Option<BlockStatus> {
+        if span.seq_start > at {
+            return None;
+        }
+        if let Some(end) = span.end.filter(|_| span.seq_end <= at) {
+            return Some(end.status());
+        }
+        let is_cut = self.has_resumed_since(span.seq_start, at)
+            || self.ends.iter().any(|end| (span.seq_start..=at).contains(end) && !is_live)
+            || (at >= self.last && !is_live);
+        Some(if is_cut { BlockStatus::Abandoned } else { BlockStatus::Running })
+    }
+
+    /// How a span stands now.
+    pub fn status(&self, span: &Span, is_live: bool) -> BlockStatus {
+        self.status_at(span, Seq::MAX, is_live).unwrap_or(BlockStatus::Running)
+    }
+}
