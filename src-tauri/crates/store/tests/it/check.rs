@@ -164,7 +164,11 @@ const DAMAGES: &[(&str, &str, &str)] = &[
         "the keyframe of",
     ),
     ("UPDATE keyframe SET body = '{\"n\":1}' WHERE event = (SELECT max(event) FROM keyframe)", "", "the keyframe of"),
-    ("UPDATE filter_block SET trigrams = zeroblob(length(trigrams)) WHERE n = 1", "r0", "search would not find"),
+    (
+        "UPDATE filter_block SET trigram_filter = zeroblob(length(trigram_filter)) WHERE n = 1",
+        "r0",
+        "search would not find",
+    ),
     ("DELETE FROM filter_block WHERE n = 2", "r0", "search has filters up to event"),
     ("UPDATE request SET unindexed_from = NULL WHERE id = 'r5'", "r5", "search does not look"),
     ("UPDATE request SET unindexed_from = unindexed_from - 1 WHERE id = 'r5'", "", "the total of events"),
