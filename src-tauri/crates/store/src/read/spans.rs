@@ -2,22 +2,57 @@
 //!
 //! A long request is read without its bodies. A page that is missing or damaged is replaced by its events.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use engine::event::Seq;
+use engine::event::{Event, Seq};
+use engine::views::references::references;
 use engine::views::spans::{PathNumber, SpanEvent, Spans, fact};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::Store;
+use crate::read::events;
 use crate::row::body;
 use crate::row::error::Error;
-use crate::row::span_page::{self, KINDS_WITH_FACTS, Numbers};
+use crate::row::span_page::{self, KINDS_WITH_FACTS, NO_PATH, Numbers};
 
 impl Store {
     /// Adds to the spans of a request what its events after [`Spans::last`] say. Costs what is new. Does nothing if there
     /// is no such request.
     pub fn extend_spans(&self, request: &str, spans: &mut Spans) -> Result<(), Error> {
         self.read(|connection| extend(connection, request, spans))
+    }
+
+    /// The events of a path, those of no block, and the earlier ones that they take values from, by `seq`.
+    pub fn events_of_block(&self, request: &str, path: &str) -> Result<Vec<Event>, Error> {
+        let events = self.read(|connection| {
+            let mut seqs: BTreeSet<Seq> = seqs_of_path(connection, request, path)?.into_iter().collect();
+            seqs.extend(seqs_without_path(connection, request)?);
+            with_references(connection, request, seqs)
+        })?;
+        self.on_damaged.report_damaged(request, &events);
+        Ok(events)
+    }
+
+    /// How many items of a request are numbered before an event. None where that depends on the whole log, because
+    /// the request repeats something.
+    pub fn items_before(&self, request: &str, seq: Seq) -> Result<Option<u64>, Error> {
+        self.read(|connection| {
+            let n: i64 = connection
+                .prepare_cached("SELECT n FROM request WHERE id = ?1")?
+                .query_row((request,), |row| row.get(0))?;
+            let page: Option<(Seq, Seq)> = connection
+                .prepare_cached(
+                    "SELECT first, last FROM span_page WHERE request = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1",
+                )?
+                .query_row((n, seq), |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            let first = page.map_or(1, |(first, last)| if seq <= last { first } else { last + 1 });
+            let before = span_page::numbering(connection, n, first - 1)?;
+            let rest = span_page::of_events(connection, &mut Numbers::default(), n, (first, seq - 1))?.finish()?;
+            let has_repeats = before.has_repeats || rest.has_repeats;
+            Ok((!has_repeats).then_some(before.numbered + rest.numbered))
+        })
     }
 
     /// The texts of paths, in the order of their numbers.
@@ -98,15 +133,40 @@ fn read_events(
     Ok(())
 }
 
+/// Events by their numbers, and the earlier ones that they take values from.
+fn with_references(connection: &Connection, request: &str, wanted: BTreeSet<Seq>) -> Result<Vec<Event>, Error> {
+    let mut found: BTreeMap<Seq, Event> = BTreeMap::new();
+    let mut wanted: Vec<Seq> = wanted.into_iter().collect();
+    while !wanted.is_empty() {
+        let read = events::with_seqs(connection, request, &wanted)?;
+        wanted = read.iter().flat_map(|event| references(&event.kind)).collect();
+        found.extend(read.into_iter().map(|event| (event.seq, event)));
+        wanted.retain(|seq| !found.contains_key(seq));
+        wanted.sort_unstable();
+        wanted.dedup();
+    }
+    Ok(found.into_values().collect())
+}
+
+/// The events of no block in a request.
+fn seqs_without_path(connection: &Connection, request: &str) -> Result<Vec<Seq>, Error> {
+    seqs_of(connection, request, NO_PATH)
+}
+
 /// The events of a path in a request, ascending: from the lists of its pages, and of those that have no page yet.
 pub(crate) fn seqs_of_path(connection: &Connection, request: &str, path: &str) -> Result<Vec<Seq>, Error> {
+    match span_page::number(connection, path)? {
+        Some(path) => seqs_of(connection, request, path.into()),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn seqs_of(connection: &Connection, request: &str, path: i64) -> Result<Vec<Seq>, Error> {
     let found: Option<(i64, Option<Seq>)> = connection
         .prepare_cached("SELECT n, unindexed_from FROM request WHERE id = ?1")?
         .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let (Some((request, unindexed_from)), Some(path)) = (found, span_page::number(connection, path)?) else {
-        return Ok(Vec::new());
-    };
+    let Some((request, unindexed_from)) = found else { return Ok(Vec::new()) };
     let mut statement = connection
         .prepare_cached("SELECT first, seqs FROM path_event WHERE request = ?1 AND path = ?2 ORDER BY first")?;
     let mut rows = statement.query((request, path))?;
@@ -116,8 +176,9 @@ pub(crate) fn seqs_of_path(connection: &Connection, request: &str, path: &str) -
         seqs.extend(span_page::read_seqs(row.get(0)?, bytes)?);
     }
     if let Some(first) = unindexed_from {
-        let mut tail = connection
-            .prepare_cached("SELECT seq FROM event WHERE request = ?1 AND seq >= ?2 AND path = ?3 ORDER BY seq")?;
+        let mut tail = connection.prepare_cached(
+            "SELECT seq FROM event WHERE request = ?1 AND seq >= ?2 AND coalesce(path, 0) = ?3 ORDER BY seq",
+        )?;
         let rows = tail.query_map((request, first, path), |row| row.get(0))?;
         for seq in rows {
             seqs.push(seq?);
