@@ -1,0 +1,303 @@
+//! An open request, as a window shows it: the rows of its tree, folded and filtered, as of any event.
+//!
+//! Made from the request's [`Spans`] once, then kept up to date: what comes costs the same however long the request is.
+//! It never holds what events say: texts of paths and messages of errors are asked for where rows show them. Must not
+//! know which window shows it, or how.
+
+mod bits;
+mod clock;
+mod critical;
+mod filter;
+mod find;
+mod histogram;
+mod lists;
+mod overview;
+mod path_texts;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::sync::Arc;
+
+use engine::event::Seq;
+use engine::views::spans::{PathNumber, Span, SpanEnd, SpanIndex, Spans};
+
+use crate::core::fault::Fault;
+use crate::views::{Counts, FoundRow, StepTo};
+use bits::Bits;
+use clock::Clock;
+use filter::Filter;
+use path_texts::PathTexts;
+use tree::{Node, State, Tree};
+
+/// More nodes than this are not looked at one by one to find the first row that changed.
+const MANY_CHANGES: usize = 1_000;
+
+/// What a view asks for where it shows it.
+pub(crate) trait Source {
+    /// The texts of paths.
+    fn path_texts(&self, numbers: &[PathNumber]) -> Result<Vec<Arc<str>>, Fault>;
+    /// The number of a path.
+    fn path_number(&self, path: &str) -> Result<Option<PathNumber>, Fault>;
+    /// The message of the error that an event tells.
+    fn error_at(&self, seq: Seq) -> Result<Option<String>, Fault>;
+    /// The events that wrote to a place of state, each with the path of its block.
+    fn writes_to(&self, place: &str) -> Result<Vec<(Seq, String)>, Fault>;
+}
+
+/// A span that has not ended.
+struct Open {
+    span: SpanIndex,
+    /// Whether its process is gone, and the request was taken up again.
+    is_cut: bool,
+    /// What its row shows of what it did.
+    shown: (u32, u32, u32, u64),
+}
+
+/// See the module.
+pub(crate) struct RequestView {
+    request: String,
+    spans: Spans,
+    tree: Tree,
+    clock: Clock,
+    open: Vec<Open>,
+    failed: u64,
+    suspended: u64,
+    /// The last events of blocks, ascending: all, those that failed, those of the root's steps.
+    ends: Vec<u32>,
+    failures: Vec<u32>,
+    boundaries: Vec<u32>,
+    is_live: bool,
+    filter: Option<Filter>,
+    paths: PathTexts,
+    critical: Option<Bits>,
+    /// Nodes whose rows changed since that was asked; none where all may have.
+    changed: Option<Vec<Node>>,
+}
+
+fn short(seq: Seq) -> u32 {
+    u32::try_from(seq).unwrap_or(u32::MAX)
+}
+
+impl RequestView {
+    /// A view of a request, still without its spans.
+    pub(crate) fn new(request: &str) -> Self {
+        RequestView {
+            request: request.to_owned(),
+            spans: Spans::default(),
+            tree: Tree::default(),
+            clock: Clock::default(),
+            open: Vec::new(),
+            failed: 0,
+            suspended: 0,
+            ends: Vec::new(),
+            failures: Vec::new(),
+            boundaries: Vec::new(),
+            is_live: true,
+            filter: None,
+            paths: PathTexts::default(),
+            critical: None,
+            changed: None,
+        }
+    }
+
+    /// Takes in what `extend` adds to the spans. It answers whether the request's process still runs it.
+    pub(crate) fn advance(
+        &mut self,
+        source: &impl Source,
+        extend: impl FnOnce(&mut Spans) -> Result<bool, Fault>,
+    ) -> Result<(), Fault> {
+        let is_live = extend(&mut self.spans)?;
+        if self.is_live != is_live {
+            (self.is_live, self.changed) = (is_live, None);
+        }
+        let known = self.tree.len();
+        let mut ended: Vec<(u32, SpanIndex)> = Vec::new();
+        let mut open = std::mem::take(&mut self.open);
+        open.retain_mut(|open| {
+            let span = self.spans.get(open.span);
+            if span.end.is_some() {
+                ended.push((short(span.seq_end), open.span));
+                return false;
+            }
+            let shown = self.figures(span);
+            if shown != open.shown {
+                open.shown = shown;
+                touch(&mut self.changed, open.span);
+            }
+            true
+        });
+        for index in known..self.spans.len() as SpanIndex {
+            touch(&mut self.changed, self.tree.push(&self.spans));
+            let span = self.spans.get(index);
+            if span.end.is_some() {
+                ended.push((short(span.seq_end), index));
+            } else {
+                open.push(Open { span: index, is_cut: false, shown: self.figures(span) });
+            }
+        }
+        self.open = open;
+        ended.sort_unstable();
+        let mut fresh: Vec<SpanIndex> = ended.iter().map(|(_, span)| *span).filter(|span| *span < known).collect();
+        fresh.extend(known..self.tree.len());
+        self.clock.take_in(&self.spans, known, &ended);
+        ended.into_iter().for_each(|(seq, index)| self.end(seq, index));
+        self.cut();
+        if known == 0 {
+            self.shrink();
+        }
+        if !fresh.is_empty() {
+            self.critical = None;
+        }
+        self.filter_fresh(source, &fresh)
+    }
+
+    /// What a row shows of what a span did.
+    fn figures(&self, span: &Span) -> (u32, u32, u32, u64) {
+        let tokens = span.prompt_tokens + span.completion_tokens;
+        (span.items, span.model_calls, self.spans.changes(span, self.is_live), tokens)
+    }
+
+    fn end(&mut self, seq: u32, index: SpanIndex) {
+        let span = self.spans.get(index);
+        self.ends.push(seq);
+        let state = match span.end {
+            Some(SpanEnd::Failed | SpanEnd::Stopped) => {
+                self.failed += 1;
+                self.failures.push(seq);
+                State::Failed
+            }
+            Some(SpanEnd::Suspended) => {
+                self.suspended += 1;
+                State::Suspended
+            }
+            _ => State::Other,
+        };
+        if span.depth <= 1 {
+            self.boundaries.push(seq);
+        }
+        self.tree.set_state(index, state, span.finished_at.unwrap_or(span.started_at));
+        touch(&mut self.changed, index);
+    }
+
+    /// What was running when the request was taken up again does not run any more.
+    fn cut(&mut self) {
+        let resumed = self.spans.resumes().last().copied().unwrap_or(0);
+        for open in self.open.iter_mut().filter(|open| !open.is_cut) {
+            let span = self.spans.get(open.span);
+            if span.seq_start < resumed {
+                open.is_cut = true;
+                self.tree.set_state(open.span, State::Other, span.started_at);
+                touch(&mut self.changed, open.span);
+            }
+        }
+    }
+
+    /// Takes back memory that growing left over, once a whole request was read.
+    fn shrink(&mut self) {
+        self.tree.shrink();
+        for seqs in [&mut self.ends, &mut self.failures, &mut self.boundaries] {
+            seqs.shrink_to_fit();
+        }
+    }
+
+    /// The newest event that is taken in.
+    pub(crate) fn seq(&self) -> Seq {
+        self.spans.last()
+    }
+
+    /// How many rows there are.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.tree.rows().into()
+    }
+
+    /// How the blocks stand.
+    pub(crate) fn counts(&self) -> Counts {
+        let running = if self.is_live { self.open.iter().filter(|open| !open.is_cut).count() } else { 0 };
+        Counts {
+            blocks: self.spans.len() as u64,
+            finished: self.ends.len() as u64,
+            running: running as u64,
+            failed: self.failed,
+            suspended: self.suspended,
+        }
+    }
+
+    /// The first and the last instant of the blocks.
+    pub(crate) fn range(&self) -> Option<(i64, i64)> {
+        self.clock.range()
+    }
+
+    /// The event before the root's first one.
+    pub(crate) fn start(&self) -> Seq {
+        self.spans.iter().next().map_or(0, |root| root.seq_start.saturating_sub(1))
+    }
+
+    /// The first row that may differ since this was last asked.
+    pub(crate) fn take_changed(&mut self) -> u64 {
+        match self.changed.replace(Vec::new()) {
+            None => 0,
+            Some(nodes) => {
+                let rows = nodes.into_iter().filter_map(|node| self.tree.row_of(node));
+                rows.min().map_or(self.row_count(), u64::from)
+            }
+        }
+    }
+
+    /// Folds or unfolds a node, or all where none is named. Answers how many rows there are.
+    pub(crate) fn fold(&mut self, node: Option<u64>, is_folded: bool) -> Result<u64, Fault> {
+        match node {
+            None => self.tree.fold_all(&self.spans, is_folded),
+            Some(node) => {
+                let known = Node::try_from(node).ok().filter(|node| self.tree.has(*node));
+                let node = known.ok_or_else(|| Fault::not_found(format!("this request has no row \"{node}\"")))?;
+                self.tree.fold(node, is_folded);
+            }
+        }
+        Ok(self.row_count())
+    }
+
+    /// Finds the row of an execution, `requestId:path:attempt`, and unfolds what is around it. None where there is no
+    /// such execution, or the filter leaves it out.
+    pub(crate) fn row_of(&mut self, source: &impl Source, instance: &str) -> Result<Option<FoundRow>, Fault> {
+        let inner = instance.strip_prefix(self.request.as_str()).and_then(|rest| rest.strip_prefix(':'));
+        let Some(id) = inner.and_then(engine::identity::InstanceId::parse) else {
+            let right = format!("{}:PATH:ATTEMPT", self.request);
+            return Err(Fault::invalid(format!("\"{instance}\" is no block of this request; one is like {right}")));
+        };
+        let number = source.path_number(id.path)?;
+        let Some(span) = number.and_then(|number| self.spans.find(number, id.attempt)) else { return Ok(None) };
+        Ok(self.reveal(span))
+    }
+
+    fn reveal(&mut self, node: Node) -> Option<FoundRow> {
+        self.tree.reveal(node);
+        self.tree.row_of(node).map(|row| FoundRow { row: row.into(), node: node.into() })
+    }
+
+    /// The event that the slider goes to from another one.
+    pub(crate) fn step(&self, seq: Seq, to: StepTo) -> Option<Seq> {
+        let seqs = match to {
+            StepTo::PreviousEnd | StepTo::NextEnd => &self.ends,
+            StepTo::PreviousFailure | StepTo::NextFailure => &self.failures,
+            StepTo::PreviousBoundary | StepTo::NextBoundary => &self.boundaries,
+        };
+        let found = match to {
+            StepTo::PreviousEnd | StepTo::PreviousFailure | StepTo::PreviousBoundary => {
+                let at = seqs.partition_point(|known| *known < short(seq));
+                at.checked_sub(1).and_then(|at| seqs.get(at))
+            }
+            _ => seqs.get(seqs.partition_point(|known| *known <= short(seq))),
+        };
+        found.map(|seq| Seq::from(*seq))
+    }
+}
+
+/// Notes that a node's row changed.
+fn touch(changed: &mut Option<Vec<Node>>, node: Node) {
+    match changed {
+        Some(nodes) if nodes.len() < MANY_CHANGES => nodes.push(node),
+        _ => *changed = None,
+    }
+}

@@ -1,0 +1,1 @@
+//! The view against a plain recomputation.
