@@ -20,7 +20,7 @@ mod tree;
 
 use std::sync::Arc;
 
-use engine::event::Seq;
+use engine::event::{RequestStatus, Seq};
 use engine::views::spans::{PathNumber, Span, SpanEnd, SpanIndex, Spans};
 
 use crate::core::fault::Fault;
@@ -69,6 +69,8 @@ pub(crate) struct RequestView {
     failures: Vec<u32>,
     boundaries: Vec<u32>,
     is_live: bool,
+    /// How the request stood when that was last told.
+    told: Option<RequestStatus>,
     filter: Option<Filter>,
     paths: PathTexts,
     critical: Option<Bits>,
@@ -95,6 +97,7 @@ impl RequestView {
             failures: Vec::new(),
             boundaries: Vec::new(),
             is_live: true,
+            told: None,
             filter: None,
             paths: PathTexts::default(),
             critical: None,
@@ -200,6 +203,11 @@ impl RequestView {
         for seqs in [&mut self.ends, &mut self.failures, &mut self.boundaries] {
             seqs.shrink_to_fit();
         }
+    }
+
+    /// Notes how the request is told to stand. Answers whether that is new.
+    pub(crate) fn tells(&mut self, status: RequestStatus) -> bool {
+        self.told.replace(status) != Some(status)
     }
 
     /// The newest event that is taken in.

@@ -286,3 +286,19 @@ pub struct CriticalPart {
     /// The innermost such block.
     pub node: u64,
 }
+
+/// The rows of a request, for somebody who looks once.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+pub struct TreeView {
+    /// The request's row.
+    pub request: RequestRow,
+    /// How its blocks stand.
+    pub counts: Counts,
+    /// How many blocks the filter fits, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matches: Option<u64>,
+    /// How many rows are folded away.
+    pub hidden: u64,
+    /// The rows.
+    pub rows: Vec<ViewRow>,
+}
