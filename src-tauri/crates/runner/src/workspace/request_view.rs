@@ -166,13 +166,7 @@ impl Workspace {
     }
 
     /// The whole request, or a part of its time.
-    pub fn view_overview(
-        &self,
-        view: u64,
-        width: u32,
-        from: Option<i64>,
-        to: Option<i64>,
-    ) -> Result<Overview, Fault> {
+    pub fn view_overview(&self, view: u64, width: u32, from: Option<i64>, to: Option<i64>) -> Result<Overview, Fault> {
         self.with_view(view, |view, _| Ok(view.overview(width, from, to)))
     }
 
