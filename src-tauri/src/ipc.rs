@@ -47,6 +47,8 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             view::view_filter,
             view::view_find,
             view::view_row_of,
+            view::view_blocks,
+            view::view_seq_at,
             view::view_step,
             view::view_overview,
             view::view_updates,

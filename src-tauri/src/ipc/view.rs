@@ -1,6 +1,9 @@
 //! The window's commands about open requests.
 
-use runner::{Fault, Filtered, FindQuery, FoundRow, Overview, RowsQuery, StepTo, ViewBatch, ViewHead, ViewRows};
+use runner::{
+    BlockQuery, Fault, Filtered, FindQuery, FoundRow, Overview, RowsQuery, StepTo, ViewBatch, ViewHead, ViewRow,
+    ViewRows,
+};
 use serde::Deserialize;
 use tauri::State;
 
@@ -61,15 +64,33 @@ pub(super) async fn view_find(
     off_the_main_thread(state, move |workspace| workspace.view_find(view, &query)).await
 }
 
-/// The row of an execution of a block.
+/// The row of a block: of one execution, or of the newest of a path.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn view_row_of(
     state: State<'_, WindowState>,
     view: u64,
-    instance_id: String,
+    query: BlockQuery,
 ) -> Result<Option<FoundRow>, Fault> {
-    off_the_main_thread(state, move |workspace| workspace.view_row_of(view, &instance_id)).await
+    off_the_main_thread(state, move |workspace| workspace.view_row_of(view, &query)).await
+}
+
+/// The rows of executions, shown or not, at most 200; without those that are not there.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn view_blocks(
+    state: State<'_, WindowState>,
+    view: u64,
+    instance_ids: Vec<String>,
+) -> Result<Vec<ViewRow>, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.view_blocks(view, &instance_ids)).await
+}
+
+/// The last begin or end of a block at or before a time.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn view_seq_at(state: State<'_, WindowState>, view: u64, time: i64) -> Result<u64, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.view_seq_at(view, time)).await
 }
 
 /// From where the slider goes where.

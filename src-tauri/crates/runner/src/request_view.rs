@@ -14,6 +14,7 @@ mod lists;
 mod overview;
 mod path_texts;
 mod rows;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -24,13 +25,15 @@ use engine::event::{RequestStatus, Seq};
 use engine::views::spans::{PathNumber, Span, SpanEnd, SpanIndex, Spans};
 
 use crate::core::fault::Fault;
-use crate::views::{Counts, FoundRow, StepTo};
+use crate::views::Counts;
 use bits::Bits;
 use clock::Clock;
 use filter::Filter;
 use path_texts::PathTexts;
 use tree::{Node, State, Tree};
 
+/// The name of a tick of Calls.
+const TICK: &str = "tick";
 /// More nodes than this are not looked at one by one to find the first row that changed.
 const MANY_CHANGES: usize = 1_000;
 
@@ -64,10 +67,13 @@ pub(crate) struct RequestView {
     open: Vec<Open>,
     failed: u64,
     suspended: u64,
-    /// The last events of blocks, ascending: all, those that failed, those of the root's steps.
-    ends: Vec<u32>,
-    failures: Vec<u32>,
-    boundaries: Vec<u32>,
+    items: u64,
+    ticks: u64,
+    calls: u64,
+    /// Those that ended, in that order: all, those that failed, the root and its steps.
+    ends: Vec<SpanIndex>,
+    failures: Vec<SpanIndex>,
+    boundaries: Vec<SpanIndex>,
     is_live: bool,
     /// How the request stood when that was last told.
     told: Option<RequestStatus>,
@@ -93,6 +99,9 @@ impl RequestView {
             open: Vec::new(),
             failed: 0,
             suspended: 0,
+            items: 0,
+            ticks: 0,
+            calls: 0,
             ends: Vec::new(),
             failures: Vec::new(),
             boundaries: Vec::new(),
@@ -120,11 +129,12 @@ impl RequestView {
         let mut open = std::mem::take(&mut self.open);
         open.retain_mut(|open| {
             let span = self.spans.get(open.span);
+            let shown = self.figures(span);
+            self.items += u64::from(shown.0 - open.shown.0);
             if span.end.is_some() {
                 ended.push((short(span.seq_end), open.span));
                 return false;
             }
-            let shown = self.figures(span);
             if shown != open.shown {
                 open.shown = shown;
                 touch(&mut self.changed, open.span);
@@ -134,6 +144,7 @@ impl RequestView {
         for index in known..self.spans.len() as SpanIndex {
             touch(&mut self.changed, self.tree.push(&self.spans));
             let span = self.spans.get(index);
+            self.items += u64::from(span.items);
             if span.end.is_some() {
                 ended.push((short(span.seq_end), index));
             } else {
@@ -145,7 +156,7 @@ impl RequestView {
         let mut fresh: Vec<SpanIndex> = ended.iter().map(|(_, span)| *span).filter(|span| *span < known).collect();
         fresh.extend(known..self.tree.len());
         self.clock.take_in(&self.spans, known, &ended);
-        ended.into_iter().for_each(|(seq, index)| self.end(seq, index));
+        ended.into_iter().for_each(|(_, index)| self.end(index));
         self.cut();
         if known == 0 {
             self.shrink();
@@ -153,7 +164,33 @@ impl RequestView {
         if !fresh.is_empty() {
             self.critical = None;
         }
+        self.count_calls(source, known)?;
         self.filter_fresh(source, &fresh)
+    }
+
+    /// Counts ticks and Calls, which only their paths tell for certain.
+    fn count_calls(&mut self, source: &impl Source, known: SpanIndex) -> Result<(), Fault> {
+        let is_named_tick = |span: &Span| &**self.spans.name(span) == TICK;
+        let fresh = (known..self.spans.len() as SpanIndex).map(|index| self.spans.get(index));
+        let (mut ticks, mut inside) = (Vec::new(), Vec::new());
+        for span in fresh {
+            if is_named_tick(span) {
+                ticks.push(span.path);
+            }
+            // What ran again is the same Call.
+            if span.attempt == 0 && span.parent.is_some_and(|parent| is_named_tick(self.spans.get(parent))) {
+                inside.push(span.path);
+            }
+        }
+        let last = |path: &str| path.rsplit('/').next().map(str::to_owned).unwrap_or_default();
+        for path in source.path_texts(&ticks)? {
+            self.ticks += u64::from(last(&path).starts_with("tick["));
+        }
+        for path in source.path_texts(&inside)? {
+            let last = last(&path);
+            self.calls += u64::from(last.starts_with("call:") || last.starts_with("work:"));
+        }
+        Ok(())
     }
 
     /// What a row shows of what a span did.
@@ -162,13 +199,13 @@ impl RequestView {
         (span.items, span.model_calls, self.spans.changes(span, self.is_live), tokens)
     }
 
-    fn end(&mut self, seq: u32, index: SpanIndex) {
+    fn end(&mut self, index: SpanIndex) {
         let span = self.spans.get(index);
-        self.ends.push(seq);
+        self.ends.push(index);
         let state = match span.end {
             Some(SpanEnd::Failed | SpanEnd::Stopped) => {
                 self.failed += 1;
-                self.failures.push(seq);
+                self.failures.push(index);
                 State::Failed
             }
             Some(SpanEnd::Suspended) => {
@@ -178,7 +215,7 @@ impl RequestView {
             _ => State::Other,
         };
         if span.depth <= 1 {
-            self.boundaries.push(seq);
+            self.boundaries.push(index);
         }
         self.tree.set_state(index, state, span.finished_at.unwrap_or(span.started_at));
         touch(&mut self.changed, index);
@@ -229,7 +266,24 @@ impl RequestView {
             running: running as u64,
             failed: self.failed,
             suspended: self.suspended,
+            items: self.items,
+            ticks: self.ticks,
+            calls: self.calls,
         }
+    }
+
+    /// The newest execution of the root block.
+    pub(crate) fn root(&self, source: &impl Source) -> Result<Option<String>, Fault> {
+        let Some(root) = self.tree.children(None).next_back().map(|node| self.tree.newest(node)) else {
+            return Ok(None);
+        };
+        self.instance_of(source, root).map(Some)
+    }
+
+    fn instance_of(&self, source: &impl Source, index: SpanIndex) -> Result<String, Fault> {
+        let span = self.spans.get(index);
+        let path = source.path_texts(&[span.path])?.pop().unwrap_or_default();
+        Ok(format!("{}:{path}:{}", self.request, span.attempt))
     }
 
     /// The first and the last instant of the blocks.
@@ -264,41 +318,6 @@ impl RequestView {
             }
         }
         Ok(self.row_count())
-    }
-
-    /// Finds the row of an execution, `requestId:path:attempt`, and unfolds what is around it. None where there is no
-    /// such execution, or the filter leaves it out.
-    pub(crate) fn row_of(&mut self, source: &impl Source, instance: &str) -> Result<Option<FoundRow>, Fault> {
-        let inner = instance.strip_prefix(self.request.as_str()).and_then(|rest| rest.strip_prefix(':'));
-        let Some(id) = inner.and_then(engine::identity::InstanceId::parse) else {
-            let right = format!("{}:PATH:ATTEMPT", self.request);
-            return Err(Fault::invalid(format!("\"{instance}\" is no block of this request; one is like {right}")));
-        };
-        let number = source.path_number(id.path)?;
-        let Some(span) = number.and_then(|number| self.spans.find(number, id.attempt)) else { return Ok(None) };
-        Ok(self.reveal(span))
-    }
-
-    fn reveal(&mut self, node: Node) -> Option<FoundRow> {
-        self.tree.reveal(node);
-        self.tree.row_of(node).map(|row| FoundRow { row: row.into(), node: node.into() })
-    }
-
-    /// The event that the slider goes to from another one.
-    pub(crate) fn step(&self, seq: Seq, to: StepTo) -> Option<Seq> {
-        let seqs = match to {
-            StepTo::PreviousEnd | StepTo::NextEnd => &self.ends,
-            StepTo::PreviousFailure | StepTo::NextFailure => &self.failures,
-            StepTo::PreviousBoundary | StepTo::NextBoundary => &self.boundaries,
-        };
-        let found = match to {
-            StepTo::PreviousEnd | StepTo::PreviousFailure | StepTo::PreviousBoundary => {
-                let at = seqs.partition_point(|known| *known < short(seq));
-                at.checked_sub(1).and_then(|at| seqs.get(at))
-            }
-            _ => seqs.get(seqs.partition_point(|known| *known <= short(seq))),
-        };
-        found.map(|seq| Seq::from(*seq))
     }
 }
 

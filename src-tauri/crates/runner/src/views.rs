@@ -35,8 +35,8 @@ pub use findings::{HitRow, WriteRow};
 pub use moving::{Exported, ExportedTrace, Imported};
 pub use replay::{Divergence, Replay};
 pub use request_view::{
-    Counts, CriticalPart, Filtered, FindQuery, FoundRow, Gap, GroupOf, Overview, RowsQuery, StepTo, TreeView,
-    ViewBatch, ViewGroup, ViewHead, ViewRow, ViewRows, ViewUpdate,
+    BlockQuery, Counts, CriticalPart, Filtered, FindQuery, FoundRow, Gap, GroupOf, Overview, RowsQuery, StepTo,
+    TreeView, ViewBatch, ViewGroup, ViewHead, ViewRow, ViewRows, ViewUpdate,
 };
 pub use soundness::{DataCheck, ProblemRow};
 pub use states::{CheckpointRow, StateView};

@@ -52,10 +52,14 @@ impl Clock {
         self.range
     }
 
-    /// The gaps of at least a length within a time.
-    pub(super) fn gaps(&self, from: i64, to: i64, shortest: i64) -> Vec<Gap> {
+    /// The longest gaps within a time, in order.
+    pub(super) fn gaps(&self, from: i64, to: i64, most: usize) -> Vec<Gap> {
         let inside = self.gaps.iter().map(|gap| Gap { from: gap.from.max(from), to: gap.to.min(to) });
-        inside.filter(|gap| gap.to - gap.from >= shortest).collect()
+        let mut gaps: Vec<Gap> = inside.filter(|gap| gap.to - gap.from >= SHORTEST_MS).collect();
+        gaps.sort_by_key(|gap| std::cmp::Reverse(gap.to - gap.from));
+        gaps.truncate(most);
+        gaps.sort_by_key(|gap| gap.from);
+        gaps
     }
 
     /// Takes in the spans from an index on, and those that ended, by their last events.

@@ -1,13 +1,17 @@
-//! Looking for the next row that fits a text, also where it is folded away.
+//! Looking for rows: the next that fits a text, also where it is folded away, and that of a block.
 
-use super::filter::Filter;
-use super::{RequestView, Source};
-use crate::core::fault::Fault;
-use crate::views::{Filtered, FindQuery, FoundRow};
+use engine::identity::InstanceId;
 use engine::views::spans::SpanIndex;
 
 use super::bits::Bits;
+use super::filter::Filter;
 use super::tree::GROUP;
+use super::{RequestView, Source};
+use crate::core::fault::Fault;
+use crate::views::{BlockQuery, Filtered, FindQuery, FoundRow, ViewRow};
+
+/// More blocks than this are not asked for by name.
+const MOST_BLOCKS: usize = 200;
 
 impl RequestView {
     /// Shows only what fits, and what is around it; everything where the text is empty.
@@ -79,8 +83,50 @@ impl RequestView {
             node = if query.backwards { self.tree.before(node) } else { self.tree.after(node) };
             let Some(node) = node else { return Ok(None) };
             if node & GROUP == 0 && self.tree.weight(node) > 0 && filter.fits(self, node) {
-                return Ok(self.reveal(node));
+                return self.reveal(source, node);
             }
         }
+    }
+
+    /// The row of an execution, after what is around it was unfolded. None where there is no such execution, or where
+    /// the filter leaves it out.
+    pub(crate) fn row_of(&mut self, source: &impl Source, query: &BlockQuery) -> Result<Option<FoundRow>, Fault> {
+        match self.span_of(source, query)? {
+            Some(span) => self.reveal(source, span),
+            None => Ok(None),
+        }
+    }
+
+    /// The rows of executions, whether they are shown or not; without those that are not there.
+    pub(crate) fn blocks(&mut self, source: &impl Source, instances: &[String]) -> Result<Vec<ViewRow>, Fault> {
+        let mut nodes = Vec::new();
+        for instance in instances.iter().take(MOST_BLOCKS) {
+            let query = BlockQuery { instance_id: Some(instance.clone()), path: None };
+            let span = self.span_of(source, &query)?;
+            nodes.extend(span.map(|span| (span, self.tree.ancestors(span).count() as u32)));
+        }
+        self.rows_of(source, nodes, None)
+    }
+
+    fn span_of(&self, source: &impl Source, query: &BlockQuery) -> Result<Option<SpanIndex>, Fault> {
+        if let (None, Some(path)) = (&query.instance_id, &query.path) {
+            let Some(number) = source.path_number(path)? else { return Ok(None) };
+            return Ok((0..).map_while(|attempt| self.spans.find(number, attempt)).last());
+        }
+        let instance = query.instance_id.as_deref().unwrap_or_default();
+        let inner = instance.strip_prefix(self.request.as_str()).and_then(|rest| rest.strip_prefix(':'));
+        let Some(id) = inner.and_then(InstanceId::parse) else {
+            let right = format!("{}:PATH:ATTEMPT", self.request);
+            return Err(Fault::invalid(format!("\"{instance}\" is no block of this request; one is like {right}")));
+        };
+        let number = source.path_number(id.path)?;
+        Ok(number.and_then(|number| self.spans.find(number, id.attempt)))
+    }
+
+    fn reveal(&mut self, source: &impl Source, span: SpanIndex) -> Result<Option<FoundRow>, Fault> {
+        self.tree.reveal(span);
+        let Some(row) = self.tree.row_of(span) else { return Ok(None) };
+        let instance_id = self.instance_of(source, span)?;
+        Ok(Some(FoundRow { row: row.into(), node: span.into(), instance_id }))
     }
 }

@@ -9,9 +9,8 @@ use crate::views::Overview;
 
 /// More cells than any screen has.
 const MOST_CELLS: u32 = 8_192;
-/// A gap is told from this part of the time on, and from this length on.
-const GAP_PART: i64 = 100;
-const SHORTEST_GAP_MS: i64 = 1_000;
+/// More gaps than a person looks at.
+const MOST_GAPS: usize = 200;
 
 impl RequestView {
     /// See [`Overview`]. The whole costs the same for every request; a part of its time is counted span by span.
@@ -35,7 +34,7 @@ impl RequestView {
             to: end,
             cells: counts.iter().map(|count| count.0).collect(),
             failures: counts.iter().map(|count| count.1).collect(),
-            gaps: self.clock.gaps(start, end, SHORTEST_GAP_MS.max(length / GAP_PART)),
+            gaps: self.clock.gaps(start, end, MOST_GAPS),
             critical: critical.unwrap_or_default(),
         }
     }

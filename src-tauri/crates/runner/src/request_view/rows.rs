@@ -45,14 +45,19 @@ impl RequestView {
         let first = u32::try_from(query.offset).unwrap_or(u32::MAX);
         let last = first.saturating_add(query.limit.min(MOST)).min(self.tree.rows());
         let nodes: Vec<(Node, u32)> = (first..last).filter_map(|row| self.tree.at(row)).collect();
+        let page = self.rows_of(source, nodes, query.at)?;
+        Ok(ViewRows { seq: self.seq(), rows: self.row_count(), offset: query.offset, page })
+    }
+
+    /// The rows of nodes, each at its depth.
+    pub(super) fn rows_of(
+        &self,
+        source: &impl Source,
+        nodes: Vec<(Node, u32)>,
+        at: Option<Seq>,
+    ) -> Result<Vec<ViewRow>, Fault> {
         let texts = self.texts(source, &nodes)?;
-        let page = nodes.into_iter().map(|(node, depth)| self.row(source, &texts, (node, depth), query.at));
-        Ok(ViewRows {
-            seq: self.seq(),
-            rows: self.row_count(),
-            offset: query.offset,
-            page: page.collect::<Result<_, Fault>>()?,
-        })
+        nodes.into_iter().map(|place| self.row(source, &texts, place, at)).collect()
     }
 
     fn texts(&self, source: &impl Source, nodes: &[(Node, u32)]) -> Result<Texts, Fault> {

@@ -21,6 +21,12 @@ pub struct Counts {
     pub failed: u64,
     /// Those that wait, or waited, for an answer.
     pub suspended: u64,
+    /// How many items they emitted.
+    pub items: u64,
+    /// Ticks of Calls, each execution.
+    pub ticks: u64,
+    /// Calls in those, each once.
+    pub calls: u64,
 }
 
 /// A request that was opened.
@@ -42,6 +48,8 @@ pub struct ViewHead {
     pub to: i64,
     /// The event before the root's first one; 0 where there is none yet.
     pub start: u64,
+    /// The newest execution of the root block; null before it began.
+    pub root: Option<String>,
 }
 
 /// What became of an open request since it was last told.
@@ -62,6 +70,8 @@ pub struct ViewUpdate {
     pub from: i64,
     /// The last one.
     pub to: i64,
+    /// The newest execution of the root block; null before it began.
+    pub root: Option<String>,
     /// The first row that may differ; `rows` where none does. Rows before it keep everything but `siblings`.
     pub changed_from: u64,
 }
@@ -214,13 +224,28 @@ pub struct FindQuery {
     pub backwards: bool,
 }
 
+/// Which execution of a block: one by its instance, or the newest of a path.
+#[derive(Clone, Debug, Default, Deserialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct BlockQuery {
+    /// `requestId:path:attempt`.
+    #[serde(default)]
+    pub instance_id: Option<String>,
+    /// A path.
+    #[serde(default)]
+    pub path: Option<String>,
+}
+
 /// Where a row is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, specta::Type)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
 pub struct FoundRow {
     /// Which row, as folded and filtered now.
     pub row: u64,
     /// Its node.
     pub node: u64,
+    /// The execution that it shows.
+    pub instance_id: String,
 }
 
 /// How many rows are left by a filter.
@@ -261,7 +286,7 @@ pub struct Overview {
     pub cells: Vec<u32>,
     /// How many failed in each cell.
     pub failures: Vec<u32>,
-    /// Long stretches in which no handler and no generator ran.
+    /// Stretches of 100 ms and more in which no handler and no generator ran: the longest, in order.
     pub gaps: Vec<Gap>,
     /// What the request's end waited for; empty while it runs.
     pub critical: Vec<CriticalPart>,

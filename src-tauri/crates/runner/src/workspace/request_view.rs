@@ -116,6 +116,7 @@ impl Workspace {
             from,
             to,
             start: view.start(),
+            root: view.root(&ViewSource { workspace: self, request })?,
             request: row,
         };
         let opened = Opened { request: request.into(), view: Arc::new(Mutex::new(view)) };
@@ -155,9 +156,19 @@ impl Workspace {
         self.with_view(view, |view, source| view.find(source, query))
     }
 
-    /// The row of an execution, `requestId:path:attempt`.
-    pub fn view_row_of(&self, view: u64, instance: &str) -> Result<Option<FoundRow>, Fault> {
-        self.with_view(view, |view, source| view.row_of(source, instance))
+    /// The row of a block.
+    pub fn view_row_of(&self, view: u64, query: &BlockQuery) -> Result<Option<FoundRow>, Fault> {
+        self.with_view(view, |view, source| view.row_of(source, query))
+    }
+
+    /// The rows of executions, shown or not; without those that are not there.
+    pub fn view_blocks(&self, view: u64, instances: &[String]) -> Result<Vec<ViewRow>, Fault> {
+        self.with_view(view, |view, source| view.blocks(source, instances))
+    }
+
+    /// The last begin or end of a block at or before a time.
+    pub fn view_seq_at(&self, view: u64, time: i64) -> Result<u64, Fault> {
+        self.with_view(view, |view, _| Ok(view.seq_at(time)))
     }
 
     /// The event that the slider goes to from another one.
@@ -243,6 +254,7 @@ impl Workspace {
         let (from, to) = shown.range().unwrap_or((row.started_at, row.started_at));
         let changed_from = shown.take_changed();
         let counts = shown.counts();
+        let root = shown.root(&ViewSource { workspace: self, request: &opened.request }).ok()?;
         let is_news = shown.tells(row.status) || shown.seq() > before || counts != standing;
         is_news.then(|| ViewUpdate {
             view,
@@ -251,6 +263,7 @@ impl Workspace {
             counts,
             from,
             to,
+            root,
             changed_from,
             request: row,
         })

@@ -2,8 +2,8 @@
 
 use engine::event::{BlockKind, EventKind, Outcome, Recorded};
 use engine::log::AppendMode;
-use engine::views::blocks::{BlockStatus, blocks};
 use engine::views::Events;
+use engine::views::blocks::{BlockStatus, blocks};
 use engine::views::spans::Spans;
 use rusqlite::Connection;
 use serde_json::json;
