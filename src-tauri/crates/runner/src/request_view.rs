@@ -218,20 +218,30 @@ impl RequestView {
             self.boundaries.push(index);
         }
         self.tree.set_state(index, state, span.finished_at.unwrap_or(span.started_at));
+        self.touch_with_groups(index);
+    }
+
+    /// Notes that a span's row changed, and those of the groups that it is in.
+    fn touch_with_groups(&mut self, index: SpanIndex) {
         touch(&mut self.changed, index);
+        for node in self.tree.ancestors(index).take_while(|node| self.tree.group(*node).is_some()) {
+            touch(&mut self.changed, node);
+        }
     }
 
     /// What was running when the request was taken up again does not run any more.
     fn cut(&mut self) {
         let resumed = self.spans.resumes().last().copied().unwrap_or(0);
+        let mut cut = Vec::new();
         for open in self.open.iter_mut().filter(|open| !open.is_cut) {
             let span = self.spans.get(open.span);
             if span.seq_start < resumed {
                 open.is_cut = true;
                 self.tree.set_state(open.span, State::Other, span.started_at);
-                touch(&mut self.changed, open.span);
+                cut.push(open.span);
             }
         }
+        cut.into_iter().for_each(|span| self.touch_with_groups(span));
     }
 
     /// Takes back memory that growing left over, once a whole request was read.

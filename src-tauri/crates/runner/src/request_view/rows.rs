@@ -187,8 +187,7 @@ impl RequestView {
         if tally.running == 0 && tally.newest.is_some() {
             row.duration_ms = tally.ended_at.map(|end| length(row.started_at, end));
         }
-        let now = self.range().map_or(row.started_at, |(_, to)| to);
-        let end = if group.open > 0 && self.is_live { now } else { group.ended_at.max(row.started_at) };
+        let end = group.ended_at.max(row.started_at);
         let cells = match (&group.began, at) {
             (Some(began), None) => began.parts(row.started_at, end, CELLS).into_iter().map(|part| part.0).collect(),
             _ => {

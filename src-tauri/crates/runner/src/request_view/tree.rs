@@ -54,7 +54,7 @@ pub(super) struct Group {
     pub(super) suspended: u32,
     /// When its members began, once there are many.
     pub(super) began: Option<Box<Histogram>>,
-    /// The last instant at which a member ended.
+    /// The last instant at which a member began or ended.
     pub(super) ended_at: i64,
     is_folded: bool,
     /// Whether a person folded or unfolded it.

@@ -50,7 +50,8 @@ impl Tree {
         self.states.push(State::Open);
         let changed = self.put(spans, index);
         self.count_new(spans, index);
-        changed
+        // Groups around it count it.
+        self.ancestors(changed).take_while(|node| self.group(*node).is_some()).last().unwrap_or(changed)
     }
 
     fn put(&mut self, spans: &Spans, index: SpanIndex) -> Node {
@@ -92,7 +93,7 @@ impl Tree {
                     self.buckets.0.insert(key(span), Bucket::Few(slots));
                     return self.first_of(container, index);
                 }
-                let group = self.form_turns(container, &slots);
+                let group = self.form_turns(spans, container, &slots);
                 self.buckets.0.insert(key(span), Bucket::Group(group));
                 group
             }
@@ -171,7 +172,7 @@ impl Tree {
     }
 
     /// Moves children of one block below a group, which takes the place of the first.
-    fn form_turns(&mut self, container: Node, slots: &[u32]) -> Node {
+    fn form_turns(&mut self, spans: &Spans, container: Node, slots: &[u32]) -> Node {
         let list = if container == NOBODY { TOP } else { self.place(container).list as usize };
         let members: Vec<Node> = slots.iter().map(|slot| self.lists[list].1.node(*slot)).collect();
         for member in &members {
@@ -187,6 +188,12 @@ impl Tree {
         self.add(group, own);
         for member in members {
             self.append(group, member);
+            let until = match self.group(member) {
+                Some(group) => group.ended_at,
+                None => spans.get(member).finished_at.unwrap_or(spans.get(member).started_at),
+            };
+            let of_group = self.group_mut(group);
+            of_group.ended_at = of_group.ended_at.max(until);
             let newest = self.newest(member);
             // The span that is being taken in is counted by who takes it in.
             if newest + 1 < self.len() {
@@ -267,6 +274,8 @@ impl Tree {
         groups.iter().for_each(|group| self.count_state(*group, index, 1));
         let Some(group) = groups.first().copied() else { return };
         let at = spans.get(index).started_at;
+        let of_group = self.group_mut(group);
+        of_group.ended_at = of_group.ended_at.max(at);
         if let Some(began) = &mut self.group_mut(group).began {
             began.add(at, false);
         } else if self.count(group) >= MANY {
