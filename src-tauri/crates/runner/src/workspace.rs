@@ -33,6 +33,7 @@ mod rows;
 mod search;
 mod synthetic;
 mod traces;
+mod tree;
 mod trusted;
 mod writers;
 

@@ -38,6 +38,13 @@ impl Texts {
     }
 }
 
+/// A place in a container without what tells turns and branches apart: `loop[2]/forEach:read[0]` is `forEach:read`.
+fn without_indexes(label: &str) -> String {
+    let last = label.rsplit('/').find(|part| !part.is_empty()).unwrap_or(label);
+    let last = if label.starts_with("parallel") { label.split('/').next().unwrap_or(last) } else { last };
+    last.split(['[', '~']).next().unwrap_or(last).to_owned()
+}
+
 impl RequestView {
     /// A window of the rows.
     pub(crate) fn rows(&mut self, source: &impl Source, query: RowsQuery) -> Result<ViewRows, Fault> {
@@ -118,7 +125,12 @@ impl RequestView {
             group: None,
         };
         match self.tree.group(node) {
-            Some(group) => self.put_group(&mut row, (node, group), at),
+            Some(group) => {
+                if group.of == GroupOf::Turns {
+                    row.label = without_indexes(label);
+                }
+                self.put_group(&mut row, (node, group), at);
+            }
             None => self.put_span(&mut row, source, node, path, at)?,
         }
         Ok(row)

@@ -181,25 +181,6 @@ impl Workspace {
         self.with_view(view, |view, _| Ok(view.overview(width, from, to)))
     }
 
-    /// A request's rows for somebody who looks once: filtered, and unfolded where that is wanted.
-    pub fn tree(&self, request: &str, filter: Option<&str>, unfolded: bool) -> Result<TreeView, Fault> {
-        let mut view = RequestView::new(request);
-        let source = ViewSource { workspace: self, request };
-        let row = self.bring_up_to_date(&mut view, request)?;
-        if unfolded {
-            view.fold(None, false)?;
-        }
-        let filtered = filter.map(|text| view.filter(&source, text)).transpose()?;
-        let counts = view.counts();
-        let mut rows: Vec<ViewRow> = Vec::new();
-        while (rows.len() as u64) < view.row_count() {
-            let query = RowsQuery { offset: rows.len() as u64, limit: u32::MAX, at: None };
-            rows.extend(view.rows(&source, query)?.page);
-        }
-        let hidden = rows.iter().map(|row| row.hidden).sum();
-        Ok(TreeView { request: row, counts, matches: filtered.map(|filtered| filtered.matches), hidden, rows })
-    }
-
     /// Tells `send` what becomes of views that are opened from now on, until it answers that nobody hears it, or until
     /// somebody else wants to hear. Views that were opened before are closed: their page is gone.
     pub fn watch_views(self: &Arc<Self>, send: impl Fn(ViewBatch) -> bool + Send + 'static) -> Result<(), Fault> {
@@ -270,7 +251,7 @@ impl Workspace {
     }
 
     /// Takes in what was committed since.
-    fn bring_up_to_date(&self, view: &mut RequestView, request: &str) -> Result<RequestRow, Fault> {
+    pub(super) fn bring_up_to_date(&self, view: &mut RequestView, request: &str) -> Result<RequestRow, Fault> {
         let source = ViewSource { workspace: self, request };
         loop {
             let mut row = None;
@@ -302,9 +283,9 @@ fn not_open(view: u64) -> Fault {
 }
 
 /// What a view shows beside its spans, from the store.
-struct ViewSource<'w> {
-    workspace: &'w Workspace,
-    request: &'w str,
+pub(super) struct ViewSource<'w> {
+    pub(super) workspace: &'w Workspace,
+    pub(super) request: &'w str,
 }
 
 impl Source for ViewSource<'_> {
