@@ -2,10 +2,11 @@
 //!
 //! A long request is read without its bodies. A page that is missing or damaged is replaced by its events.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use engine::event::{Event, Seq};
+use engine::path;
 use engine::views::references::references;
 use engine::views::spans::{PathNumber, SpanEvent, Spans, fact};
 use rusqlite::{Connection, OptionalExtension};
@@ -29,6 +30,27 @@ impl Store {
             let mut seqs: BTreeSet<Seq> = seqs_of_path(connection, request, path)?.into_iter().collect();
             seqs.extend(seqs_without_path(connection, request)?);
             with_references(connection, request, seqs)
+        })?;
+        self.on_damaged.report_damaged(request, &events);
+        Ok(events)
+    }
+
+    /// The events that decide how the questions of a request stand, by `seq`: those of no block, of the blocks that
+    /// asked and of the blocks around them, and of what else can end a question: the other arms of a race, and the
+    /// rescue of a chain.
+    pub fn events_of_suspensions(&self, request: &str) -> Result<Vec<Event>, Error> {
+        let events = self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT DISTINCT p.text FROM event e JOIN path p ON p.n = e.path
+                 WHERE e.request = (SELECT n FROM request WHERE id = ?1) AND e.kind = 'suspended'",
+            )?;
+            let asked: Vec<String> = statement.query_map((request,), |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let mut seqs: BTreeSet<Seq> = seqs_without_path(connection, request)?.into_iter().collect();
+            for path in deciding_paths(connection, &asked)? {
+                seqs.extend(seqs_of_path(connection, request, &path)?);
+            }
+            let seqs: Vec<Seq> = seqs.into_iter().collect();
+            events::with_seqs(connection, request, &seqs)
         })?;
         self.on_damaged.report_damaged(request, &events);
         Ok(events)
@@ -146,6 +168,37 @@ fn with_references(connection: &Connection, request: &str, wanted: BTreeSet<Seq>
         wanted.dedup();
     }
     Ok(found.into_values().collect())
+}
+
+/// The paths whose events decide how questions stand that were asked at these.
+fn deciding_paths(connection: &Connection, asked: &[String]) -> Result<HashSet<String>, Error> {
+    let mut found: HashSet<String> = HashSet::new();
+    let mut left: Vec<String> = asked.to_vec();
+    while let Some(path) = left.pop() {
+        if !found.insert(path.clone()) {
+            continue;
+        }
+        left.extend(path::parent(&path).map(str::to_owned));
+        left.extend(siblings_below(connection, &format!("{path}/rescue:"))?);
+        let operation = path::operation(&path);
+        let name = operation.rsplit('/').next().unwrap_or(operation);
+        if operation != path && (name == "race" || name.starts_with("race~")) {
+            left.extend(siblings_below(connection, &format!("{operation}["))?);
+        }
+    }
+    Ok(found)
+}
+
+/// The paths that begin with a text and go on without a further segment.
+fn siblings_below(connection: &Connection, begin: &str) -> Result<Vec<String>, Error> {
+    // The last character is ASCII, so its successor is a character.
+    let mut end = begin.to_owned();
+    let last = end.pop().unwrap_or('/');
+    end.push(char::from(last as u8 + 1));
+    let mut statement = connection.prepare_cached("SELECT text FROM path WHERE text >= ?1 AND text < ?2")?;
+    let rows = statement.query_map((begin, end), |row| row.get::<_, String>(0))?;
+    let is_sibling = |text: &String| text.get(begin.len()..).is_some_and(|rest| !rest.contains('/'));
+    Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().filter(is_sibling).collect())
 }
 
 /// The events of no block in a request.
