@@ -13,7 +13,7 @@ const MANY_BLOCKS: u64 = 1_000;
 /// `flowglass show`.
 pub(crate) fn show(workspace: &Workspace, request: &str, source: Option<&str>, is_json: bool) -> Result<Outcome, Stop> {
     if source.is_none() && !is_json {
-        let tree = workspace.tree(request, None, false)?;
+        let tree = workspace.folded_tree(request)?;
         if tree.counts.blocks > MANY_BLOCKS {
             let (input, output) = workspace.asked_and_answered(request)?;
             return Ok(Outcome::done(Value::Null, print::shown_folded(&tree, input.as_ref(), output.as_ref())));

@@ -198,7 +198,8 @@ fn is_like(path: &str, pattern: &str) -> bool {
     let (path, pattern) = (path.as_bytes(), pattern.as_bytes());
     // For each star the place after it, and how far it reaches: at most one of each kind is tried further.
     let (mut p, mut t) = (0, 0);
-    let (mut star, mut double): (Option<(usize, usize)>, Option<(usize, usize)>) = (None, None);
+    let mut star: Option<(usize, usize)> = None;
+    let mut double = star;
     loop {
         if pattern[p..].starts_with(b"**") {
             p += 2;
