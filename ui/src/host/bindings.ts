@@ -45,6 +45,32 @@ export const commands = {
 	openLog: () => typedError<string, Fault>(__TAURI_INVOKE("open_log")),
 	/**  Tells the page when to read again. */
 	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
+	/**  Opens a view of a request. */
+	openView: (requestId: string) => typedError<ViewHead, Fault>(__TAURI_INVOKE("open_view", { requestId })),
+	/**  Closes a view. */
+	closeView: (view: number) => typedError<null, Fault>(__TAURI_INVOKE("close_view", { view })),
+	/**  A window of the rows of a view. */
+	viewRows: (view: number, query: RowQuery) => typedError<ViewRows, Fault>(__TAURI_INVOKE("view_rows", { view, query })),
+	/**  Folds or unfolds a row, or all. */
+	viewFold: (view: number, fold: Fold) => typedError<number, Fault>(__TAURI_INVOKE("view_fold", { view, fold })),
+	/**  Shows only what a filter matches. */
+	viewFilter: (view: number, text: string) => typedError<Filtered, Fault>(__TAURI_INVOKE("view_filter", { view, text })),
+	/**  The next row that a filter matches. */
+	viewFind: (view: number, query: FindQuery) => typedError<FoundRow | null, Fault>(__TAURI_INVOKE("view_find", { view, query })),
+	/**  The row of an execution. */
+	viewRowOf: (view: number, query: RowOf) => typedError<FoundRow | null, Fault>(__TAURI_INVOKE("view_row_of", { view, query })),
+	/**  The next or previous event of a kind. */
+	viewStep: (view: number, query: StepQuery) => typedError<number | null, Fault>(__TAURI_INVOKE("view_step", { view, query })),
+	/**  The newest event at a time. */
+	viewSeqAt: (view: number, time: number) => typedError<number, Fault>(__TAURI_INVOKE("view_seq_at", { view, time })),
+	/**  Rows of executions, whether they are shown or not. */
+	viewBlocks: (view: number, instanceIds: string[]) => typedError<ViewRow[], Fault>(__TAURI_INVOKE("view_blocks", { view, instanceIds })),
+	/**  Density, failures, gaps and critical path. */
+	viewOverview: (view: number, query: OverviewQuery) => typedError<Overview, Fault>(__TAURI_INVOKE("view_overview", { view, query })),
+	/**  Where views tell that they advanced. */
+	viewUpdates: (onUpdates: Channel<ViewBatch>) => typedError<null, Fault>(__TAURI_INVOKE("view_updates", { onUpdates })),
+	/**  A batch was shown. */
+	viewAck: (batch: number) => typedError<null, Fault>(__TAURI_INVOKE("view_ack", { batch })),
 };
 
 /* Types */
@@ -760,6 +786,105 @@ export type Workspace = {
 	hosts: string[],
 	/**  Why the database is only read, where it is. */
 	unwritable: string | null,
+};
+
+export type Counts = {
+	blocks: number,
+	finished: number,
+	running: number,
+	failed: number,
+	suspended: number,
+	items: number,
+	ticks: number,
+	calls: number,
+};
+
+export type ViewHead = {
+	view: number,
+	request: RequestRow,
+	root: string | null,
+	seq: number,
+	rows: number,
+	counts: Counts,
+	from: number,
+	to: number,
+	start: number,
+};
+
+export type ViewUpdate = {
+	view: number,
+	request: RequestRow,
+	root: string | null,
+	seq: number,
+	rows: number,
+	counts: Counts,
+	from: number,
+	to: number,
+	changedFrom: number,
+};
+
+export type ViewBatch = { batch: number, updates: ViewUpdate[] };
+export type RowQuery = { offset: number, limit: number, at?: number | null };
+export type Fold = { node: number | null, folded: boolean };
+export type Filtered = { rows: number, matches: number };
+export type FindQuery = { text: string, from: number, backwards: boolean };
+export type RowOf = { instanceId?: string | null, path?: string | null };
+export type FoundRow = { row: number, node: number, instanceId?: string | null };
+export type StepTo = "previousEnd" | "nextEnd" | "previousFailure" | "nextFailure" | "previousBoundary" | "nextBoundary";
+export type StepQuery = { seq: number, to: StepTo };
+export type OverviewQuery = { width: number, from?: number | null, to?: number | null };
+export type TimeRange = { from: number, to: number };
+export type CriticalPart = { from: number, to: number, node: number };
+export type ViewRows = { seq: number, rows: number, offset: number, page: ViewRow[] };
+
+export type ViewRow = {
+	node: number,
+	depth: number,
+	label: string,
+	isFolded: boolean,
+	hasChildren: boolean,
+	hidden: number,
+	position: number,
+	siblings: number,
+	matches: boolean,
+	isCritical: boolean,
+	instanceId?: string | null,
+	path?: string | null,
+	name?: string | null,
+	kind?: BlockKind | null,
+	attempt?: number | null,
+	status: BlockStatus | null,
+	startedAt: number,
+	durationMs?: number | null,
+	seqStart: number,
+	seqEnd?: number | null,
+	memoized: boolean,
+	caught: boolean,
+	changes: number,
+	items: number,
+	modelCalls: number,
+	promptTokens: number,
+	completionTokens: number,
+	error?: string | null,
+	group?: RowGroup | null,
+};
+
+export type RowGroup = {
+	of: "turns" | "attempts",
+	count: number,
+	failed: number,
+	running: number,
+	suspended: number,
+	cells: number[],
+};
+
+export type Overview = {
+	from: number,
+	to: number,
+	cells: number[],
+	failures: number[],
+	gaps: TimeRange[],
+	critical: CriticalPart[],
 };
 
 /* Tauri Specta runtime */
