@@ -1,6 +1,5 @@
 // Everything the command palette offers: flows, actions, sessions, and what can be done where one is.
 import type { AppModel } from './model/app.svelte';
-import { hasCalls } from './model/calls';
 
 export type Command = { id: string; group: string; title: string; icon: string; hint?: string; run: () => void };
 
@@ -16,7 +15,7 @@ export function commandsOf(app: AppModel, show: (sheet: 'keys' | 'folder') => vo
     add('tab events', 'Command', 'Show the events', 'change', () => route.go({ tab: 'events' }), '3');
     if (app.stateAt.answer?.state.agent)
       add('tab agent', 'Command', 'Show the agent', 'chat', () => route.go({ tab: 'agent' }), '4');
-    if (hasCalls(request.blocks))
+    if (request.counts.ticks > 0)
       add('tab calls', 'Command', 'Show the Calls', 'flow', () => route.go({ tab: 'calls' }), '5');
     add('live', 'Command', 'Follow the newest event', 'last', () => route.go({ seq: null }), 'l');
     add('again', 'Command', 'Run again with the same input', 'again', () => void app.runAgain());

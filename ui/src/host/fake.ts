@@ -1,8 +1,7 @@
 // A host that needs nothing: recorded runs held in memory, and new ones played back as if they were happening.
 // For unit tests, for a browser tab and for looking at the window; it must never be mistaken for an engine.
 import { FakeViews } from './fake-views';
-import { fan, mixture } from './large';
-import { chat, research } from './scripts';
+import { playAll, scriptOf } from './plays';
 import { Recording, type Beat } from './recording';
 import { flows, olderSessions, sources } from './samples';
 import type { Fault, Host, Notice, RequestRow, RunOptions, SessionRow, Workspace } from './host';
@@ -255,17 +254,4 @@ export class FakeHost extends FakeViews implements Host {
     for (const tell of this.#watchers)
       tell({ kind: 'request', workspace: this.#workspace.dataFile, requestId: id, sessionId, seq: lastSeq, status });
   }
-}
-
-function playAll(recording: Recording, beats: Beat[], from: number) {
-  let at = from;
-  for (const beat of beats) recording.append(beat, (at += beat.wait));
-}
-
-function scriptOf(id: string, { flow, action, input }: RunOptions): Beat[] {
-  if (flow === 'chat') return chat(id, input);
-  const size = (input ?? {}) as { blocks?: number; mixed?: boolean };
-  if (flow === 'stress') return size.mixed ? mixture(size.blocks ?? 10_000) : fan(id, size);
-  const topic = String((input as { topic?: string })?.topic ?? 'bees');
-  return research(id, { topic }, topic === 'fail' || action === 'review');
 }

@@ -10,8 +10,11 @@ import {
   type RequestRow,
   type RunOptions,
   type StateView,
+  type StepTo,
+  type ViewRow,
 } from '../host/host';
 import type { Place } from '../place';
+import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
 import { Faults } from './faults.svelte';
@@ -20,14 +23,26 @@ import { LatestQuery } from './latest-query.svelte';
 import { OpenRequest } from './request.svelte';
 import { Workspace } from './workspace.svelte';
 
-type Instant = { request: string; seq: number; from: number };
-/** The state at an instant, with the instant it belongs to. */
-type StateAt = { seq: number; at: number; state: StateView; changes: Change[]; flowChanges: Change[] };
+/** `isWhole`: compared with the start of the request, and not with the step before. */
+type Instant = { request: string; seq: number; isWhole: boolean };
+/** The state at an instant, with the instant it belongs to and the one it is compared with. */
+type StateAt = {
+  seq: number;
+  from: number;
+  at: number;
+  state: StateView;
+  changes: Change[];
+  flowChanges: Change[];
+  /** The rows of the blocks that have a state of their own. */
+  owners: ReadonlyMap<string, ViewRow>;
+};
 type Selection = { request: string; block: string; stamp: string };
 type ItemsQuery = { request: string; seq: number };
 export type ItemLists = Record<ItemView, Item[]>;
 
 const BUSY = { title: 'Waiting', advice: 'Nothing is lost: whatever runs goes on then.' };
+/** A fan-out leaves a state for every branch; more than so many are named by their ids alone. */
+const MOST_OWNERS = 200;
 const VIEWS: readonly ItemView[] = ['all', 'client', 'history', 'trace'];
 
 export class AppModel {
@@ -35,6 +50,7 @@ export class AppModel {
   readonly workspace: Workspace;
   readonly request: OpenRequest;
   readonly events: EventPages;
+  readonly calls: CallBlocks;
   readonly stateAt: LatestQuery<Instant, StateAt>;
   readonly detail: LatestQuery<Selection, BlockDetail>;
   /** The Call that is looked at, or the tick; and the tick around it, whose input is the whole context. */
@@ -57,10 +73,13 @@ export class AppModel {
     this.workspace = new Workspace(host);
     this.request = new OpenRequest(host, () => this.#look());
     this.events = new EventPages(host);
-    this.stateAt = new LatestQuery(async ({ request, seq, from }) => {
+    this.calls = new CallBlocks(host, () => this.#look());
+    this.stateAt = new LatestQuery(async ({ request, seq, isWhole }) => {
+      const from = isWhole ? this.request.start : await this.request.stepBefore(seq);
       const [state, changes] = await Promise.all([host.stateAt(request, seq), host.diff(request, from, seq)]);
       const flowChanges = state.flowState ? await host.flowStateDiff(request, from, seq) : [];
-      return { seq, at: state.at ?? this.request.row?.startedAt ?? 0, state, changes, flowChanges };
+      const owners = await this.#ownersOf(state, changes);
+      return { seq, from, at: state.at ?? this.request.row?.startedAt ?? 0, state, changes, flowChanges, owners };
     }, 40);
     const block = ({ request, block }: Selection) => host.block(request, block);
     this.detail = new LatestQuery(block, 100);
@@ -81,12 +100,12 @@ export class AppModel {
   }
 
   get selected(): string | null {
-    return this.route.place.block ?? this.request.root?.instanceId ?? null;
+    return this.route.place.block ?? this.request.root;
   }
 
   /** The tick or the Call that the Calls tab shows. */
   get focus(): CallFocus | null {
-    return focusOf(this.request.blocks, this.request.byId, this.route.place.block, this.cursor);
+    return focusOf(this.calls.blocks, this.calls.byId, this.route.place.block, this.cursor);
   }
 
   get session(): string | null {
@@ -109,14 +128,14 @@ export class AppModel {
         this.workspace.reloadSessions();
         if (notice.kind === 'sessions') return;
         if (notice.sessionId === this.session) this.requests.ask({ session: notice.sessionId }, true);
-        if (notice.requestId === this.request.id) this.request.refresh();
       });
+      await this.request.connect();
     });
   }
 
   stop(): void {
     this.#unwatch();
-    this.request.open(null);
+    this.request.disconnect();
     this.route.stop();
   }
 
@@ -167,10 +186,24 @@ export class AppModel {
     this.route.go({ seq: seq >= end ? null : Math.max(1, seq) }, 'replace');
   }
 
+  /** Moves the slider to an event of a kind; past the last failure the first one comes again. */
+  async step(to: StepTo): Promise<void> {
+    const { cursor, request } = this;
+    const id = request.id;
+    const found = await this.try(async () => {
+      const next = await request.step(cursor, to);
+      return next === null && to === 'nextFailure' ? request.step(0, to) : next;
+    });
+    if (id !== request.id || found === undefined) return;
+    if (found !== null) this.seek(found);
+    else if (to === 'previousEnd') this.seek(request.start || 1);
+    else if (to === 'nextEnd') this.seek(request.seq);
+  }
+
   async runAgain(): Promise<void> {
     const { row, root } = this.request;
     if (!row) return;
-    const detail = root ? await this.try(() => this.host.block(row.id, root.instanceId)) : undefined;
+    const detail = root ? await this.try(() => this.host.block(row.id, root)) : undefined;
     const { flow, action, userId, sessionId, projectId, mock } = row;
     this.route.go({ flow, action, session: null, request: null, seq: null, block: null });
     this.template = { flow, action, userId, sessionId, projectId, mock, input: detail?.input };
@@ -183,6 +216,7 @@ export class AppModel {
     }
     if (place.request !== this.request.id) {
       for (const part of [this.stateAt, this.detail, this.call, this.tick, this.items]) part.clear();
+      this.calls.clear();
       this.events.open(place.request);
       this.request.open(place.request);
     }
@@ -205,11 +239,12 @@ export class AppModel {
     const seq = this.cursor;
     // The end of a finished request is compared with its start, any other instant with the step before it.
     const whole = this.route.place.seq === null && !this.request.live;
-    if (seq > 0)
-      this.stateAt.ask({ request: id, seq, from: whole ? this.request.start : this.request.stepBefore(seq) });
+    if (seq > 0) this.stateAt.ask({ request: id, seq, isWhole: whole });
+    this.request.rows.instant(this.route.place.seq === null ? null : seq);
     const block = this.selected;
     if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });
     if (this.route.place.tab === 'items') this.items.ask({ request: id, seq: this.request.seq });
+    if (this.route.place.tab === 'calls') this.calls.read(id, this.request.seq, this.request.live);
     const focus = this.route.place.tab === 'calls' ? this.focus : null;
     if (focus) {
       const [call, tick] = [focus.block.instanceId, focus.tick.instanceId];
@@ -222,7 +257,15 @@ export class AppModel {
 
   /** While a block runs its detail grows with the request; once it ended, only its end matters. */
   #stamp(block: string): string {
-    const end = this.request.byId.get(block)?.seqEnd;
-    return end ? `ended ${end}` : `seq ${this.request.seq}`;
+    const known = this.detail.answer?.block;
+    const row = this.request.rows.find(block) ?? (known?.instanceId === block ? known : undefined);
+    return row?.seqEnd ? `ended ${row.seqEnd}` : `seq ${this.request.seq}`;
+  }
+
+  /** Names and kinds of the blocks whose states are shown. */
+  async #ownersOf(state: StateView, changes: readonly Change[]): Promise<ReadonlyMap<string, ViewRow>> {
+    const ids = [...Object.keys(state.sequencers ?? {}), ...changes.flatMap((change) => change.instanceId ?? [])];
+    const rows = await this.request.rowsOf([...new Set(ids)].slice(0, MOST_OWNERS));
+    return new Map(rows.flatMap((row) => (row.instanceId ? [[row.instanceId, row]] : [])));
   }
 }
