@@ -3,7 +3,7 @@
 import { FakeViews } from './fake-views';
 import { playAll, scriptOf } from './plays';
 import { Recording, type Beat } from './recording';
-import { flows, olderSessions, sources } from './samples';
+import { flows, olderSessions, sources, workspace } from './samples';
 import type { Fault, Host, Notice, RequestRow, RunOptions, SessionRow, Workspace } from './host';
 
 const fault = (kind: 'notFound' | 'refused', message: string): Fault => ({ kind, message });
@@ -23,17 +23,7 @@ export class FakeHost extends FakeViews implements Host {
     large = 0,
   ) {
     super();
-    this.#workspace = {
-      dir: '/home/ada/flows',
-      name: 'flows',
-      dataFile: '.flowglass/flowglass.db',
-      version: '0.1.0',
-      users: ['ada', 'grace'],
-      projects: ['apollo'],
-      isTrusted: true,
-      hosts: [],
-      unwritable: null,
-    };
+    this.#workspace = structuredClone(workspace);
     const now = Date.now();
     for (const session of olderSessions(older, now)) this.#sessions.set(session.id, session);
     const input = { topic: 'wild bees', depth: 2, tone: 'plain', includeSources: true };

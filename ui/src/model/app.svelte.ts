@@ -3,15 +3,12 @@
 import {
   asFault,
   type BlockDetail,
-  type Change,
   type Host,
   type Item,
   type ItemView,
   type RequestRow,
   type RunOptions,
-  type StateView,
   type StepTo,
-  type ViewRow,
 } from '../host/host';
 import type { Place } from '../place';
 import { CallBlocks } from './call-blocks.svelte';
@@ -21,28 +18,14 @@ import { Faults } from './faults.svelte';
 import type { Route } from './route.svelte';
 import { LatestQuery } from './latest-query.svelte';
 import { OpenRequest } from './request.svelte';
+import { stateAt, type Instant, type StateAt } from './state-at';
 import { Workspace } from './workspace.svelte';
 
-/** `isWhole`: compared with the start of the request, and not with the step before. */
-type Instant = { request: string; seq: number; isWhole: boolean };
-/** The state at an instant, with the instant it belongs to and the one it is compared with. */
-type StateAt = {
-  seq: number;
-  from: number;
-  at: number;
-  state: StateView;
-  changes: Change[];
-  flowChanges: Change[];
-  /** The rows of the blocks that have a state of their own. */
-  owners: ReadonlyMap<string, ViewRow>;
-};
 type Selection = { request: string; block: string; stamp: string };
 type ItemsQuery = { request: string; seq: number };
 export type ItemLists = Record<ItemView, Item[]>;
 
 const BUSY = { title: 'Waiting', advice: 'Nothing is lost: whatever runs goes on then.' };
-/** A fan-out leaves a state for every branch; more than so many are named by their ids alone. */
-const MOST_OWNERS = 200;
 const VIEWS: readonly ItemView[] = ['all', 'client', 'history', 'trace'];
 
 export class AppModel {
@@ -74,13 +57,7 @@ export class AppModel {
     this.request = new OpenRequest(host, () => this.#look());
     this.events = new EventPages(host);
     this.calls = new CallBlocks(host, () => this.#look());
-    this.stateAt = new LatestQuery(async ({ request, seq, isWhole }) => {
-      const from = isWhole ? this.request.start : await this.request.stepBefore(seq);
-      const [state, changes] = await Promise.all([host.stateAt(request, seq), host.diff(request, from, seq)]);
-      const flowChanges = state.flowState ? await host.flowStateDiff(request, from, seq) : [];
-      const owners = await this.#ownersOf(state, changes);
-      return { seq, from, at: state.at ?? this.request.row?.startedAt ?? 0, state, changes, flowChanges, owners };
-    }, 40);
+    this.stateAt = new LatestQuery((instant) => stateAt(host, this.request, instant), 40);
     const block = ({ request, block }: Selection) => host.block(request, block);
     this.detail = new LatestQuery(block, 100);
     this.call = new LatestQuery(block, 100);
@@ -260,12 +237,5 @@ export class AppModel {
     const known = this.detail.answer?.block;
     const row = this.request.rows.find(block) ?? (known?.instanceId === block ? known : undefined);
     return row?.seqEnd ? `ended ${row.seqEnd}` : `seq ${this.request.seq}`;
-  }
-
-  /** Names and kinds of the blocks whose states are shown. */
-  async #ownersOf(state: StateView, changes: readonly Change[]): Promise<ReadonlyMap<string, ViewRow>> {
-    const ids = [...Object.keys(state.sequencers ?? {}), ...changes.flatMap((change) => change.instanceId ?? [])];
-    const rows = await this.request.rowsOf([...new Set(ids)].slice(0, MOST_OWNERS));
-    return new Map(rows.flatMap((row) => (row.instanceId ? [[row.instanceId, row]] : [])));
   }
 }

@@ -14,7 +14,8 @@ function eventsOf(total: number) {
   pages.open('r');
   return { pages, asked, state };
 }
-const read = (pages: EventPages, seq: number) => vi.waitFor(() => expect(pages.at(seq)?.seq).toBe(seq));
+const read = (pages: EventPages, seq: number) =>
+  vi.waitFor(() => expect(pages.at(seq)?.seq).toBe(seq), { interval: 1 });
 
 test('the last of two million events is read alone, and few pages are ever held', async () => {
   const { pages, asked } = eventsOf(2_000_000);
