@@ -18,7 +18,7 @@ test('a pause of two hours takes a small share, and what happened around it the 
   expect(placeOf(axis, 1000)).toBe(1000);
   expect(placeOf(axis, 2 * HOUR + 1000)).toBe(1050);
   expect(placeOf(axis, 2 * HOUR + 2000)).toBe(2050);
-  expect(cutMarks(axis, all(axis), 410)).toEqual([{ x: 200, width: 10, label: '2 h 00 m' }]);
+  expect(cutMarks(axis, all(axis), 410)).toEqual([{ x: 200, width: 10, label: '2 h 00 m', isShown: true }]);
   expect(axisOf({ from: 0, to: 2 * HOUR + 2000 }, [{ from: 1000, to: 2 * HOUR + 1000 }], false).length).toBe(
     2 * HOUR + 2000,
   );

@@ -9,7 +9,8 @@ export type Axis = Range & { pieces: Piece[]; length: number };
 /** What is in view, in places of the axis. */
 export type Window = { left: number; right: number };
 export type Mark = { x: number; label: string };
-export type CutMark = { x: number; width: number; label: string };
+/** `isShown`: whether there is room for its label beside the one before. */
+export type CutMark = { x: number; width: number; label: string; isShown: boolean };
 
 /** An idle time is cut where it is longer than a quarter of all the time in which something happened. */
 const IDLE_SHARE = 0.25;
@@ -19,6 +20,8 @@ const MOST_CUTS = 30;
 const CUT_SHARE = 0.025;
 const CUTS_SHARE = 0.3;
 const MARK_ROOM = 76;
+/** How wide the label of a cut is. */
+const CUT_ROOM = 84;
 const LEAST_MS = 4;
 
 export function axisOf(range: Range, gaps: readonly Range[], isCut: boolean): Axis {
@@ -95,18 +98,20 @@ export function marksOf(axis: Axis, window: Window, width: number): Mark[] {
   const scale = width / Math.max(1e-9, window.right - window.left);
   const step = Math.max(1, roundUp(MARK_ROOM / scale));
   const marks: Mark[] = [];
+  const middleOf = (piece: Piece) => (piece.at + piece.size / 2 - window.left) * scale;
+  const cuts = axis.pieces
+    .filter((piece) => piece.isCut && piece.at < window.right && piece.at + piece.size > window.left)
+    .map(middleOf);
   let free = -Infinity;
   for (const piece of axis.pieces) {
     const [left, right] = [Math.max(piece.at, window.left), Math.min(piece.at + piece.size, window.right)];
-    if (piece.isCut || right <= left) {
-      if (piece.isCut) free = Math.max(free, (piece.at + piece.size - window.left) * scale + 4);
-      continue;
-    }
+    if (piece.isCut || right <= left) continue;
     const begin = Math.ceil((piece.from + left - piece.at - axis.from) / step - 1e-6) * step;
     const end = piece.from + (right - piece.at) - axis.from;
     for (let at = begin; at <= end + 1e-6; at += step) {
       const x = (piece.at + (at + axis.from - piece.from) - window.left) * scale;
-      if (x < free || (x > width - 30 && at > 0 && x < width - 1)) continue;
+      const isUnderCut = cuts.some((middle) => Math.abs(x - middle) < MARK_ROOM);
+      if (isUnderCut || x < free || (x > width - 30 && at > 0 && x < width - 1)) continue;
       marks.push({ x, label: offsetLabel(at, step) });
       free = x + MARK_ROOM * 0.8;
     }
@@ -117,13 +122,15 @@ export function marksOf(axis: Axis, window: Window, width: number): Mark[] {
 /** The cuts in view, with the time that each leaves out. */
 export function cutMarks(axis: Axis, window: Window, width: number): CutMark[] {
   const scale = width / Math.max(1e-9, window.right - window.left);
+  let free = -Infinity;
   return axis.pieces
     .filter((piece) => piece.isCut && piece.at + piece.size > window.left && piece.at < window.right)
-    .map((piece) => ({
-      x: (piece.at - window.left) * scale,
-      width: piece.size * scale,
-      label: duration(piece.to - piece.from),
-    }));
+    .map((piece) => {
+      const [x, size] = [(piece.at - window.left) * scale, piece.size * scale];
+      const isShown = x + size / 2 >= free;
+      if (isShown) free = x + size / 2 + CUT_ROOM;
+      return { x, width: size, label: duration(piece.to - piece.from), isShown };
+    });
 }
 
 /** A distance from the start, exact enough to tell it from one a step away. */

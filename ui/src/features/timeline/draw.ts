@@ -37,13 +37,14 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
     ctx.globalAlpha = bar.look === 'future' || isOff ? FAINT : 1;
     if (right >= 0 && left <= width) {
       const shown = { left: Math.max(-4, left), right: Math.min(width + 4, Math.max(right, left + LEAST)) };
-      if (row.group && bar.look === 'group') drawGroup(ctx, row, shown, [left, right], middle, colours);
+      if (row.group && bar.look === 'group') drawGroup(ctx, row, { shown, x, bar }, middle, colours);
       else drawBar(ctx, bar, shown, middle, colours);
       if (scene.isCritical && row.isCritical) {
         ctx.fillStyle = colours.accent;
         ctx.fillRect(shown.left, middle + 8, shown.right - shown.left, 2);
       }
     } else drawAway(ctx, left > width ? width : 0, middle, colours);
+    ctx.globalAlpha = isOff ? 0.7 : 1;
     drawLabel(ctx, bar, [left, right], middle, width, colours);
   });
   ctx.globalAlpha = 1;
@@ -148,27 +149,30 @@ function drawPattern(ctx: CanvasRenderingContext2D, look: Look, { left, width, t
   ctx.restore();
 }
 
-/** How many members began in each part of the group's time. */
+type Place = { shown: { left: number; right: number }; x: (time: number) => number; bar: Bar };
+
+/** How many members began in each part of the group's time; a part over a cut is as wide as what is left of it. */
 function drawGroup(
   ctx: CanvasRenderingContext2D,
   row: ViewRow,
-  shown: { left: number; right: number },
-  [left, right]: [number, number],
+  { shown, x, bar }: Place,
   middle: number,
   colours: Colours,
 ) {
   const cells = row.group?.cells ?? [];
   const most = Math.max(1, ...cells);
   const base = middle + 8;
-  const size = Math.max(LEAST, right - left) / Math.max(1, cells.length);
   ctx.fillStyle = (row.group?.failed ?? 0) > 0 ? colours.bad : colours.wholeEdge;
   ctx.fillRect(shown.left, base, shown.right - shown.left, 1.5);
   ctx.fillStyle = colours.barEdge;
+  const step = (bar.to - bar.from) / Math.max(1, cells.length);
   cells.forEach((count, n) => {
-    const at = left + n * size;
-    if (count === 0 || at > shown.right || at + size < shown.left) return;
+    if (count === 0) return;
+    const [left, right] = [x(bar.from + n * step), x(bar.from + (n + 1) * step)];
+    if (left > shown.right || right < shown.left) return;
     const height = Math.max(2, (count / most) * 14);
-    ctx.fillRect(at, base - height, Math.max(1, size - (size > 3 ? 1 : 0)), height);
+    const size = right - left;
+    ctx.fillRect(left, base - height, Math.max(1, size - (size > 3 ? 1 : 0)), height);
   });
 }
 
