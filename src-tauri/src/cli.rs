@@ -254,7 +254,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let requests = workspace.requests(query)?;
             Ok(Outcome::done(json!(requests), print::requests(&requests)))
         }
-        Command::Show { request, source } => crate::looking::show(&workspace, &request, source.as_deref()),
+        Command::Show { request, tree, .. } if tree.tree => crate::looking::tree(&workspace, &request, &tree),
+        Command::Show { request, source, .. } => {
+            crate::looking::show(&workspace, &request, source.as_deref(), cli.global.json)
+        }
         Command::Block { request, path, attempt } => crate::looking::block(&workspace, &request, &path, attempt),
         Command::Events { request, from, kind, path, page } => {
             crate::looking::events(&workspace, &request, from, kind, path, &page)

@@ -33,6 +33,10 @@ pub(crate) struct Args {
     /// What made-up requests do
     #[arg(long, default_value = "mixed", requires = "synthetic", value_parser = shape())]
     pub(crate) shape: Shape,
+    /// Write so many events a second, as a request that runs now
+    #[arg(long, value_name = "EVENTS", requires = "synthetic")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) rate: Option<u32>,
 }
 
 fn shape() -> impl TypedValueParser<Value = Shape> {
@@ -64,8 +68,8 @@ pub(crate) fn demo() -> Result<Outcome, Fault> {
 
 /// Writes made-up requests into a workspace's database.
 pub(crate) fn synthesize(workspace: &Workspace, args: &Args) -> Result<Outcome, Fault> {
-    let Args { synthetic, requests, seed, shape } = *args;
-    let wanted = Synthetic { events: synthetic.unwrap_or_default(), requests, seed, shape };
+    let Args { synthetic, requests, seed, shape, rate } = *args;
+    let wanted = Synthetic { events: synthetic.unwrap_or_default(), requests, seed, shape, rate };
     let made = workspace.synthesize(&wanted)?;
     let ids = match made.requests.as_slice() {
         [only] => only.clone(),

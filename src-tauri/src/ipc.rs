@@ -3,6 +3,8 @@
 //! The page's side of this list, `ui/src/host/bindings.ts`, is generated from it; a test fails
 //! when that file is stale.
 
+mod view;
+
 use std::sync::Arc;
 
 use engine::event::RequestStatus;
@@ -38,6 +40,19 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             events,
             open_log,
             watch,
+            view::open_view,
+            view::close_view,
+            view::view_rows,
+            view::view_fold,
+            view::view_filter,
+            view::view_find,
+            view::view_row_of,
+            view::view_blocks,
+            view::view_seq_at,
+            view::view_step,
+            view::view_overview,
+            view::view_updates,
+            view::view_ack,
         ])
         .dangerously_cast_bigints_to_number()
         // The page only reads what is sent and only sends what is read, so one shape of each type will do.

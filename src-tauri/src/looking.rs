@@ -3,12 +3,22 @@
 use runner::{EventQuery, Workspace};
 use serde_json::{Value, json};
 
-use crate::cli::args::Page;
+use crate::cli::args::{Page, Tree};
 use crate::cli::{Outcome, Stop};
 use crate::print;
 
+/// The text of a request with more blocks shows them folded.
+const MANY_BLOCKS: u64 = 1_000;
+
 /// `flowglass show`.
-pub(crate) fn show(workspace: &Workspace, request: &str, source: Option<&str>) -> Result<Outcome, Stop> {
+pub(crate) fn show(workspace: &Workspace, request: &str, source: Option<&str>, is_json: bool) -> Result<Outcome, Stop> {
+    if source.is_none() && !is_json {
+        let tree = workspace.tree(request, None, false)?;
+        if tree.counts.blocks > MANY_BLOCKS {
+            let (input, output) = workspace.asked_and_answered(request)?;
+            return Ok(Outcome::done(Value::Null, print::shown_folded(&tree, input.as_ref(), output.as_ref())));
+        }
+    }
     let shown = workspace.show(request)?;
     let Some(path) = source else { return Ok(Outcome::done(json!(shown), print::shown(&shown))) };
     let source = workspace.code_of(request, Some(path).filter(|path| !path.is_empty()))?;
@@ -17,6 +27,12 @@ pub(crate) fn show(workspace: &Workspace, request: &str, source: Option<&str>) -
         fields.extend(source);
     }
     Ok(Outcome::done(document, print::source(&source)))
+}
+
+/// `flowglass show --tree`.
+pub(crate) fn tree(workspace: &Workspace, request: &str, how: &Tree) -> Result<Outcome, Stop> {
+    let tree = workspace.tree(request, how.filter.as_deref(), how.unfolded)?;
+    Ok(Outcome::done(json!(tree), print::tree(&tree)))
 }
 
 /// `flowglass block`.

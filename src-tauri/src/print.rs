@@ -9,6 +9,7 @@ mod soundness;
 mod state;
 mod suspensions;
 mod timeline;
+mod tree;
 
 pub(crate) use block::block;
 pub(crate) use clearings::{compacted, deleted};
@@ -18,6 +19,7 @@ pub(crate) use soundness::data_check;
 pub(crate) use state::{changes, checkpoints, journal, state};
 pub(crate) use suspensions::{suspensions, waiting};
 pub(crate) use timeline::shown;
+pub(crate) use tree::{shown_folded, tree};
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

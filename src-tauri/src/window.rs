@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use runner::{Consent, Fault, Notice, OpenOptions, Workspace};
+use runner::{Consent, Fault, Notice, OpenOptions, ViewBatch, Workspace};
 use tauri::webview::NewWindowResponse;
 use tauri::{Manager, WebviewUrl, WebviewWindowBuilder};
 
@@ -17,6 +17,8 @@ const BATCHES_A_SECOND: u32 = 60;
 pub(crate) struct WindowState {
     workspace: Mutex<Arc<Workspace>>,
     watchers: Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>>,
+    /// Where the page hears of the views that it opened.
+    views: Mutex<Option<tauri::ipc::Channel<ViewBatch>>>,
     options: OpenOptions,
 }
 
@@ -24,7 +26,7 @@ impl WindowState {
     fn new(options: OpenOptions) -> Result<WindowState, Fault> {
         let watchers: Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>> = Arc::default();
         let workspace = open_watched(options.clone(), &watchers)?;
-        Ok(WindowState { workspace: Mutex::new(workspace), watchers, options })
+        Ok(WindowState { workspace: Mutex::new(workspace), watchers, views: Mutex::default(), options })
     }
 
     /// The open workspace.
@@ -38,14 +40,29 @@ impl WindowState {
         let consent = Consent::Asked;
         let options = OpenOptions { dir: dir.into(), data: None, trust: false, consent, ..self.options.clone() };
         let workspace = open_watched(options, &self.watchers)?;
-        *lock(&self.workspace) = workspace.clone();
+        let before = std::mem::replace(&mut *lock(&self.workspace), workspace.clone());
+        before.unwatch_views();
+        if let Some(channel) = lock(&self.views).clone() {
+            tell_views(&workspace, channel)?;
+        }
         Ok(workspace)
+    }
+
+    /// A page that wants to hear of the views that it opens, in whatever folder.
+    pub(crate) fn watch_views(&self, channel: tauri::ipc::Channel<ViewBatch>) -> Result<(), Fault> {
+        *lock(&self.views) = Some(channel.clone());
+        tell_views(&self.workspace(), channel)
     }
 
     /// A page that wants to hear notices.
     pub(crate) fn watch(&self, channel: tauri::ipc::Channel<Notice>) {
         lock(&self.watchers).push(channel);
     }
+}
+
+/// A page that was reloaded left a channel that no longer takes anything.
+fn tell_views(workspace: &Arc<Workspace>, channel: tauri::ipc::Channel<ViewBatch>) -> Result<(), Fault> {
+    workspace.watch_views(move |batch| channel.send(batch).is_ok())
 }
 
 fn open_watched(

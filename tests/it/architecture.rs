@@ -30,7 +30,10 @@ const FLOORS: [(&str, &[&str]); 4] = [
     ("src-tauri/crates/engine/src", &["model", "views", "execution"]),
     ("src-tauri/crates/store/src", &["row", "read", "file", "write", "check", "transfer"]),
     ("src-tauri/crates/script/src", &["bundle", "vm", "describe", "host", "load"]),
-    ("src-tauri/crates/runner/src", &["core", "views", "models", "effects", "catalogue", "run", "workspace"]),
+    (
+        "src-tauri/crates/runner/src",
+        &["core", "views", "request_view", "models", "effects", "catalogue", "run", "workspace"],
+    ),
 ];
 
 /// The folders of the SDK, in the same order.

@@ -128,6 +128,8 @@ pub(crate) enum Command {
         /// The code that ran: of the flow, or of the block at PATH
         #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "")]
         source: Option<String>,
+        #[command(flatten)]
+        tree: Tree,
     },
     /// One block: input, output, items, state changes, effects, model calls
     Block {
@@ -358,6 +360,20 @@ pub(crate) struct Run {
     /// One event a line as it happens, the result last
     #[arg(long)]
     pub(crate) events: bool,
+}
+
+/// How `show` shows the blocks of a request.
+#[derive(clap::Args)]
+pub(crate) struct Tree {
+    /// Only the rows of the tree, without payloads: many turns of a loop or branches are one row
+    #[arg(long, conflicts_with = "source")]
+    pub(crate) tree: bool,
+    /// Only what fits, with what is around it, like: 'kind:generator status:failed dur>1s -name:plan "text"'
+    #[arg(long, value_name = "FILTER", requires = "tree", allow_hyphen_values = true)]
+    pub(crate) filter: Option<String>,
+    /// Every row, also those of loops and branches
+    #[arg(long, requires = "tree")]
+    pub(crate) unfolded: bool,
 }
 
 impl Page {

@@ -3,12 +3,19 @@
 use std::fmt::Write as _;
 
 use engine::views::blocks::BlockStatus;
-use runner::{BlockRow, Shown};
+use runner::{BlockRow, Json, RequestRow, Shown};
 
 use super::{cut, duration, short, table};
 
 pub(crate) fn shown(shown: &Shown) -> String {
-    let request = &shown.request;
+    let mut text = head(&shown.request, shown.input.as_ref(), shown.output.as_ref());
+    text.push('\n');
+    text.push_str(&timeline(shown));
+    text
+}
+
+/// The request, and what came in and out.
+pub(super) fn head(request: &RequestRow, input: Option<&Json>, output: Option<&Json>) -> String {
     let mut text = format!(
         "{} · {}.{} · {} · {}\nsession {} · user {}\n",
         request.id,
@@ -19,22 +26,24 @@ pub(crate) fn shown(shown: &Shown) -> String {
         request.session_id,
         request.user_id
     );
-    if let Some(input) = &shown.input {
+    if let Some(input) = input {
         let _ = writeln!(text, "input   {}", short(&input.0));
     }
-    if let Some(output) = &shown.output {
+    if let Some(output) = output {
         let _ = writeln!(text, "output  {}", short(&output.0));
     }
-    text.push('\n');
-    text.push_str(&timeline(shown));
     text
 }
 
 /// How a block stands.
 pub(super) fn status(row: &BlockRow) -> &'static str {
-    match row.status {
+    standing(row.status, row.memoized)
+}
+
+pub(super) fn standing(status: BlockStatus, is_memoized: bool) -> &'static str {
+    match status {
         BlockStatus::Running => "▶ running",
-        BlockStatus::Completed if row.memoized => "= memoized",
+        BlockStatus::Completed if is_memoized => "= memoized",
         BlockStatus::Completed => "✓ completed",
         BlockStatus::Failed => "✗ failed",
         BlockStatus::Suspended => "⏸ suspended",
@@ -42,9 +51,17 @@ pub(super) fn status(row: &BlockRow) -> &'static str {
     }
 }
 
+const WIDTH: i64 = 32;
+
+/// Where a block lies in the time of a request that began at `start` and took `span`, without what follows it.
+pub(super) fn bar(started_at: i64, duration_ms: Option<i64>, start: i64, span: i64) -> String {
+    let from = ((started_at - start) * (WIDTH - 1) / span).clamp(0, WIDTH - 1);
+    let length = (duration_ms.unwrap_or(span - (started_at - start)) * WIDTH / span).clamp(1, WIDTH - from);
+    format!("{:<32}", " ".repeat(from as usize) + &"█".repeat(length as usize))
+}
+
 /// The timeline as a tree with bars.
 pub(crate) fn timeline(shown: &Shown) -> String {
-    const WIDTH: i64 = 32;
     // A fork has blocks that are older than itself, and a clock may be set back.
     let start = shown.blocks.iter().map(|block| block.row.started_at).min().unwrap_or(shown.request.started_at);
     let ends = shown.blocks.iter().map(|block| block.row.started_at + block.row.duration_ms.unwrap_or(0));
@@ -55,14 +72,10 @@ pub(crate) fn timeline(shown: &Shown) -> String {
         .map(|block| {
             let row = &block.row;
             let depth = row.path.matches('/').count();
-            let from = ((row.started_at - start) * (WIDTH - 1) / span).clamp(0, WIDTH - 1);
-            let length =
-                (row.duration_ms.unwrap_or(span - (row.started_at - start)) * WIDTH / span).clamp(1, WIDTH - from);
-            let bar: String = " ".repeat(from as usize) + &"█".repeat(length as usize);
             let segment = row.path.rsplit('/').next().unwrap_or(&row.path);
             vec![
                 format!("{}{segment}", "  ".repeat(depth)),
-                format!("{bar:<32}"),
+                bar(row.started_at, row.duration_ms, start, span),
                 duration(row.duration_ms),
                 status(row).to_owned(),
                 block.row.error.as_ref().map(|error| cut(&error.message)).unwrap_or_default(),

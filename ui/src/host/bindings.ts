@@ -45,31 +45,31 @@ export const commands = {
 	openLog: () => typedError<string, Fault>(__TAURI_INVOKE("open_log")),
 	/**  Tells the page when to read again. */
 	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
-	/**  Opens a view of a request. */
+	/**  Opens a request to be looked at, until `close_view`. */
 	openView: (requestId: string) => typedError<ViewHead, Fault>(__TAURI_INVOKE("open_view", { requestId })),
-	/**  Closes a view. */
+	/**  Ends a view. */
 	closeView: (view: number) => typedError<null, Fault>(__TAURI_INVOKE("close_view", { view })),
-	/**  A window of the rows of a view. */
-	viewRows: (view: number, query: RowQuery) => typedError<ViewRows, Fault>(__TAURI_INVOKE("view_rows", { view, query })),
-	/**  Folds or unfolds a row, or all. */
-	viewFold: (view: number, fold: Fold) => typedError<number, Fault>(__TAURI_INVOKE("view_fold", { view, fold })),
-	/**  Shows only what a filter matches. */
+	/**  Rows of a view, as they are folded and filtered now. */
+	viewRows: (view: number, query: RowsQuery) => typedError<ViewRows, Fault>(__TAURI_INVOKE("view_rows", { view, query })),
+	/**  Folds or unfolds rows. Answers how many rows there are. */
+	viewFold: (view: number, query: FoldQuery) => typedError<number, Fault>(__TAURI_INVOKE("view_fold", { view, query })),
+	/**  Shows only what a filter fits and what is around it; everything for an empty text. */
 	viewFilter: (view: number, text: string) => typedError<Filtered, Fault>(__TAURI_INVOKE("view_filter", { view, text })),
-	/**  The next row that a filter matches. */
+	/**  The next row that a text fits, in the language of the filter. */
 	viewFind: (view: number, query: FindQuery) => typedError<FoundRow | null, Fault>(__TAURI_INVOKE("view_find", { view, query })),
-	/**  The row of an execution. */
-	viewRowOf: (view: number, query: RowOf) => typedError<FoundRow | null, Fault>(__TAURI_INVOKE("view_row_of", { view, query })),
-	/**  The next or previous event of a kind. */
-	viewStep: (view: number, query: StepQuery) => typedError<number | null, Fault>(__TAURI_INVOKE("view_step", { view, query })),
-	/**  The newest event at a time. */
-	viewSeqAt: (view: number, time: number) => typedError<number, Fault>(__TAURI_INVOKE("view_seq_at", { view, time })),
-	/**  Rows of executions, whether they are shown or not. */
+	/**  The row of a block: of one execution, or of the newest of a path. */
+	viewRowOf: (view: number, query: BlockQuery) => typedError<FoundRow | null, Fault>(__TAURI_INVOKE("view_row_of", { view, query })),
+	/**  The rows of executions, shown or not, at most 200; without those that are not there. */
 	viewBlocks: (view: number, instanceIds: string[]) => typedError<ViewRow[], Fault>(__TAURI_INVOKE("view_blocks", { view, instanceIds })),
-	/**  Density, failures, gaps and critical path. */
+	/**  The last begin or end of a block at or before a time. */
+	viewSeqAt: (view: number, time: number) => typedError<number, Fault>(__TAURI_INVOKE("view_seq_at", { view, time })),
+	/**  The event that the slider goes to. */
+	viewStep: (view: number, query: StepQuery) => typedError<number | null, Fault>(__TAURI_INVOKE("view_step", { view, query })),
+	/**  Where in its time a request did much, failed, waited. */
 	viewOverview: (view: number, query: OverviewQuery) => typedError<Overview, Fault>(__TAURI_INVOKE("view_overview", { view, query })),
-	/**  Where views tell that they advanced. */
-	viewUpdates: (onUpdates: Channel<ViewBatch>) => typedError<null, Fault>(__TAURI_INVOKE("view_updates", { onUpdates })),
-	/**  A batch was shown. */
+	/**  Tells the page what becomes of the views that it opens from now on. Each batch waits for the answer to the one before. */
+	viewUpdates: (onBatch: Channel<ViewBatch>) => typedError<null, Fault>(__TAURI_INVOKE("view_updates", { onBatch })),
+	/**  The page's answer to a batch. */
 	viewAck: (batch: number) => typedError<null, Fault>(__TAURI_INVOKE("view_ack", { batch })),
 };
 
@@ -157,6 +157,14 @@ export type BlockKind =
 /**  A model with tools. */
 "generator";
 
+/**  Which execution of a block: one by its instance, or the newest of a path. */
+export type BlockQuery = {
+	/**  `requestId:path:attempt`. */
+	instanceId?: string | null,
+	/**  A path. */
+	path?: string | null,
+};
+
 /**  One execution of one block, without payloads: a row of the timeline. */
 export type BlockRow = {
 	/**  Its logical path. */
@@ -234,6 +242,36 @@ export type Change = {
 	seq?: number | null,
 	/**  The path of the block that wrote it. */
 	by?: string | null,
+};
+
+/**  How many blocks of a request stand how. */
+export type Counts = {
+	/**  All executions of blocks. */
+	blocks: number,
+	/**  Those that have ended, in whatever way. */
+	finished: number,
+	/**  Those that run. */
+	running: number,
+	/**  Those that ended with an error. */
+	failed: number,
+	/**  Those that wait, or waited, for an answer. */
+	suspended: number,
+	/**  How many items they emitted. */
+	items: number,
+	/**  Ticks of Calls, each execution. */
+	ticks: number,
+	/**  Calls in those, each once. */
+	calls: number,
+};
+
+/**  A stretch of time in which the request's end waited for a block. */
+export type CriticalPart = {
+	/**  Milliseconds since the epoch. */
+	from: number,
+	/**  Milliseconds since the epoch. */
+	to: number,
+	/**  The innermost such block. */
+	node: number,
 };
 
 /**  One place in an input that is wrong. */
@@ -340,6 +378,24 @@ message: string } |
 /**  What happened. */
 message: string };
 
+/**  How many rows are left by a filter. */
+export type Filtered = {
+	/**  Rows: what fits, and what is around it. */
+	rows: number,
+	/**  What fits. */
+	matches: number,
+};
+
+/**  What to look for in the rows, and from where. */
+export type FindQuery = {
+	/**  In the language of the filter. */
+	text: string,
+	/**  The row after which is looked (before which, backwards); from the first (the last) one when absent. */
+	from?: number | null,
+	/**  Towards the first row. */
+	backwards?: boolean,
+};
+
 /**  One flow file, or one that does not load. */
 export type FlowRow = {
 	/**  The name it is run by; the file's stem when it does not load. */
@@ -356,6 +412,13 @@ export type FlowRow = {
 	warnings?: LoadError[],
 };
 
+/**  Which row to fold or unfold. */
+export type FoldQuery = {
+	/**  All when null: everything but the roots is folded, or everything unfolded. */
+	node: number | null,
+	folded: boolean,
+};
+
 /**  Where a fork branches off from another request. */
 export type ForkedFrom = {
 	/**  The other request. */
@@ -363,6 +426,31 @@ export type ForkedFrom = {
 	/**  The last event they have in common. */
 	seq: number | null,
 };
+
+/**  Where a row is. */
+export type FoundRow = {
+	/**  Which row, as folded and filtered now. */
+	row: number,
+	/**  Its node. */
+	node: number,
+	/**  The execution that it shows. */
+	instanceId: string,
+};
+
+/**  A stretch of time. */
+export type Gap = {
+	/**  Milliseconds since the epoch. */
+	from: number,
+	/**  Milliseconds since the epoch. */
+	to: number,
+};
+
+/**  What makes a group. */
+export type GroupOf = 
+/**  One block many times in one container: a loop's turns, a list's entries, branches. */
+"turns" | 
+/**  The executions of one path. */
+"attempts";
 
 /**  An item, with the fields of its type beside the common ones. */
 export type Item = {
@@ -466,6 +554,29 @@ seq: number;
 /**  How it stands. */
 status: RequestStatus };
 
+/**  The whole request, or a part of its time, in as many cells as there is room for. */
+export type Overview = {
+	/**  The first instant, in milliseconds since the epoch. */
+	from: number,
+	/**  The last one. */
+	to: number,
+	/**  How many blocks began or ended in each cell. */
+	cells: number[],
+	/**  How many failed in each cell. */
+	failures: number[],
+	/**  Stretches of 100 ms and more in which no handler and no generator ran: the longest, in order. */
+	gaps: Gap[],
+	/**  What the request's end waited for; empty while it runs. */
+	critical: CriticalPart[],
+};
+
+/**  Which part of the time, in how many cells. */
+export type OverviewQuery = {
+	width: number,
+	from?: number | null,
+	to?: number | null,
+};
+
 /**  Where an item comes from. */
 export type Provenance = {
 	/**  The block's name; `runtime` for the request itself. */
@@ -564,6 +675,16 @@ export type RequestStatus =
 /**  A user aborted it. */
 "aborted";
 
+/**  Which rows, as of when. */
+export type RowsQuery = {
+	/**  The first row. */
+	offset: number,
+	/**  At most this many. */
+	limit: number,
+	/**  As of which event; the newest when absent. */
+	at?: number | null,
+};
+
 /**  What to run. */
 export type RunOptions = {
 	flow: string,
@@ -653,6 +774,12 @@ export type StateView = {
 	versions: { [key in string]: number },
 };
 
+/**  From where the slider goes where. */
+export type StepQuery = {
+	seq: number,
+	to: StepTo,
+};
+
 /**  One operation of a chain. */
 export type StepShape = {
 	/**  As the author wrote it: `step`, `map`, … */
@@ -662,6 +789,21 @@ export type StepShape = {
 	/**  The blocks it may run. */
 	blocks: BlockShape[],
 };
+
+/**  Where the slider can go from an instant. */
+export type StepTo = 
+/**  The end of a block before it. */
+"previousEnd" | 
+/**  The end of a block after it. */
+"nextEnd" | 
+/**  A failure before it. */
+"previousFailure" | 
+/**  A failure after it. */
+"nextFailure" | 
+/**  The end of a step of the root before it. */
+"previousBoundary" | 
+/**  The end of a step of the root after it. */
+"nextBoundary";
 
 /**  Something a request asked of somebody outside. */
 export type SuspensionRow = {
@@ -750,6 +892,151 @@ export type TurnRow = {
 	next?: string | null,
 };
 
+/**  Updates that are sent together. The next batch waits until the page has answered this one. */
+export type ViewBatch = {
+	/**  Its number, for the answer. */
+	batch: number,
+	/**  One for each view that changed. */
+	updates: ViewUpdate[],
+};
+
+/**  A group of blocks. */
+export type ViewGroup = {
+	/**  Of what. */
+	of: GroupOf,
+	/**  How many. A turn that ran more than once is one, and stands as its newest execution. */
+	count: number,
+	/**  How many of them failed. */
+	failed: number,
+	/**  How many run. */
+	running: number,
+	/**  How many wait. */
+	suspended: number,
+	/**  How many began when: 48 equal parts of the group's own time. */
+	cells: number[],
+};
+
+/**  A request that was opened. */
+export type ViewHead = {
+	/**  The view's number, for as long as it is open. */
+	view: number,
+	/**  The request's row. */
+	request: RequestRow,
+	/**  The newest event that the rows include. */
+	seq: number,
+	/**  How many rows there are, as folded and filtered now. */
+	rows: number,
+	/**  How its blocks stand. */
+	counts: Counts,
+	/**  The first instant of its blocks, in milliseconds since the epoch. */
+	from: number,
+	/**  The last one. */
+	to: number,
+	/**  The event before the root's first one; 0 where there is none yet. */
+	start: number,
+	/**  The newest execution of the root block; null before it began. */
+	root: string | null,
+};
+
+/**  One row of the tree: an execution of a block, or a group of such. */
+export type ViewRow = {
+	/**  Its number, for the life of the view. */
+	node: number,
+	/**  How many rows it stands below. */
+	depth: number,
+	/**  Its place below the block around it, like `step:plan`. */
+	label: string,
+	/**  Whether the rows below it are hidden. */
+	isFolded: boolean,
+	/**  Whether there are rows below it. */
+	hasChildren: boolean,
+	/**  How many rows it hides. */
+	hidden: number,
+	/**  Its place among its siblings, from 1. */
+	position: number,
+	/**  How many siblings there are, itself included. */
+	siblings: number,
+	/**  Whether the filter fits it, and not only something below it. Always where there is no filter. */
+	matches: boolean,
+	/**  Whether the request's end waited for it. */
+	isCritical: boolean,
+	/**  `requestId:path:attempt`; as all of a block, absent for a group. */
+	instanceId?: string | null,
+	/**  Its logical path. */
+	path?: string | null,
+	/**  Its name. */
+	name?: string | null,
+	/**  Its kind. */
+	kind?: BlockKind | null,
+	/**  Which execution of the path, from 0. */
+	attempt?: number | null,
+	/**  How it stands; null where it had not begun at the instant that was asked for. */
+	status: BlockStatus | null,
+	/**  Milliseconds since the epoch. */
+	startedAt: number,
+	/**  Milliseconds; absent while it runs. */
+	durationMs?: number | null,
+	/**  Its first event. */
+	seqStart: number,
+	/**  Its last event. */
+	seqEnd?: number | null,
+	/**  Taken from an earlier execution by a resume. */
+	memoized: boolean,
+	/**  Whether its error was caught. */
+	caught: boolean,
+	/**
+	 *  How many state operations it made itself. These four and the tokens are 0 where it had not ended at the instant
+	 *  that was asked for: what it had done until then is not known.
+	 */
+	changes: number,
+	/**  How many items it emitted itself. */
+	items: number,
+	/**  How many answers of models it got itself. */
+	modelCalls: number,
+	/**  Tokens that models were told. */
+	promptTokens: number,
+	/**  Tokens that models said. */
+	completionTokens: number,
+	/**  What failed it. */
+	error?: string | null,
+	/**  What it stands for, where it is a group. */
+	group?: ViewGroup | null,
+};
+
+/**  A window of rows. */
+export type ViewRows = {
+	/**  The newest event that they include. */
+	seq: number,
+	/**  How many rows there are in all. */
+	rows: number,
+	/**  Which row is the first of these. */
+	offset: number,
+	/**  The rows. */
+	page: ViewRow[],
+};
+
+/**  What became of an open request since it was last told. */
+export type ViewUpdate = {
+	/**  Which view. */
+	view: number,
+	/**  The request's row. */
+	request: RequestRow,
+	/**  The newest event that the rows include. */
+	seq: number,
+	/**  How many rows there are. */
+	rows: number,
+	/**  How its blocks stand. */
+	counts: Counts,
+	/**  The first instant of its blocks, in milliseconds since the epoch. */
+	from: number,
+	/**  The last one. */
+	to: number,
+	/**  The newest execution of the root block; null before it began. */
+	root: string | null,
+	/**  The first row that may differ; `rows` where none does. Rows before it keep everything but `siblings`. */
+	changedFrom: number,
+};
+
 /**  Who an item is for, besides the developer, who sees all. */
 export type Visibility = {
 	/**  The client receives and renders it. */
@@ -786,105 +1073,6 @@ export type Workspace = {
 	hosts: string[],
 	/**  Why the database is only read, where it is. */
 	unwritable: string | null,
-};
-
-export type Counts = {
-	blocks: number,
-	finished: number,
-	running: number,
-	failed: number,
-	suspended: number,
-	items: number,
-	ticks: number,
-	calls: number,
-};
-
-export type ViewHead = {
-	view: number,
-	request: RequestRow,
-	root: string | null,
-	seq: number,
-	rows: number,
-	counts: Counts,
-	from: number,
-	to: number,
-	start: number,
-};
-
-export type ViewUpdate = {
-	view: number,
-	request: RequestRow,
-	root: string | null,
-	seq: number,
-	rows: number,
-	counts: Counts,
-	from: number,
-	to: number,
-	changedFrom: number,
-};
-
-export type ViewBatch = { batch: number, updates: ViewUpdate[] };
-export type RowQuery = { offset: number, limit: number, at?: number | null };
-export type Fold = { node: number | null, folded: boolean };
-export type Filtered = { rows: number, matches: number };
-export type FindQuery = { text: string, from: number, backwards: boolean };
-export type RowOf = { instanceId?: string | null, path?: string | null };
-export type FoundRow = { row: number, node: number, instanceId?: string | null };
-export type StepTo = "previousEnd" | "nextEnd" | "previousFailure" | "nextFailure" | "previousBoundary" | "nextBoundary";
-export type StepQuery = { seq: number, to: StepTo };
-export type OverviewQuery = { width: number, from?: number | null, to?: number | null };
-export type TimeRange = { from: number, to: number };
-export type CriticalPart = { from: number, to: number, node: number };
-export type ViewRows = { seq: number, rows: number, offset: number, page: ViewRow[] };
-
-export type ViewRow = {
-	node: number,
-	depth: number,
-	label: string,
-	isFolded: boolean,
-	hasChildren: boolean,
-	hidden: number,
-	position: number,
-	siblings: number,
-	matches: boolean,
-	isCritical: boolean,
-	instanceId?: string | null,
-	path?: string | null,
-	name?: string | null,
-	kind?: BlockKind | null,
-	attempt?: number | null,
-	status: BlockStatus | null,
-	startedAt: number,
-	durationMs?: number | null,
-	seqStart: number,
-	seqEnd?: number | null,
-	memoized: boolean,
-	caught: boolean,
-	changes: number,
-	items: number,
-	modelCalls: number,
-	promptTokens: number,
-	completionTokens: number,
-	error?: string | null,
-	group?: RowGroup | null,
-};
-
-export type RowGroup = {
-	of: "turns" | "attempts",
-	count: number,
-	failed: number,
-	running: number,
-	suspended: number,
-	cells: number[],
-};
-
-export type Overview = {
-	from: number,
-	to: number,
-	cells: number[],
-	failures: number[],
-	gaps: TimeRange[],
-	critical: CriticalPart[],
 };
 
 /* Tauri Specta runtime */

@@ -8,6 +8,7 @@ mod catalogue;
 mod core;
 mod effects;
 mod models;
+mod request_view;
 mod run;
 mod views;
 mod workspace;

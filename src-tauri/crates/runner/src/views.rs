@@ -9,8 +9,10 @@ mod clearings;
 mod findings;
 mod moving;
 mod replay;
+mod request_view;
 mod soundness;
 mod states;
+mod stats;
 mod suspensions;
 mod workspace;
 
@@ -32,8 +34,13 @@ pub use clearings::{CompactedRow, DeletedRow};
 pub use findings::{HitRow, WriteRow};
 pub use moving::{Exported, ExportedTrace, Imported};
 pub use replay::{Divergence, Replay};
+pub use request_view::{
+    BlockQuery, Counts, CriticalPart, Filtered, FindQuery, FoundRow, Gap, GroupOf, Overview, RowsQuery, StepTo,
+    TreeView, ViewBatch, ViewGroup, ViewHead, ViewRow, ViewRows, ViewUpdate,
+};
 pub use soundness::{DataCheck, ProblemRow};
 pub use states::{CheckpointRow, StateView};
+pub use stats::Stats;
 pub use suspensions::SuspensionRow;
 pub use workspace::WorkspaceRow;
 
@@ -479,24 +486,4 @@ impl EventRow {
             payload: Json(payload),
         }
     }
-}
-
-/// Sizes and counts of the database.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
-#[serde(rename_all = "camelCase")]
-pub struct Stats {
-    /// The file with its write-ahead log.
-    pub bytes: u64,
-    /// Events of all requests.
-    pub events: u64,
-    /// Lasting items.
-    pub items: u64,
-    /// Sessions.
-    pub sessions: u64,
-    /// Requests.
-    pub requests: u64,
-    /// JSON bytes that were put into the log.
-    pub payload_bytes: u64,
-    /// The same without repeats.
-    pub unique_payload_bytes: u64,
 }

@@ -27,11 +27,13 @@ mod queries;
 mod read_only;
 mod records;
 mod replay;
+mod request_view;
 mod resume;
 mod rows;
 mod search;
 mod synthetic;
 mod traces;
+mod tree;
 mod trusted;
 mod writers;
 
@@ -181,6 +183,7 @@ pub struct Workspace {
     /// What this process writes.
     written: news::Written,
     notices: Notices,
+    views: request_view::Views,
     watching: Mutex<Option<Watch>>,
 }
 
@@ -233,9 +236,11 @@ impl Workspace {
             tokens: AtomicU64::default(),
             written: news::Written::default(),
             notices,
+            views: request_view::Views::default(),
             watching: Mutex::default(),
         });
         workspace.forward_commits();
+        workspace.mark_changed_views();
         tracing::info!(dir = %workspace.dir.display(), data = %workspace.data.display(), "workspace opened");
         Ok(workspace)
     }

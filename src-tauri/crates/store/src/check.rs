@@ -3,6 +3,7 @@
 //! Not everything can be detected: if the newest events of a request that has not ended are missing, no row shows it.
 //! Nothing is repaired, and an error in one part does not end the check of the others.
 
+mod pages;
 mod request_row;
 mod request_scopes;
 mod requests;
@@ -135,6 +136,8 @@ fn check_pages(connection: &Connection, found: &mut Checked) -> Result<(), Error
         ("events", "event", "request"),
         ("requests", "request", "session"),
         ("search filters", "filter_block", "request"),
+        ("pages of spans", "span_page", "request"),
+        ("lists of a path's events", "path_event", "request"),
         ("steps of state", "change", "scope"),
         ("keyframes", "keyframe", "scope"),
         ("rolled-back attempts", "attempt_rollback", "scope"),

@@ -8,6 +8,7 @@ pub(crate) mod rebased_values;
 pub(crate) mod requests;
 pub(crate) mod search;
 pub(crate) mod sessions;
+pub(crate) mod spans;
 pub(crate) mod states;
 pub(crate) mod stats;
 pub(crate) mod writes;

@@ -10,6 +10,7 @@ pub(crate) mod measure;
 pub(crate) mod payload;
 pub(crate) mod query;
 pub(crate) mod references;
+pub(crate) mod span_page;
 pub(crate) mod totals;
 pub(crate) mod trigrams;
 pub(crate) mod waiting;

@@ -115,9 +115,28 @@ CREATE TABLE filter_block (
     request INTEGER NOT NULL,
     first   INTEGER NOT NULL,
     last    INTEGER NOT NULL,
-    trigrams BLOB   NOT NULL
+    trigram_filter BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX filter_block_by_request ON filter_block (request, first);
+
+-- The structure of a request: what its events `first` to `last` say of the executions of its blocks, without values,
+-- see `row/span_page.rs`. There is one for each filter block, over the same events.
+CREATE TABLE span_page (
+    request INTEGER NOT NULL,
+    first   INTEGER NOT NULL,
+    last    INTEGER NOT NULL,
+    body    BLOB    NOT NULL,
+    PRIMARY KEY (request, first)
+) STRICT, WITHOUT ROWID;
+
+-- Which of a page's events are those of a path: their `seq`, see `row/span_page.rs`. `path` is 0 for those of no block.
+CREATE TABLE path_event (
+    request INTEGER NOT NULL,
+    path    INTEGER NOT NULL,
+    first   INTEGER NOT NULL,
+    seqs    BLOB    NOT NULL,
+    PRIMARY KEY (request, path, first)
+) STRICT, WITHOUT ROWID;
 
 -- Every scope that has or had state. `version` is its newest version, and `last` the id of the event that made it.
 -- `request` is set for scopes that belong to one request; for these, `version` and `last` are not kept up to date,

@@ -252,6 +252,11 @@ impl Spans {
         self.last
     }
 
+    /// The events with which the request was taken up again, ascending.
+    pub fn resumes(&self) -> &[Seq] {
+        &self.resumes
+    }
+
     /// Says that the events up to `seq` were taken in, also those that say nothing.
     pub fn set_last(&mut self, seq: Seq) {
         self.last = self.last.max(seq);

@@ -80,6 +80,8 @@ pub struct Synthetic {
     pub seed: u64,
     /// What they do.
     pub shape: Shape,
+    /// Written live, so many events a second and with today's clock; at once and in the past when absent.
+    pub rate: Option<u32>,
 }
 
 /// What was made up.
@@ -133,8 +135,8 @@ fn write(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic, nth: u32, id: &str
     // The last one ends about now, and each began some time before the next.
     let length = wanted.events as i64 * pace::USUAL_MS;
     let began = now_ms() - length - i64::from(wanted.requests - 1 - nth) * (length + 60_000);
-    let world = Rc::new(Pace::new(began, chance));
-    let log = Arc::new(settled::Settled(log.clone()));
+    let world = Rc::new(if wanted.rate.is_some() { Pace::live(chance) } else { Pace::new(began, chance) });
+    let log = Arc::new(settled::Settled::new(log.clone(), wanted.rate));
     let run = Run::new(Rc::new(flow("synthetic", &root)), asked, log, world, Abort::default());
     let ended = futures_executor::block_on(async {
         let input = run.begin().await?;

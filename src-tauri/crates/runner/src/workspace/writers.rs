@@ -28,7 +28,12 @@ impl Workspace {
     /// The operations of a request that changed a place, in the order they came into force; durable
     /// writes do so when a block's end commits them. `address` is `SCOPE.PATH`.
     pub fn history(&self, request: &str, address: &str) -> Result<Vec<WriteRow>, Fault> {
-        let address = Address::parse(address)?;
+        self.writes_to(request, address, "--path ")
+    }
+
+    /// As [`history`](Self::history); `named` is what stands before the address where it was given.
+    pub(super) fn writes_to(&self, request: &str, address: &str, named: &str) -> Result<Vec<WriteRow>, Fault> {
+        let address = Address::parse(address, named)?;
         let live = self.request(request)?.status != RequestStatus::Interrupted;
         let mut writes = Vec::new();
         for scope in self.store.scopes_of(request).map_err(Fault::internal)? {
@@ -70,8 +75,8 @@ impl Workspace {
 }
 
 impl Address {
-    fn parse(text: &str) -> Result<Address, Fault> {
-        let wrong = |what: String| Fault::invalid(format!("--path {text:?}: {what}"));
+    fn parse(text: &str, named: &str) -> Result<Address, Fault> {
+        let wrong = |what: String| Fault::invalid(format!("{named}{text:?}: {what}"));
         let end = text.find(['.', '[']).unwrap_or(text.len());
         let (word, rest) = text.split_at(end);
         let is_known = |kind: &ScopeKind| *kind != ScopeKind::Resource;

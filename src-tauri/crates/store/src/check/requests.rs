@@ -9,6 +9,7 @@ use engine::views::attempts::verdict;
 use rusqlite::Connection;
 use serde_json::Value;
 
+use super::pages::PagesCheck;
 use super::request_row::{self, RequestRow};
 use super::request_scopes::{self, RequestScopes};
 use super::scopes::{Commit, UncommittedOperation};
@@ -35,6 +36,7 @@ struct RequestCheck<'a> {
     values: HashSet<Seq>,
     request_scopes: RequestScopes,
     filters: Vec<(Seq, Seq, Vec<u8>)>,
+    pages: PagesCheck,
 }
 
 pub(super) fn check(connection: &Connection, found: &mut Checked, derived_all: &mut Derived) -> Result<(), Error> {
@@ -70,6 +72,7 @@ fn check_request(
         values: HashSet::new(),
         request_scopes: RequestScopes::default(),
         filters: filter_block::filters(connection, n)?,
+        pages: PagesCheck::new(connection, n)?,
     };
     derived_all.sessions.entry(session).or_default().requests += 1;
     let mut statement = connection.prepare_cached(
@@ -88,6 +91,8 @@ fn check_request(
         }
         let kind = body::checked_event(connection, &name, &text, row.get(8)?);
         derived_all.counted += totals::Sums::of_stored(kind.as_ref().ok(), text.len());
+        let (at, attempt) = (row.get(2)?, row.get(5)?);
+        check.pages.add(found, (connection, id), (seq, at), (row.get(7)?, attempt), kind.as_ref().ok())?;
         let kind = match kind {
             Ok(kind) => kind,
             Err(error) => {
@@ -95,7 +100,6 @@ fn check_request(
                 continue;
             }
         };
-        let at = row.get(2)?;
         if let EventKind::Unknown { name, .. } = &kind {
             *found.unknown.entry(name.clone()).or_default() += 1;
         }
@@ -115,7 +119,7 @@ fn check_request(
             continue;
         }
         check.derive_row(found, seq, at, &kind);
-        check.derive_state(found, derived_all, (event, seq), path.as_ref(), row.get(5)?, kind);
+        check.derive_state(found, derived_all, (event, seq), path.as_ref(), attempt, kind);
     }
     check.compare(found)
 }
@@ -365,6 +369,7 @@ impl RequestCheck<'_> {
             }
         }
         self.check_coverage(found)?;
+        self.pages.compare(found, (self.connection, self.id), &self.filters)?;
         request_scopes::check(self.connection, found, (self.n, self.id), &self.request_scopes)
     }
 

@@ -14,7 +14,7 @@ use crate::file::open::APPLICATION_ID;
 use crate::read::{rebased_values, states};
 use crate::row::error::{Error, OpenError};
 use crate::row::waiting::Waiting;
-use crate::row::{attempts, body, filter_block, totals};
+use crate::row::{attempts, body, filter_block, span_page, totals};
 
 /// The migration at index `n` takes format `n + 1` to `n + 2`. One that was released never changes.
 const MIGRATIONS: &[&str] = &[
@@ -74,7 +74,26 @@ const MIGRATIONS: &[&str] = &[
          last   INTEGER,
          PRIMARY KEY (kind, n, import)
      ) STRICT, WITHOUT ROWID;",
+    // The structure of requests. The rows follow in `span_page::add_missing`. A process of an older version that has the
+    // file open must not go on making filters without pages: with the column renamed, they stay in the tail.
+    "ALTER TABLE filter_block RENAME COLUMN trigrams TO trigram_filter;
+     CREATE TABLE span_page (
+         request INTEGER NOT NULL,
+         first   INTEGER NOT NULL,
+         last    INTEGER NOT NULL,
+         body    BLOB    NOT NULL,
+         PRIMARY KEY (request, first)
+     ) STRICT, WITHOUT ROWID;
+     CREATE TABLE path_event (
+         request INTEGER NOT NULL,
+         path    INTEGER NOT NULL,
+         first   INTEGER NOT NULL,
+         seqs    BLOB    NOT NULL,
+         PRIMARY KEY (request, path, first)
+     ) STRICT, WITHOUT ROWID;",
 ];
+/// The first format with pages of spans.
+const FIRST_FORMAT_WITH_SPANS: u32 = 7;
 /// The first format with the current names in tables and bodies.
 const FIRST_FORMAT_WITH_CURRENT_TERMS: u32 = 6;
 /// The first format in which totals count indexed events only.
@@ -169,6 +188,9 @@ fn migrate(
             // Bodies have other lengths now.
             totals::recount(&transaction)?;
             add_checksums(&transaction)?;
+        }
+        if found < FIRST_FORMAT_WITH_SPANS && target >= FIRST_FORMAT_WITH_SPANS {
+            span_page::add_missing(&transaction)?;
         }
         transaction.pragma_update(None, "user_version", target.max(found))?;
         transaction.commit()?;
@@ -365,7 +387,7 @@ mod tests {
             DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
             ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
             ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch;
-            DROP TABLE filter_block;
+            DROP TABLE filter_block; DROP TABLE span_page; DROP TABLE path_event;
             ALTER TABLE event DROP COLUMN sum;
             DROP TABLE database; DROP TABLE code; DROP TABLE ticket; DROP TABLE removal;
             ALTER TABLE attempt_rollback RENAME TO withdrawal;

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::read::event_query::EventQuery;
 use crate::read::sessions::LINEAGE;
-use crate::read::states;
+use crate::read::{spans, states};
 use crate::row::attempts::{Attempts, RolledBackAttempt, UnfinishedAttempts};
 use crate::row::body;
 use crate::row::error::Error;
@@ -38,7 +38,11 @@ pub(crate) fn of_request(connection: &Connection, request: &str, query: &EventQu
     filter.and("e.seq >= ?", to_sql_integer(query.from));
     filter.and("e.seq <= ?", to_sql_integer(query.to));
     filter.and("e.kind = ?", query.kind.clone());
-    filter.and("p.text = ?", query.path.clone());
+    if let Some(path) = &query.path {
+        // One list is bound, whatever its length.
+        let seqs = spans::seqs_of_path(connection, request, path)?;
+        filter.and("e.seq IN (SELECT value FROM json_each(?))", Some(serde_json::to_string(&seqs)?));
+    }
     let sql = filter.select(EVENTS, "e.seq", query.limit, query.offset);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(&filter.values))?;

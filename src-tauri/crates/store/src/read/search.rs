@@ -89,11 +89,11 @@ fn ranges(connection: &Connection, needle: &Needle, session: Option<&str>) -> Re
     // A scan in the order of storage is faster than any index.
     let mut blocks = connection.prepare_cached(match session {
         None => {
-            "SELECT request, first, last, trigrams FROM filter_block
+            "SELECT request, first, last, trigram_filter FROM filter_block
              WHERE ?1 IS NULL AND request NOT IN (SELECT n FROM removal WHERE kind = 'request')"
         }
         Some(_) => {
-            "SELECT d.request, d.first, d.last, d.trigrams FROM request r JOIN filter_block d ON d.request = r.n
+            "SELECT d.request, d.first, d.last, d.trigram_filter FROM request r JOIN filter_block d ON d.request = r.n
              WHERE r.session = ?1"
         }
     })?;

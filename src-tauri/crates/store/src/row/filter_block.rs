@@ -1,4 +1,4 @@
-//! The filters of search: one for each block of consecutive events of a request.
+//! The filters of search and the pages of spans: one of each for a block of consecutive events of a request.
 //!
 //! A block ends when it has [`MAX_BLOCK_EVENTS`] events or its filter is full, and with the request. The events that
 //! no filter covers yet are the unindexed tail of their request, which search reads completely. Blocks are made from
@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::row::body;
 use crate::row::error::Error;
+use crate::row::span_page::{self, Numbers, PageBuilder};
 use crate::row::totals::{self, Sums};
 use crate::row::trigrams::{TrigramFilter, each_trigram};
 
@@ -36,6 +37,10 @@ pub(crate) struct FilterBlock {
     /// Less than `first` if there are no events.
     last: Seq,
     trigrams: Vec<u8>,
+    /// What its events say of the structure of their request.
+    page: Vec<u8>,
+    /// The events of each path among them.
+    seqs_of_paths: Vec<(i64, Vec<u8>)>,
     /// The totals of its events.
     sums: Sums,
     /// Whether the block has as many events as it may have.
@@ -49,12 +54,13 @@ pub(crate) struct BlockReader {
     next: Seq,
     /// The end of the text so far of every item in progress, by the `seq` of the item.
     item_texts: HashMap<Seq, String>,
+    numbers: Numbers,
 }
 
 impl BlockReader {
     /// A reader of a request's unindexed tail, which begins at `first`.
     pub(crate) fn new(connection: &Connection, request: i64, first: Seq) -> Result<BlockReader, Error> {
-        let mut reader = BlockReader { request, next: first, item_texts: HashMap::new() };
+        let mut reader = BlockReader { request, next: first, item_texts: HashMap::new(), numbers: Numbers::default() };
         // For the items that were in progress where the tail begins.
         let mut statement = connection.prepare_cached(
             "SELECT kind, body FROM event WHERE request = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq",
@@ -75,8 +81,9 @@ impl BlockReader {
     pub(crate) fn next_block(&mut self, connection: &Connection) -> Result<FilterBlock, Error> {
         let first = self.next;
         let (mut trigrams, mut sums) = (TrigramFilter::default(), Sums::default());
+        let mut page = PageBuilder::new(first);
         let mut statement = connection.prepare_cached(
-            "SELECT seq, kind, body FROM event WHERE request = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
+            "SELECT seq, kind, body, at, path, attempt FROM event WHERE request = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
         )?;
         let mut rows = statement.query((self.request, first, MAX_BLOCK_EVENTS))?;
         while !trigrams.is_full()
@@ -90,7 +97,10 @@ impl BlockReader {
                 texts(kind, &mut |_, text| each_trigram(text, |trigram| trigrams.add(trigram)));
                 self.join_delta(kind, &mut trigrams);
             }
-            self.next = row.get::<_, Seq>(0)? + 1;
+            let seq = row.get(0)?;
+            let number = |path: &str| self.numbers.of(connection, path);
+            page.add((seq, row.get(3)?), (row.get(4)?, row.get(5)?), kind.as_ref(), number);
+            self.next = seq + 1;
         }
         let is_full = sums.events >= MAX_BLOCK_EVENTS || trigrams.is_full();
         Ok(FilterBlock {
@@ -98,6 +108,8 @@ impl BlockReader {
             first,
             last: self.next - 1,
             trigrams: trigrams.filter(),
+            page: page.body()?,
+            seqs_of_paths: page.seqs_of_paths()?,
             sums,
             is_full,
         })
@@ -153,8 +165,9 @@ pub(crate) fn insert_all(connection: &Connection, blocks: &[FilterBlock]) -> Res
 fn insert(connection: &Connection, block: &FilterBlock, is_end: bool) -> Result<(), Error> {
     if block.sums.events > 0 {
         connection
-            .prepare_cached("INSERT INTO filter_block (request, first, last, trigrams) VALUES (?1, ?2, ?3, ?4)")?
+            .prepare_cached("INSERT INTO filter_block (request, first, last, trigram_filter) VALUES (?1, ?2, ?3, ?4)")?
             .execute((block.request, block.first, block.last, &block.trigrams))?;
+        span_page::insert(connection, block.request, (block.first, block.last), &block.page, &block.seqs_of_paths)?;
         totals::add_indexed(connection, block.sums)?;
     }
     set_unindexed_from(connection, block.request, (!is_end).then_some(block.last + 1))
@@ -184,7 +197,7 @@ pub(crate) fn set_unindexed_from(connection: &Connection, request: i64, tail: Op
 /// The filters of a request: the first and the last event that each covers.
 pub(crate) fn filters(connection: &Connection, request: i64) -> Result<Vec<(Seq, Seq, Vec<u8>)>, Error> {
     let mut statement = connection
-        .prepare_cached("SELECT first, last, trigrams FROM filter_block WHERE request = ?1 ORDER BY first")?;
+        .prepare_cached("SELECT first, last, trigram_filter FROM filter_block WHERE request = ?1 ORDER BY first")?;
     let rows = statement.query_map((request,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

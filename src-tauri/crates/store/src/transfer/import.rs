@@ -14,6 +14,7 @@ mod lock;
 mod publish;
 mod reserve;
 mod rows;
+mod spans;
 mod staging;
 
 use std::collections::{BTreeSet, HashMap, HashSet};

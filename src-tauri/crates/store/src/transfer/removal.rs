@@ -217,7 +217,14 @@ fn delete_request_rows(connection: &Connection, slice: &TimeSlice, n: i64) -> Re
         }
     }
     let filters = "DELETE FROM filter_block WHERE n IN (SELECT n FROM filter_block WHERE request = ?1 LIMIT ?2)";
-    Ok(delete_rows(connection, slice, filters, n)? && delete_events(connection, slice, n)?)
+    let pages = "DELETE FROM span_page WHERE request = ?1 AND first IN
+         (SELECT first FROM span_page WHERE request = ?1 LIMIT ?2)";
+    let seqs = "DELETE FROM path_event WHERE request = ?1 AND (path, first) IN
+         (SELECT path, first FROM path_event WHERE request = ?1 LIMIT ?2)";
+    Ok(delete_rows(connection, slice, filters, n)?
+        && delete_rows(connection, slice, pages, n)?
+        && delete_rows(connection, slice, seqs, n)?
+        && delete_events(connection, slice, n)?)
 }
 
 fn delete_events(connection: &Connection, slice: &TimeSlice, request: i64) -> Result<bool, Error> {

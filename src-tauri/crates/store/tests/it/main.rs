@@ -12,6 +12,7 @@ mod pieces;
 mod queue;
 mod reads;
 mod search;
+mod spans;
 mod state;
 mod storage;
 mod support;

@@ -107,7 +107,8 @@ fn what_a_killed_process_left_is_found_and_indexed_by_the_next() {
     connection
         .execute_batch(
             "UPDATE total SET indexed_events = 0, items = 0, payload_bytes = 0, unique_payload_bytes = 0;
-             DELETE FROM filter_block; UPDATE request SET unindexed_from = 1",
+             DELETE FROM filter_block; DELETE FROM span_page; DELETE FROM path_event;
+             UPDATE request SET unindexed_from = 1",
         )
         .unwrap();
     assert_eq!(bed.store.check().unwrap().problems, Vec::new());

@@ -10,6 +10,7 @@ use futures_util::future::{LocalBoxFuture, pending, ready};
 use serde_json::json;
 
 use super::plan::sentence;
+use crate::effects::outside::now_ms;
 
 /// About how long an event takes, on average, in milliseconds.
 pub(super) const USUAL_MS: i64 = 12;
@@ -18,19 +19,26 @@ const LONG_MS: u64 = 5_000;
 
 /// See the module.
 pub(super) struct Pace {
-    now: Cell<i64>,
+    /// None where it is as late as it is.
+    now: Option<Cell<i64>>,
     chance: RefCell<Rng>,
 }
 
 impl Pace {
     /// A world where it is `began`, milliseconds since the epoch.
     pub(super) fn new(began: i64, chance: Rng) -> Self {
-        Pace { now: Cell::new(began), chance: RefCell::new(chance) }
+        Pace { now: Some(Cell::new(began)), chance: RefCell::new(chance) }
+    }
+
+    /// A world with today's clock.
+    pub(super) fn live(chance: Rng) -> Self {
+        Pace { now: None, chance: RefCell::new(chance) }
     }
 
     fn pass(&self, ms: i64) -> i64 {
-        self.now.set(self.now.get() + ms);
-        self.now.get()
+        let Some(now) = &self.now else { return now_ms() };
+        now.set(now.get() + ms);
+        now.get()
     }
 }
 

@@ -2,7 +2,8 @@
 //! matter of how fast a disk is, and a seed makes the same request every time.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use engine::event::Event;
 use engine::log::{AppendError, AppendMode, Lease, Log, NoteKind, Record, RequestEvents};
@@ -12,9 +13,33 @@ use serde_json::Value;
 
 /// How often an answer is looked for: most are there at once.
 const LOOK: Duration = Duration::from_micros(20);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// Waits for every step.
-pub(super) struct Settled(pub(super) Arc<dyn Log>);
+/// Waits for every step, and where there is a rate, until it is time for the next.
+pub(super) struct Settled {
+    log: Arc<dyn Log>,
+    rate: Option<u32>,
+    began: Instant,
+    written: AtomicU64,
+}
+
+impl Settled {
+    /// A log that takes so many events a second, as many as it can where none is named.
+    pub(super) fn new(log: Arc<dyn Log>, rate: Option<u32>) -> Self {
+        Settled { log, rate, began: Instant::now(), written: AtomicU64::new(0) }
+    }
+
+    fn wait_for(&self, events: usize) {
+        let Some(rate) = self.rate else { return };
+        let written = self.written.fetch_add(events as u64, Ordering::Relaxed);
+        let due = Duration::from_secs_f64(written as f64 / f64::from(rate.max(1)));
+        let early = due.saturating_sub(self.began.elapsed());
+        // Shorter pauses would be longer than they are asked for.
+        if early >= SHORTEST_PAUSE {
+            std::thread::sleep(early);
+        }
+    }
+}
 
 impl Log for Settled {
     fn append(
@@ -24,7 +49,8 @@ impl Log for Settled {
         events: Vec<Event>,
         mode: AppendMode,
     ) -> Receiver<Result<(), AppendError>> {
-        let mut answer = self.0.append(request, lease, events, mode);
+        self.wait_for(events.len());
+        let mut answer = self.log.append(request, lease, events, mode);
         if mode == AppendMode::Evidence {
             return answer;
         }
@@ -44,26 +70,26 @@ impl Log for Settled {
     }
 
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
-        self.0.record(scope)
+        self.log.record(scope)
     }
 
     fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
-        self.0.records(scopes)
+        self.log.records(scopes)
     }
 
     fn may_leave_queue(&self, request: &str) -> Result<bool, AppendError> {
-        self.0.may_leave_queue(request)
+        self.log.may_leave_queue(request)
     }
 
     fn own_events(&self, request: &str) -> Result<Vec<Event>, AppendError> {
-        self.0.own_events(request)
+        self.log.own_events(request)
     }
 
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
-        self.0.session_events(session, before, newest)
+        self.log.session_events(session, before, newest)
     }
 
     fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
-        self.0.notes(session, before, kind)
+        self.log.notes(session, before, kind)
     }
 }

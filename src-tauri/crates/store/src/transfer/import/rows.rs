@@ -200,8 +200,15 @@ impl BundleCopy<'_> {
             connection.prepare_cached("INSERT INTO journal (session, event) VALUES (?1, ?2)")?.execute(row)?;
             Ok(0)
         })?;
+        self.copy_filters()?;
+        self.copy_span_pages()?;
+        self.copy_path_events()
+    }
+
+    fn copy_filters(&self) -> Result<(), Error> {
+        let (connection, origin_end) = (&self.staged.connection, &self.staged.origin_end);
         let mut statement = connection.prepare(
-            "SELECT n, request, first, last, trigrams FROM filter_block
+            "SELECT n, request, first, last, trigram_filter FROM filter_block
              WHERE request > ?1 AND n > ?2 ORDER BY n LIMIT ?3",
         )?;
         let mut after = 0;
@@ -220,7 +227,7 @@ impl BundleCopy<'_> {
             self.copy_rows(found, |connection, row| {
                 connection
                     .prepare_cached(
-                        "INSERT INTO filter_block (request, first, last, trigrams) VALUES (?1, ?2, ?3, ?4)",
+                        "INSERT INTO filter_block (request, first, last, trigram_filter) VALUES (?1, ?2, ?3, ?4)",
                     )?
                     .execute(row)?;
                 Ok(0)

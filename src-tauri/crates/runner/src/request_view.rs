@@ -1,0 +1,340 @@
+//! An open request, as a window shows it: the rows of its tree, folded and filtered, as of any event.
+//!
+//! Made from the request's [`Spans`] once, then kept up to date: what comes costs the same however long the request is.
+//! It never holds what events say: texts of paths and messages of errors are asked for where rows show them. Must not
+//! know which window shows it, or how.
+
+mod bits;
+mod clock;
+mod critical;
+mod filter;
+mod find;
+mod histogram;
+mod lists;
+mod overview;
+mod path_texts;
+mod rows;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::sync::Arc;
+
+use engine::event::{RequestStatus, Seq};
+use engine::views::spans::{PathNumber, Span, SpanEnd, SpanIndex, Spans};
+
+use crate::core::fault::Fault;
+use crate::views::Counts;
+use bits::Bits;
+use clock::Clock;
+use filter::Filter;
+use path_texts::PathTexts;
+use tree::{Node, State, Tree};
+
+/// The name of a tick of Calls.
+const TICK: &str = "tick";
+/// More nodes than this are not looked at one by one to find the first row that changed.
+const MANY_CHANGES: usize = 1_000;
+
+/// What a view asks for where it shows it.
+pub(crate) trait Source {
+    /// The texts of paths.
+    fn path_texts(&self, numbers: &[PathNumber]) -> Result<Vec<Arc<str>>, Fault>;
+    /// The number of a path.
+    fn path_number(&self, path: &str) -> Result<Option<PathNumber>, Fault>;
+    /// The message of the error that an event tells.
+    fn error_at(&self, seq: Seq) -> Result<Option<String>, Fault>;
+    /// The events that wrote to a place of state, each with the path of its block.
+    fn writes_to(&self, place: &str) -> Result<Vec<(Seq, String)>, Fault>;
+}
+
+/// A span that has not ended.
+struct Open {
+    span: SpanIndex,
+    /// Whether its process is gone, and the request was taken up again.
+    is_cut: bool,
+    /// What its row shows of what it did.
+    shown: (u32, u32, u32, u64),
+}
+
+/// See the module.
+pub(crate) struct RequestView {
+    request: String,
+    spans: Spans,
+    tree: Tree,
+    clock: Clock,
+    open: Vec<Open>,
+    failed: u64,
+    suspended: u64,
+    items: u64,
+    ticks: u64,
+    calls: u64,
+    /// Those that ended, in that order: all, those that failed, the root and its steps.
+    ends: Vec<SpanIndex>,
+    failures: Vec<SpanIndex>,
+    boundaries: Vec<SpanIndex>,
+    is_live: bool,
+    /// How the request stood when that was last told.
+    told: Option<RequestStatus>,
+    filter: Option<Filter>,
+    paths: PathTexts,
+    critical: Option<Bits>,
+    /// Nodes whose rows changed since that was asked; none where all may have.
+    changed: Option<Vec<Node>>,
+}
+
+fn short(seq: Seq) -> u32 {
+    u32::try_from(seq).unwrap_or(u32::MAX)
+}
+
+impl RequestView {
+    /// A view of a request, still without its spans.
+    pub(crate) fn new(request: &str) -> Self {
+        RequestView {
+            request: request.to_owned(),
+            spans: Spans::default(),
+            tree: Tree::default(),
+            clock: Clock::default(),
+            open: Vec::new(),
+            failed: 0,
+            suspended: 0,
+            items: 0,
+            ticks: 0,
+            calls: 0,
+            ends: Vec::new(),
+            failures: Vec::new(),
+            boundaries: Vec::new(),
+            is_live: true,
+            told: None,
+            filter: None,
+            paths: PathTexts::default(),
+            critical: None,
+            changed: None,
+        }
+    }
+
+    /// Takes in what `extend` adds to the spans. It answers whether the request's process still runs it.
+    pub(crate) fn advance(
+        &mut self,
+        source: &impl Source,
+        extend: impl FnOnce(&mut Spans) -> Result<bool, Fault>,
+    ) -> Result<(), Fault> {
+        let is_live = extend(&mut self.spans)?;
+        if self.is_live != is_live {
+            (self.is_live, self.changed) = (is_live, None);
+        }
+        let known = self.tree.len();
+        let mut ended: Vec<(u32, SpanIndex)> = Vec::new();
+        let mut open = std::mem::take(&mut self.open);
+        open.retain_mut(|open| {
+            let span = self.spans.get(open.span);
+            let shown = self.figures(span);
+            self.items += u64::from(shown.0 - open.shown.0);
+            if span.end.is_some() {
+                ended.push((short(span.seq_end), open.span));
+                return false;
+            }
+            if shown != open.shown {
+                open.shown = shown;
+                touch(&mut self.changed, open.span);
+            }
+            true
+        });
+        for index in known..self.spans.len() as SpanIndex {
+            touch(&mut self.changed, self.tree.push(&self.spans));
+            let span = self.spans.get(index);
+            self.items += u64::from(span.items);
+            if span.end.is_some() {
+                ended.push((short(span.seq_end), index));
+            } else {
+                open.push(Open { span: index, is_cut: false, shown: self.figures(span) });
+            }
+        }
+        self.open = open;
+        ended.sort_unstable();
+        let mut fresh: Vec<SpanIndex> = ended.iter().map(|(_, span)| *span).filter(|span| *span < known).collect();
+        fresh.extend(known..self.tree.len());
+        self.clock.take_in(&self.spans, known, &ended);
+        ended.into_iter().for_each(|(_, index)| self.end(index));
+        self.cut();
+        if known == 0 {
+            self.shrink();
+        }
+        if !fresh.is_empty() {
+            self.critical = None;
+        }
+        self.count_calls(source, known)?;
+        self.filter_fresh(source, &fresh)
+    }
+
+    /// Counts ticks and Calls, which only their paths tell for certain.
+    fn count_calls(&mut self, source: &impl Source, known: SpanIndex) -> Result<(), Fault> {
+        let is_named_tick = |span: &Span| &**self.spans.name(span) == TICK;
+        let fresh = (known..self.spans.len() as SpanIndex).map(|index| self.spans.get(index));
+        let (mut ticks, mut inside) = (Vec::new(), Vec::new());
+        for span in fresh {
+            if is_named_tick(span) {
+                ticks.push(span.path);
+            }
+            // What ran again is the same Call.
+            if span.attempt == 0 && span.parent.is_some_and(|parent| is_named_tick(self.spans.get(parent))) {
+                inside.push(span.path);
+            }
+        }
+        let last = |path: &str| path.rsplit('/').next().map(str::to_owned).unwrap_or_default();
+        for path in source.path_texts(&ticks)? {
+            self.ticks += u64::from(last(&path).starts_with("tick["));
+        }
+        for path in source.path_texts(&inside)? {
+            let last = last(&path);
+            self.calls += u64::from(last.starts_with("call:") || last.starts_with("work:"));
+        }
+        Ok(())
+    }
+
+    /// What a row shows of what a span did.
+    fn figures(&self, span: &Span) -> (u32, u32, u32, u64) {
+        let tokens = span.prompt_tokens + span.completion_tokens;
+        (span.items, span.model_calls, self.spans.changes(span, self.is_live), tokens)
+    }
+
+    fn end(&mut self, index: SpanIndex) {
+        let span = self.spans.get(index);
+        self.ends.push(index);
+        let state = match span.end {
+            Some(SpanEnd::Failed | SpanEnd::Stopped) => {
+                self.failed += 1;
+                self.failures.push(index);
+                State::Failed
+            }
+            Some(SpanEnd::Suspended) => {
+                self.suspended += 1;
+                State::Suspended
+            }
+            _ => State::Other,
+        };
+        if span.depth <= 1 {
+            self.boundaries.push(index);
+        }
+        self.tree.set_state(index, state, span.finished_at.unwrap_or(span.started_at));
+        self.touch_with_groups(index);
+    }
+
+    /// Notes that a span's row changed, and those of the groups that it is in.
+    fn touch_with_groups(&mut self, index: SpanIndex) {
+        touch(&mut self.changed, index);
+        for node in self.tree.ancestors(index).take_while(|node| self.tree.group(*node).is_some()) {
+            touch(&mut self.changed, node);
+        }
+    }
+
+    /// What was running when the request was taken up again does not run any more.
+    fn cut(&mut self) {
+        let resumed = self.spans.resumes().last().copied().unwrap_or(0);
+        let mut cut = Vec::new();
+        for open in self.open.iter_mut().filter(|open| !open.is_cut) {
+            let span = self.spans.get(open.span);
+            if span.seq_start < resumed {
+                open.is_cut = true;
+                self.tree.set_state(open.span, State::Other, span.started_at);
+                cut.push(open.span);
+            }
+        }
+        cut.into_iter().for_each(|span| self.touch_with_groups(span));
+    }
+
+    /// Takes back memory that growing left over, once a whole request was read.
+    fn shrink(&mut self) {
+        self.tree.shrink();
+        for seqs in [&mut self.ends, &mut self.failures, &mut self.boundaries] {
+            seqs.shrink_to_fit();
+        }
+    }
+
+    /// Notes how the request is told to stand. Answers whether that is new.
+    pub(crate) fn tells(&mut self, status: RequestStatus) -> bool {
+        self.told.replace(status) != Some(status)
+    }
+
+    /// The newest event that is taken in.
+    pub(crate) fn seq(&self) -> Seq {
+        self.spans.last()
+    }
+
+    /// How many rows there are.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.tree.rows().into()
+    }
+
+    /// How the blocks stand.
+    pub(crate) fn counts(&self) -> Counts {
+        let running = if self.is_live { self.open.iter().filter(|open| !open.is_cut).count() } else { 0 };
+        Counts {
+            blocks: self.spans.len() as u64,
+            finished: self.ends.len() as u64,
+            running: running as u64,
+            failed: self.failed,
+            suspended: self.suspended,
+            items: self.items,
+            ticks: self.ticks,
+            calls: self.calls,
+        }
+    }
+
+    /// The newest execution of the root block.
+    pub(crate) fn root(&self, source: &impl Source) -> Result<Option<String>, Fault> {
+        let Some(root) = self.tree.children(None).next_back().map(|node| self.tree.newest(node)) else {
+            return Ok(None);
+        };
+        self.instance_of(source, root).map(Some)
+    }
+
+    fn instance_of(&self, source: &impl Source, index: SpanIndex) -> Result<String, Fault> {
+        let span = self.spans.get(index);
+        let path = source.path_texts(&[span.path])?.pop().unwrap_or_default();
+        Ok(format!("{}:{path}:{}", self.request, span.attempt))
+    }
+
+    /// The first and the last instant of the blocks.
+    pub(crate) fn range(&self) -> Option<(i64, i64)> {
+        self.clock.range()
+    }
+
+    /// The event before the root's first one.
+    pub(crate) fn start(&self) -> Seq {
+        self.spans.iter().next().map_or(0, |root| root.seq_start.saturating_sub(1))
+    }
+
+    /// The first row that may differ since this was last asked.
+    pub(crate) fn take_changed(&mut self) -> u64 {
+        match self.changed.replace(Vec::new()) {
+            None => 0,
+            Some(nodes) => {
+                let rows = nodes.into_iter().filter_map(|node| self.tree.row_of(node));
+                rows.min().map_or(self.row_count(), u64::from)
+            }
+        }
+    }
+
+    /// Folds or unfolds a node, or all where none is named. Answers how many rows there are.
+    pub(crate) fn fold(&mut self, node: Option<u64>, is_folded: bool) -> Result<u64, Fault> {
+        match node {
+            None => self.tree.fold_all(&self.spans, is_folded),
+            Some(node) => {
+                let known = Node::try_from(node).ok().filter(|node| self.tree.has(*node));
+                let node = known.ok_or_else(|| Fault::not_found(format!("this request has no row \"{node}\"")))?;
+                self.tree.fold(node, is_folded);
+            }
+        }
+        Ok(self.row_count())
+    }
+}
+
+/// Notes that a node's row changed.
+fn touch(changed: &mut Option<Vec<Node>>, node: Node) {
+    match changed {
+        Some(nodes) if nodes.len() < MANY_CHANGES => nodes.push(node),
+        _ => *changed = None,
+    }
+}

@@ -1,0 +1,221 @@
+//! The language of the filter: `kind:generator status:failed dur>1s -name:search "some text"`.
+//!
+//! All terms must fit. What is wrong is told with its place, and with what would be right.
+
+mod parse;
+
+use std::collections::HashSet;
+
+use engine::event::BlockKind;
+use engine::views::blocks::BlockStatus;
+use engine::views::spans::{SpanIndex, Spans};
+
+use super::{RequestView, Source};
+use crate::core::fault::Fault;
+
+/// A number that a term compares with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Compare {
+    Below,
+    AtMost,
+    Equal,
+    AtLeast,
+    Above,
+}
+
+impl Compare {
+    fn holds(self, value: f64, wanted: f64) -> bool {
+        match self {
+            Compare::Below => value < wanted,
+            Compare::AtMost => value <= wanted,
+            Compare::Equal => value == wanted,
+            Compare::AtLeast => value >= wanted,
+            Compare::Above => value > wanted,
+        }
+    }
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Figure {
+    /// How long it took, in milliseconds. What has not ended has none.
+    Duration,
+    Attempt,
+    Items,
+    Writes,
+    Tokens,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Test {
+    Kind(BlockKind),
+    Status(BlockStatus),
+    Figure(Figure, Compare, f64),
+    /// A part of the name, in lower case.
+    Name(String),
+    /// A part of the name or of the path, in lower case.
+    Text(String),
+    /// The whole path, where `*` is anything inside of a segment and `**` anything; or a part of it without those.
+    Path(String),
+    /// A place of state that it wrote to.
+    WritesTo(String),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Term {
+    is_negated: bool,
+    test: Test,
+}
+
+/// A filter that was read.
+pub(super) struct Filter {
+    terms: Vec<Term>,
+    /// For each term that asks for a name: whether it is in each name, as far as that was asked.
+    names: Vec<Vec<Option<bool>>>,
+    /// For each term that asks for writes: who wrote there.
+    writers: Vec<HashSet<SpanIndex>>,
+    /// Reused for paths.
+    path: String,
+}
+
+impl Filter {
+    /// Reads a filter; none where nothing is asked for.
+    pub(super) fn parse(text: &str) -> Result<Option<Filter>, Fault> {
+        let terms = parse::terms(text)?;
+        let count = terms.len();
+        let filter =
+            Filter { terms, names: vec![Vec::new(); count], writers: vec![HashSet::new(); count], path: String::new() };
+        Ok((count > 0).then_some(filter))
+    }
+
+    /// Whether it looks at paths.
+    pub(super) fn reads_paths(&self) -> bool {
+        self.terms.iter().any(|term| matches!(term.test, Test::Text(_) | Test::Path(_)))
+    }
+
+    /// Finds out who wrote to the places that it asks for.
+    pub(super) fn read_writes(&mut self, view: &RequestView, source: &impl Source) -> Result<(), Fault> {
+        for (term, writers) in self.terms.iter().zip(&mut self.writers) {
+            let Test::WritesTo(place) = &term.test else { continue };
+            for (seq, path) in source.writes_to(place)? {
+                let Some(number) = source.path_number(&path)? else { continue };
+                let attempts = (0..).map_while(|attempt| view.spans.find(number, attempt));
+                let is_around = |span: &SpanIndex| {
+                    let span = view.spans.get(*span);
+                    span.seq_start < seq && (span.seq_end == 0 || seq < span.seq_end)
+                };
+                writers.extend(attempts.filter(is_around));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it fits a span as it stands now.
+    pub(super) fn fits(&mut self, view: &RequestView, index: SpanIndex) -> bool {
+        (0..self.terms.len()).all(|at| self.term_fits(view, index, at) != self.terms[at].is_negated)
+    }
+
+    fn term_fits(&mut self, view: &RequestView, index: SpanIndex, at: usize) -> bool {
+        let span = view.spans.get(index);
+        match &self.terms[at].test {
+            Test::Kind(kind) => span.kind == *kind,
+            Test::Status(status) => view.status(index, None) == Some(*status),
+            Test::Figure(figure, compare, wanted) => {
+                let value = match figure {
+                    Figure::Duration => match span.finished_at {
+                        Some(end) => (end - span.started_at).max(0) as f64,
+                        None => return false,
+                    },
+                    Figure::Attempt => span.attempt.into(),
+                    Figure::Items => span.items.into(),
+                    Figure::Writes => view.spans.changes(span, view.is_live).into(),
+                    Figure::Tokens => (span.prompt_tokens + span.completion_tokens) as f64,
+                };
+                compare.holds(value, *wanted)
+            }
+            Test::Name(text) => is_in_name(&mut self.names[at], &view.spans, index, text),
+            Test::Text(text) => {
+                is_in_name(&mut self.names[at], &view.spans, index, text) || {
+                    self.path.clear();
+                    view.paths.write(&view.spans, index, &mut self.path);
+                    self.path.make_ascii_lowercase();
+                    self.path.contains(text.as_str())
+                }
+            }
+            Test::Path(pattern) => {
+                self.path.clear();
+                view.paths.write(&view.spans, index, &mut self.path);
+                if pattern.contains('*') { is_like(&self.path, pattern) } else { self.path.contains(pattern.as_str()) }
+            }
+            Test::WritesTo(_) => self.writers[at].contains(&index),
+        }
+    }
+}
+
+/// Names are few: each is looked at once.
+fn is_in_name(known: &mut Vec<Option<bool>>, spans: &Spans, index: SpanIndex, text: &str) -> bool {
+    let span = spans.get(index);
+    let name = span.name as usize;
+    if name >= known.len() {
+        known.resize(name + 1, None);
+    }
+    *known[name].get_or_insert_with(|| spans.name(span).to_lowercase().contains(text))
+}
+
+/// Whether a path is like a pattern with `*` and `**`.
+fn is_like(path: &str, pattern: &str) -> bool {
+    let (path, pattern) = (path.as_bytes(), pattern.as_bytes());
+    // For each star the place after it, and how far it reaches: at most one of each kind is tried further.
+    let (mut p, mut t) = (0, 0);
+    let (mut star, mut double): (Option<(usize, usize)>, Option<(usize, usize)>) = (None, None);
+    loop {
+        if pattern[p..].starts_with(b"**") {
+            p += 2;
+            (double, star) = (Some((p, t)), None);
+        } else if pattern.get(p) == Some(&b'*') {
+            p += 1;
+            star = Some((p, t));
+        } else if p == pattern.len() && t == path.len() {
+            return true;
+        } else if t < path.len() && pattern.get(p) == Some(&path[t]) {
+            (p, t) = (p + 1, t + 1);
+        } else if let Some((after, until)) = star.filter(|(_, until)| path.get(*until).is_some_and(|c| *c != b'/')) {
+            star = Some((after, until + 1));
+            (p, t) = (after, until + 1);
+        } else if let Some((after, until)) = double.filter(|(_, until)| *until < path.len()) {
+            (double, star) = (Some((after, until + 1)), None);
+            (p, t) = (after, until + 1);
+        } else {
+            return false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_parts_of_paths() {
+        let fits = [
+            ("root/step:a", "root/*"),
+            ("root/step:a/step:b", "root/*/step:b"),
+            ("root/step:a/step:b", "**:b"),
+            ("root/step:a/step:b", "root/**"),
+            ("root/x/y/z", "**/*"),
+            ("root/aab/c", "root/*ab/c"),
+            ("root/a/b/a/c", "root/**/a/*"),
+            ("root", "**"),
+        ];
+        let others = [
+            ("root/step:a/step:b", "root/*"),
+            ("root/step:a", "root/*/step:a"),
+            ("root", "root/*"),
+            ("root", "root/**"),
+            ("root/a/b", "*"),
+            ("root/a/b", "*/b"),
+        ];
+        fits.iter().for_each(|(path, pattern)| assert!(is_like(path, pattern), "{path} is like {pattern}"));
+        others.iter().for_each(|(path, pattern)| assert!(!is_like(path, pattern), "{path} is not like {pattern}"));
+    }
+}

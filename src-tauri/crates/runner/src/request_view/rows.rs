@@ -1,0 +1,258 @@
+//! Windows of rows.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::event::Seq;
+use engine::path::path_below;
+use engine::views::blocks::BlockStatus;
+use engine::views::spans::{PathNumber, SpanIndex};
+
+use super::histogram::part_of;
+use super::tree::grouping::CELLS;
+use super::tree::{Group, Node};
+use super::{RequestView, Source};
+use crate::core::fault::Fault;
+use crate::views::{GroupOf, RowsQuery, ViewGroup, ViewRow, ViewRows, span as length};
+
+/// More rows than a page can show.
+const MOST: u32 = 2_000;
+
+/// How the members of a group stand, as of an event.
+#[derive(Default)]
+struct Tally {
+    failed: u64,
+    running: u64,
+    suspended: u64,
+    /// How the newest of them stands.
+    newest: Option<BlockStatus>,
+    ended_at: Option<i64>,
+}
+
+/// The texts of the paths that a window shows.
+struct Texts(HashMap<PathNumber, Arc<str>>);
+
+impl Texts {
+    fn get(&self, path: PathNumber) -> &str {
+        self.0.get(&path).map_or("", |text| text)
+    }
+}
+
+/// A place in a container without what tells turns and branches apart: `loop[2]/forEach:read[0]` is `forEach:read`.
+fn without_indexes(label: &str) -> String {
+    let last = label.rsplit('/').find(|part| !part.is_empty()).unwrap_or(label);
+    let last = if label.starts_with("parallel") { label.split('/').next().unwrap_or(last) } else { last };
+    last.split(['[', '~']).next().unwrap_or(last).to_owned()
+}
+
+impl RequestView {
+    /// A window of the rows.
+    pub(crate) fn rows(&mut self, source: &impl Source, query: RowsQuery) -> Result<ViewRows, Fault> {
+        self.find_critical();
+        let first = u32::try_from(query.offset).unwrap_or(u32::MAX);
+        let last = first.saturating_add(query.limit.min(MOST)).min(self.tree.rows());
+        let nodes: Vec<(Node, u32)> = (first..last).filter_map(|row| self.tree.at(row)).collect();
+        let page = self.rows_of(source, nodes, query.at)?;
+        Ok(ViewRows { seq: self.seq(), rows: self.row_count(), offset: query.offset, page })
+    }
+
+    /// The rows of nodes, each at its depth.
+    pub(super) fn rows_of(
+        &self,
+        source: &impl Source,
+        nodes: Vec<(Node, u32)>,
+        at: Option<Seq>,
+    ) -> Result<Vec<ViewRow>, Fault> {
+        let texts = self.texts(source, &nodes)?;
+        nodes.into_iter().map(|place| self.row(source, &texts, place, at)).collect()
+    }
+
+    fn texts(&self, source: &impl Source, nodes: &[(Node, u32)]) -> Result<Texts, Fault> {
+        let mut numbers: Vec<PathNumber> = Vec::new();
+        for (node, _) in nodes {
+            let span = self.spans.get(self.tree.oldest(*node));
+            numbers.push(span.path);
+            numbers.extend(span.parent.map(|parent| self.spans.get(parent).path));
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        let texts = source.path_texts(&numbers)?;
+        Ok(Texts(numbers.into_iter().zip(texts).collect()))
+    }
+
+    fn row(
+        &self,
+        source: &impl Source,
+        texts: &Texts,
+        (node, depth): (Node, u32),
+        at: Option<Seq>,
+    ) -> Result<ViewRow, Fault> {
+        let oldest = self.spans.get(self.tree.oldest(node));
+        let path = texts.get(oldest.path);
+        let around = oldest.parent.map_or("", |parent| texts.get(self.spans.get(parent).path));
+        let label = path_below(path, around).unwrap_or(path);
+        let (position, siblings) = self.tree.position(node);
+        let is_folded = self.tree.is_folded(node);
+        let mut row = ViewRow {
+            node: node.into(),
+            depth,
+            label: label.to_owned(),
+            is_folded,
+            has_children: self.tree.count(node) > 0,
+            hidden: if is_folded { self.tree.inside(node).into() } else { 0 },
+            position: position.into(),
+            siblings: siblings.into(),
+            matches: self.tree.matches(node),
+            is_critical: self.critical.as_ref().is_some_and(|critical| critical.get(node)),
+            instance_id: None,
+            path: None,
+            name: None,
+            kind: None,
+            attempt: None,
+            status: None,
+            started_at: oldest.started_at,
+            duration_ms: None,
+            seq_start: oldest.seq_start,
+            seq_end: None,
+            memoized: false,
+            caught: false,
+            changes: 0,
+            items: 0,
+            model_calls: 0,
+            prompt_tokens: 0,
+            completion_tokens: 0,
+            error: None,
+            group: None,
+        };
+        match self.tree.group(node) {
+            Some(group) => {
+                if group.of == GroupOf::Turns {
+                    row.label = without_indexes(label);
+                }
+                self.put_group(&mut row, (node, group), at);
+            }
+            None => self.put_span(&mut row, source, node, path, at)?,
+        }
+        Ok(row)
+    }
+
+    fn put_span(
+        &self,
+        row: &mut ViewRow,
+        source: &impl Source,
+        index: SpanIndex,
+        path: &str,
+        at: Option<Seq>,
+    ) -> Result<(), Fault> {
+        let span = self.spans.get(index);
+        row.instance_id = Some(format!("{}:{path}:{}", self.request, span.attempt));
+        row.path = Some(path.to_owned());
+        row.name = Some(self.spans.name(span).to_string());
+        (row.kind, row.attempt) = (Some(span.kind), Some(span.attempt));
+        row.status = self.status(index, at);
+        let has_ended = span.end.is_some() && at.is_none_or(|at| span.seq_end <= at);
+        if has_ended {
+            row.duration_ms = span.finished_at.map(|end| length(span.started_at, end));
+            row.seq_end = Some(span.seq_end);
+            (row.memoized, row.caught) = (span.is_memoized, span.is_caught);
+        }
+        if has_ended || at.is_none() {
+            (row.items, row.model_calls) = (span.items, span.model_calls);
+            row.changes = self.spans.changes(span, self.is_live);
+            (row.prompt_tokens, row.completion_tokens) = (span.prompt_tokens, span.completion_tokens);
+        }
+        if row.status == Some(BlockStatus::Failed) {
+            row.error = source.error_at(span.seq_end)?;
+        }
+        Ok(())
+    }
+
+    /// How a span stands as of an event, or now.
+    pub(super) fn status(&self, index: SpanIndex, at: Option<Seq>) -> Option<BlockStatus> {
+        let span = self.spans.get(index);
+        match at {
+            Some(at) => self.spans.status_at(span, at, self.is_live),
+            None => Some(self.spans.status(span, self.is_live)),
+        }
+    }
+
+    fn put_group(&self, row: &mut ViewRow, (node, group): (Node, &Group), at: Option<Seq>) {
+        row.is_critical = self.tree.children(Some(node)).any(|child| self.is_critical(child));
+        let tally = match at {
+            Some(at) => self.tally(node, at),
+            None => Tally {
+                failed: group.failed.into(),
+                running: if self.is_live { group.open.into() } else { 0 },
+                suspended: group.suspended.into(),
+                newest: self.status(self.tree.newest(node), None),
+                ended_at: Some(group.ended_at),
+            },
+        };
+        row.status = match (tally.newest, group.of) {
+            (None, _) => None,
+            (newest, GroupOf::Attempts) => newest,
+            _ if tally.running > 0 => Some(BlockStatus::Running),
+            _ if tally.failed > 0 => Some(BlockStatus::Failed),
+            _ if tally.suspended > 0 => Some(BlockStatus::Suspended),
+            _ => Some(BlockStatus::Completed),
+        };
+        if tally.running == 0 && tally.newest.is_some() {
+            row.duration_ms = tally.ended_at.map(|end| length(row.started_at, end));
+        }
+        let end = group.ended_at.max(row.started_at);
+        let cells = match (&group.began, at) {
+            (Some(began), None) => began.parts(row.started_at, end, CELLS).into_iter().map(|part| part.0).collect(),
+            _ => {
+                let mut cells = vec![0; CELLS];
+                for child in self.tree.children(Some(node)) {
+                    let first = self.spans.get(self.tree.oldest(child));
+                    if at.is_none_or(|at| first.seq_start <= at) {
+                        cells[part_of(first.started_at, row.started_at, end, CELLS)] += 1;
+                    }
+                }
+                cells
+            }
+        };
+        row.group = Some(ViewGroup {
+            of: group.of,
+            count: self.tree.count(node).into(),
+            failed: tally.failed,
+            running: tally.running,
+            suspended: tally.suspended,
+            cells,
+        });
+    }
+
+    fn is_critical(&self, node: Node) -> bool {
+        match (&self.critical, self.tree.group(node)) {
+            (None, _) => false,
+            (Some(critical), None) => critical.get(node),
+            (Some(_), Some(_)) => self.tree.children(Some(node)).any(|child| self.is_critical(child)),
+        }
+    }
+
+    /// How the members of a group stood: each as its newest execution that had begun.
+    fn tally(&self, node: Node, at: Seq) -> Tally {
+        let mut tally = Tally::default();
+        for child in self.tree.children(Some(node)) {
+            let had_begun = |span: &SpanIndex| self.spans.get(*span).seq_start <= at;
+            let newest = match self.tree.group(child) {
+                None => Some(child).filter(had_begun),
+                Some(_) => self.tree.children(Some(child)).rev().find(had_begun),
+            };
+            let Some(newest) = newest else { continue };
+            let status = self.status(newest, Some(at));
+            match status {
+                Some(BlockStatus::Failed) => tally.failed += 1,
+                Some(BlockStatus::Running) => tally.running += 1,
+                Some(BlockStatus::Suspended) => tally.suspended += 1,
+                _ => {}
+            }
+            tally.newest = status;
+            let span = self.spans.get(newest);
+            let end = span.finished_at.filter(|_| span.seq_end <= at).unwrap_or(span.started_at);
+            tally.ended_at = Some(tally.ended_at.map_or(end, |known| known.max(end)));
+        }
+        tally
+    }
+}

@@ -1,0 +1,47 @@
+//! Where the slider goes: to ends, failures and boundaries, and to an instant.
+
+use engine::event::Seq;
+
+use super::RequestView;
+use crate::views::StepTo;
+
+impl RequestView {
+    /// The event that the slider goes to from another one.
+    pub(crate) fn step(&self, seq: Seq, to: StepTo) -> Option<Seq> {
+        let ended = match to {
+            StepTo::PreviousEnd | StepTo::NextEnd => &self.ends,
+            StepTo::PreviousFailure | StepTo::NextFailure => &self.failures,
+            StepTo::PreviousBoundary | StepTo::NextBoundary => &self.boundaries,
+        };
+        let end = |index: &u32| self.spans.get(*index).seq_end;
+        let found = match to {
+            StepTo::PreviousEnd | StepTo::PreviousFailure | StepTo::PreviousBoundary => {
+                let after = ended.partition_point(|index| end(index) < seq);
+                after.checked_sub(1).and_then(|before| ended.get(before))
+            }
+            _ => ended.get(ended.partition_point(|index| end(index) <= seq)),
+        };
+        found.map(end)
+    }
+
+    /// The last event at which a block began or ended, at or before a time; that before the root's first where there is
+    /// none. Where a clock was put back, one of those that fit.
+    pub(crate) fn seq_at(&self, time: i64) -> Seq {
+        let began = partition(self.spans.len(), |at| self.spans.get(at as u32).started_at <= time);
+        let began = began.checked_sub(1).map(|at| self.spans.get(at as u32).seq_start);
+        let ended =
+            self.ends.partition_point(|index| self.spans.get(*index).finished_at.is_some_and(|end| end <= time));
+        let ended = ended.checked_sub(1).map(|at| self.spans.get(self.ends[at]).seq_end);
+        began.max(ended).unwrap_or(self.start())
+    }
+}
+
+/// How many numbers, of those below a length, are before the first that does not hold.
+fn partition(length: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut from, mut to) = (0, length);
+    while from < to {
+        let middle = from + (to - from) / 2;
+        if holds(middle) { from = middle + 1 } else { to = middle }
+    }
+    from
+}

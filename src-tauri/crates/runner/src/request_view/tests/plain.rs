@@ -1,0 +1,194 @@
+//! The rows of a request, made anew from all of its events, as plainly as they can be said.
+
+use std::collections::{BTreeMap, HashMap};
+
+use engine::event::{Event, EventKind, Seq};
+use engine::views::Events;
+use engine::views::blocks::{BlockStatus, BlockView, blocks};
+
+use crate::views::GroupOf;
+
+/// A row by what it shows: a block, the attempts from a block on, or the turns of a block in a container.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Key {
+    Block(usize),
+    Attempts(usize),
+    Turns(Option<usize>, String, &'static str),
+}
+
+/// A node of the tree.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) key: Key,
+    pub(super) inside: Vec<Node>,
+}
+
+/// What a row must show.
+#[derive(Debug, PartialEq)]
+pub(super) struct PlainRow {
+    pub(super) depth: u32,
+    pub(super) is_folded: bool,
+    pub(super) hidden: u64,
+    pub(super) position: u64,
+    pub(super) siblings: u64,
+    pub(super) key: Key,
+}
+
+/// All there is to know.
+pub(super) struct Plain<'a> {
+    pub(super) blocks: Vec<BlockView<'a>>,
+    pub(super) parents: Vec<Option<usize>>,
+    pub(super) top: Vec<Node>,
+}
+
+impl<'a> Plain<'a> {
+    pub(super) fn new(events: &'a [Event], is_live: bool) -> Plain<'a> {
+        let blocks = blocks(Events::new(events), is_live);
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut parents = Vec::new();
+        for (at, block) in blocks.iter().enumerate() {
+            parents.push(block.parent.as_ref().and_then(|parent| known.get(&**parent).copied()));
+            known.insert(format!("{}:{}", block.path, block.attempt), at);
+        }
+        let mut plain = Plain { blocks, parents, top: Vec::new() };
+        plain.top = plain.inside(None);
+        plain
+    }
+
+    fn inside(&self, container: Option<usize>) -> Vec<Node> {
+        // Attempts of a path that follow each other are one.
+        let mut units: Vec<Vec<usize>> = Vec::new();
+        for at in (0..self.blocks.len()).filter(|at| self.parents[*at] == container) {
+            let block = &self.blocks[at];
+            let before = units.iter_mut().find(|unit| {
+                let last = &self.blocks[unit[unit.len() - 1]];
+                last.path == block.path && last.attempt + 1 == block.attempt
+            });
+            match before {
+                Some(unit) => unit.push(at),
+                None => units.push(vec![at]),
+            }
+        }
+        let block = |at: usize| Node { key: Key::Block(at), inside: self.inside(Some(at)) };
+        let unit = |unit: &Vec<usize>| match unit.as_slice() {
+            [only] => block(*only),
+            many => Node { key: Key::Attempts(many[0]), inside: many.iter().map(|at| block(*at)).collect() },
+        };
+        let key = |unit: &Vec<usize>| {
+            let first = &self.blocks[unit[0]];
+            (first.name.to_string(), first.kind.as_str())
+        };
+        let mut counts: BTreeMap<(String, &'static str), usize> = BTreeMap::new();
+        units.iter().for_each(|unit| *counts.entry(key(unit)).or_default() += 1);
+        let mut nodes: Vec<Node> = Vec::new();
+        for one in &units {
+            let (name, kind) = key(one);
+            if counts[&(name.clone(), kind)] < 8 {
+                nodes.push(unit(one));
+                continue;
+            }
+            let turns = Key::Turns(container, name, kind);
+            match nodes.iter_mut().find(|node| node.key == turns) {
+                Some(group) => group.inside.push(unit(one)),
+                None => nodes.push(Node { key: turns, inside: vec![unit(one)] }),
+            }
+        }
+        nodes
+    }
+
+    /// The first and the newest block that a node stands for.
+    pub(super) fn ends(node: &Node) -> (usize, usize) {
+        match (&node.key, node.inside.first(), node.inside.last()) {
+            (Key::Block(at), ..) => (*at, *at),
+            (_, Some(first), Some(last)) => (Plain::ends(first).0, Plain::ends(last).1),
+            _ => unreachable!("a group has members"),
+        }
+    }
+
+    /// The members of a group, each as its newest execution that had begun, as of an event.
+    pub(super) fn members(&self, node: &Node, at: Seq) -> Vec<usize> {
+        let newest = |member: &Node| match &member.key {
+            Key::Block(block) => Some(*block).filter(|block| self.blocks[*block].seq_start <= at),
+            _ => member
+                .inside
+                .iter()
+                .filter_map(|one| Some(Plain::ends(one).0))
+                .rfind(|block| self.blocks[*block].seq_start <= at),
+        };
+        node.inside.iter().filter_map(newest).collect()
+    }
+
+    /// The rows, as folded and filtered.
+    pub(super) fn rows(&self, folded: &HashMap<Key, bool>, fits: Option<&dyn Fn(usize) -> bool>) -> Vec<PlainRow> {
+        let mut rows = Vec::new();
+        self.write(&self.top, 0, folded, fits, &mut rows);
+        rows
+    }
+
+    fn write(
+        &self,
+        nodes: &[Node],
+        depth: u32,
+        folded: &HashMap<Key, bool>,
+        fits: Option<&dyn Fn(usize) -> bool>,
+        rows: &mut Vec<PlainRow>,
+    ) {
+        for (at, node) in nodes.iter().enumerate() {
+            let mut inside = Vec::new();
+            self.write(&node.inside, depth + 1, folded, fits, &mut inside);
+            let is_match = matches!((&node.key, fits), (Key::Block(block), Some(fits)) if fits(*block));
+            if fits.is_some() && inside.is_empty() && !is_match {
+                continue;
+            }
+            let by_itself = !matches!(node.key, Key::Block(_)) && node.inside.len() > 8;
+            let is_folded =
+                fits.is_none() && folded.get(&node.key).copied().unwrap_or(by_itself) && !node.inside.is_empty();
+            rows.push(PlainRow {
+                depth,
+                is_folded,
+                hidden: if is_folded { inside.len() as u64 } else { 0 },
+                position: at as u64 + 1,
+                siblings: nodes.len() as u64,
+                key: node.key.clone(),
+            });
+            if !is_folded {
+                rows.append(&mut inside);
+            }
+        }
+    }
+
+    /// Every node, in the order of the tree.
+    pub(super) fn nodes(&self) -> Vec<&Node> {
+        fn walk<'n>(nodes: &'n [Node], all: &mut Vec<&'n Node>) {
+            for node in nodes {
+                all.push(node);
+                walk(&node.inside, all);
+            }
+        }
+        let mut all = Vec::new();
+        walk(&self.top, &mut all);
+        all
+    }
+}
+
+/// How every block stood as of an event, where the request stands so now.
+pub(super) fn statuses(events: &[Event], at: Seq, is_live: bool) -> Vec<BlockStatus> {
+    let until = events.partition_point(|event| event.seq <= at);
+    // What had begun before the process was gone runs no more, also as of an instant after it ended.
+    let ended = events[..until].iter().rev().find_map(|event| match event.kind {
+        EventKind::RequestFinished { .. } => Some(true),
+        EventKind::RequestResumed { .. } => Some(false),
+        _ => None,
+    });
+    let is_live = is_live || (until < events.len() && ended != Some(true));
+    blocks(Events::new(&events[..until]), is_live).iter().map(|block| block.status).collect()
+}
+
+/// What a group is of.
+pub(super) fn group_of(key: &Key) -> Option<GroupOf> {
+    match key {
+        Key::Block(_) => None,
+        Key::Attempts(_) => Some(GroupOf::Attempts),
+        Key::Turns(..) => Some(GroupOf::Turns),
+    }
+}

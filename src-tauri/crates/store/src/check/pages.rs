@@ -1,0 +1,96 @@
+//! Checks the pages of spans of a request, and the lists of the events of its paths.
+
+use std::collections::HashMap;
+
+use engine::event::{EventKind, Seq};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::Checked;
+use crate::row::error::Error;
+use crate::row::span_page::{Numbers, PageBuilder};
+
+/// The pages as they are stored, and what the events so far derive.
+pub(super) struct PagesCheck {
+    request: i64,
+    /// By their first events: their last events, and what they hold.
+    stored: HashMap<Seq, (Seq, Vec<u8>)>,
+    /// The page that the events are in, and its last event.
+    page: Option<(Seq, Seq, PageBuilder)>,
+    /// Whether an event of it cannot be read: that is reported already.
+    is_damaged: bool,
+    /// How many lists of events of paths there must be.
+    lists: u64,
+    numbers: Numbers,
+}
+
+impl PagesCheck {
+    pub(super) fn new(connection: &Connection, request: i64) -> Result<PagesCheck, Error> {
+        let mut statement = connection.prepare_cached("SELECT first, last, body FROM span_page WHERE request = ?1")?;
+        let rows = statement.query_map((request,), |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+        let stored = rows.collect::<Result<_, _>>()?;
+        Ok(PagesCheck { request, stored, page: None, is_damaged: false, lists: 0, numbers: Numbers::default() })
+    }
+
+    /// Takes in an event; `kind` is none if it cannot be read. Compares the page that it ends.
+    pub(super) fn add(
+        &mut self,
+        found: &mut Checked,
+        (connection, id): (&Connection, &str),
+        (seq, at): (Seq, i64),
+        place: (Option<i64>, u32),
+        kind: Option<&EventKind>,
+    ) -> Result<(), Error> {
+        if let Some((last, _)) = self.stored.get(&seq) {
+            (self.page, self.is_damaged) = (Some((seq, *last, PageBuilder::new(seq))), false);
+        }
+        let Some((first, last, page)) = &mut self.page else { return Ok(()) };
+        self.is_damaged |= kind.is_none();
+        page.add((seq, at), place, kind, |path| self.numbers.of(connection, path));
+        if seq < *last {
+            return Ok(());
+        }
+        let (first, derived) = (*first, page.body()?);
+        let is_right = self.is_damaged || self.stored.get(&first).is_some_and(|(_, body)| *body == derived);
+        // A newer version may have taken more from its events.
+        if !is_right && found.unknown.is_empty() {
+            found.add(Some(id), Some(first), format!("the spans of the events {first} to {seq} are not what they say"));
+        }
+        let mut list =
+            connection.prepare_cached("SELECT seqs FROM path_event WHERE request = ?1 AND path = ?2 AND first = ?3")?;
+        for (path, seqs) in page.seqs_of_paths()? {
+            self.lists += 1;
+            let stored: Option<Vec<u8>> = list.query_row((self.request, path, first), |row| row.get(0)).optional()?;
+            if stored.as_ref() != Some(&seqs) {
+                let what = format!("the list of a path's events among {first} to {seq} is not what they say");
+                found.add(Some(id), Some(first), what);
+            }
+        }
+        self.page = None;
+        Ok(())
+    }
+
+    /// Checks that there is a page for each filter, and no list too many.
+    pub(super) fn compare(
+        &self,
+        found: &mut Checked,
+        (connection, id): (&Connection, &str),
+        filters: &[(Seq, Seq, Vec<u8>)],
+    ) -> Result<(), Error> {
+        let is_there = |first: &Seq, last: &Seq| self.stored.get(first).is_some_and(|(end, _)| end == last);
+        for (first, last, _) in filters.iter().filter(|(first, last, _)| !is_there(first, last)) {
+            found.add(Some(id), Some(*first), format!("the spans of the events {first} to {last} are missing"));
+        }
+        if self.stored.len() > filters.len() {
+            let more = self.stored.len() - filters.len();
+            found.add(Some(id), None, format!("it has {more} more pages of spans than search filters"));
+        }
+        let lists: u64 = connection
+            .prepare_cached("SELECT count(*) FROM path_event WHERE request = ?1")?
+            .query_row((self.request,), |row| row.get(0))?;
+        if lists > self.lists {
+            let more = lists - self.lists;
+            found.add(Some(id), None, format!("it has {more} lists of events of paths too many"));
+        }
+        Ok(())
+    }
+}

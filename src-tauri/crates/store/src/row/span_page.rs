@@ -1,0 +1,332 @@
+//! Pages of facts: what consecutive events of a request say of its structure, and which events each path has.
+//!
+//! A page covers the same events as a filter of search, and is made and stored with it. The same events always make the
+//! same bytes. A page that cannot be read is made from its events again by whoever reads it; nothing here writes one.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use engine::event::{BlockKind, EventKind, Seq};
+use engine::views::spans::{Fact, PathNumber, SpanEnd, SpanEvent, fact};
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+
+use crate::row::body;
+use crate::row::error::Error;
+
+/// The kinds of events that say something of the structure; see [`fact`].
+pub(crate) const KINDS_WITH_FACTS: &str = "'block_started', 'block_finished', 'state_changed', 'item_added', \
+     'effect_finished', 'callback_returned', 'request_resumed', 'request_finished'";
+/// In [`PageBuilder::seqs_of_paths`], what stands for the path of events that have none.
+pub(crate) const NO_PATH: i64 = 0;
+/// How many numbers of paths a reader keeps.
+const MAX_NUMBERS: usize = 65_536;
+
+/// A page as it is stored: postcard's varints, with differences to the fact before.
+#[derive(Serialize, Deserialize)]
+struct Page<'p> {
+    /// The names of blocks.
+    #[serde(borrow)]
+    names: Vec<&'p str>,
+    facts: Vec<StoredFact>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredFact {
+    seq: u64,
+    at: i64,
+    path: Option<i64>,
+    attempt: u32,
+    said: Said,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Said {
+    /// The name as its place in `names`; the kind, see [`KINDS`]; the parent's path as difference to the own one.
+    Started(u32, u8, Option<(i64, u32)>),
+    /// How, see [`ENDS`]; whether it was memoized, and caught.
+    Finished(u8, bool, bool),
+    Wrote(bool),
+    ItemAdded,
+    ModelCalled(u64, u64),
+    /// Runs of events: the difference of the first to this event, and how many.
+    CallbackReturned(bool, Vec<(i64, u64)>, Vec<(i64, u64)>),
+    RequestResumed,
+    RequestFinished,
+}
+
+/// The kinds of blocks by their stored numbers.
+const KINDS: [BlockKind; 4] = [BlockKind::Handler, BlockKind::Sequencer, BlockKind::Router, BlockKind::Generator];
+/// The ends by their stored numbers.
+const ENDS: [SpanEnd; 5] =
+    [SpanEnd::Completed, SpanEnd::Failed, SpanEnd::Stopped, SpanEnd::Suspended, SpanEnd::Abandoned];
+
+/// Makes a page from events, in their order.
+#[derive(Debug)]
+pub(crate) struct PageBuilder {
+    first: Seq,
+    facts: Vec<SpanEvent>,
+    /// The events of each path in the page, as differences to the one before; that before the first is `first`.
+    seqs: BTreeMap<i64, (Seq, Vec<u64>)>,
+}
+
+impl PageBuilder {
+    /// A page that begins with event `first`.
+    pub(crate) fn new(first: Seq) -> PageBuilder {
+        PageBuilder { first, facts: Vec::new(), seqs: BTreeMap::new() }
+    }
+
+    /// Adds an event. `kind` is none if it cannot be read.
+    pub(crate) fn add(
+        &mut self,
+        (seq, at): (Seq, i64),
+        (path, attempt): (Option<i64>, u32),
+        kind: Option<&EventKind>,
+        number: impl FnOnce(&str) -> Option<PathNumber>,
+    ) {
+        let (last, seqs) = self.seqs.entry(path.unwrap_or(NO_PATH)).or_insert((self.first, Vec::new()));
+        seqs.push(seq - *last);
+        *last = seq;
+        if let Some(fact) = kind.and_then(|kind| fact(kind, number)) {
+            let path = path.and_then(|path| PathNumber::try_from(path).ok());
+            self.facts.push(SpanEvent { seq, at, path, attempt, fact });
+        }
+    }
+
+    /// The page's bytes.
+    pub(crate) fn body(&self) -> Result<Vec<u8>, Error> {
+        encode(self.first, &self.facts)
+    }
+
+    /// The events of every path in the page, as bytes; see [`read_seqs`].
+    pub(crate) fn seqs_of_paths(&self) -> Result<Vec<(i64, Vec<u8>)>, Error> {
+        self.seqs.iter().map(|(path, (_, seqs))| Ok((*path, to_bytes(seqs)?))).collect()
+    }
+}
+
+fn stored_number<T: PartialEq>(all: &[T], one: &T) -> u8 {
+    all.iter().position(|known| known == one).unwrap_or(0) as u8
+}
+
+fn to_bytes(value: &impl Serialize) -> Result<Vec<u8>, Error> {
+    postcard::to_allocvec(value).map_err(|error| Error::Damaged(error.to_string()))
+}
+
+fn encode(first: Seq, facts: &[SpanEvent]) -> Result<Vec<u8>, Error> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut places: HashMap<&str, u32> = HashMap::new();
+    let (mut seq, mut at, mut path) = (first, 0_i64, 0_i64);
+    let mut stored = Vec::with_capacity(facts.len());
+    for one in facts {
+        let own = one.path.map(i64::from);
+        let said = match &one.fact {
+            Fact::Started { name, kind, parent } => {
+                let parent = parent.map(|(number, attempt)| (i64::from(number) - own.unwrap_or(0), attempt));
+                let place = *places.entry(&**name).or_insert_with(|| {
+                    names.push(&**name);
+                    names.len() as u32 - 1
+                });
+                Said::Started(place, stored_number(&KINDS, kind), parent)
+            }
+            Fact::Finished { end, is_memoized, is_caught } => {
+                Said::Finished(stored_number(&ENDS, end), *is_memoized, *is_caught)
+            }
+            Fact::Wrote { is_shared } => Said::Wrote(*is_shared),
+            Fact::ItemAdded => Said::ItemAdded,
+            Fact::ModelCalled { prompt, completion } => Said::ModelCalled(*prompt, *completion),
+            Fact::CallbackReturned { is_memoized, events, superseded } => {
+                Said::CallbackReturned(*is_memoized, runs(one.seq, events), runs(one.seq, superseded))
+            }
+            Fact::RequestResumed => Said::RequestResumed,
+            Fact::RequestFinished => Said::RequestFinished,
+        };
+        let difference = own.map(|own| own - path);
+        let (seq_step, at_step) = (one.seq - seq, one.at.wrapping_sub(at));
+        stored.push(StoredFact { seq: seq_step, at: at_step, path: difference, attempt: one.attempt, said });
+        (seq, at, path) = (one.seq, one.at, own.unwrap_or(path));
+    }
+    to_bytes(&Page { names, facts: stored })
+}
+
+/// Reads the page that begins with event `first`, and calls `each` with its facts, in their order.
+pub(crate) fn read(first: Seq, body: &[u8], mut each: impl FnMut(SpanEvent)) -> Result<(), Error> {
+    let damaged = || Error::Damaged("a page of spans cannot be read".to_owned());
+    let page: Page<'_> = postcard::from_bytes(body).map_err(|_| damaged())?;
+    let names: Vec<Arc<str>> = page.names.iter().map(|name| (*name).into()).collect();
+    let (mut seq, mut at, mut path) = (first, 0_i64, 0_i64);
+    for stored in page.facts {
+        seq = seq.checked_add(stored.seq).ok_or_else(damaged)?;
+        at = at.wrapping_add(stored.at);
+        let own = match stored.path {
+            Some(difference) => {
+                path = path.wrapping_add(difference);
+                Some(PathNumber::try_from(path).map_err(|_| damaged())?)
+            }
+            None => None,
+        };
+        let fact = match stored.said {
+            Said::Started(name, kind, parent) => {
+                let kind = *KINDS.get(usize::from(kind)).ok_or_else(damaged)?;
+                let around = |(difference, attempt): (i64, u32)| {
+                    let number = i64::from(own.unwrap_or(0)).wrapping_add(difference);
+                    Ok::<_, Error>((PathNumber::try_from(number).map_err(|_| damaged())?, attempt))
+                };
+                let name = names.get(name as usize).ok_or_else(damaged)?.clone();
+                Fact::Started { name, kind, parent: parent.map(around).transpose()? }
+            }
+            Said::Finished(end, is_memoized, is_caught) => {
+                Fact::Finished { end: *ENDS.get(usize::from(end)).ok_or_else(damaged)?, is_memoized, is_caught }
+            }
+            Said::Wrote(is_shared) => Fact::Wrote { is_shared },
+            Said::ItemAdded => Fact::ItemAdded,
+            Said::ModelCalled(prompt, completion) => Fact::ModelCalled { prompt, completion },
+            Said::CallbackReturned(is_memoized, events, superseded) => Fact::CallbackReturned {
+                is_memoized,
+                events: seqs(seq, &events).ok_or_else(damaged)?,
+                superseded: seqs(seq, &superseded).ok_or_else(damaged)?,
+            },
+            Said::RequestResumed => Fact::RequestResumed,
+            Said::RequestFinished => Fact::RequestFinished,
+        };
+        each(SpanEvent { seq, at, path: own, attempt: stored.attempt, fact });
+    }
+    Ok(())
+}
+
+/// The page with other numbers of paths, those of another database.
+pub(crate) fn renumber(
+    first: Seq,
+    body: &[u8],
+    mut number: impl FnMut(PathNumber) -> Result<i64, Error>,
+) -> Result<Vec<u8>, Error> {
+    let mut facts = Vec::new();
+    read(first, body, |event| facts.push(event))?;
+    let mut other = |path: &mut PathNumber| -> Result<(), Error> {
+        *path = PathNumber::try_from(number(*path)?).map_err(|_| Error::Damaged("too many paths".to_owned()))?;
+        Ok(())
+    };
+    for event in &mut facts {
+        event.path.as_mut().map_or(Ok(()), &mut other)?;
+        if let Fact::Started { parent: Some((path, _)), .. } = &mut event.fact {
+            other(path)?;
+        }
+    }
+    encode(first, &facts)
+}
+
+/// Reads the events of a path in the page that begins with event `first`.
+pub(crate) fn read_seqs(first: Seq, bytes: &[u8]) -> Result<Vec<Seq>, Error> {
+    let steps: Vec<u64> = postcard::from_bytes(bytes).map_err(|error| Error::Damaged(error.to_string()))?;
+    let next = |seq: &mut Seq, step| {
+        *seq = seq.saturating_add(step);
+        Some(*seq)
+    };
+    Ok(steps.into_iter().scan(first, next).collect())
+}
+
+/// Ascending numbers as runs, relative to `to`.
+fn runs(to: Seq, seqs: &[Seq]) -> Vec<(i64, u64)> {
+    let mut runs: Vec<(i64, u64)> = Vec::new();
+    for seq in seqs {
+        let difference = *seq as i64 - to as i64;
+        match runs.last_mut() {
+            Some((start, count)) if *start + *count as i64 == difference => *count += 1,
+            _ => runs.push((difference, 1)),
+        }
+    }
+    runs
+}
+
+/// The numbers that [`runs`] made these of. None if they are not of this request, or more than it can have.
+fn seqs(to: Seq, runs: &[(i64, u64)]) -> Option<Vec<Seq>> {
+    let mut seqs = Vec::new();
+    for (difference, count) in runs {
+        let first = to.checked_add_signed(*difference)?;
+        if first == 0 || *count > to {
+            return None;
+        }
+        seqs.extend(first..first.checked_add(*count)?);
+    }
+    Some(seqs)
+}
+
+/// Finds the numbers of paths, and keeps them.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers(HashMap<String, Option<PathNumber>>);
+
+impl Numbers {
+    /// The number of a path, if it has one. An error counts as none: the table is read again by who needs it.
+    pub(crate) fn of(&mut self, connection: &Connection, path: &str) -> Option<PathNumber> {
+        if let Some(known) = self.0.get(path) {
+            return *known;
+        }
+        if self.0.len() >= MAX_NUMBERS {
+            self.0.clear();
+        }
+        let found = number(connection, path).ok().flatten();
+        self.0.insert(path.to_owned(), found);
+        found
+    }
+}
+
+/// Stores a page of the events `first` to `last`.
+pub(crate) fn insert(
+    connection: &Connection,
+    request: i64,
+    (first, last): (Seq, Seq),
+    body: &[u8],
+    seqs_of_paths: &[(i64, Vec<u8>)],
+) -> Result<(), Error> {
+    connection
+        .prepare_cached("INSERT INTO span_page (request, first, last, body) VALUES (?1, ?2, ?3, ?4)")?
+        .execute((request, first, last, body))?;
+    let mut path_event =
+        connection.prepare_cached("INSERT INTO path_event (request, path, first, seqs) VALUES (?1, ?2, ?3, ?4)")?;
+    for (path, seqs) in seqs_of_paths {
+        path_event.execute((request, path, first, seqs))?;
+    }
+    Ok(())
+}
+
+/// Makes the pages of all requests whose events have filters and no page, as older formats left them.
+pub(crate) fn add_missing(connection: &Connection) -> Result<(), Error> {
+    let mut blocks = connection.prepare(
+        "SELECT request, first, last FROM filter_block f
+         WHERE NOT EXISTS (SELECT 1 FROM span_page s WHERE s.request = f.request AND s.first = f.first)
+         ORDER BY request, first",
+    )?;
+    let mut rows = blocks.query(())?;
+    let mut numbers = Numbers::default();
+    while let Some(row) = rows.next()? {
+        let (request, first, last) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let page = of_events(connection, &mut numbers, request, (first, last))?;
+        insert(connection, request, (first, last), &page.body()?, &page.seqs_of_paths()?)?;
+    }
+    Ok(())
+}
+
+/// The page of the events `first` to `last`, made from them.
+pub(crate) fn of_events(
+    connection: &Connection,
+    numbers: &mut Numbers,
+    request: i64,
+    (first, last): (Seq, Seq),
+) -> Result<PageBuilder, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, kind, body, at, path, attempt FROM event WHERE request = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq",
+    )?;
+    let mut rows = statement.query((request, first, last))?;
+    let mut page = PageBuilder::new(first);
+    while let Some(row) = rows.next()? {
+        let kind = body::event_if_readable(connection, &body::lossy(row, 1)?, &body::lossy(row, 2)?)?;
+        let number = |path: &str| numbers.of(connection, path);
+        page.add((row.get(0)?, row.get(3)?), (row.get(4)?, row.get(5)?), kind.as_ref(), number);
+    }
+    Ok(page)
+}
+
+/// The number of a path, if it has one.
+pub(crate) fn number(connection: &Connection, path: &str) -> Result<Option<PathNumber>, Error> {
+    let mut statement = connection.prepare_cached("SELECT n FROM path WHERE text = ?1")?;
+    Ok(statement.query_row((path,), |row| row.get(0)).optional()?)
+}

@@ -1,0 +1,88 @@
+//! The tree of a request's blocks as text: groups of turns and of attempts as one row while they are folded.
+
+use std::fmt::Write as _;
+
+use engine::views::blocks::BlockStatus;
+use runner::{GroupOf, Json, TreeView, ViewGroup, ViewRow};
+
+use super::timeline::{bar, head, standing};
+use super::{counted, cut, duration, table};
+
+/// A long request: what came in and out, its tree with groups folded, and how to see the rest.
+pub(crate) fn shown_folded(tree: &TreeView, input: Option<&Json>, output: Option<&Json>) -> String {
+    let mut text = head(&tree.request, input, output);
+    text.push('\n');
+    text.push_str(&rows(tree));
+    let id = &tree.request.id;
+    if tree.hidden > 0 {
+        let _ = writeln!(text, "\n{} folded: show {id} --tree --unfolded prints every row,", are(tree.hidden));
+    } else {
+        text.push('\n');
+    }
+    let _ = writeln!(text, "show {id} --tree --filter 'status:failed' those that fit with what is around them");
+    text
+}
+
+/// The rows as they are folded and filtered.
+pub(crate) fn tree(tree: &TreeView) -> String {
+    let mut text = rows(tree);
+    if let Some(matches) = tree.matches {
+        let _ = writeln!(text, "\n{} of {}", fitting(matches), counted(tree.counts.blocks, "block"));
+    } else if tree.hidden > 0 {
+        let _ = writeln!(text, "\n{} folded; --unfolded prints every row", are(tree.hidden));
+    }
+    text
+}
+
+fn fitting(matches: u64) -> String {
+    format!("the filter fits {matches}")
+}
+
+fn are(rows: u64) -> String {
+    format!("{} {}", counted(rows, "row"), if rows == 1 { "is" } else { "are" })
+}
+
+fn rows(tree: &TreeView) -> String {
+    let start = tree.rows.iter().map(|row| row.started_at).min().unwrap_or(tree.request.started_at);
+    let ends = tree.rows.iter().map(|row| row.started_at + row.duration_ms.unwrap_or(0));
+    let span = (ends.max().unwrap_or(start) - start).max(1);
+    let cells = |row: &ViewRow| {
+        vec![
+            format!("{}{}", "  ".repeat(row.depth as usize), label(row)),
+            bar(row.started_at, row.duration_ms, start, span),
+            duration(row.duration_ms),
+            standing(row.status.unwrap_or(BlockStatus::Running), row.memoized).to_owned(),
+            row.group
+                .as_ref()
+                .map_or_else(|| row.error.as_deref().map(cut).unwrap_or_default(), |group| told(row, group)),
+        ]
+    };
+    let rows: Vec<Vec<String>> = tree.rows.iter().map(cells).collect();
+    table(&["BLOCK", "TIME", "TOOK", "STATUS", ""], &rows)
+}
+
+fn label(row: &ViewRow) -> String {
+    match &row.group {
+        None => match row.attempt {
+            Some(attempt) if attempt > 0 => format!("{} (attempt {attempt})", row.label),
+            _ => row.label.clone(),
+        },
+        Some(group) => {
+            let what = match group.of {
+                GroupOf::Turns => "×",
+                GroupOf::Attempts => "attempts ×",
+            };
+            format!("{} {what} {}", row.label, group.count)
+        }
+    }
+}
+
+fn told(row: &ViewRow, group: &ViewGroup) -> String {
+    let counts = [(group.failed, "failed"), (group.running, "running"), (group.suspended, "suspended")];
+    let mut told: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    if row.is_folded {
+        told.push(format!("{} folded", counted(row.hidden, "row")));
+    }
+    told.join(", ")
+}
