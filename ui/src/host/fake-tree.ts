@@ -1,12 +1,12 @@
 // The rows of a view from the blocks of a recording: group rows, folds and a filter, plainly computed from all blocks.
 // The Rust side advances its rows by what is new; a recording is small enough to be laid out again.
-import type { BlockRow, RowGroup, ViewRow } from './host';
+import type { BlockRow, ViewGroup, ViewRow } from './host';
 
 /** A block, or a group of siblings, with what is below it. */
 export type TreeNode = {
   node: number;
   block: BlockRow | null;
-  group: RowGroup['of'] | null;
+  group: ViewGroup['of'] | null;
   label: string;
   children: TreeNode[];
   parent: TreeNode | null;
@@ -34,7 +34,7 @@ export function treeOf(blocks: readonly BlockRow[], numberOf: (key: string) => n
       const turn = turnKey(block.path);
       let around = above;
       let into = nodes;
-      const enter = (key: string, of: RowGroup['of'], label: string) => {
+      const enter = (key: string, of: ViewGroup['of'], label: string) => {
         let group = groups.get(key);
         if (!group) {
           group = { node: numberOf(`${parent} ${key}`), block: null, group: of, label, children: [], parent: around };
@@ -44,7 +44,8 @@ export function treeOf(blocks: readonly BlockRow[], numberOf: (key: string) => n
         around = group;
         into = group.children;
       };
-      if (turn !== block.path && (turns.get(turn) ?? 0) >= GROUP_FROM) enter(turn, 'turns', block.name);
+      if (turn !== block.path && (turns.get(turn) ?? 0) >= GROUP_FROM)
+        enter(turn, 'turns', block.name + indexOf(block.path));
       if ((attempts.get(block.path) ?? 0) >= 2) enter(`~${block.path}`, 'attempts', block.name + indexOf(block.path));
       const own: TreeNode = {
         node: numberOf(block.instanceId),
@@ -103,20 +104,26 @@ export function rowOfNode(
     }
     const count = (status: BlockRow['status']) => members.filter((one) => statusAt(one, at) === status).length;
     const [failed, running, suspended] = [count('failed'), count('running'), count('suspended')];
-    const status = running ? 'running' : suspended ? 'suspended' : failed ? 'failed' : 'completed';
+    const newest = members.findLast((one) => statusAt(one, at) !== null);
+    const turns = running ? 'running' : failed ? 'failed' : suspended ? 'suspended' : 'completed';
+    const status = node.group === 'attempts' && newest ? statusAt(newest, at) : turns;
     return {
       ...common,
       ...nothing,
       status: members.some((one) => statusAt(one, at) !== null) ? status : null,
       startedAt: from,
-      durationMs: members.some((one) => one.durationMs == null) ? null : to - from,
+      durationMs: members.some((one) => one.durationMs == null || (at !== null && (one.seqEnd ?? 0) > at))
+        ? null
+        : to - from,
       seqStart: Math.min(...members.map((one) => one.seqStart)),
-      changes: members.reduce((sum, one) => sum + one.changes, 0),
-      items: members.reduce((sum, one) => sum + one.items, 0),
+      changes: 0,
+      items: 0,
       group: { of: node.group ?? 'turns', count: members.length, failed, running, suspended, cells },
     };
   }
-  const tokens = block.kind === 'generator' && block.durationMs ? 300 + (block.seqStart % 700) : 0;
+  // What had not ended has no end yet, and what it had done until then is not known.
+  const isOver = at === null || (block.seqEnd != null && block.seqEnd <= at);
+  const tokens = isOver && block.kind === 'generator' && block.durationMs ? 300 + (block.seqStart % 700) : 0;
   return {
     ...common,
     ...nothing,
@@ -127,16 +134,16 @@ export function rowOfNode(
     attempt: block.attempt,
     status: statusAt(block, at),
     startedAt: block.startedAt,
-    durationMs: block.durationMs ?? null,
+    durationMs: isOver ? (block.durationMs ?? null) : null,
     seqStart: block.seqStart,
-    seqEnd: block.seqEnd ?? null,
+    seqEnd: isOver ? (block.seqEnd ?? null) : null,
     memoized: block.memoized,
     modelCalls: tokens ? 1 : 0,
     promptTokens: tokens,
     completionTokens: Math.round(tokens / 5),
-    changes: block.changes,
-    items: block.items,
-    error: block.error?.message ?? null,
+    changes: isOver ? block.changes : 0,
+    items: isOver ? block.items : 0,
+    error: isOver ? (block.error?.message ?? null) : null,
   };
 }
 

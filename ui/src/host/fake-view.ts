@@ -1,7 +1,17 @@
 // One open view of a recording, as the Rust side answers it: windows of rows, folds, a filter, steps and the overview.
 import { parseFilter } from './fake-filter';
 import { beginsFolded, countBelow, rowOfNode, treeOf, type TreeNode } from './fake-tree';
-import type { BlockRow, Counts, FindQuery, Fold, FoundRow, Overview, OverviewQuery, RowOf, RowQuery } from './host';
+import type {
+  BlockRow,
+  Counts,
+  FindQuery,
+  FoldQuery,
+  FoundRow,
+  Overview,
+  OverviewQuery,
+  BlockQuery,
+  RowsQuery,
+} from './host';
 import type { StepQuery, ViewHead, ViewRow, ViewRows, ViewUpdate } from './host';
 import type { Recording } from './recording';
 
@@ -44,13 +54,13 @@ export class FakeView {
     };
   }
 
-  rows({ offset, limit, at }: RowQuery): ViewRows {
+  rows({ offset, limit, at }: RowsQuery): ViewRows {
     const flat = this.#flat();
     const page = flat.slice(offset, offset + limit).map((one) => this.#row(one, at ?? null));
     return { seq: this.recording.events.length, rows: flat.length, offset, page };
   }
 
-  fold({ node, folded }: Fold): number {
+  fold({ node, folded }: FoldQuery): number {
     if (node === null) {
       for (const one of this.#nodes())
         if (one.children.length > 0) this.#folds.set(one.node, folded && one.parent !== null);
@@ -70,16 +80,16 @@ export class FakeView {
   find({ text, from, backwards }: FindQuery): FoundRow | null {
     const matches = parseFilter(text);
     const all = this.#nodes().filter((one) => one.block && matches(one.block));
-    const current = this.#flat()[from]?.node;
     const order = new Map(this.#nodes().map((one, n) => [one.node, n]));
-    const place = current ? (order.get(current.node) ?? -1) : -1;
+    const current = from == null ? undefined : this.#flat()[from]?.node;
+    const place = current ? (order.get(current.node) ?? -1) : backwards ? order.size : -1;
     const hit = backwards
       ? all.findLast((one) => (order.get(one.node) ?? 0) < place)
       : all.find((one) => (order.get(one.node) ?? 0) > place);
     return hit ? this.#show(hit) : null;
   }
 
-  rowOf({ instanceId, path }: RowOf): FoundRow | null {
+  rowOf({ instanceId, path }: BlockQuery): FoundRow | null {
     const hit = this.#nodes().findLast(
       (one) => one.block && (one.block.instanceId === instanceId || one.block.path === path),
     );
@@ -148,7 +158,7 @@ export class FakeView {
     for (let above = hit.parent; above; above = above.parent) this.#folds.set(above.node, false);
     this.#built.version = '';
     const row = this.#flat().findIndex((one) => one.node.node === hit.node);
-    return { row, node: hit.node, instanceId: hit.block?.instanceId };
+    return { row, node: hit.node, instanceId: hit.block?.instanceId ?? '' };
   }
 
   #tree(): TreeNode[] {

@@ -1,7 +1,7 @@
 // The open views of a recorded host and the channel that tells what advanced: one batch at a time, and the next one
 // only when the window has answered the one before.
 import { FakeView } from './fake-view';
-import type { Fault, FindQuery, Fold, OverviewQuery, RowOf, RowQuery, StepQuery, ViewBatch } from './host';
+import type { Fault, FindQuery, FoldQuery, OverviewQuery, BlockQuery, RowsQuery, StepQuery, ViewBatch } from './host';
 import type { Recording } from './recording';
 
 export abstract class FakeViews {
@@ -22,10 +22,10 @@ export abstract class FakeViews {
   async closeView(view: number) {
     this.#views.delete(view);
   }
-  async viewRows(view: number, query: RowQuery) {
+  async viewRows(view: number, query: RowsQuery) {
     return structuredClone(this.#view(view).rows(query));
   }
-  async viewFold(view: number, fold: Fold) {
+  async viewFold(view: number, fold: FoldQuery) {
     return this.#view(view).fold(fold);
   }
   async viewFilter(view: number, text: string) {
@@ -34,7 +34,7 @@ export abstract class FakeViews {
   async viewFind(view: number, query: FindQuery) {
     return this.#view(view).find(query);
   }
-  async viewRowOf(view: number, query: RowOf) {
+  async viewRowOf(view: number, query: BlockQuery) {
     return this.#view(view).rowOf(query);
   }
   async viewStep(view: number, query: StepQuery) {

@@ -9,7 +9,7 @@ import type {
   Filtered,
   FindQuery,
   FlowRow,
-  Fold,
+  FoldQuery,
   FoundRow,
   Item,
   ItemQuery,
@@ -18,8 +18,8 @@ import type {
   OverviewQuery,
   RequestQuery,
   RequestRow,
-  RowOf,
-  RowQuery,
+  BlockQuery,
+  RowsQuery,
   RunOptions,
   SessionQuery,
   SessionRow,
@@ -58,12 +58,12 @@ export interface Host {
   events(requestId: string, from: number, limit: number): Promise<EventRow[]>;
   openView(requestId: string): Promise<ViewHead>;
   closeView(view: number): Promise<void>;
-  viewRows(view: number, query: RowQuery): Promise<ViewRows>;
+  viewRows(view: number, query: RowsQuery): Promise<ViewRows>;
   /** Answers how many rows there are now. */
-  viewFold(view: number, fold: Fold): Promise<number>;
+  viewFold(view: number, query: FoldQuery): Promise<number>;
   viewFilter(view: number, text: string): Promise<Filtered>;
   viewFind(view: number, query: FindQuery): Promise<FoundRow | null>;
-  viewRowOf(view: number, query: RowOf): Promise<FoundRow | null>;
+  viewRowOf(view: number, query: BlockQuery): Promise<FoundRow | null>;
   viewStep(view: number, query: StepQuery): Promise<number | null>;
   viewSeqAt(view: number, time: number): Promise<number>;
   viewBlocks(view: number, instanceIds: string[]): Promise<ViewRow[]>;

@@ -91,6 +91,7 @@ export class AppModel {
 
   async start(): Promise<void> {
     this.workspace.load();
+    void this.try(() => this.request.connect());
     this.#arrive(this.route.place, { ...this.route.place, session: null, request: null });
     await this.try(async () => {
       this.#unwatch = await this.host.watch((notice) => {
@@ -106,7 +107,6 @@ export class AppModel {
         if (notice.kind === 'sessions') return;
         if (notice.sessionId === this.session) this.requests.ask({ session: notice.sessionId }, true);
       });
-      await this.request.connect();
     });
   }
 

@@ -1,7 +1,7 @@
 // The open request: its row, its counts and the view of its blocks, kept current by updates. It holds no block but
 // those on screen; payloads, state and items belong to whoever shows them.
 import { asFault, type Counts, type Fault, type FoundRow, type Host, type RequestRow } from '../host/host';
-import type { RowOf, StepQuery, ViewBatch, ViewHead, ViewRow, ViewUpdate } from '../host/host';
+import type { BlockQuery, StepQuery, ViewBatch, ViewHead, ViewRow, ViewUpdate } from '../host/host';
 import { RowPages } from './rows.svelte';
 import { isOver } from './status';
 
@@ -39,6 +39,7 @@ export class OpenRequest {
 
   #view: number | null = null;
   #round = 0;
+  #connected: Promise<void> = Promise.resolve();
   #disconnect = () => {};
   /** Updates that came before the answer that names their view. */
   readonly #early = new Map<number, ViewUpdate>();
@@ -52,9 +53,11 @@ export class OpenRequest {
     this.rows = new RowPages(host);
   }
 
-  /** Listens to what advances; until then a request stays as it was opened. */
-  async connect(): Promise<void> {
-    this.#disconnect = await this.host.viewUpdates((batch) => nextFrame(() => void this.#take(batch)));
+  /** Listens to what advances. A request that is opened meanwhile waits, because views of before are closed by it. */
+  connect(): Promise<void> {
+    const connecting = this.host.viewUpdates((batch) => nextFrame(() => void this.#take(batch)));
+    this.#connected = connecting.then((stop) => void (this.#disconnect = stop));
+    return this.#connected;
   }
 
   disconnect(): void {
@@ -124,11 +127,11 @@ export class OpenRequest {
   }
 
   /** The row of a block, whose folded ancestors are unfolded. */
-  rowOf(query: RowOf): Promise<FoundRow | null> {
+  rowOf(query: BlockQuery): Promise<FoundRow | null> {
     return this.#reach((view) => this.host.viewRowOf(view, query));
   }
 
-  find(text: string, from: number, backwards: boolean): Promise<FoundRow | null> {
+  find(text: string, from: number | null, backwards: boolean): Promise<FoundRow | null> {
     return this.#reach((view) => this.host.viewFind(view, { text, from, backwards }));
   }
 
@@ -148,6 +151,9 @@ export class OpenRequest {
     const round = this.#round;
     this.loading = this.row === null;
     try {
+      // Without updates it is still there to be looked at; that they failed is told to whoever asked for them.
+      await this.#connected.catch(() => {});
+      if (round !== this.#round) return;
       const head = await this.host.openView(id);
       if (round !== this.#round) return void this.host.closeView(head.view).catch(() => {});
       this.#view = head.view;

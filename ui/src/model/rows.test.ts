@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { Host, RowQuery, ViewRow, ViewRows } from '../host/host';
+import type { Host, RowsQuery, ViewRow, ViewRows } from '../host/host';
 import { RowPages } from './rows.svelte';
 
 const row = (node: number, more: Partial<ViewRow> = {}) =>
@@ -7,10 +7,10 @@ const row = (node: number, more: Partial<ViewRow> = {}) =>
 
 /** A host of so many rows, whose answers can be held back. */
 function rowsOf(total: number, nodeAt = (index: number) => index) {
-  const asked: RowQuery[] = [];
+  const asked: RowsQuery[] = [];
   const held: (() => void)[] = [];
   const state = { total, nodeAt, isHeld: false };
-  const viewRows = async (_view: number, query: RowQuery): Promise<ViewRows> => {
+  const viewRows = async (_view: number, query: RowsQuery): Promise<ViewRows> => {
     asked.push(query);
     const { offset, limit, at } = query;
     const count = Math.max(0, Math.min(state.total, offset + limit) - offset);

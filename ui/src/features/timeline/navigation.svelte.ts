@@ -99,7 +99,7 @@ export class Navigation {
     const path = row.path?.slice(0, Math.max(0, row.path.lastIndexOf('/')));
     if (path)
       void this.app.try(async () =>
-        this.arrive((await this.app.request.rowOf({ path })) ?? { row: at, node: row.node }),
+        this.arrive((await this.app.request.rowOf({ path })) ?? { row: at, node: row.node, instanceId: '' }),
       );
   }
 
