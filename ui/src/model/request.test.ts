@@ -64,9 +64,11 @@ test('without an answer to a batch nothing more is sent, and the next one tells 
 test('the answer to a request that was left is dropped, and its view closed', async () => {
   let answer: (head: ViewHead) => void = () => {};
   const closed = vi.fn(async () => {});
-  const host = { openView: () => new Promise((resolve) => (answer = resolve)), closeView: closed } as unknown as Host;
+  const openView = vi.fn(() => new Promise((resolve) => (answer = resolve)));
+  const host = { openView, closeView: closed } as unknown as Host;
   const request = new OpenRequest(host, () => {});
   request.open('r');
+  await vi.waitFor(() => expect(openView).toHaveBeenCalled());
   request.open(null);
   answer({ view: 7 } as ViewHead);
   await vi.waitFor(() => expect(closed).toHaveBeenCalledWith(7));
