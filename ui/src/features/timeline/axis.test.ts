@@ -67,8 +67,8 @@ test('marks are round, fit, and never read alike', () => {
   for (const left of [0, 1234, HOUR, 2 * HOUR + 61_001]) {
     for (const size of [4, 25, 900, 15_000, 400_000]) {
       const labels = marksOf(long, { left, right: left + size }, 700).map((mark) => mark.label);
-      expect(labels.length, `${left} ${size}`).toBeGreaterThan(1);
-      expect(new Set(labels).size, labels.join()).toBe(labels.length);
+      expect(labels.length).toBeGreaterThan(1);
+      expect([...new Set(labels)]).toEqual(labels);
     }
   }
 });
@@ -86,12 +86,9 @@ test.each([
   [1500, 500, '1.5 s'],
   [2000, 500, '2 s'],
   [61_000, 1000, '1 m 01 s'],
-  [61_250, 250, '1 m 01.2 s'],
+  [61_250, 50, '1 m 01.25 s'],
   [3_600_000, 60_000, '1 h 00 m'],
-])('%s ms with a step of %s reads %s', (ms, step, text) => {
-  if (step === 250) expect(offsetLabel(ms, 50)).toBe('1 m 01.25 s');
-  else expect(offsetLabel(ms, step)).toBe(text);
-});
+])('%s ms with a step of %s reads %s', (ms, step, text) => expect(offsetLabel(ms, step)).toBe(text));
 
 test('a running axis rests on a round end while bars grow', () => {
   expect(liveEnd(1000, 2100)).toBe(3000);

@@ -12,12 +12,16 @@ export type Density = { cells: number[]; failures: number[] };
 type Answer = { overview: Overview; density: Density };
 
 const NEVER_BEFORE_MS = 250;
+/** The share of the view that is left free behind the newest. */
+const END_ROOM = 0.05;
 
 export class TimeRange {
   isCut: boolean = $state(recall('timeline.cut', true));
   isCritical: boolean = $state(recall('timeline.critical', false));
   /** What was zoomed to; null shows all. */
   zoom: Window | null = $state.raw(null);
+  /** Whether the newest was in view when it was zoomed to: then it stays there while the request runs. */
+  #isAtEnd = $state.raw(false);
   readonly #overview: LatestQuery<Question, Answer>;
 
   readonly axis: Axis = $derived.by(() => {
@@ -45,18 +49,18 @@ export class TimeRange {
 
   zoomBy(factor: number, share = 0.5): void {
     const { left, right } = this.window;
-    this.zoom = zoomed(this.window, factor, left + (right - left) * share, this.axis.length);
+    this.#set(zoomed(this.window, factor, left + (right - left) * share, this.axis.length));
   }
 
   /** Moves by a share of what is in view. */
   pan(share: number): void {
     const { left, right } = this.window;
     const by = (right - left) * share;
-    if (this.zoom) this.zoom = fitted({ left: left + by, right: right + by }, this.axis.length);
+    if (this.zoom) this.#set(fitted({ left: left + by, right: right + by }, this.axis.length));
   }
 
   show(window: Window): void {
-    this.zoom = fitted(window, this.axis.length);
+    this.#set(fitted(window, this.axis.length));
   }
 
   /** Shows a stretch of time with a little room around it. */
@@ -67,7 +71,7 @@ export class TimeRange {
   }
 
   fit(): void {
-    this.zoom = null;
+    this.#set(null);
   }
 
   setCut(isCut: boolean): void {
@@ -94,8 +98,22 @@ export class TimeRange {
     return timeAt(this.axis, left + (right - left) * share);
   }
 
+  #set(window: Window | null) {
+    this.zoom = window;
+    this.#isAtEnd = window !== null && window.right >= placeOf(this.axis, this.#newest());
+  }
+
+  #newest(): number {
+    return this.request.live ? Math.max(this.request.now, this.request.to) : this.request.to;
+  }
+
   #clamped(): Window {
     const { length } = this.axis;
+    if (this.zoom && this.#isAtEnd && this.request.live) {
+      const size = this.zoom.right - this.zoom.left;
+      const right = placeOf(this.axis, this.#newest()) + size * END_ROOM;
+      return fitted({ left: right - size, right }, length) ?? { left: 0, right: length };
+    }
     return (this.zoom && fitted(this.zoom, length)) ?? { left: 0, right: length };
   }
 
