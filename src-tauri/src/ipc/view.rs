@@ -132,7 +132,7 @@ pub(super) async fn view_overview(
     off_the_main_thread(state, move |workspace| workspace.view_overview(view, query.width, query.from, query.to)).await
 }
 
-/// Tells the page what becomes of the views that it opens from now on. Each batch waits for the answer to the one before.
+/// Tells the page what becomes of the views that it opens from now on. Each batch waits for the answer to the last one.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn view_updates(

@@ -4,6 +4,8 @@ mod abort;
 mod agents;
 mod answers;
 mod block;
+#[cfg(test)]
+mod block_tests;
 mod check;
 mod checkpoints;
 mod clear;

@@ -120,11 +120,14 @@ CREATE TABLE filter_block (
 CREATE UNIQUE INDEX filter_block_by_request ON filter_block (request, first);
 
 -- The structure of a request: what its events `first` to `last` say of the executions of its blocks, without values,
--- see `row/span_page.rs`. There is one for each filter block, over the same events.
+-- see `row/span_page.rs`. There is one for each filter block, over the same events. `numbered` is how many items the
+-- request's events up to `last` number, unless one of them repeats what was an item already (`has_repeats`).
 CREATE TABLE span_page (
     request INTEGER NOT NULL,
     first   INTEGER NOT NULL,
     last    INTEGER NOT NULL,
+    numbered INTEGER NOT NULL,
+    has_repeats INTEGER NOT NULL,
     body    BLOB    NOT NULL,
     PRIMARY KEY (request, first)
 ) STRICT, WITHOUT ROWID;

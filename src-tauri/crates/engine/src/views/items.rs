@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::Events;
 use super::snapshots::snapshots;
 use crate::model::effects::EffectKind;
-use crate::model::event::{Event, EventKind, Seq};
+use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::item::{AgentType, ItemStatus, NewItem, Visibility, resolve_item_visibility};
 use crate::model::scope::{ScopeKey, ScopeKind};
 use facts::Facts;
@@ -261,6 +261,34 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
         }
     }
     items
+}
+
+/// Whether an event takes a number among the items of its request, in a request that repeats nothing: see [`repeats`].
+/// Must agree with [`items`], which asks for the whole log.
+pub fn takes_number(kind: &EventKind, has_path: bool) -> bool {
+    match kind {
+        EventKind::ItemAdded { .. }
+        | EventKind::Suspended(_)
+        | EventKind::SuspensionResolved(_)
+        | EventKind::RouteDecided { .. } => true,
+        EventKind::StateChanged { .. } => has_path,
+        EventKind::StateInitialized { scope, .. } => has_path && scope.kind == ScopeKind::Sequencer,
+        EventKind::BlockFinished { outcome, memoized, .. } => {
+            !memoized && matches!(outcome, Outcome::Completed | Outcome::Failed)
+        }
+        EventKind::RequestFinished { error: Some(error), .. } => !error.is_abort(),
+        _ => false,
+    }
+}
+
+/// Whether with an event a request repeats what was an item already, so that numbers depend on the whole log.
+pub fn repeats(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::RequestResumed { .. } => true,
+        EventKind::BlockFinished { memoized, .. } => *memoized,
+        EventKind::CallbackReturned { memoized, superseded, .. } => *memoized || !superseded.is_empty(),
+        _ => false,
+    }
 }
 
 /// Puts a piece of text at the end of a message or a reasoning.

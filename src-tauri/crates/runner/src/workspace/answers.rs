@@ -36,7 +36,8 @@ impl Workspace {
         }
         let mut rows = Vec::new();
         for request in self.store.suspended_requests(session).map_err(Fault::internal)? {
-            let (row, events) = self.log_of(&request.id)?;
+            let row = self.request(&request.id)?;
+            let events = self.store.events_of_suspensions(&row.id).map_err(Fault::internal)?;
             let asked = questions(&row, &events);
             rows.extend(asked.into_iter().rev().map(|one| shown(&row, one)));
         }
@@ -46,7 +47,8 @@ impl Workspace {
 
     /// The questions of a request that wait for an answer, oldest first.
     pub fn pending(&self, request: &str) -> Result<Vec<SuspensionRow>, Fault> {
-        let (row, events) = self.log_of(request)?;
+        let row = self.request(request)?;
+        let events = self.store.events_of_suspensions(request).map_err(Fault::internal)?;
         let pending = questions(&row, &events).into_iter().filter(|one| one.status == SuspensionStatus::Pending);
         Ok(pending.map(|one| shown(&row, one)).collect())
     }

@@ -1,14 +1,18 @@
 //! Everything about one execution of a block.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use engine::effects::EffectKind;
 use engine::event::{Event, EventKind};
+use engine::identity::{InstanceId, StateOwner};
+use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
 use engine::views::attempts::rolled_back;
 use engine::views::blocks::{BlockView, blocks};
 use engine::views::items::items;
 use engine::views::model_requests::Requests;
+use engine::views::spans::{PathNumber, Spans};
 
 use super::Workspace;
 use super::answers::{questions, shown};
@@ -18,46 +22,99 @@ use crate::views::*;
 /// How many paths an error names.
 const MAX_NAMED: usize = 8;
 
+/// The events that the detail of a block is made from.
+pub(super) struct BlockLog {
+    pub(super) row: RequestRow,
+    pub(super) events: Vec<Event>,
+    /// Whether they are a part of the log, in which items have other numbers.
+    pub(super) is_part: bool,
+}
+
 impl Workspace {
     /// Everything about one execution of a block, by its instance: `requestId:path:attempt`.
     pub fn block(&self, request: &str, instance: &str) -> Result<BlockDetail, Fault> {
-        let (row, events) = self.log_of(request)?;
-        let all = blocks(Events::new(&events), !row.status.is_terminal());
-        let block = all.iter().find(|block| format!("{request}:{}:{}", block.path, block.attempt) == instance);
-        let block =
-            block.ok_or_else(|| Fault::not_found(format!("request \"{request}\" has no block \"{instance}\"")))?;
-        self.detail(&row, &events, block)
+        let unknown = || Fault::not_found(format!("request \"{request}\" has no block \"{instance}\""));
+        let wanted = StateOwner::parse(instance).filter(|owner| owner.request == request);
+        let InstanceId { path, attempt } = wanted.ok_or_else(unknown)?.instance;
+        let log = self.log_of_block(request, path)?;
+        let all = blocks(Events::new(&log.events), !log.row.status.is_terminal());
+        let block = all.iter().find(|block| &*block.path == path && block.attempt == attempt).ok_or_else(unknown)?;
+        self.detail(&log, block)
     }
 
     /// As [`block`](Self::block), by its path and its attempt: the newest where none is named.
     pub fn block_at(&self, request: &str, path: &str, attempt: Option<u32>) -> Result<BlockDetail, Fault> {
-        let (row, events) = self.log_of(request)?;
-        let all = blocks(Events::new(&events), !row.status.is_terminal());
+        let log = self.log_of_block(request, path)?;
+        let all = blocks(Events::new(&log.events), !log.row.status.is_terminal());
         let there = || all.iter().filter(|block| &*block.path == path);
         let wanted = there().filter(|block| attempt.is_none_or(|attempt| block.attempt == attempt));
-        let block = wanted.max_by_key(|block| block.attempt).ok_or_else(|| {
-            let text = match (attempt, there().map(|block| block.attempt).max()) {
-                (Some(attempt), Some(newest)) => {
-                    format!("block \"{path}\" of request \"{request}\" has attempts 0 to {newest}, not {attempt}")
-                }
-                _ => format!("request \"{request}\" has no block at \"{path}\"; {}", named(&all)),
-            };
-            Fault::not_found(text)
-        })?;
-        self.detail(&row, &events, block)
+        match (wanted.max_by_key(|block| block.attempt), there().map(|block| block.attempt).max(), attempt) {
+            (Some(block), ..) => self.detail(&log, block),
+            (None, Some(newest), Some(attempt)) => Err(Fault::not_found(format!(
+                "block \"{path}\" of request \"{request}\" has attempts 0 to {newest}, not {attempt}"
+            ))),
+            _ => {
+                let there = self.named_paths(request)?;
+                Err(Fault::not_found(format!("request \"{request}\" has no block at \"{path}\"; {there}")))
+            }
+        }
     }
 
-    fn detail(&self, row: &RequestRow, events: &[Event], block: &BlockView<'_>) -> Result<BlockDetail, Fault> {
+    /// What a block's detail needs of its request's log. The whole log where a part would not do: for what depends on
+    /// what other blocks did.
+    pub(super) fn log_of_block(&self, request: &str, path: &str) -> Result<BlockLog, Fault> {
+        let row = self.request(request)?;
+        let events = self.store.events_of_block(request, path).map_err(Fault::internal)?;
+        let mut own = events.iter().filter(|event| event.path.as_deref() == Some(path));
+        let last = own.clone().map(|event| event.seq).max().unwrap_or(0);
+        let needs_others = own.any(|event| match &event.kind {
+            // The state of a chain is written by its steps.
+            EventKind::StateInitialized { scope, .. } => scope.kind == ScopeKind::Sequencer,
+            // Whether a question still waits depends on the blocks around.
+            EventKind::Suspended(_) => true,
+            // Another block may have replaced the item.
+            EventKind::ItemAdded { item } => item.key.is_some(),
+            _ => false,
+        });
+        let is_numbered = || self.store.items_before(request, last + 1).map_err(Fault::internal);
+        if !needs_others && is_numbered()?.is_some() {
+            return Ok(BlockLog { row, events, is_part: true });
+        }
+        let (row, events) = self.log_of(request)?;
+        Ok(BlockLog { row, events, is_part: false })
+    }
+
+    /// The paths that there are in a request, as far as an error names them.
+    fn named_paths(&self, request: &str) -> Result<String, Fault> {
+        let mut spans = Spans::default();
+        self.store.extend_spans(request, &mut spans).map_err(Fault::internal)?;
+        let mut seen = HashSet::new();
+        let numbers: Vec<PathNumber> = spans.iter().map(|span| span.path).filter(|path| seen.insert(*path)).collect();
+        let shown = &numbers[..numbers.len().min(MAX_NAMED)];
+        let shown = self.store.path_texts(shown).map_err(Fault::internal)?.join(", ");
+        Ok(match (shown.as_str(), numbers.len().saturating_sub(MAX_NAMED)) {
+            ("", _) => "it has none yet".to_owned(),
+            (_, 0) => format!("its blocks: {shown}"),
+            (_, more) => format!("its blocks: {shown} and {more} more"),
+        })
+    }
+
+    pub(super) fn detail(&self, log: &BlockLog, block: &BlockView<'_>) -> Result<BlockDetail, Fault> {
+        let (row, events) = (&log.row, &log.events[..]);
         let view = Events::new(events);
         let request = row.id.as_str();
         let instance = format!("{request}:{}:{}", block.path, block.attempt);
         let own = |event: &&Event| event.path.as_deref() == Some(&*block.path) && event.attempt == block.attempt;
         let id: Arc<str> = request.into();
-        let items = items(&id, view, !row.status.is_terminal())
+        let mut items: Vec<ItemRow> = items(&id, view, !row.status.is_terminal())
             .into_iter()
             .filter(|item| item.provenance.block_instance_id == instance)
             .map(ItemRow::from)
             .collect();
+        for item in items.iter_mut().filter(|_| log.is_part) {
+            let before = self.store.items_before(request, item.seq).map_err(Fault::internal)?;
+            item.item_index = before.and_then(|before| before.try_into().ok()).unwrap_or(item.item_index);
+        }
         let logs = events
             .iter()
             .filter(own)
@@ -70,7 +127,13 @@ impl Workspace {
             .collect();
         let gone = rolled_back(events, !row.status.is_terminal());
         let mut changes = Vec::new();
-        for scope in self.scopes_of(request)? {
+        let written = |event: &Event| match &event.kind {
+            EventKind::StateChanged { scope, .. } => Some(scope.clone()),
+            _ => None,
+        };
+        let written: HashSet<ScopeKey> = events.iter().filter(own).filter_map(written).collect();
+        let scopes = if written.is_empty() { Vec::new() } else { self.scopes_of(request)? };
+        for scope in scopes.into_iter().filter(|scope| written.contains(scope)) {
             let writes: Vec<u64> = events
                 .iter()
                 .filter(|event| own(event) && !gone.contains(&event.seq))
@@ -106,19 +169,6 @@ impl Workspace {
             effects,
             model_calls,
         })
-    }
-}
-
-/// The paths that there are, as far as an error names them.
-fn named(all: &[BlockView<'_>]) -> String {
-    let mut paths: Vec<&str> = all.iter().map(|block| &*block.path).collect();
-    paths.dedup();
-    let more = paths.len().saturating_sub(MAX_NAMED);
-    let shown = paths.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
-    match (shown.as_str(), more) {
-        ("", _) => "it has none yet".to_owned(),
-        (_, 0) => format!("its blocks: {shown}"),
-        (_, more) => format!("its blocks: {shown} and {more} more"),
     }
 }
 

@@ -310,3 +310,6 @@ impl Source for ViewSource<'_> {
         Ok(writes.into_iter().filter_map(|write| Some((write.seq, write.by?))).collect())
     }
 }
+
+#[cfg(test)]
+mod costs;

@@ -7,17 +7,22 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::Checked;
 use crate::row::error::Error;
-use crate::row::span_page::{Numbers, PageBuilder};
+use crate::row::span_page::{Numbering, Numbers, PageBuilder};
+
+/// The last event of a page, what its request comes to with it, and its bytes.
+type Row = (Seq, Numbering, Vec<u8>);
 
 /// The pages as they are stored, and what the events so far derive.
 pub(super) struct PagesCheck {
     request: i64,
     /// By their first events: their last events, and what they hold.
-    stored: HashMap<Seq, (Seq, Vec<u8>)>,
+    stored: HashMap<Seq, Row>,
     /// The page that the events are in, and its last event.
     page: Option<(Seq, Seq, PageBuilder)>,
     /// Whether an event of it cannot be read: that is reported already.
     is_damaged: bool,
+    /// What the events so far come to; none from the first on that cannot be read.
+    numbering: Option<Numbering>,
     /// How many lists of events of paths there must be.
     lists: u64,
     numbers: Numbers,
@@ -25,10 +30,22 @@ pub(super) struct PagesCheck {
 
 impl PagesCheck {
     pub(super) fn new(connection: &Connection, request: i64) -> Result<PagesCheck, Error> {
-        let mut statement = connection.prepare_cached("SELECT first, last, body FROM span_page WHERE request = ?1")?;
-        let rows = statement.query_map((request,), |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+        let mut statement = connection
+            .prepare_cached("SELECT first, last, numbered, has_repeats, body FROM span_page WHERE request = ?1")?;
+        let rows = statement.query_map((request,), |row| {
+            let numbering = Numbering { numbered: row.get(2)?, has_repeats: row.get(3)? };
+            Ok((row.get(0)?, (row.get(1)?, numbering, row.get(4)?)))
+        })?;
         let stored = rows.collect::<Result<_, _>>()?;
-        Ok(PagesCheck { request, stored, page: None, is_damaged: false, lists: 0, numbers: Numbers::default() })
+        Ok(PagesCheck {
+            request,
+            stored,
+            page: None,
+            is_damaged: false,
+            numbering: Some(Numbering::default()),
+            lists: 0,
+            numbers: Numbers::default(),
+        })
     }
 
     /// Takes in an event; `kind` is none if it cannot be read. Compares the page that it ends.
@@ -40,7 +57,7 @@ impl PagesCheck {
         place: (Option<i64>, u32),
         kind: Option<&EventKind>,
     ) -> Result<(), Error> {
-        if let Some((last, _)) = self.stored.get(&seq) {
+        if let Some((last, ..)) = self.stored.get(&seq) {
             (self.page, self.is_damaged) = (Some((seq, *last, PageBuilder::new(seq))), false);
         }
         let Some((first, last, page)) = &mut self.page else { return Ok(()) };
@@ -49,15 +66,22 @@ impl PagesCheck {
         if seq < *last {
             return Ok(());
         }
-        let (first, derived) = (*first, page.body()?);
-        let is_right = self.is_damaged || self.stored.get(&first).is_some_and(|(_, body)| *body == derived);
+        let (first, derived) = (*first, page.finish()?);
+        self.numbering = self.numbering.filter(|_| !self.is_damaged).map(|before| Numbering {
+            numbered: before.numbered + derived.numbered,
+            has_repeats: before.has_repeats || derived.has_repeats,
+        });
+        let is_right = |(_, numbering, body): &Row| {
+            *body == derived.body && self.numbering.is_none_or(|expected| *numbering == expected)
+        };
+        let is_right = self.is_damaged || self.stored.get(&first).is_some_and(is_right);
         // A newer version may have taken more from its events.
         if !is_right && found.unknown.is_empty() {
             found.add(Some(id), Some(first), format!("the spans of the events {first} to {seq} are not what they say"));
         }
         let mut list =
             connection.prepare_cached("SELECT seqs FROM path_event WHERE request = ?1 AND path = ?2 AND first = ?3")?;
-        for (path, seqs) in page.seqs_of_paths()? {
+        for (path, seqs) in derived.seqs_of_paths {
             self.lists += 1;
             let stored: Option<Vec<u8>> = list.query_row((self.request, path, first), |row| row.get(0)).optional()?;
             if stored.as_ref() != Some(&seqs) {
@@ -76,7 +100,7 @@ impl PagesCheck {
         (connection, id): (&Connection, &str),
         filters: &[(Seq, Seq, Vec<u8>)],
     ) -> Result<(), Error> {
-        let is_there = |first: &Seq, last: &Seq| self.stored.get(first).is_some_and(|(end, _)| end == last);
+        let is_there = |first: &Seq, last: &Seq| self.stored.get(first).is_some_and(|(end, ..)| end == last);
         for (first, last, _) in filters.iter().filter(|(first, last, _)| !is_there(first, last)) {
             found.add(Some(id), Some(*first), format!("the spans of the events {first} to {last} are missing"));
         }

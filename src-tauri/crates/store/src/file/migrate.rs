@@ -81,6 +81,8 @@ const MIGRATIONS: &[&str] = &[
          request INTEGER NOT NULL,
          first   INTEGER NOT NULL,
          last    INTEGER NOT NULL,
+         numbered INTEGER NOT NULL,
+         has_repeats INTEGER NOT NULL,
          body    BLOB    NOT NULL,
          PRIMARY KEY (request, first)
      ) STRICT, WITHOUT ROWID;

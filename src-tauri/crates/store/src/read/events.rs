@@ -49,6 +49,16 @@ pub(crate) fn of_request(connection: &Connection, request: &str, query: &EventQu
     collect(connection, &mut rows)
 }
 
+/// Events of a request by their numbers, oldest first.
+pub(crate) fn with_seqs(connection: &Connection, request: &str, seqs: &[Seq]) -> Result<Vec<Event>, Error> {
+    let mut statement = connection.prepare_cached(&format!(
+        "{EVENTS} WHERE e.request = (SELECT n FROM request WHERE id = ?1)
+         AND e.seq IN (SELECT value FROM json_each(?2)) ORDER BY e.seq"
+    ))?;
+    let mut rows = statement.query((request, serde_json::to_string(seqs)?))?;
+    collect(connection, &mut rows)
+}
+
 pub(crate) const EVENTS: &str =
     "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body, e.sum FROM event e LEFT JOIN path p ON p.n = e.path";
 

@@ -2,22 +2,79 @@
 //!
 //! A long request is read without its bodies. A page that is missing or damaged is replaced by its events.
 
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use engine::event::Seq;
+use engine::event::{Event, Seq};
+use engine::path;
+use engine::views::references::references;
 use engine::views::spans::{PathNumber, SpanEvent, Spans, fact};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::Store;
+use crate::read::events;
 use crate::row::body;
 use crate::row::error::Error;
-use crate::row::span_page::{self, KINDS_WITH_FACTS, Numbers};
+use crate::row::span_page::{self, KINDS_WITH_FACTS, NO_PATH, Numbers};
 
 impl Store {
     /// Adds to the spans of a request what its events after [`Spans::last`] say. Costs what is new. Does nothing if there
     /// is no such request.
     pub fn extend_spans(&self, request: &str, spans: &mut Spans) -> Result<(), Error> {
         self.read(|connection| extend(connection, request, spans))
+    }
+
+    /// The events of a path, those of no block, and the earlier ones that they take values from, by `seq`.
+    pub fn events_of_block(&self, request: &str, path: &str) -> Result<Vec<Event>, Error> {
+        let events = self.read(|connection| {
+            let mut seqs: BTreeSet<Seq> = seqs_of_path(connection, request, path)?.into_iter().collect();
+            seqs.extend(seqs_without_path(connection, request)?);
+            with_references(connection, request, seqs)
+        })?;
+        self.on_damaged.report_damaged(request, &events);
+        Ok(events)
+    }
+
+    /// The events that decide how the questions of a request stand, by `seq`: those of no block, of the blocks that
+    /// asked and of the blocks around them, and of what else can end a question: the other arms of a race, and the
+    /// rescue of a chain.
+    pub fn events_of_suspensions(&self, request: &str) -> Result<Vec<Event>, Error> {
+        let events = self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT DISTINCT p.text FROM event e JOIN path p ON p.n = e.path
+                 WHERE e.request = (SELECT n FROM request WHERE id = ?1) AND e.kind = 'suspended'",
+            )?;
+            let asked: Vec<String> = statement.query_map((request,), |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let mut seqs: BTreeSet<Seq> = seqs_without_path(connection, request)?.into_iter().collect();
+            for path in deciding_paths(connection, &asked)? {
+                seqs.extend(seqs_of_path(connection, request, &path)?);
+            }
+            let seqs: Vec<Seq> = seqs.into_iter().collect();
+            events::with_seqs(connection, request, &seqs)
+        })?;
+        self.on_damaged.report_damaged(request, &events);
+        Ok(events)
+    }
+
+    /// How many items of a request are numbered before an event. None where that depends on the whole log, because
+    /// the request repeats something.
+    pub fn items_before(&self, request: &str, seq: Seq) -> Result<Option<u64>, Error> {
+        self.read(|connection| {
+            let n: i64 = connection
+                .prepare_cached("SELECT n FROM request WHERE id = ?1")?
+                .query_row((request,), |row| row.get(0))?;
+            let page: Option<(Seq, Seq)> = connection
+                .prepare_cached(
+                    "SELECT first, last FROM span_page WHERE request = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1",
+                )?
+                .query_row((n, seq), |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            let first = page.map_or(1, |(first, last)| if seq <= last { first } else { last + 1 });
+            let before = span_page::numbering(connection, n, first - 1)?;
+            let rest = span_page::of_events(connection, &mut Numbers::default(), n, (first, seq - 1))?.finish()?;
+            let has_repeats = before.has_repeats || rest.has_repeats;
+            Ok((!has_repeats).then_some(before.numbered + rest.numbered))
+        })
     }
 
     /// The texts of paths, in the order of their numbers.
@@ -98,15 +155,71 @@ fn read_events(
     Ok(())
 }
 
+/// Events by their numbers, and the earlier ones that they take values from.
+fn with_references(connection: &Connection, request: &str, wanted: BTreeSet<Seq>) -> Result<Vec<Event>, Error> {
+    let mut found: BTreeMap<Seq, Event> = BTreeMap::new();
+    let mut wanted: Vec<Seq> = wanted.into_iter().collect();
+    while !wanted.is_empty() {
+        let read = events::with_seqs(connection, request, &wanted)?;
+        wanted = read.iter().flat_map(|event| references(&event.kind)).collect();
+        found.extend(read.into_iter().map(|event| (event.seq, event)));
+        wanted.retain(|seq| !found.contains_key(seq));
+        wanted.sort_unstable();
+        wanted.dedup();
+    }
+    Ok(found.into_values().collect())
+}
+
+/// The paths whose events decide how questions stand that were asked at these.
+fn deciding_paths(connection: &Connection, asked: &[String]) -> Result<HashSet<String>, Error> {
+    let mut found: HashSet<String> = HashSet::new();
+    let mut left: Vec<String> = asked.to_vec();
+    while let Some(path) = left.pop() {
+        if !found.insert(path.clone()) {
+            continue;
+        }
+        left.extend(path::parent(&path).map(str::to_owned));
+        left.extend(siblings_below(connection, &format!("{path}/rescue:"))?);
+        let operation = path::operation(&path);
+        let name = operation.rsplit('/').next().unwrap_or(operation);
+        if operation != path && (name == "race" || name.starts_with("race~")) {
+            left.extend(siblings_below(connection, &format!("{operation}["))?);
+        }
+    }
+    Ok(found)
+}
+
+/// The paths that begin with a text and go on without a further segment.
+fn siblings_below(connection: &Connection, begin: &str) -> Result<Vec<String>, Error> {
+    // The last character is ASCII, so its successor is a character.
+    let mut end = begin.to_owned();
+    let last = end.pop().unwrap_or('/');
+    end.push(char::from(last as u8 + 1));
+    let mut statement = connection.prepare_cached("SELECT text FROM path WHERE text >= ?1 AND text < ?2")?;
+    let rows = statement.query_map((begin, end), |row| row.get::<_, String>(0))?;
+    let is_sibling = |text: &String| text.get(begin.len()..).is_some_and(|rest| !rest.contains('/'));
+    Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().filter(is_sibling).collect())
+}
+
+/// The events of no block in a request.
+fn seqs_without_path(connection: &Connection, request: &str) -> Result<Vec<Seq>, Error> {
+    seqs_of(connection, request, NO_PATH)
+}
+
 /// The events of a path in a request, ascending: from the lists of its pages, and of those that have no page yet.
 pub(crate) fn seqs_of_path(connection: &Connection, request: &str, path: &str) -> Result<Vec<Seq>, Error> {
+    match span_page::number(connection, path)? {
+        Some(path) => seqs_of(connection, request, path.into()),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn seqs_of(connection: &Connection, request: &str, path: i64) -> Result<Vec<Seq>, Error> {
     let found: Option<(i64, Option<Seq>)> = connection
         .prepare_cached("SELECT n, unindexed_from FROM request WHERE id = ?1")?
         .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let (Some((request, unindexed_from)), Some(path)) = (found, span_page::number(connection, path)?) else {
-        return Ok(Vec::new());
-    };
+    let Some((request, unindexed_from)) = found else { return Ok(Vec::new()) };
     let mut statement = connection
         .prepare_cached("SELECT first, seqs FROM path_event WHERE request = ?1 AND path = ?2 ORDER BY first")?;
     let mut rows = statement.query((request, path))?;
@@ -116,8 +229,9 @@ pub(crate) fn seqs_of_path(connection: &Connection, request: &str, path: &str) -
         seqs.extend(span_page::read_seqs(row.get(0)?, bytes)?);
     }
     if let Some(first) = unindexed_from {
-        let mut tail = connection
-            .prepare_cached("SELECT seq FROM event WHERE request = ?1 AND seq >= ?2 AND path = ?3 ORDER BY seq")?;
+        let mut tail = connection.prepare_cached(
+            "SELECT seq FROM event WHERE request = ?1 AND seq >= ?2 AND coalesce(path, 0) = ?3 ORDER BY seq",
+        )?;
         let rows = tail.query_map((request, first, path), |row| row.get(0))?;
         for seq in rows {
             seqs.push(seq?);

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::row::body;
 use crate::row::error::Error;
-use crate::row::span_page::{self, Numbers, PageBuilder};
+use crate::row::span_page::{self, Numbers, PageBuilder, StoredPage};
 use crate::row::totals::{self, Sums};
 use crate::row::trigrams::{TrigramFilter, each_trigram};
 
@@ -38,9 +38,7 @@ pub(crate) struct FilterBlock {
     last: Seq,
     trigrams: Vec<u8>,
     /// What its events say of the structure of their request.
-    page: Vec<u8>,
-    /// The events of each path among them.
-    seqs_of_paths: Vec<(i64, Vec<u8>)>,
+    page: StoredPage,
     /// The totals of its events.
     sums: Sums,
     /// Whether the block has as many events as it may have.
@@ -108,8 +106,7 @@ impl BlockReader {
             first,
             last: self.next - 1,
             trigrams: trigrams.filter(),
-            page: page.body()?,
-            seqs_of_paths: page.seqs_of_paths()?,
+            page: page.finish()?,
             sums,
             is_full,
         })
@@ -167,7 +164,7 @@ fn insert(connection: &Connection, block: &FilterBlock, is_end: bool) -> Result<
         connection
             .prepare_cached("INSERT INTO filter_block (request, first, last, trigram_filter) VALUES (?1, ?2, ?3, ?4)")?
             .execute((block.request, block.first, block.last, &block.trigrams))?;
-        span_page::insert(connection, block.request, (block.first, block.last), &block.page, &block.seqs_of_paths)?;
+        span_page::insert(connection, block.request, (block.first, block.last), &block.page)?;
         totals::add_indexed(connection, block.sums)?;
     }
     set_unindexed_from(connection, block.request, (!is_end).then_some(block.last + 1))

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use engine::event::{BlockKind, EventKind, Seq};
+use engine::views::items::{repeats, takes_number};
 use engine::views::spans::{Fact, PathNumber, SpanEnd, SpanEvent, fact};
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,10 @@ const ENDS: [SpanEnd; 5] =
 pub(crate) struct PageBuilder {
     first: Seq,
     facts: Vec<SpanEvent>,
+    /// How many items its events number, if nothing is repeated.
+    numbered: u64,
+    /// Whether they repeat something.
+    has_repeats: bool,
     /// The events of each path in the page, as differences to the one before; that before the first is `first`.
     seqs: BTreeMap<i64, (Seq, Vec<u64>)>,
 }
@@ -73,7 +78,7 @@ pub(crate) struct PageBuilder {
 impl PageBuilder {
     /// A page that begins with event `first`.
     pub(crate) fn new(first: Seq) -> PageBuilder {
-        PageBuilder { first, facts: Vec::new(), seqs: BTreeMap::new() }
+        PageBuilder { first, facts: Vec::new(), numbered: 0, has_repeats: false, seqs: BTreeMap::new() }
     }
 
     /// Adds an event. `kind` is none if it cannot be read.
@@ -87,21 +92,36 @@ impl PageBuilder {
         let (last, seqs) = self.seqs.entry(path.unwrap_or(NO_PATH)).or_insert((self.first, Vec::new()));
         seqs.push(seq - *last);
         *last = seq;
-        if let Some(fact) = kind.and_then(|kind| fact(kind, number)) {
+        let Some(kind) = kind else { return };
+        self.numbered += u64::from(takes_number(kind, path.is_some()));
+        self.has_repeats |= repeats(kind);
+        if let Some(fact) = fact(kind, number) {
             let path = path.and_then(|path| PathNumber::try_from(path).ok());
             self.facts.push(SpanEvent { seq, at, path, attempt, fact });
         }
     }
 
-    /// The page's bytes.
-    pub(crate) fn body(&self) -> Result<Vec<u8>, Error> {
-        encode(self.first, &self.facts)
+    /// The page as it is stored.
+    pub(crate) fn finish(&self) -> Result<StoredPage, Error> {
+        let seqs_of_paths = self.seqs.iter().map(|(path, (_, seqs))| Ok::<_, Error>((*path, to_bytes(seqs)?)));
+        Ok(StoredPage {
+            body: encode(self.first, &self.facts)?,
+            numbered: self.numbered,
+            has_repeats: self.has_repeats,
+            seqs_of_paths: seqs_of_paths.collect::<Result<_, _>>()?,
+        })
     }
+}
 
-    /// The events of every path in the page, as bytes; see [`read_seqs`].
-    pub(crate) fn seqs_of_paths(&self) -> Result<Vec<(i64, Vec<u8>)>, Error> {
-        self.seqs.iter().map(|(path, (_, seqs))| Ok((*path, to_bytes(seqs)?))).collect()
-    }
+/// A page as bytes.
+#[derive(Debug)]
+pub(crate) struct StoredPage {
+    pub(crate) body: Vec<u8>,
+    /// How many items its events number, and whether they repeat something.
+    pub(crate) numbered: u64,
+    pub(crate) has_repeats: bool,
+    /// The events of every path in the page; see [`read_seqs`].
+    pub(crate) seqs_of_paths: Vec<(i64, Vec<u8>)>,
 }
 
 fn stored_number<T: PartialEq>(all: &[T], one: &T) -> u8 {
@@ -269,20 +289,41 @@ impl Numbers {
     }
 }
 
+/// What the events of a request up to one come to: how many items they number, and whether they repeat something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Numbering {
+    pub(crate) numbered: u64,
+    pub(crate) has_repeats: bool,
+}
+
+/// What the pages up to the one that ends with event `last` come to.
+pub(crate) fn numbering(connection: &Connection, request: i64, last: Seq) -> Result<Numbering, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT numbered, has_repeats FROM span_page WHERE request = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1",
+    )?;
+    let found = statement
+        .query_row((request, last), |row| Ok(Numbering { numbered: row.get(0)?, has_repeats: row.get(1)? }))
+        .optional()?;
+    Ok(found.unwrap_or_default())
+}
+
 /// Stores a page of the events `first` to `last`.
 pub(crate) fn insert(
     connection: &Connection,
     request: i64,
     (first, last): (Seq, Seq),
-    body: &[u8],
-    seqs_of_paths: &[(i64, Vec<u8>)],
+    page: &StoredPage,
 ) -> Result<(), Error> {
+    let before = numbering(connection, request, first - 1)?;
+    let (numbered, has_repeats) = (before.numbered + page.numbered, before.has_repeats || page.has_repeats);
     connection
-        .prepare_cached("INSERT INTO span_page (request, first, last, body) VALUES (?1, ?2, ?3, ?4)")?
-        .execute((request, first, last, body))?;
+        .prepare_cached(
+            "INSERT INTO span_page (request, first, last, numbered, has_repeats, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute((request, first, last, numbered, has_repeats, &page.body))?;
     let mut path_event =
         connection.prepare_cached("INSERT INTO path_event (request, path, first, seqs) VALUES (?1, ?2, ?3, ?4)")?;
-    for (path, seqs) in seqs_of_paths {
+    for (path, seqs) in &page.seqs_of_paths {
         path_event.execute((request, path, first, seqs))?;
     }
     Ok(())
@@ -300,7 +341,7 @@ pub(crate) fn add_missing(connection: &Connection) -> Result<(), Error> {
     while let Some(row) = rows.next()? {
         let (request, first, last) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let page = of_events(connection, &mut numbers, request, (first, last))?;
-        insert(connection, request, (first, last), &page.body()?, &page.seqs_of_paths()?)?;
+        insert(connection, request, (first, last), &page.finish()?)?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ impl BundleCopy<'_> {
     pub(super) fn copy_span_pages(&self) -> Result<(), Error> {
         let (connection, origin_end) = (&self.staged.connection, &self.staged.origin_end);
         let mut statement = connection.prepare(
-            "SELECT request, first, last, body FROM span_page
+            "SELECT request, first, last, body, numbered, has_repeats FROM span_page
              WHERE request > ?1 AND (request, first) > (?2, ?3) ORDER BY request, first LIMIT ?4",
         )?;
         let mut after = (origin_end.request, i64::MAX);
@@ -30,20 +30,24 @@ impl BundleCopy<'_> {
                     texts.insert(path, path_text(connection, path.into())?);
                     Ok(path.into())
                 })?;
-                found.push((self.request_row(after.0)?, first, row.get::<_, i64>(2)?, body, texts));
+                let counts: (i64, bool) = (row.get(4)?, row.get(5)?);
+                found.push((self.request_row(after.0)?, (first, row.get::<_, i64>(2)?), counts, body, texts));
             }
             drop(rows);
             if found.is_empty() {
                 return Ok(());
             }
-            self.copy_rows(found, |connection, (request, first, last, body, texts)| {
+            self.copy_rows(found, |connection, (request, (first, last), counts, body, texts)| {
                 let body = span_page::renumber(first, &body, |path| match texts.get(&path) {
                     Some(text) => path_row(connection, text),
                     None => Err(Error::Damaged("a page of spans names a path that is not there".to_owned())),
                 })?;
                 connection
-                    .prepare_cached("INSERT INTO span_page (request, first, last, body) VALUES (?1, ?2, ?3, ?4)")?
-                    .execute((request, first, last, body))?;
+                    .prepare_cached(
+                        "INSERT INTO span_page (request, first, last, numbered, has_repeats, body)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    )?
+                    .execute((request, first, last, counts.0, counts.1, body))?;
                 Ok(0)
             })?;
         }

@@ -1,0 +1,186 @@
+//! Open requests: what a window is told of them while they run, here or in another process.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use runner::{Fault, Mock, OpenOptions, RowsQuery, RunOptions, Shape, Synthetic, ViewBatch, ViewUpdate, Workspace};
+use serde_json::json;
+use tests::bench::Place;
+
+const FLOW: &str = r#"
+const step = handler({ name: "step", execute: async (input, ctx) => { await ctx.request.incState({ n: 1 }); return input; } });
+const slow = handler({ name: "slow", execute: async (input) => { await new Promise((done) => setTimeout(done, 3000)); return input; } });
+let many = sequencer({ name: "many", inputSchema: z.any() });
+for (let n = 0; n < 300; n++) many = many.step(step);
+export default defineFlow({
+  kind: "main",
+  request: { stateSchema: z.object({ n: z.number().default(0) }) },
+  actions: { many: { block: many }, slow: { block: sequencer({ name: "chain", inputSchema: z.any() }).step(step).step(slow) } },
+});
+"#;
+
+fn watched(place: &Place) -> (Arc<Workspace>, Receiver<ViewBatch>) {
+    let options = OpenOptions { dir: place.dir().to_owned(), ..OpenOptions::default() };
+    let workspace = Workspace::open(options).expect("the workspace opens");
+    workspace.watch_data().expect("it can be watched");
+    let (sender, batches) = channel();
+    workspace.watch_views(move |batch| sender.send(batch).is_ok()).expect("it can be watched");
+    (workspace, batches)
+}
+
+fn run(workspace: &Workspace, action: &str, request: &str) -> runner::Running {
+    let options = RunOptions {
+        flow: "main".to_owned(),
+        action: action.to_owned(),
+        user: "ada".to_owned(),
+        session: Some("s".to_owned()),
+        request: Some(request.to_owned()),
+        input: Some(json!(1)),
+        mock: Mock::Off,
+        ..RunOptions::default()
+    };
+    workspace.run(options).expect("it runs")
+}
+
+/// Answers every batch until an update is as wanted; answers that one and how many batches came.
+#[track_caller]
+fn until(
+    workspace: &Workspace,
+    batches: &Receiver<ViewBatch>,
+    wanted: impl Fn(&ViewUpdate) -> bool,
+) -> (ViewUpdate, usize) {
+    let (mut count, mut seq) = (0, 0);
+    loop {
+        let batch = batches.recv_timeout(Duration::from_secs(20)).expect("somebody tells");
+        count += 1;
+        workspace.view_ack(batch.batch);
+        for update in batch.updates {
+            assert!(update.seq >= seq, "nothing goes back");
+            seq = update.seq;
+            if wanted(&update) {
+                return (update, count);
+            }
+        }
+    }
+}
+
+fn has_ended(update: &ViewUpdate) -> bool {
+    update.request.status.as_str() == "completed"
+}
+
+const ALL: RowsQuery = RowsQuery { offset: 0, limit: 2_000, at: None };
+
+#[test]
+fn what_runs_here_is_told_until_its_end_and_nothing_is_left_out() {
+    let place = Place::with_flow(FLOW);
+    let (workspace, batches) = watched(&place);
+    let running = run(&workspace, "many", "r");
+    let head = until_open(&workspace, "r");
+    let (last, _) = until(&workspace, &batches, has_ended);
+    running.wait().expect("it ends");
+    assert_eq!((last.view, last.seq), (head.view, workspace.request("r").expect("it is there").last_seq));
+    assert_eq!((last.counts.blocks, last.counts.finished, last.counts.running), (301, 301, 0));
+    workspace.view_fold(head.view, None, false).expect("all");
+    let rows = workspace.view_rows(head.view, ALL).expect("rows");
+    // The root, one group, and its turns.
+    assert_eq!((rows.rows, rows.page.len()), (302, 302));
+    assert!(rows.page.iter().all(|row| json!(row.status) == "completed"));
+    // Another view that begins now knows the same.
+    let again = workspace.open_view("r").expect("it opens");
+    workspace.view_fold(again.view, None, false).expect("all");
+    assert_eq!(workspace.view_rows(again.view, ALL).expect("rows"), rows);
+}
+
+/// A request has a row once its first event is there.
+fn until_open(workspace: &Workspace, request: &str) -> runner::ViewHead {
+    let began = Instant::now();
+    loop {
+        match workspace.open_view(request) {
+            Ok(head) => return head,
+            Err(Fault::NotFound { .. }) if began.elapsed() < Duration::from_secs(20) => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Err(fault) => panic!("{fault}"),
+        }
+    }
+}
+
+#[test]
+fn a_page_that_does_not_answer_gets_one_larger_update_later() {
+    let place = Place::with_flow(FLOW);
+    let (workspace, batches) = watched(&place);
+    let running = run(&workspace, "many", "r");
+    until_open(&workspace, "r");
+    let first = batches.recv_timeout(Duration::from_secs(20)).expect("the first comes by itself");
+    running.wait().expect("it ends");
+    let silence = batches.recv_timeout(Duration::from_millis(300));
+    assert_eq!(silence.map(|batch| batch.batch), Err(RecvTimeoutError::Timeout));
+    // An answer to another batch is none.
+    workspace.view_ack(first.batch + 7);
+    assert!(batches.recv_timeout(Duration::from_millis(100)).is_err());
+    workspace.view_ack(first.batch);
+    let second = batches.recv_timeout(Duration::from_secs(5)).expect("the rest comes at once");
+    assert_eq!(second.batch, first.batch + 1);
+    let [update] = second.updates.as_slice() else { panic!("one view, one update: {second:?}") };
+    assert_eq!(update.seq, workspace.request("r").expect("it is there").last_seq);
+    assert!(has_ended(update));
+}
+
+#[test]
+fn at_most_sixty_batches_a_second_are_told() {
+    let place = Place::with_flow(FLOW);
+    let (workspace, batches) = watched(&place);
+    let live = Synthetic { events: 6_000, requests: 1, seed: 4, shape: Shape::Mixed, rate: Some(3_000) };
+    let writer = workspace.clone();
+    let writing = std::thread::spawn(move || writer.synthesize(&live).expect("it is made up"));
+    let began = Instant::now();
+    until_open(&workspace, "synthetic-mixed-4-0");
+    let (last, count) = until(&workspace, &batches, has_ended);
+    let took = began.elapsed();
+    let made = writing.join().expect("it ends");
+    assert_eq!(last.seq, made.events);
+    assert!(took > Duration::from_millis(1_200), "it is written live, not in {took:?}");
+    let most = took.as_secs_f64() * 60.0 + 3.0;
+    assert!((count as f64) < most, "{count} batches in {took:?}");
+    assert!(count > 15, "{count} batches in {took:?}");
+}
+
+#[test]
+fn another_process_is_heard_and_so_is_its_death() {
+    let place = Place::with_flow(FLOW);
+    let (workspace, batches) = watched(&place);
+    let going = place.start("run main slow --user ada --session s --request r --input 1");
+    let head = until_open(&workspace, "r");
+    let (update, _) = until(&workspace, &batches, |update| update.counts.blocks == 3);
+    assert_eq!(update.request.status.as_str(), "in_progress");
+    let status = |view| {
+        let page = workspace.view_rows(view, ALL).expect("rows").page;
+        json!(page.iter().map(|row| row.status).collect::<Vec<_>>())
+    };
+    assert_eq!(status(head.view), json!(["running", "completed", "running"]));
+    let began = Instant::now();
+    going.kill();
+    let (update, _) = until(&workspace, &batches, |update| update.request.status.as_str() == "interrupted");
+    assert!(began.elapsed() < Duration::from_millis(1_500), "{:?}", began.elapsed());
+    assert_eq!((update.counts.running, update.changed_from), (0, 0));
+    assert_eq!(status(head.view), json!(["abandoned", "completed", "abandoned"]));
+}
+
+#[test]
+fn a_view_that_was_closed_is_told_no_more() {
+    let place = Place::with_flow(FLOW);
+    let (workspace, batches) = watched(&place);
+    run(&workspace, "many", "r").wait().expect("it ends");
+    let view = workspace.open_view("r").expect("it opens").view;
+    workspace.close_view(view).expect("it is open");
+    let told = workspace.view_rows(view, ALL).expect_err("it is closed").to_string();
+    assert!(told.contains(&format!("view {view} is not open")), "{told}");
+    assert!(workspace.close_view(view).is_err());
+    // A page that begins anew has no views.
+    let view = workspace.open_view("r").expect("it opens").view;
+    workspace.watch_views(|_| true).expect("it can be watched");
+    assert!(workspace.view_rows(view, ALL).is_err());
+    assert!(workspace.open_view("nobody").is_err());
+    drop(batches);
+}

@@ -1,0 +1,188 @@
+//! `show --tree`: the rows of a request, folded and filtered, and the same blocks as everywhere else.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tests::bench::Place;
+
+const FLOW: &str = r#"
+const note = handler({ name: "note", execute: async (input, ctx) => { await ctx.request.incState({ noted: 1 }); ctx.emit.message("noted"); return input; } });
+const ask = handler({ name: "ask", execute: async (input, ctx) => { await ctx.request.incState({ asked: 1 }); await ctx.suspend({ reason: "approval", message: "go?" }); return input; } });
+let calls = 0;
+const flaky = handler({ name: "flaky", retry: { maxAttempts: 3 }, execute: (input) => { if (calls++ < 2) throw new Error("once more"); return input; } });
+const breaks = handler({ name: "breaks", execute: (n: any) => { if (n % 5 === 3) throw new Error("no " + n); return n; } });
+const recover = handler({ name: "recover", execute: () => "saved" });
+const each = sequencer({ name: "each", inputSchema: z.any() }).step(breaks).rescue([{ block: recover }]);
+const slow = handler({ name: "slow", execute: async (input) => { await new Promise((done) => setTimeout(done, input === "hold" ? 10_000 : 1)); return input; } });
+const chain = sequencer({ name: "chain", inputSchema: z.any() })
+  .step(note).step(flaky).step(ask)
+  .forEach(() => Array.from({ length: 12 }, (_, n) => n), each, { maxConcurrency: 3 })
+  .parallel({ a: note, b: note });
+export default defineFlow({
+  kind: "main",
+  request: { stateSchema: z.object({ noted: z.number().default(0), asked: z.number().default(0) }) },
+  actions: { go: { block: chain }, hold: { block: sequencer({ name: "holding", inputSchema: z.any() }).step(note).step(slow).step(note) } },
+});
+"#;
+
+/// Every block of a request by its instance, as `show` has it and as the tree has it.
+#[track_caller]
+fn the_tree_has_what_show_has(place: &Place, request: &str) {
+    let blocks = |document: &Value, list: &str| -> BTreeMap<String, Value> {
+        let rows = document[list].as_array().cloned().unwrap_or_default();
+        let rows = rows.into_iter().filter(|row| row["instanceId"].is_string());
+        let fields = ["path", "name", "kind", "attempt", "status", "startedAt", "durationMs", "memoized"];
+        let fields = || fields.into_iter().chain(["seqStart", "seqEnd", "changes", "items"]);
+        let plain = |row: &Value| {
+            let mut plain: Value = fields().map(|name| (name.to_owned(), row[name].clone())).collect();
+            let error = &row["error"];
+            // The tree has the message alone.
+            plain["error"] = if error.is_object() { error["message"].clone() } else { error.clone() };
+            plain
+        };
+        rows.map(|row| (row["instanceId"].as_str().unwrap_or_default().to_owned(), plain(&row))).collect()
+    };
+    let shown = blocks(&place.get(&format!("show {request}")), "blocks");
+    let tree = blocks(&place.get(&format!("show {request} --tree --unfolded")), "rows");
+    assert!(!shown.is_empty());
+    for (id, block) in &shown {
+        // An error that did not fail its block is no text of its row.
+        let mut block = block.clone();
+        if block["status"] != "failed" {
+            block["error"] = Value::Null;
+        }
+        assert_eq!(tree.get(id), Some(&block), "{id}");
+    }
+    assert_eq!(tree.len(), shown.len());
+}
+
+#[track_caller]
+fn ask(place: &Place, line: &str, code: i32) {
+    let answer = place.ask(line);
+    assert_eq!(answer.code, Some(code), "{line}\n{answer}");
+}
+
+fn rows(place: &Place, line: &str) -> Vec<Value> {
+    place.get(line)["rows"].as_array().cloned().unwrap_or_default()
+}
+
+#[test]
+fn blocks_of_the_tree_are_those_of_show() {
+    let place = Place::with_flow(FLOW);
+    ask(&place, "run main go --user ada --session s --request r --input 1", 4);
+    the_tree_has_what_show_has(&place, "r");
+    ask(&place, "resume r --approve", 0);
+    the_tree_has_what_show_has(&place, "r");
+    let going = place.start("run main hold --user ada --session s --request h --input \"hold\"");
+    place.until("the slow step runs", |place| place.ask("show h").stdout.contains("step:slow").then_some(()));
+    the_tree_has_what_show_has(&place, "h");
+    going.kill();
+    place.until_status("h", "interrupted");
+    the_tree_has_what_show_has(&place, "h");
+    let cut = rows(&place, "show h --tree --filter status:abandoned");
+    let cut: Vec<&str> = cut.iter().filter_map(|row| row["label"].as_str()).collect();
+    assert_eq!(cut, ["root", "step:slow"], "the chain around it is cut off with it");
+    for shape in ["mixed", "chain", "tree", "fanout", "loop", "chat", "state"] {
+        let made = place.get(&format!("demo --synthetic 300 --shape {shape}"));
+        the_tree_has_what_show_has(&place, made["requests"][0].as_str().unwrap_or_default());
+    }
+}
+
+#[test]
+fn many_turns_are_one_row_and_attempts_are_a_group() {
+    let place = Place::with_flow(FLOW);
+    ask(&place, "run main go --user ada --session s --request r --input 1", 4);
+    ask(&place, "resume r --approve", 0);
+    let folded = rows(&place, "show r --tree");
+    let group = |label: &str, of: &str| {
+        let found = folded.iter().find(|row| row["label"] == label && row["group"]["of"] == of);
+        found.unwrap_or_else(|| panic!("no group of {of} {label} in {folded:#?}")).clone()
+    };
+    let root = group("root", "attempts");
+    assert_eq!((&root["group"]["count"], &root["isFolded"], &root["depth"]), (&json!(2), &json!(false), &json!(0)));
+    let turns = group("forEach:each", "turns");
+    assert_eq!((&turns["group"]["count"], &turns["isFolded"]), (&json!(12), &json!(true)));
+    // Each entry, what it ran, and who saved two of them.
+    assert_eq!(turns["hidden"], 12 + 12 + 2);
+    assert_eq!((&turns["group"]["failed"], &turns["status"]), (&json!(0), &json!("completed")));
+    assert_eq!(turns["group"]["cells"].as_array().map(Vec::len), Some(48));
+    let flaky = group("step:flaky", "attempts");
+    assert_eq!(flaky["group"]["count"], 3, "{flaky}");
+    let text = place.run(&["show", "r", "--tree"]).stdout;
+    assert!(text.contains("forEach:each × 12") && text.contains("26 rows folded"), "{text}");
+    assert!(text.contains("root attempts × 2") && text.contains("step:flaky (attempt 1)"), "{text}");
+    assert!(text.contains("26 rows are folded; --unfolded prints every row"), "{text}");
+    assert!(!text.contains("recover"), "{text}");
+    let all = place.run(&["show", "r", "--tree", "--unfolded"]).stdout;
+    assert!(all.contains("recover") && all.contains("✗ failed") && all.contains("no 8"), "{all}");
+}
+
+#[test]
+fn a_filter_shows_what_fits_and_what_is_around_it() {
+    let place = Place::with_flow(FLOW);
+    ask(&place, "run main go --user ada --session s --request r --input 1", 4);
+    ask(&place, "resume r --approve", 0);
+    let fitting = |filter: &str| {
+        let answer = place.run(&["show", "r", "--tree", "--json", "--filter", filter]);
+        assert_eq!(answer.code, Some(0), "{filter}\n{answer}");
+        let tree = answer.json();
+        let rows = tree["rows"].as_array().cloned().unwrap_or_default();
+        let fits = |row: &&Value| row["matches"] == true;
+        let labels: Vec<String> =
+            rows.iter().filter(fits).map(|row| row["label"].as_str().unwrap_or_default().to_owned()).collect();
+        assert_eq!(tree["matches"], labels.len(), "{filter}");
+        // What is around stands before what it is around.
+        assert!(rows.first().is_none_or(|row| row["depth"] == 0), "{filter}");
+        assert!(rows.windows(2).all(|two| two[1]["depth"].as_u64() <= two[0]["depth"].as_u64().map(|d| d + 1)));
+        labels
+    };
+    assert_eq!(fitting("status:failed"), ["step:breaks", "step:breaks"]);
+    assert_eq!(fitting("name:recover").len(), 2);
+    assert_eq!(fitting("items>0 attempt:0 path:root/parallel/*"), ["parallel/a", "parallel/b"]);
+    assert_eq!(fitting("\"foreach:each[3]\"").len(), 3, "the entry, what it ran, and who saved it");
+    assert_eq!(fitting("foreach -status:completed"), ["step:breaks", "step:breaks"]);
+    assert_eq!(fitting("status:suspended"), ["root", "step:ask"]);
+    let wrote = fitting("writes:request.asked");
+    assert!(!wrote.is_empty() && wrote.iter().all(|label| label == "step:ask"), "{wrote:?}");
+    assert_eq!(fitting("kind:router"), Vec::<String>::new());
+    let text = place.run(&["show", "r", "--tree", "--filter", "-status:completed name:breaks"]).stdout;
+    assert!(text.contains("the filter fits 2 of "), "{text}");
+}
+
+#[test]
+fn a_filter_that_is_wrong_is_told_with_its_place() {
+    let place = Place::with_flow(FLOW);
+    ask(&place, "run main go --user ada --session s --request r --input 1", 4);
+    let wrong = [
+        ("sttus:failed", "letter 1: \"sttus\" is no field; there are kind, status"),
+        ("a kind:agent", "letter 8: \"agent\" is no kind; there are handler, sequencer, router, generator"),
+        ("writes:memory.x", "\"memory\" is not a scope"),
+    ];
+    for (filter, expected) in wrong {
+        let answer = place.run(&["show", "r", "--tree", "--filter", filter]);
+        assert_eq!(answer.code, Some(2), "{filter}\n{answer}");
+        assert!(answer.stderr.contains(expected), "{filter}\n{answer}");
+    }
+    assert_eq!(place.ask("show r --filter status:failed").code, Some(2), "it is a filter of the tree");
+    assert_eq!(place.ask("show x --tree").code, Some(6));
+}
+
+#[test]
+fn a_long_request_is_shown_folded() {
+    let place = Place::new();
+    place.get("demo --synthetic 1500 --shape loop");
+    let id = "synthetic-loop-1-0";
+    let short = place.run(&["show", id]).stdout;
+    assert!(!short.contains("folded"), "{short}");
+    place.get("demo --synthetic 4000 --shape chain --seed 2");
+    let id = "synthetic-chain-2-0";
+    let text = place.run(&["show", id]).stdout;
+    let tree = place.get(&format!("show {id} --tree"));
+    assert!(tree["counts"]["blocks"].as_u64() > Some(1_000), "{}", tree["counts"]);
+    let hidden = tree["hidden"].as_u64().unwrap_or_default();
+    assert!(text.contains(&format!("{hidden} rows are folded: show {id} --tree --unfolded")), "{text}");
+    assert!(text.contains("\ninput   {") && text.contains("\noutput  {"), "{text}");
+    assert!(text.lines().count() < 60, "{text}");
+    let all = place.run(&["show", id, "--tree", "--unfolded"]).stdout;
+    assert!(all.lines().count() as u64 > hidden, "{}", all.lines().count());
+}
