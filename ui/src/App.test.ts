@@ -1,5 +1,6 @@
 // The whole window over the recorded host: what a person does with it, found the way a test from outside finds it.
 import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
+import { tick } from 'svelte';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
@@ -14,6 +15,8 @@ async function open(hash = '', host = new FakeHost(0, 60)) {
   render(App, { props: { app } });
   await screen.findByTestId('flow-chat');
 }
+
+const paletteRows = () => within(screen.getByRole('listbox', { name: 'Commands' })).getAllByRole('option');
 
 beforeEach(() => localStorage.clear());
 afterEach(cleanup);
@@ -183,4 +186,20 @@ test('the palette and the keys open with their keys', async () => {
   await waitFor(() => expect(app.route.place.action).toBe('send'));
   await fireEvent.keyDown(document.body, { key: '?' });
   expect(await screen.findByText('Follow the newest event')).toBeTruthy();
+});
+
+test('what arrives while the palette is open moves nothing in it, until something is typed', async () => {
+  await open('session=ses-2&request=req-2');
+  await screen.findAllByTestId('timeline-row');
+  await fireEvent.keyDown(window, { key: 'k', ctrlKey: true });
+  await screen.findByTestId('palette-input');
+  const before = paletteRows().map((one) => one.textContent);
+  const { sessions } = app.workspace;
+  const [newest] = sessions.answer ?? [];
+  if (newest) sessions.answer = [{ ...newest, id: 'ses-new', title: null }, ...(sessions.answer ?? [])];
+  app.request.row = null;
+  await tick();
+  expect(paletteRows().map((one) => one.textContent)).toEqual(before);
+  await fireEvent.input(screen.getByTestId('palette-input'), { target: { value: 'ses-new' } });
+  expect(paletteRows()[0]?.textContent).toContain('ses-new');
 });
