@@ -100,6 +100,25 @@ test('a chosen block shows its input, output and what it changed', async () => {
   ).toEqual(['user', 'project']);
 });
 
+test('a block shows no more than was known at the instant of the slider', async () => {
+  await open('session=ses-2&request=req-2');
+  const rows = await screen.findAllByTestId('timeline-row');
+  await fireEvent.click(rows.find((row) => row.dataset.path === 'root/step:report') as HTMLElement);
+  const inspector = screen.getByTestId('inspector');
+  await waitFor(() => expect(within(inspector).getByTestId('block-output').textContent).toContain('About wild bees'));
+  const { seqStart } = app.request.blocks.find((one) => one.path === 'root/step:report') ?? { seqStart: 0 };
+  app.seek(seqStart);
+  await waitFor(() =>
+    expect(within(inspector).getByTestId('block-output').textContent).toContain(`Still running at #${seqStart}`),
+  );
+  expect(within(inspector).getByText('Running')).toBeTruthy();
+  expect(within(inspector).queryAllByTestId('change-row')).toEqual([]);
+  app.seek(seqStart - 1);
+  expect((await within(inspector).findByTestId('block-ahead')).textContent).toContain(`#${seqStart - 1}`);
+  expect(within(inspector).queryByTestId('block-input')).toBeNull();
+  expect(within(inspector).getByText('Not begun')).toBeTruthy();
+});
+
 test('a failed block shows what came with its error, and its stack', async () => {
   await open('session=ses-2&request=req-3');
   const rows = await screen.findAllByTestId('timeline-row');
