@@ -86,6 +86,26 @@ test('the slider shows the state at its instant, and says which', async () => {
   await waitFor(() => expect(screen.getByTestId('scope-session').textContent).toContain('81'));
 });
 
+test('at a past instant no row of the timeline shows an outcome that was not there yet', async () => {
+  await open('session=ses-2&request=req-2');
+  await screen.findAllByTestId('timeline-row');
+  const report = () => screen.getAllByTestId('timeline-row').find((row) => row.dataset.path === 'root/step:report');
+  expect([report()?.dataset.status, within(report() as HTMLElement).queryByText('Completed')?.tagName]).toEqual([
+    'completed',
+    'SPAN',
+  ]);
+  const { seqStart, seqEnd } = app.request.blocks.find((one) => one.path === 'root/step:report') ?? { seqStart: 0 };
+  app.seek(seqStart);
+  await waitFor(() => expect(report()?.dataset.status).toBe('running'));
+  expect(within(report() as HTMLElement).queryByText('Completed')).toBeNull();
+  app.seek(seqStart - 1);
+  await waitFor(() => expect(report()?.dataset.status).toBe('ahead'));
+  expect(within(report() as HTMLElement).getByText('Not begun')).toBeTruthy();
+  expect(screen.getAllByTestId('timeline-row')[0]?.dataset.status).toBe('running');
+  app.seek(seqEnd ?? 0);
+  await waitFor(() => expect(report()?.dataset.status).toBe('completed'));
+});
+
 test('a chosen block shows its input, output and what it changed', async () => {
   await open('session=ses-2&request=req-2');
   const rows = await screen.findAllByTestId('timeline-row');
