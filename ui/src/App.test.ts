@@ -187,6 +187,20 @@ test('each audience sees its items, with counts', async () => {
   expect(screen.getByRole('radio', { name: /Client/ }).textContent).toContain('3');
 });
 
+test("the items are those of the slider's instant, for every audience", async () => {
+  await open('session=ses-1&request=req-1&tab=items');
+  await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(4));
+  const second = app.items.answer?.all[1]?.seq ?? 0;
+  app.seek(second);
+  await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(2));
+  expect(screen.getByTestId('items-at').textContent).toBe(`at #${second}, 2 later`);
+  expect(screen.getByRole('radio', { name: /All/ }).textContent).toContain('2');
+  app.seek(1);
+  await screen.findByText('No items yet at #1');
+  await fireEvent.click(screen.getByTestId('live'));
+  await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(4));
+});
+
 test('sessions are searched and paged, and a session opens at its newest request', async () => {
   await open();
   await screen.findByTestId('session-ses-2');
