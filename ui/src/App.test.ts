@@ -4,6 +4,7 @@ import { tick } from 'svelte';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
+import type { RequestRow } from './host/host';
 import { AppModel } from './model/app.svelte';
 import { Route } from './model/route.svelte';
 
@@ -212,6 +213,26 @@ test('sessions are searched and paged, and a session opens at its newest request
   await fireEvent.click(await screen.findByTestId('session-ses-2', {}, { timeout: 3000 }));
   expect(await screen.findByTestId('request-req-2')).toBeTruthy();
   await waitFor(() => expect(app.route.place.request).toBe('req-3'));
+});
+
+test('a session of more than a page of requests can be read to its first one', async () => {
+  const host = new FakeHost(0, 0);
+  const [row] = await host.requests({ session: 'ses-1', limit: 1, offset: 0 });
+  const all = Array.from({ length: 450 }, (_, n) => ({ ...row, id: n === 0 ? 'req-1' : `older-${n}` })) as RequestRow[];
+  host.requests = async ({ limit, offset }) => all.slice(offset, offset + limit);
+  await open('session=ses-1&request=req-1', host);
+  await waitFor(() => expect(app.requests.rows).toHaveLength(200));
+  const list = screen.getByRole('list', { name: 'Sessions' });
+  for (const known of [200, 400]) {
+    list.scrollTop = known * 48;
+    await fireEvent.scroll(list);
+    await fireEvent.click(await screen.findByTestId('more-requests'));
+    await waitFor(() => expect(app.requests.rows).toHaveLength(Math.min(450, known + 200)));
+  }
+  list.scrollTop = 450 * 48;
+  await fireEvent.scroll(list);
+  expect(await screen.findByTestId('request-older-449')).toBeTruthy();
+  expect(screen.queryByTestId('more-requests')).toBeNull();
 });
 
 test('a broken host is reported, and the window stays', async () => {

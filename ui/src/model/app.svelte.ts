@@ -7,7 +7,6 @@ import {
   type Host,
   type Item,
   type ItemView,
-  type RequestRow,
   type RunOptions,
   type StateView,
 } from '../host/host';
@@ -18,6 +17,7 @@ import { Faults } from './faults.svelte';
 import type { Route } from './route.svelte';
 import { LatestQuery } from './latest-query.svelte';
 import { OpenRequest } from './request.svelte';
+import { SessionRequests } from './requests.svelte';
 import { Workspace } from './workspace.svelte';
 
 type Instant = { request: string; seq: number; from: number };
@@ -41,7 +41,7 @@ export class AppModel {
   readonly call: LatestQuery<Selection, BlockDetail>;
   readonly tick: LatestQuery<Selection, BlockDetail>;
   readonly items: LatestQuery<ItemsQuery, ItemLists>;
-  readonly requests: LatestQuery<{ session: string }, RequestRow[]>;
+  readonly requests: SessionRequests;
   /** What the next run form starts with, when it was asked for from a finished request. */
   template: RunOptions | null = $state.raw(null);
   /** What features keep while the window is open and no place names, such as a half-written input. */
@@ -70,7 +70,7 @@ export class AppModel {
       const lists = await Promise.all(VIEWS.map((view) => host.items({ request, view })));
       return Object.fromEntries(VIEWS.map((view, n) => [view, lists[n] ?? []])) as ItemLists;
     }, 200);
-    this.requests = new LatestQuery(async ({ session }) => host.requests({ session, limit: 200, offset: 0 }), 300);
+    this.requests = new SessionRequests(host);
     route.onchange((place, before) => this.#arrive(place, before));
   }
 
@@ -108,7 +108,7 @@ export class AppModel {
           );
         this.workspace.reloadSessions();
         if (notice.kind === 'sessions') return;
-        if (notice.sessionId === this.session) this.requests.ask({ session: notice.sessionId }, true);
+        if (notice.sessionId === this.session) this.requests.refresh(notice.requestId);
         if (notice.requestId === this.request.id) this.request.refresh();
       });
     });
@@ -133,7 +133,7 @@ export class AppModel {
   async openWorkspace(dir: string): Promise<void> {
     this.#database = (await this.host.chooseWorkspace(dir)).dataFile;
     this.route.go({ flow: null, action: null, session: null, request: null, seq: null, block: null });
-    this.requests.clear();
+    this.requests.open(null);
     this.workspace.load();
   }
 
@@ -177,10 +177,7 @@ export class AppModel {
   }
 
   #arrive(place: Place, before: Place) {
-    if (place.session !== before.session) {
-      this.requests.clear();
-      if (place.session) this.requests.ask({ session: place.session });
-    }
+    if (place.session !== before.session) this.requests.open(place.session);
     if (place.request !== this.request.id) {
       for (const part of [this.stateAt, this.detail, this.call, this.tick, this.items]) part.clear();
       this.events.open(place.request);
@@ -201,7 +198,7 @@ export class AppModel {
   #look() {
     const { id, row } = this.request;
     if (!id || !row) return;
-    this.requests.ask({ session: row.sessionId });
+    this.requests.open(row.sessionId);
     const seq = this.cursor;
     // The end of a finished request is compared with its start, any other instant with the step before it.
     const whole = this.route.place.seq === null && !this.request.live;

@@ -40,7 +40,7 @@ test('a flow that was saved is read again, and not one of another folder', async
 
 test('a link to a request alone finds its session', async () => {
   await open('request=req-2');
-  await vi.waitFor(() => expect(app.requests.answer?.map((row) => row.id)).toEqual(['req-3', 'req-2']));
+  await vi.waitFor(() => expect(app.requests.rows?.map((row) => row.id)).toEqual(['req-3', 'req-2']));
   expect(app.session).toBe('ses-2');
 });
 
