@@ -1,7 +1,7 @@
 // The whole window over the recorded host: what a person does with it, found the way a test from outside finds it.
 import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
 import { tick } from 'svelte';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
 import type { RequestRow } from './host/host';
@@ -213,6 +213,20 @@ test('sessions are searched and paged, and a session opens at its newest request
   await fireEvent.click(await screen.findByTestId('session-ses-2', {}, { timeout: 3000 }));
   expect(await screen.findByTestId('request-req-2')).toBeTruthy();
   await waitFor(() => expect(app.route.place.request).toBe('req-3'));
+});
+
+test('the age of a session grows while nothing else happens', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'], now: Date.now() });
+  try {
+    app = new AppModel(new FakeHost(0, 0), new Route(window));
+    render(App, { props: { app } });
+    await vi.waitFor(() => expect(screen.getByTestId('session-ses-2').textContent).toContain('3 min ago'));
+    await vi.advanceTimersByTimeAsync(10 * 60_000);
+    await tick();
+    expect(screen.getByTestId('session-ses-2').textContent).toContain('13 min ago');
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('a session of more than a page of requests can be read to its first one', async () => {
