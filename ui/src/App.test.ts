@@ -215,6 +215,15 @@ test('sessions are searched and paged, and a session opens at its newest request
   await waitFor(() => expect(app.route.place.request).toBe('req-3'));
 });
 
+test('the title names what is open and the folder, also after another one was opened', async () => {
+  await open('session=ses-2&request=req-2');
+  await waitFor(() => expect(document.title).toBe('research.plan · flows · Flowglass'));
+  const host = app.host as FakeHost;
+  host.chooseWorkspace = async (dir) => Object.assign(await host.workspace(), { dir, name: 'second' });
+  await app.openWorkspace('/second');
+  await waitFor(() => expect(document.title).toBe('second · Flowglass'));
+});
+
 test('the age of a session grows while nothing else happens', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'], now: Date.now() });
   try {

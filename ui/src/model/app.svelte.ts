@@ -132,6 +132,10 @@ export class AppModel {
 
   async openWorkspace(dir: string): Promise<void> {
     this.#database = (await this.host.chooseWorkspace(dir)).dataFile;
+    // Nothing of the folder before may stay on screen, nor arrive late; nor what was typed for a flow of that name.
+    this.workspace.clear();
+    this.kept.clear();
+    this.template = null;
     this.route.go({ flow: null, action: null, session: null, request: null, seq: null, block: null });
     this.requests.open(null);
     this.workspace.load();
