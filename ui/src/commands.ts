@@ -28,13 +28,8 @@ export function commandsOf(app: AppModel, show: (sheet: 'keys' | 'folder') => vo
   add('log', 'Command', 'Open the log of this program', 'events', () => void app.try(() => app.host.openLog()));
   add('back', 'Command', 'Back', 'left', () => history.back(), 'Alt+←');
   add('forward', 'Command', 'Forward', 'right', () => history.forward(), 'Alt+→');
-  add(
-    'link',
-    'Command',
-    'Copy a link to this place',
-    'copy',
-    () => void app.try(() => navigator.clipboard.writeText(location.href)),
-  );
+  if (workspace.info.answer)
+    add('link', 'Command', 'Copy a link to this place', 'copy', () => void app.copyLink(), 'flowglass open …');
   for (const flow of workspace.flows.answer ?? []) {
     for (const action of flow.actions) {
       add(`action ${flow.kind}.${action.name}`, 'Run', `${flow.kind}.${action.name}`, 'play', () =>

@@ -47,6 +47,9 @@ export const commands = {
 	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
 };
 
+/* Constants */
+export const verbs = ["open","flows","check","run","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","export","import","history","search","delete","compact","stats","demo"] as const;
+
 /* Types */
 /**  An action of a flow. */
 export type ActionRow = {
