@@ -224,6 +224,21 @@ test('the title names what is open and the folder, also after another one was op
   await waitFor(() => expect(document.title).toBe('second · Flowglass'));
 });
 
+/** What Tab reaches, in order. */
+const tabStops = () =>
+  [...document.querySelectorAll<HTMLElement>('button, input, select, textarea, summary, [tabindex]')].filter(
+    (one) => one.tabIndex >= 0 && !one.matches(':disabled') && !one.closest('[hidden]'),
+  );
+
+test('few presses of Tab lead to the timeline, however many flows and sessions there are', async () => {
+  await open('session=ses-2&request=req-2');
+  await screen.findAllByTestId('timeline-row');
+  await waitFor(() => expect(screen.getAllByTestId(/^session-ses/).length).toBeGreaterThan(10));
+  await waitFor(() => expect(tabStops().indexOf(screen.getByTestId('timeline'))).toBeLessThan(17));
+  const inside = (name: string) => tabStops().filter((one) => screen.getByLabelText(name).contains(one)).length;
+  expect([inside('Flows'), inside('Instant shown')]).toEqual([1, 2]);
+});
+
 test('the age of a session grows while nothing else happens', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'], now: Date.now() });
   try {
