@@ -15,10 +15,10 @@ import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
 import { Faults } from './faults.svelte';
 import type { Route } from './route.svelte';
-import { linkOf } from './link';
 import { LatestQuery } from './latest-query.svelte';
 import { OpenRequest } from './request.svelte';
 import { SessionRequests } from './requests.svelte';
+import { WindowModel } from './window.svelte';
 import { Workspace } from './workspace.svelte';
 
 type Instant = { request: string; seq: number; from: number };
@@ -33,6 +33,7 @@ const VIEWS: readonly ItemView[] = ['all', 'client', 'history', 'trace'];
 
 export class AppModel {
   readonly faults = new Faults();
+  readonly window = new WindowModel();
   readonly workspace: Workspace;
   readonly request: OpenRequest;
   readonly events: EventPages;
@@ -47,8 +48,6 @@ export class AppModel {
   template: RunOptions | null = $state.raw(null);
   /** What features keep while the window is open and no place names, such as a half-written input. */
   readonly kept = new Map<string, unknown>();
-  /** The last thing that was done and cannot be seen anywhere else. */
-  said = $state('');
   #unwatch = () => {};
   /** The database of the folder that is open; notices of another one, whose requests may still run, are not for us. */
   #database: string | null = null;
@@ -172,17 +171,6 @@ export class AppModel {
   seek(seq: number): void {
     const end = this.request.seq;
     this.route.go({ seq: seq >= end ? null : Math.max(1, seq) }, 'replace');
-  }
-
-  /** Copies the command line that opens a window at this place. */
-  async copyLink(): Promise<void> {
-    const folder = this.workspace.info.answer;
-    if (!folder) return;
-    const link = linkOf(this.route.place, folder, this.request.blocks);
-    await this.try(async () => {
-      await navigator.clipboard.writeText(link);
-      this.said = `Copied: ${link}`;
-    });
   }
 
   async runAgain(): Promise<void> {
