@@ -45,6 +45,28 @@ test('keys of the request act wherever the focus is, and after the tab that had 
   expect(app.route.place.tab).toBe('events');
 });
 
+test('the timeline takes the arrows while it has the focus, and j and k from anywhere', async () => {
+  await open();
+  const first = app.request.blocks[1]?.instanceId;
+  screen.getByTestId('timeline').focus();
+  await press('ArrowDown');
+  expect(app.route.place.block).toBe(first);
+  screen.getByTestId('session-ses-2').focus();
+  await press('k');
+  expect(app.route.place.block).toBe(app.request.root?.instanceId);
+  await press('ArrowDown');
+  expect(app.route.place.block).toBe(app.request.root?.instanceId);
+  await press('j');
+  expect(app.route.place.block).toBe(first);
+  // A slider keeps its own arrows, and another tab has no rows to move in.
+  screen.getByTestId('time-slider').focus();
+  await press('ArrowDown');
+  await press('2');
+  await waitFor(() => expect(app.window.timeline).toBeNull());
+  await press('j');
+  expect(app.route.place.block).toBe(first);
+});
+
 test('while text is written keys are text, but those with Ctrl still act', async () => {
   await open();
   screen.getByTestId('session-search').focus();
