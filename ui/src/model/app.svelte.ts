@@ -6,7 +6,6 @@ import {
   type Host,
   type Item,
   type ItemView,
-  type RequestRow,
   type RunOptions,
   type StepTo,
 } from '../host/host';
@@ -19,6 +18,8 @@ import type { Route } from './route.svelte';
 import { LatestQuery } from './latest-query.svelte';
 import { OpenRequest } from './request.svelte';
 import { stateAt, type Instant, type StateAt } from './state-at';
+import { SessionRequests } from './requests.svelte';
+import { WindowModel } from './window.svelte';
 import { Workspace } from './workspace.svelte';
 
 type Selection = { request: string; block: string; stamp: string };
@@ -30,6 +31,7 @@ const VIEWS: readonly ItemView[] = ['all', 'client', 'history', 'trace'];
 
 export class AppModel {
   readonly faults = new Faults();
+  readonly window = new WindowModel();
   readonly workspace: Workspace;
   readonly request: OpenRequest;
   readonly events: EventPages;
@@ -40,7 +42,7 @@ export class AppModel {
   readonly call: LatestQuery<Selection, BlockDetail>;
   readonly tick: LatestQuery<Selection, BlockDetail>;
   readonly items: LatestQuery<ItemsQuery, ItemLists>;
-  readonly requests: LatestQuery<{ session: string }, RequestRow[]>;
+  readonly requests: SessionRequests;
   /** What the next run form starts with, when it was asked for from a finished request. */
   template: RunOptions | null = $state.raw(null);
   /** What features keep while the window is open and no place names, such as a half-written input. */
@@ -66,7 +68,7 @@ export class AppModel {
       const lists = await Promise.all(VIEWS.map((view) => host.items({ request, view })));
       return Object.fromEntries(VIEWS.map((view, n) => [view, lists[n] ?? []])) as ItemLists;
     }, 200);
-    this.requests = new LatestQuery(async ({ session }) => host.requests({ session, limit: 200, offset: 0 }), 300);
+    this.requests = new SessionRequests(host);
     route.onchange((place, before) => this.#arrive(place, before));
   }
 
@@ -105,7 +107,7 @@ export class AppModel {
           );
         this.workspace.reloadSessions();
         if (notice.kind === 'sessions') return;
-        if (notice.sessionId === this.session) this.requests.ask({ session: notice.sessionId }, true);
+        if (notice.sessionId === this.session) this.requests.refresh(notice.requestId);
       });
     });
   }
@@ -128,8 +130,12 @@ export class AppModel {
 
   async openWorkspace(dir: string): Promise<void> {
     this.#database = (await this.host.chooseWorkspace(dir)).dataFile;
+    // Nothing of the folder before may stay on screen, nor arrive late; nor what was typed for a flow of that name.
+    this.workspace.clear();
+    this.kept.clear();
+    this.template = null;
     this.route.go({ flow: null, action: null, session: null, request: null, seq: null, block: null });
-    this.requests.clear();
+    this.requests.open(null);
     this.workspace.load();
   }
 
@@ -187,10 +193,7 @@ export class AppModel {
   }
 
   #arrive(place: Place, before: Place) {
-    if (place.session !== before.session) {
-      this.requests.clear();
-      if (place.session) this.requests.ask({ session: place.session });
-    }
+    if (place.session !== before.session) this.requests.open(place.session);
     if (place.request !== this.request.id) {
       for (const part of [this.stateAt, this.detail, this.call, this.tick, this.items]) part.clear();
       this.calls.clear();
@@ -212,7 +215,7 @@ export class AppModel {
   #look() {
     const { id, row } = this.request;
     if (!id || !row) return;
-    this.requests.ask({ session: row.sessionId });
+    this.requests.open(row.sessionId);
     const seq = this.cursor;
     // The end of a finished request is compared with its start, any other instant with the step before it.
     const whole = this.route.place.seq === null && !this.request.live;

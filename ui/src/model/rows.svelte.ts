@@ -65,6 +65,16 @@ export class RowPages {
     return -1;
   }
 
+  /** The blocks among what was read. */
+  blocks(): { path: string; attempt: number; instanceId: string }[] {
+    void this.version;
+    return [...this.#pages.values()].flatMap(({ rows }) =>
+      rows.flatMap(({ path, attempt, instanceId }) =>
+        path && instanceId ? [{ path, attempt: attempt ?? 0, instanceId }] : [],
+      ),
+    );
+  }
+
   find(instanceId: string): ViewRow | undefined {
     const at = this.indexOf((row) => row.instanceId === instanceId);
     return at < 0 ? undefined : this.get(at);

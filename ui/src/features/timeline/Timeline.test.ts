@@ -114,11 +114,11 @@ test('completion is chosen with the keys', async () => {
 test('at a past instant nothing shows what comes later', async () => {
   await open('session=ses-2&request=req-2&seq=20');
   await waitFor(() => expect(rows()[0]?.dataset.status).toBe('running'));
-  const later = rows().filter((row) => row.dataset.status === 'none');
+  const later = rows().filter((row) => row.dataset.status === 'ahead');
   expect(later.map((row) => row.dataset.path)).toContain('root/step:report');
   for (const row of later) expect(row.textContent).not.toMatch(/Completed|Failed|\d+ ms/);
   app.seek(1e9);
-  await waitFor(() => expect(rows().some((row) => row.dataset.status === 'none')).toBe(false));
+  await waitFor(() => expect(rows().some((row) => row.dataset.status === 'ahead')).toBe(false));
 });
 
 test('the axis is zoomed and moved with keys, and says what is in view', async () => {
