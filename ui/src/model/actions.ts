@@ -33,7 +33,7 @@ export function tabsOf(app: AppModel): Tab[] {
 export async function copyLink(app: AppModel): Promise<void> {
   const folder = app.workspace.info.answer;
   if (!folder) return;
-  const link = linkOf(app.route.place, folder, app.request.blocks);
+  const link = linkOf(app.route.current, folder, app.request.blocks);
   await app.try(async () => {
     await navigator.clipboard.writeText(link);
     app.window.said = `Copied: ${link}`;
