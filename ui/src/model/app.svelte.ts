@@ -7,17 +7,18 @@ import {
   type Host,
   type Item,
   type ItemView,
-  type RequestRow,
   type RunOptions,
   type StateView,
 } from '../host/host';
-import type { Place } from '../place';
+import { HOME, type Place } from '../place';
 import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
 import { Faults } from './faults.svelte';
-import type { Route } from './route.svelte';
+import type { Router } from './route.svelte';
 import { LatestQuery } from './latest-query.svelte';
 import { OpenRequest } from './request.svelte';
+import { SessionRequests } from './requests.svelte';
+import { WindowModel } from './window.svelte';
 import { Workspace } from './workspace.svelte';
 
 type Instant = { request: string; seq: number; from: number };
@@ -32,6 +33,7 @@ const VIEWS: readonly ItemView[] = ['all', 'client', 'history', 'trace'];
 
 export class AppModel {
   readonly faults = new Faults();
+  readonly window = new WindowModel();
   readonly workspace: Workspace;
   readonly request: OpenRequest;
   readonly events: EventPages;
@@ -41,7 +43,7 @@ export class AppModel {
   readonly call: LatestQuery<Selection, BlockDetail>;
   readonly tick: LatestQuery<Selection, BlockDetail>;
   readonly items: LatestQuery<ItemsQuery, ItemLists>;
-  readonly requests: LatestQuery<{ session: string }, RequestRow[]>;
+  readonly requests: SessionRequests;
   /** What the next run form starts with, when it was asked for from a finished request. */
   template: RunOptions | null = $state.raw(null);
   /** What features keep while the window is open and no place names, such as a half-written input. */
@@ -52,7 +54,7 @@ export class AppModel {
 
   constructor(
     readonly host: Host,
-    readonly route: Route,
+    readonly route: Router,
   ) {
     this.workspace = new Workspace(host);
     this.request = new OpenRequest(host, () => this.#look());
@@ -70,7 +72,7 @@ export class AppModel {
       const lists = await Promise.all(VIEWS.map((view) => host.items({ request, view })));
       return Object.fromEntries(VIEWS.map((view, n) => [view, lists[n] ?? []])) as ItemLists;
     }, 200);
-    this.requests = new LatestQuery(async ({ session }) => host.requests({ session, limit: 200, offset: 0 }), 300);
+    this.requests = new SessionRequests(host);
     route.onchange((place, before) => this.#arrive(place, before));
   }
 
@@ -108,7 +110,7 @@ export class AppModel {
           );
         this.workspace.reloadSessions();
         if (notice.kind === 'sessions') return;
-        if (notice.sessionId === this.session) this.requests.ask({ session: notice.sessionId }, true);
+        if (notice.sessionId === this.session) this.requests.refresh(notice.requestId);
         if (notice.requestId === this.request.id) this.request.refresh();
       });
     });
@@ -132,8 +134,12 @@ export class AppModel {
 
   async openWorkspace(dir: string): Promise<void> {
     this.#database = (await this.host.chooseWorkspace(dir)).dataFile;
-    this.route.go({ flow: null, action: null, session: null, request: null, seq: null, block: null });
-    this.requests.clear();
+    // Nothing of the folder before may stay on screen, nor arrive late; nor what was typed for a flow of that name.
+    this.workspace.clear();
+    this.kept.clear();
+    this.template = null;
+    this.route.to(HOME);
+    this.requests.open(null);
     this.workspace.load();
   }
 
@@ -145,20 +151,20 @@ export class AppModel {
 
   openAction(flow: string, action: string | null): void {
     this.template = null;
-    this.route.go({ flow, action, session: null, request: null, seq: null, block: null });
+    this.route.to(action === null ? { at: 'flow', flow } : { at: 'run', flow, action });
   }
 
   openSession(session: string): void {
-    this.route.go({ flow: null, action: null, session, request: null, seq: null, block: null });
+    this.route.to({ at: 'session', session });
   }
 
   openRequest(session: string, request: string): void {
-    this.route.go({ flow: null, action: null, session, request, seq: null, block: null });
+    this.route.toRequest(request, session);
   }
 
   /** Opens a request of which only the id is known; its session is found by it. */
   findRequest(request: string): void {
-    this.route.go({ flow: null, action: null, session: null, request, seq: null, block: null });
+    this.route.toRequest(request, null);
   }
 
   /** Moves the slider; the last event means following, because that is what the end of a growing run is. */
@@ -172,15 +178,12 @@ export class AppModel {
     if (!row) return;
     const detail = root ? await this.try(() => this.host.block(row.id, root.instanceId)) : undefined;
     const { flow, action, userId, sessionId, projectId, mock } = row;
-    this.route.go({ flow, action, session: null, request: null, seq: null, block: null });
+    this.route.to({ at: 'run', flow, action });
     this.template = { flow, action, userId, sessionId, projectId, mock, input: detail?.input };
   }
 
   #arrive(place: Place, before: Place) {
-    if (place.session !== before.session) {
-      this.requests.clear();
-      if (place.session) this.requests.ask({ session: place.session });
-    }
+    if (place.session !== before.session) this.requests.open(place.session);
     if (place.request !== this.request.id) {
       for (const part of [this.stateAt, this.detail, this.call, this.tick, this.items]) part.clear();
       this.events.open(place.request);
@@ -194,14 +197,14 @@ export class AppModel {
   async #openNewest(session: string) {
     const [newest] = (await this.try(() => this.host.requests({ session, limit: 1, offset: 0 }))) ?? [];
     const { place } = this.route;
-    if (newest && place.session === session && !place.request) this.route.go({ request: newest.id }, 'replace');
+    if (newest && place.session === session && !place.request) this.route.toRequest(newest.id, session, 'replace');
   }
 
   /** Asks for what the place shows. Called when the place changes and when the request advances. */
   #look() {
     const { id, row } = this.request;
     if (!id || !row) return;
-    this.requests.ask({ session: row.sessionId });
+    this.requests.open(row.sessionId);
     const seq = this.cursor;
     // The end of a finished request is compared with its start, any other instant with the step before it.
     const whole = this.route.place.seq === null && !this.request.live;
