@@ -6,13 +6,13 @@ import App from './App.svelte';
 import { FakeHost } from './host/fake';
 import type { RequestRow } from './host/host';
 import { AppModel } from './model/app.svelte';
-import { Route } from './model/route.svelte';
+import { Router } from './model/route.svelte';
 
 let app: AppModel;
 
 async function open(hash = '', host = new FakeHost(0, 60)) {
   history.replaceState(null, '', `#${hash}`);
-  app = new AppModel(host, new Route(window));
+  app = new AppModel(host, new Router(window));
   render(App, { props: { app } });
   await screen.findByTestId('flow-chat');
 }
@@ -249,7 +249,7 @@ test('few presses of Tab lead to the timeline, however many flows and sessions t
 test('the age of a session grows while nothing else happens', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'], now: Date.now() });
   try {
-    app = new AppModel(new FakeHost(0, 0), new Route(window));
+    app = new AppModel(new FakeHost(0, 0), new Router(window));
     render(App, { props: { app } });
     await vi.waitFor(() => expect(screen.getByTestId('session-ses-2').textContent).toContain('3 min ago'));
     await vi.advanceTimersByTimeAsync(10 * 60_000);
@@ -287,6 +287,11 @@ test('a broken host is reported, and the window stays', async () => {
   await screen.findAllByTestId('timeline-row');
   await screen.findByText('The file is damaged.');
   expect(screen.getByTestId('run-again')).toBeTruthy();
+});
+
+test('an address of two requests says how they are compared', async () => {
+  await open('compare=req-2&with=req-3');
+  await waitFor(() => expect(screen.getByTestId('compare').textContent).toContain('diff req-2 --with=req-3'));
 });
 
 test('running again starts from the same input', async () => {

@@ -4,13 +4,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
 import { AppModel } from './model/app.svelte';
-import { Route } from './model/route.svelte';
+import { Router } from './model/route.svelte';
 
 let app: AppModel;
 
 async function open(hash = 'session=ses-2&request=req-2') {
   history.replaceState(null, '', `#${hash}`);
-  app = new AppModel(new FakeHost(0, 60), new Route(window));
+  app = new AppModel(new FakeHost(0, 60), new Router(window));
   render(App, { props: { app } });
   await screen.findByTestId('session-ses-2');
   if (hash.includes('request=')) await screen.findAllByTestId('timeline-row');

@@ -4,7 +4,7 @@ import './app.css';
 import App from './App.svelte';
 import type { Host } from './host/host';
 import { AppModel } from './model/app.svelte';
-import { Route } from './model/route.svelte';
+import { Router } from './model/route.svelte';
 
 async function chooseHost(): Promise<Host> {
   const { insideTauri, tauriHost } = await import('./host/tauri');
@@ -18,5 +18,5 @@ async function chooseHost(): Promise<Host> {
 const target = document.getElementById('app');
 if (target) {
   const host = await chooseHost();
-  mount(App, { target, props: { app: new AppModel(host, new Route(window)) } });
+  mount(App, { target, props: { app: new AppModel(host, new Router(window)) } });
 }

@@ -24,7 +24,7 @@ export function tabsOf(app: AppModel): Tab[] {
 export async function copyLink(app: AppModel): Promise<void> {
   const folder = app.workspace.info.answer;
   if (!folder) return;
-  const link = linkOf(app.route.place, folder, app.request.rows.blocks());
+  const link = linkOf(app.route.current, folder, app.request.rows.blocks());
   await app.try(async () => {
     await navigator.clipboard.writeText(link);
     app.window.said = `Copied: ${link}`;

@@ -9,12 +9,12 @@ import {
   type RunOptions,
   type StepTo,
 } from '../host/host';
-import type { Place } from '../place';
+import { HOME, type Place } from '../place';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
 import { Faults } from './faults.svelte';
-import type { Route } from './route.svelte';
+import type { Router } from './route.svelte';
 import { LatestQuery } from './latest-query.svelte';
 import { OpenRequest } from './request.svelte';
 import { stateAt, type Instant, type StateAt } from './state-at';
@@ -53,7 +53,7 @@ export class AppModel {
 
   constructor(
     readonly host: Host,
-    readonly route: Route,
+    readonly route: Router,
   ) {
     this.workspace = new Workspace(host);
     this.request = new OpenRequest(host, () => this.#look());
@@ -134,7 +134,7 @@ export class AppModel {
     this.workspace.clear();
     this.kept.clear();
     this.template = null;
-    this.route.go({ flow: null, action: null, session: null, request: null, seq: null, block: null });
+    this.route.to(HOME);
     this.requests.open(null);
     this.workspace.load();
   }
@@ -147,20 +147,20 @@ export class AppModel {
 
   openAction(flow: string, action: string | null): void {
     this.template = null;
-    this.route.go({ flow, action, session: null, request: null, seq: null, block: null });
+    this.route.to(action === null ? { at: 'flow', flow } : { at: 'run', flow, action });
   }
 
   openSession(session: string): void {
-    this.route.go({ flow: null, action: null, session, request: null, seq: null, block: null });
+    this.route.to({ at: 'session', session });
   }
 
   openRequest(session: string, request: string): void {
-    this.route.go({ flow: null, action: null, session, request, seq: null, block: null });
+    this.route.toRequest(request, session);
   }
 
   /** Opens a request of which only the id is known; its session is found by it. */
   findRequest(request: string): void {
-    this.route.go({ flow: null, action: null, session: null, request, seq: null, block: null });
+    this.route.toRequest(request, null);
   }
 
   /** Moves the slider; the last event means following, because that is what the end of a growing run is. */
@@ -188,7 +188,7 @@ export class AppModel {
     if (!row) return;
     const detail = root ? await this.try(() => this.host.block(row.id, root)) : undefined;
     const { flow, action, userId, sessionId, projectId, mock } = row;
-    this.route.go({ flow, action, session: null, request: null, seq: null, block: null });
+    this.route.to({ at: 'run', flow, action });
     this.template = { flow, action, userId, sessionId, projectId, mock, input: detail?.input };
   }
 
@@ -208,7 +208,7 @@ export class AppModel {
   async #openNewest(session: string) {
     const [newest] = (await this.try(() => this.host.requests({ session, limit: 1, offset: 0 }))) ?? [];
     const { place } = this.route;
-    if (newest && place.session === session && !place.request) this.route.go({ request: newest.id }, 'replace');
+    if (newest && place.session === session && !place.request) this.route.toRequest(newest.id, session, 'replace');
   }
 
   /** Asks for what the place shows. Called when the place changes and when the request advances. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FakeHost } from '../host/fake';
 import type { FlowRow, Notice } from '../host/host';
 import { AppModel } from './app.svelte';
-import { Route } from './route.svelte';
+import { Router } from './route.svelte';
 
 let app: AppModel;
 let tell: (notice: Notice) => void;
@@ -13,7 +13,7 @@ async function open(hash: string, host = new FakeHost(0, 0)) {
     tell = onNotice;
     return () => {};
   };
-  app = new AppModel(host, new Route(window));
+  app = new AppModel(host, new Router(window));
   await app.start();
   return host;
 }

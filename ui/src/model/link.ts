@@ -1,7 +1,9 @@
-// A place as the command line that opens a window there: what "Copy a link" copies. Pure.
+// A route as the command line that shows it: what "Copy a link" copies. Pure.
 import { commandLine } from '../base/shell';
 import type { BlockRow, Workspace } from '../host/host';
-import { NOWHERE, type Place } from '../place';
+import { VIEW, type Route } from '../place';
+
+type Request = Extract<Route, { at: 'request' }>;
 
 type Named = Pick<BlockRow, 'path' | 'attempt' | 'instanceId'>;
 
@@ -9,29 +11,41 @@ type Named = Pick<BlockRow, 'path' | 'attempt' | 'instanceId'>;
  * `blocks` are those that are known of the open request: a block is named by its path, and by its attempt where a newer
  * one exists, or where it is not among them and so may have one.
  */
-export function linkOf(place: Place, folder: Workspace, blocks: readonly Named[]): string {
-  const words = ['flowglass', 'open', folder.dir];
-  if (folder.dataFile !== `${folder.dir}/.flowglass/flowglass.db`) words.push(`--data=${folder.dataFile}`);
-  const add = (name: string, value: string | number | null | undefined) => {
-    // A value that begins with a dash would be read as another flag.
-    if (value != null) words.push(`--${name}=${value}`);
-  };
-  if (place.request) {
-    add('request', place.request);
-    add('at', place.seq);
-    const known = blocks.find((one) => one.instanceId === place.block);
-    const block = known ?? namedBy(place.request, place.block);
-    add('block', block?.path);
-    const isOld = blocks.some((one) => one.path === block?.path && one.attempt > block.attempt);
-    if (block && (isOld || !known)) add('attempt', block.attempt);
-    if (place.tab !== NOWHERE.tab) add('tab', place.tab);
-    if (place.audience !== NOWHERE.audience) add('view', place.audience);
-  } else if (place.session) add('session', place.session);
-  else if (place.flow) {
-    add('flow', place.flow);
-    add('action', place.action);
+export function linkOf(route: Route, folder: Workspace, blocks: readonly Named[]): string {
+  const isUsual = folder.dataFile === `${folder.dir}/.flowglass/flowglass.db`;
+  const data = isUsual ? [] : [`--data=${folder.dataFile}`];
+  if (route.at === 'compare')
+    return commandLine(['flowglass', 'diff', route.left, `--with=${route.right}`, `--dir=${folder.dir}`, ...data]);
+  return commandLine(['flowglass', 'open', folder.dir, ...data, ...flagsOf(route, blocks)]);
+}
+
+/** With `=`, because a value that begins with a dash would be read as another flag. */
+function flagsOf(route: Exclude<Route, { at: 'compare' }>, blocks: readonly Named[]): string[] {
+  switch (route.at) {
+    case 'home':
+      return [];
+    case 'flow':
+      return [`--flow=${route.flow}`];
+    case 'run':
+      return [`--flow=${route.flow}`, `--action=${route.action}`];
+    case 'session':
+      return [`--session=${route.session}`];
+    case 'request':
+      return requestFlags(route, blocks);
   }
-  return commandLine(words);
+}
+
+function requestFlags({ request, seq, block: id, tab, audience }: Request, blocks: readonly Named[]): string[] {
+  const flags = [`--request=${request}`];
+  if (seq !== null) flags.push(`--at=${seq}`);
+  const known = blocks.find((one) => one.instanceId === id);
+  const block = known ?? namedBy(request, id);
+  if (block) flags.push(`--block=${block.path}`);
+  const isOld = blocks.some((one) => one.path === block?.path && one.attempt > block.attempt);
+  if (block && (isOld || !known)) flags.push(`--attempt=${block.attempt}`);
+  if (tab !== VIEW.tab) flags.push(`--tab=${tab}`);
+  if (audience !== VIEW.audience) flags.push(`--view=${audience}`);
+  return flags;
 }
 
 /** An instance is named `request:path:attempt`. */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import App from '../../App.svelte';
 import { FakeHost } from '../../host/fake';
 import { AppModel } from '../../model/app.svelte';
-import { Route } from '../../model/route.svelte';
+import { Router } from '../../model/route.svelte';
 
 let app: AppModel;
 const LARGE = 'session=ses-large&request=req-4';
@@ -12,7 +12,7 @@ const LARGE = 'session=ses-large&request=req-4';
 async function open(hash: string, large = 2400) {
   history.replaceState(null, '', `#${hash}`);
   const host = new FakeHost(0, 0, large);
-  app = new AppModel(host, new Route(window));
+  app = new AppModel(host, new Router(window));
   render(App, { props: { app } });
   await screen.findAllByTestId('timeline-row');
   return host;
