@@ -69,6 +69,7 @@ mod values;
 mod window;
 mod window_acts;
 mod window_agents;
+mod window_keys;
 mod window_places;
 mod window_walls;
 mod wording;
