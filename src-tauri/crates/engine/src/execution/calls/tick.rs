@@ -23,6 +23,7 @@ use crate::execution::step_value::StepValue;
 use crate::execution::{block, callback};
 use crate::model::callable::Arg;
 use crate::model::error::FlowError;
+use crate::model::event::{DriftKind, EventKind};
 use crate::model::flow::{CallAgent, ValueOrCall};
 use crate::model::path::{encode, join};
 
@@ -191,18 +192,16 @@ impl<'a> Calls<'a> {
                     continue;
                 }
                 let Some((plan, input)) = self.prepare(at).await? else { continue };
-                let tool = self.tool(at);
-                let block = blocks::call(self.of, &tool);
+                let block = blocks::call(self.of, &self.tool(at));
                 let (run, parent) = (self.cx.run.clone(), Some(self.cx.frame.clone()));
                 let needs_person = input["confirm"] == true;
                 let input = StepValue::new(input.into());
                 if plan.as_ref().is_some_and(|plan| plan.checked.is_not_waited_for()) && !needs_person {
-                    let path = join(&self.cx.frame.path, &format!("work:{}[{at}]", encode(&tool)));
-                    background::start(self.cx, path, block, input).await;
+                    background::start(self.cx, self.path("work", at), block, input).await;
                     self.ended.insert(at, End::Done(Vec::new()));
                     continue;
                 }
-                let path = join(&self.cx.frame.path, &format!("call:{}[{at}]", encode(&tool)));
+                let path = self.path("call", at);
                 running.push(async move {
                     let ran = run_block_as(run, block, parent, path, input, BlockRole::Tool).await;
                     (at, plan, ran)
@@ -258,6 +257,31 @@ impl<'a> Calls<'a> {
             }
         }
         Ok(messages)
+    }
+
+    /// Returns the path of a Call's block.
+    fn path(&self, word: &str, at: usize) -> String {
+        join(&self.cx.frame.path, &format!("{word}:{}[{at}]", encode(&self.tool(at))))
+    }
+
+    /// Returns whether a person has to agree to a Call. The log comes first: what was asked is answered before the Call
+    /// runs, and what has run is not asked about, whatever `confirm` says by now.
+    async fn needs_person(&self, at: usize, plan: &Plan) -> Result<bool, FlowError> {
+        let log = &self.cx.run.replay_cache;
+        if log.end_of(&self.path("work", at)).is_some() {
+            return Ok(false);
+        }
+        let needs = confirm(self.cx, self.of, plan).await?;
+        let path = self.path("call", at);
+        let Some(asked) = log.suspensions.find(&path, None, 0).filter(|_| !needs) else { return Ok(needs) };
+        let text = format!(
+            "drift: confirm of \"{}\" does not ask about {path} any more; suspension \"{}\" asked, so its answer decides",
+            self.of.name, asked.request.id
+        );
+        if !log.has_drift_text(&text) {
+            self.cx.record(EventKind::Drift { drift: DriftKind::Question, text });
+        }
+        Ok(true)
     }
 
     fn tool(&self, at: usize) -> String {
@@ -322,7 +346,7 @@ impl<'a> Calls<'a> {
                 if !more.is_empty() {
                     input["moreEarlier"] = more.len().into();
                 }
-                if needs_person(self.cx, self.of, &plan).await? {
+                if self.needs_person(at, &plan).await? {
                     input["confirm"] = true.into();
                     // An edited Call is scoped anew: from the same context.
                     input["context"] = self.context_of(at).into_iter().cloned().collect();
@@ -372,8 +396,8 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// Returns whether a person has to agree to a Call. The author's function gets a copy of the Call.
-async fn needs_person(cx: &Context, of: &CallAgent, plan: &Plan) -> Result<bool, FlowError> {
+/// Returns whether the author wants a person to agree to a Call. The function gets a copy of it.
+async fn confirm(cx: &Context, of: &CallAgent, plan: &Plan) -> Result<bool, FlowError> {
     match &of.confirm {
         None => Ok(false),
         Some(ValueOrCall::Fixed(value)) => Ok(value == &Value::Bool(true)),

@@ -59,10 +59,11 @@ const RecordedDate = new Proxy(PlainDate, {
   apply() {
     return new PlainDate(now()).toString();
   },
-  get(target, key) {
-    return key === 'now' ? now : Reflect.get(target, key);
-  },
 });
+// On the class itself, and not in a trap: what is made unchangeable there must be what the trap answers.
+Object.defineProperty(PlainDate, 'now', { value: now, writable: true, configurable: true });
+// `new date.constructor()` is recorded as well.
+Object.defineProperty(PlainDate.prototype, 'constructor', { value: RecordedDate, writable: true, configurable: true });
 
 Math.random = () => Number(native.sync('random', currentToken(), ''));
 
