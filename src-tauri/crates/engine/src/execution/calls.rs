@@ -34,6 +34,7 @@ use crate::model::path::join;
 use problem::{Kind, problem};
 
 pub use blocks::agent as block;
+pub use tools::fault as tool_fault;
 
 /// How many answers in a row may be no solution, or hold an output that does not fit, before the agent fails.
 const MAX_REFUSED: u32 = 3;

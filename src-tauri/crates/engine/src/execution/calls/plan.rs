@@ -58,11 +58,7 @@ pub(super) struct Checked {
 }
 
 /// Checks a Call of a solution against its tool.
-pub(super) fn check(
-    call: &Value,
-    tools: &Tools,
-    registered: &Registered,
-) -> Result<Checked, FlowError> {
+pub(super) fn check(call: &Value, tools: &Tools, registered: &Registered) -> Result<Checked, FlowError> {
     let wrong = |what: String| problem(Kind::Arguments, what);
     let Some(fields) = call.as_object() else {
         return Err(wrong(format!("a call is an object with _tool, not {}", super::messages::describe(call))));
@@ -227,12 +223,7 @@ fn check_arguments(
 
 /// Checks each place of an output path of several against what the tool says of output paths: the text as a whole may
 /// fit where a place in it does not. A text that the tool lists was written by the author.
-fn check_places(
-    name: &str,
-    tool: &Tool,
-    call: &Map<String, Value>,
-    output: &Expression,
-) -> Result<(), FlowError> {
+fn check_places(name: &str, tool: &Tool, call: &Map<String, Value>, output: &Expression) -> Result<(), FlowError> {
     let Reserved::Open(schema) = reserved(&tool.schema, "_outputPath") else { return Ok(()) };
     let listed = schema.get("enum").and_then(Value::as_array);
     if output.references().len() == 1 || listed.is_some_and(|all| all.contains(&call["_outputPath"])) {
@@ -267,11 +258,8 @@ pub(super) fn ready(checked: Checked, context: &[&Value]) -> Result<Plan, FlowEr
     let mut values: IndexMap<String, Value> = IndexMap::new();
     for found in &checked.references {
         let value = references::value_of(&found.expression, context, own).map_err(|missing| {
-            let text = format!(
-                "{missing} in \"{}\" of a call of \"{}\" is not there",
-                found.at.join("."),
-                checked.tool
-            );
+            let text =
+                format!("{missing} in \"{}\" of a call of \"{}\" is not there", found.at.join("."), checked.tool);
             problem(Kind::Reference, text)
         })?;
         values.insert(found.text.clone(), value);

@@ -5,9 +5,9 @@
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value, json};
 
+use super::json_schema::{Issue, told};
 use super::messages::{ERROR, instance, is_visible, keyed, kind, stripped};
 use super::problem::{Kind, problem};
-use super::json_schema::{Issue, told};
 use super::tools::{Reserved, Tool, reserved};
 use crate::model::error::FlowError;
 

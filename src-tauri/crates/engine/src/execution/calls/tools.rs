@@ -109,6 +109,12 @@ pub(super) fn reserved<'t>(tool: &'t Value, name: &str) -> Reserved<'t> {
     }
 }
 
+/// Returns why no Call of a registered tool could be checked, if so.
+pub fn fault(name: &str, schema: &Value) -> Option<String> {
+    let tool = Tool::new(name, schema, &Registered::default());
+    Schema::new(&tool.of_call).err().map(|why| format!("Tool \"{name}\": {why}"))
+}
+
 /// Returns the tools that a context offers. Of two with one name the last counts.
 pub(super) fn offered(context: &[Value], registered: &Registered) -> Result<Tools, FlowError> {
     let mut tools = Tools::new();
