@@ -30,7 +30,7 @@ PEER_PACKAGES := langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
 # The window is WebKitGTK; SQLite, QuickJS and zstd are compiled from their sources.
 APT_BUILD := build-essential pkg-config libwebkit2gtk-4.1-dev libgtk-3-dev librsvg2-dev libssl-dev
 # A display without a screen, the driver that clicks in it, and letters to draw.
-APT_TEST := xvfb webkit2gtk-driver fonts-dejavu-core
+APT_TEST := xvfb webkit2gtk-driver fonts-dejavu-core x11-utils
 
 UI_SOURCES := $(shell find ui/src ui/index.html ui/package.json ui/tsconfig.json ui/vite.config.ts ui/svelte.config.js -type f)
 FLOW_SOURCES := $(shell find flows -name node_modules -prune -o -name .flowglass -prune -o -type f \( -name '*.ts' -o -name '*.json' \) -print)

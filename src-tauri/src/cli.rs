@@ -15,7 +15,7 @@ use runner::{Consent, Edits, Fault, OpenOptions, RequestQuery, SearchQuery, Sess
 use serde_json::{Value, json};
 
 use crate::{print, runs};
-use args::{Cli, Command, Fork, Global};
+use args::{Cli, Command, Fork, Global, Place};
 
 /// As the threads of flows have it: a value is read, printed and dropped by its depth.
 pub(crate) const STACK: usize = 64 << 20;
@@ -184,11 +184,11 @@ fn options(global: &Global) -> OpenOptions {
 }
 
 /// Opens the window. Whoever names the folder has decided to load its flows; any other is asked for.
-fn open_window(global: &Global, dir: Option<PathBuf>) -> Result<Outcome, Stop> {
+fn open_window(global: &Global, dir: Option<PathBuf>, place: &Place) -> Result<Outcome, Stop> {
     let mut options = options(global);
     options.consent = if dir.is_some() || global.dir.is_some() { Consent::Given } else { Consent::Asked };
     options.dir = dir.unwrap_or(options.dir);
-    Ok(crate::window::open(options)?)
+    Ok(crate::window::open(options, place)?)
 }
 
 fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
@@ -198,8 +198,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         return Err(Stop::from(Fault::Invalid { message, details: Vec::new() }));
     }
     let command = match cli.command {
-        None => return open_window(&cli.global, None),
-        Some(Command::Open { dir }) => return open_window(&cli.global, dir),
+        None => return open_window(&cli.global, None, &Place::default()),
+        Some(Command::Open { dir, place }) => return open_window(&cli.global, dir, &place),
         Some(Command::Check) if cli.global.data.is_some() => return check_data(&options(&cli.global)),
         Some(Command::Demo(demo)) if demo.synthetic.is_none() => return Ok(crate::demo::demo()?),
         Some(command) => command,

@@ -54,6 +54,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             view::view_updates,
             view::view_ack,
         ])
+        .constant("verbs", crate::cli::args::verbs())
         .dangerously_cast_bigints_to_number()
         // The page only reads what is sent and only sends what is read, so one shape of each type will do.
         .disable_serde_phases()

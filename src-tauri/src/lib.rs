@@ -8,6 +8,7 @@ mod diagnostics;
 mod ipc;
 mod looking;
 mod moving;
+mod opening;
 mod print;
 mod rendering;
 mod runs;

@@ -20,7 +20,14 @@ pub(crate) fn show(workspace: &Workspace, request: &str, source: Option<&str>, i
         }
     }
     let shown = workspace.show(request)?;
-    let Some(path) = source else { return Ok(Outcome::done(json!(shown), print::shown(&shown))) };
+    let Some(path) = source else {
+        let mut text = print::shown(&shown);
+        let waiting = print::waiting(&workspace.pending(request)?);
+        if !waiting.is_empty() {
+            text.push_str(&format!("\n{waiting}"));
+        }
+        return Ok(Outcome::done(json!(shown), text));
+    };
     let source = workspace.code_of(request, Some(path).filter(|path| !path.is_empty()))?;
     let mut document = json!(shown);
     if let (Value::Object(fields), Value::Object(source)) = (&mut document, json!(source)) {

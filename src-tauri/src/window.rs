@@ -9,6 +9,7 @@ use tauri::webview::NewWindowResponse;
 use tauri::{Manager, WebviewUrl, WebviewWindowBuilder};
 
 use crate::cli::Outcome;
+use crate::cli::args::Place;
 
 /// At most this many batches of notices a second reach the window.
 const BATCHES_A_SECOND: u32 = 60;
@@ -103,7 +104,7 @@ fn forward(notices: &std::sync::mpsc::Receiver<Notice>, watchers: &Mutex<Vec<tau
 }
 
 /// Opens the window and stays until it is closed.
-pub(crate) fn open(options: OpenOptions) -> Result<Outcome, Fault> {
+pub(crate) fn open(options: OpenOptions, place: &Place) -> Result<Outcome, Fault> {
     let has_display =
         ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     if cfg!(target_os = "linux") && !has_display {
@@ -116,6 +117,7 @@ pub(crate) fn open(options: OpenOptions) -> Result<Outcome, Fault> {
     let _log = crate::diagnostics::to_file();
     tracing::info!(?rendering, "how the window draws");
     let state = WindowState::new(options)?;
+    let address = crate::opening::address(&state.workspace(), place)?;
     // A value is read, sent and dropped by its depth, which may be greater than usual threads have stack for.
     let runtime =
         tokio::runtime::Builder::new_multi_thread().thread_stack_size(crate::cli::STACK).enable_all().build()?;
@@ -127,8 +129,10 @@ pub(crate) fn open(options: OpenOptions) -> Result<Outcome, Fault> {
         .setup(move |app| {
             builder.mount_events(app);
             let name = app.state::<WindowState>().workspace().row()?.name;
-            WebviewWindowBuilder::new(app, "main", WebviewUrl::default())
+            WebviewWindowBuilder::new(app, "main", WebviewUrl::App(address.into()))
                 .title(format!("{name} · Flowglass"))
+                // The page knows which folder and what of it is shown. A title that cannot be set stays as it was.
+                .on_document_title_changed(|window, title| drop(window.set_title(&title)))
                 .inner_size(1440.0, 900.0)
                 .min_inner_size(960.0, 600.0)
                 // The window shows its own pages and nothing else: what a flow or a model says is text.

@@ -34,12 +34,21 @@ pub mod key {
     pub const ENTER: char = '\u{e007}';
     /// One to the right.
     pub const RIGHT: char = '\u{e014}';
+    /// One down.
+    pub const DOWN: char = '\u{e015}';
+    /// Deletes the character before.
+    pub const BACKSPACE: char = '\u{e003}';
+    /// To the next control.
+    pub const TAB: char = '\u{e004}';
+    /// To the next part of the window.
+    pub const F6: char = '\u{e036}';
 }
 
 /// An open window. Closing it ends everything it needed.
 pub struct Window {
     page: Page,
     began: Instant,
+    display: String,
     // Ended in this order.
     _driver: Running,
     _display: Option<Running>,
@@ -67,7 +76,7 @@ impl Window {
         command
             .args(["--port", &port.to_string(), "--native-port", &native.to_string(), "--native-driver"])
             .arg(webkit)
-            .env("DISPLAY", display)
+            .env("DISPLAY", &display)
             .env_remove("WAYLAND_DISPLAY")
             // What a window remembers belongs to the person at this machine, and must not decide a test.
             .envs(
@@ -89,12 +98,30 @@ impl Window {
         let began = Instant::now();
         let page = Page::open(port, &program, &args)
             .unwrap_or_else(|error| panic!("{error}\n{}", std::fs::read_to_string(&said).unwrap_or_default()));
-        Window { page, began, _driver: driver, _display: own, home }
+        Window { page, began, display, _driver: driver, _display: own, home }
     }
 
     /// Where it finds the folders of `XDG_…`, each by its name.
     pub fn home(&self) -> &Path {
         self.home.path()
+    }
+
+    /// The name of the display it is on.
+    pub fn display(&self) -> &str {
+        &self.display
+    }
+
+    /// Waits until a window of the display has this title, as its title bar shows it.
+    #[track_caller]
+    pub fn until_title(&self, title: &str) {
+        let program = tool("xwininfo", "/usr/bin", "Debian's package x11-utils");
+        self.until(&format!("a window with the title {title:?}"), || {
+            let mut command = Command::new(&program);
+            command.args(["-root", "-tree", "-display", &self.display]).env("LC_ALL", "C.UTF-8");
+            let listed = command.output().map_err(|error| error.to_string())?;
+            let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+            if listed.contains(&format!("\"{title}\"")) { Ok(()) } else { Err(format!("the windows are\n{listed}")) }
+        });
     }
 
     /// How long ago its program was started.
@@ -115,6 +142,26 @@ impl Window {
         self.until(&format!("{css} to take keys"), || {
             self.page.to_element("POST", css, "value", json!({ "text": text }))
         });
+    }
+
+    /// Presses keys where the focus is, one after the other.
+    #[track_caller]
+    pub fn type_keys(&self, keys: impl Display) {
+        let presses: Vec<Value> = keys
+            .to_string()
+            .chars()
+            .flat_map(|key| ["keyDown", "keyUp"].map(|what| json!({ "type": what, "value": key.to_string() })))
+            .collect();
+        let actions = json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": presses }] });
+        self.page.send("POST", "/actions", actions).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Gives the window another size, in pixels.
+    #[track_caller]
+    pub fn resize(&self, width: u32, height: u32) {
+        let size = json!({ "x": 0, "y": 0, "width": width, "height": height });
+        self.page.send("POST", "/window/rect", size).unwrap_or_else(|error| panic!("{error}"));
+        self.until_script(&format!("return innerWidth === {width} && innerHeight === {height}"));
     }
 
     /// Empties a field.

@@ -1,18 +1,29 @@
 // The whole window over the recorded host: what a person does with it, found the way a test from outside finds it.
 import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { tick } from 'svelte';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
+import type { RequestRow } from './host/host';
 import { AppModel } from './model/app.svelte';
-import { Route } from './model/route.svelte';
+import { Router } from './model/route.svelte';
 
 let app: AppModel;
 
 async function open(hash = '', host = new FakeHost(0, 60)) {
   history.replaceState(null, '', `#${hash}`);
-  app = new AppModel(host, new Route(window));
+  app = new AppModel(host, new Router(window));
   render(App, { props: { app } });
   await screen.findByTestId('flow-chat');
+}
+
+const paletteRows = () => within(screen.getByRole('listbox', { name: 'Commands' })).getAllByRole('option');
+
+function rowOf(path: string) {
+  const { rows } = app.request;
+  const row = rows.get(rows.indexOf((one) => one.path === path));
+  if (!row) throw new Error(`no row of ${path}`);
+  return row;
 }
 
 beforeEach(() => localStorage.clear());
@@ -83,6 +94,26 @@ test('the slider shows the state at its instant, and says which', async () => {
   await waitFor(() => expect(screen.getByTestId('scope-session').textContent).toContain('81'));
 });
 
+test('at a past instant no row of the timeline shows an outcome that was not there yet', async () => {
+  await open('session=ses-2&request=req-2');
+  await screen.findAllByTestId('timeline-row');
+  const report = () => screen.getAllByTestId('timeline-row').find((row) => row.dataset.path === 'root/step:report');
+  expect([report()?.dataset.status, within(report() as HTMLElement).queryByText('Completed')?.tagName]).toEqual([
+    'completed',
+    'SPAN',
+  ]);
+  const { seqStart, seqEnd } = rowOf('root/step:report');
+  app.seek(seqStart);
+  await waitFor(() => expect(report()?.dataset.status).toBe('running'));
+  expect(within(report() as HTMLElement).queryByText('Completed')).toBeNull();
+  app.seek(seqStart - 1);
+  await waitFor(() => expect(report()?.dataset.status).toBe('ahead'));
+  expect(within(report() as HTMLElement).getByText('Not begun')).toBeTruthy();
+  expect(screen.getAllByTestId('timeline-row')[0]?.dataset.status).toBe('running');
+  app.seek(seqEnd ?? 0);
+  await waitFor(() => expect(report()?.dataset.status).toBe('completed'));
+});
+
 test('a chosen block shows its input, output and what it changed', async () => {
   await open('session=ses-2&request=req-2');
   const rows = await screen.findAllByTestId('timeline-row');
@@ -97,12 +128,31 @@ test('a chosen block shows its input, output and what it changed', async () => {
   ).toEqual(['user', 'project']);
 });
 
+test('a block shows no more than was known at the instant of the slider', async () => {
+  await open('session=ses-2&request=req-2');
+  const rows = await screen.findAllByTestId('timeline-row');
+  await fireEvent.click(rows.find((row) => row.dataset.path === 'root/step:report') as HTMLElement);
+  const inspector = screen.getByTestId('inspector');
+  await waitFor(() => expect(within(inspector).getByTestId('block-output').textContent).toContain('About wild bees'));
+  const { seqStart } = rowOf('root/step:report');
+  app.seek(seqStart);
+  await waitFor(() =>
+    expect(within(inspector).getByTestId('block-output').textContent).toContain(`Still running at #${seqStart}`),
+  );
+  expect(within(inspector).getByText('Running')).toBeTruthy();
+  expect(within(inspector).queryAllByTestId('change-row')).toEqual([]);
+  app.seek(seqStart - 1);
+  expect((await within(inspector).findByTestId('block-ahead')).textContent).toContain(`#${seqStart - 1}`);
+  expect(within(inspector).queryByTestId('block-input')).toBeNull();
+  expect(within(inspector).getByText('Not begun')).toBeTruthy();
+});
+
 test('a failed block shows what came with its error, and its stack', async () => {
   await open('session=ses-2&request=req-3');
   const rows = await screen.findAllByTestId('timeline-row');
   await fireEvent.click(rows.find((row) => row.dataset.path?.endsWith('section[1]/step:check')) as HTMLElement);
-  const error = await screen.findByTestId('block-error');
-  expect(error.textContent).toContain('flows/research.ts:61:17');
+  await waitFor(() => expect(screen.getByTestId('block-error').textContent).toContain('flows/research.ts:61:17'));
+  const error = screen.getByTestId('block-error');
   expect(within(error).getByTestId('error-details').textContent).toContain('expected');
   expect(within(error).getByTestId('error-stack').textContent).toContain('at check');
 });
@@ -145,6 +195,20 @@ test('each audience sees its items, with counts', async () => {
   expect(screen.getByRole('radio', { name: /Client/ }).textContent).toContain('3');
 });
 
+test("the items are those of the slider's instant, for every audience", async () => {
+  await open('session=ses-1&request=req-1&tab=items');
+  await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(4));
+  const second = app.items.answer?.all[1]?.seq ?? 0;
+  app.seek(second);
+  await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(2));
+  expect(screen.getByTestId('items-at').textContent).toBe(`at #${second}, 2 later`);
+  expect(screen.getByRole('radio', { name: /All/ }).textContent).toContain('2');
+  app.seek(1);
+  await screen.findByText('No items yet at #1');
+  await fireEvent.click(screen.getByTestId('live'));
+  await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(4));
+});
+
 test('sessions are searched and paged, and a session opens at its newest request', async () => {
   await open();
   await screen.findByTestId('session-ses-2');
@@ -158,6 +222,64 @@ test('sessions are searched and paged, and a session opens at its newest request
   await waitFor(() => expect(app.route.place.request).toBe('req-3'));
 });
 
+test('the title names what is open and the folder, also after another one was opened', async () => {
+  await open('session=ses-2&request=req-2');
+  await waitFor(() => expect(document.title).toBe('research.plan · flows · Flowglass'));
+  const host = app.host as FakeHost;
+  host.chooseWorkspace = async (dir) => Object.assign(await host.workspace(), { dir, name: 'second' });
+  await app.openWorkspace('/second');
+  await waitFor(() => expect(document.title).toBe('second · Flowglass'));
+});
+
+/** What Tab reaches, in order. */
+const tabStops = () =>
+  [...document.querySelectorAll<HTMLElement>('button, input, select, textarea, summary, [tabindex]')].filter(
+    (one) => one.tabIndex >= 0 && !one.matches(':disabled') && !one.closest('[hidden]'),
+  );
+
+test('few presses of Tab lead to the timeline, however many flows and sessions there are', async () => {
+  await open('session=ses-2&request=req-2');
+  await screen.findAllByTestId('timeline-row');
+  await waitFor(() => expect(screen.getAllByTestId(/^session-ses/).length).toBeGreaterThan(10));
+  await waitFor(() => expect(tabStops().indexOf(screen.getByTestId('timeline'))).toBeLessThan(17));
+  const inside = (name: string) => tabStops().filter((one) => screen.getByLabelText(name).contains(one)).length;
+  expect([inside('Flows'), inside('Instant shown')]).toEqual([1, 2]);
+});
+
+test('the age of a session grows while nothing else happens', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'], now: Date.now() });
+  try {
+    app = new AppModel(new FakeHost(0, 0), new Router(window));
+    render(App, { props: { app } });
+    await vi.waitFor(() => expect(screen.getByTestId('session-ses-2').textContent).toContain('3 min ago'));
+    await vi.advanceTimersByTimeAsync(10 * 60_000);
+    await tick();
+    expect(screen.getByTestId('session-ses-2').textContent).toContain('13 min ago');
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a session of more than a page of requests can be read to its first one', async () => {
+  const host = new FakeHost(0, 0);
+  const [row] = await host.requests({ session: 'ses-1', limit: 1, offset: 0 });
+  const all = Array.from({ length: 450 }, (_, n) => ({ ...row, id: n === 0 ? 'req-1' : `older-${n}` })) as RequestRow[];
+  host.requests = async ({ limit, offset }) => all.slice(offset, offset + limit);
+  await open('session=ses-1&request=req-1', host);
+  await waitFor(() => expect(app.requests.rows).toHaveLength(200));
+  const list = screen.getByRole('list', { name: 'Sessions' });
+  for (const known of [200, 400]) {
+    list.scrollTop = known * 48;
+    await fireEvent.scroll(list);
+    await fireEvent.click(await screen.findByTestId('more-requests'));
+    await waitFor(() => expect(app.requests.rows).toHaveLength(Math.min(450, known + 200)));
+  }
+  list.scrollTop = 450 * 48;
+  await fireEvent.scroll(list);
+  expect(await screen.findByTestId('request-older-449')).toBeTruthy();
+  expect(screen.queryByTestId('more-requests')).toBeNull();
+});
+
 test('a broken host is reported, and the window stays', async () => {
   const host = new FakeHost(0, 0);
   host.stateAt = () => Promise.reject({ kind: 'internal', message: 'The file is damaged.' });
@@ -165,6 +287,11 @@ test('a broken host is reported, and the window stays', async () => {
   await screen.findAllByTestId('timeline-row');
   await screen.findByText('The file is damaged.');
   expect(screen.getByTestId('run-again')).toBeTruthy();
+});
+
+test('an address of two requests says how they are compared', async () => {
+  await open('compare=req-2&with=req-3');
+  await waitFor(() => expect(screen.getByTestId('compare').textContent).toContain('diff req-2 --with=req-3'));
 });
 
 test('running again starts from the same input', async () => {
@@ -183,4 +310,20 @@ test('the palette and the keys open with their keys', async () => {
   await waitFor(() => expect(app.route.place.action).toBe('send'));
   await fireEvent.keyDown(document.body, { key: '?' });
   expect(await screen.findByText('Follow the newest event')).toBeTruthy();
+});
+
+test('what arrives while the palette is open moves nothing in it, until something is typed', async () => {
+  await open('session=ses-2&request=req-2');
+  await screen.findAllByTestId('timeline-row');
+  await fireEvent.keyDown(window, { key: 'k', ctrlKey: true });
+  await screen.findByTestId('palette-input');
+  const before = paletteRows().map((one) => one.textContent);
+  const { sessions } = app.workspace;
+  const [newest] = sessions.answer ?? [];
+  if (newest) sessions.answer = [{ ...newest, id: 'ses-new', title: null }, ...(sessions.answer ?? [])];
+  app.request.row = null;
+  await tick();
+  expect(paletteRows().map((one) => one.textContent)).toEqual(before);
+  await fireEvent.input(screen.getByTestId('palette-input'), { target: { value: 'ses-new' } });
+  expect(paletteRows()[0]?.textContent).toContain('ses-new');
 });

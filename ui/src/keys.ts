@@ -1,36 +1,19 @@
-// The keys of the window, in the words the key list shows. What they do stands where it is done.
+// The keys of the window as the list of keys shows them: those of the table, and what controls do with keys themselves.
+import { keyName } from './base/keys';
+import { COMMANDS } from './model/commands';
 
-export const KEYS = [
+export type KeyGroup = { title: string; keys: readonly (readonly [string, string])[] };
+
+const TITLES = { Go: 'Everywhere', View: 'Tabs', Instant: 'Slider', Timeline: 'Timeline', Do: 'Run', Help: 'Help' };
+
+const CONTROLS: readonly KeyGroup[] = [
   {
-    title: 'Everywhere',
+    title: 'Lists and trees',
     keys: [
-      ['Ctrl+K', 'Find anything'],
-      ['?', 'Show these keys'],
-      ['Esc', 'Close what is open'],
-      ['Alt+←', 'Back'],
-      ['Alt+→', 'Forward'],
-      ['Tab', 'Next control'],
-    ],
-  },
-  { title: 'Run form', keys: [['Ctrl+Enter', 'Run']] },
-  {
-    title: 'Request',
-    keys: [
-      [', .', 'An event back, forward'],
-      ['[ ]', 'A step back, forward'],
-      ['n', 'Next failure'],
-      ['l', 'Follow the newest event'],
-      ['1 2 3', 'Timeline, items, events'],
-      ['4 5', 'Agent, Calls, where there are any'],
-    ],
-  },
-  {
-    title: 'Timeline and trees',
-    keys: [
-      ['↑ ↓', 'Row above, below'],
+      ['Tab', 'Next list, toolbar or field'],
+      ['↑ ↓', 'Entry above, below'],
       ['← →', 'Fold, unfold'],
-      ['Home End', 'First, last row'],
-      ['PgUp PgDn', 'A page up, down'],
+      ['Esc', 'Close what is open'],
     ],
   },
   {
@@ -40,15 +23,16 @@ export const KEYS = [
       ['Enter', 'Back to the first place'],
     ],
   },
-] as const;
+];
 
-/** A single letter is only a command where nobody is writing. */
-export function isWriting(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    (target.isContentEditable ||
-      (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) &&
-        (target as HTMLInputElement).type !== 'range' &&
-        (target as HTMLInputElement).type !== 'checkbox'))
-  );
+export function keyGroups(): KeyGroup[] {
+  const groups = new Map<string, [string, string][]>();
+  for (const { group, keys, title } of COMMANDS) {
+    if (keys.length === 0) continue;
+    const name = TITLES[group];
+    const list = groups.get(name) ?? [];
+    groups.set(name, list);
+    list.push([keys.map(keyName).join(' '), title]);
+  }
+  return [...[...groups].map(([title, keys]) => ({ title, keys })), ...CONTROLS];
 }

@@ -4,19 +4,19 @@ import './app.css';
 import App from './App.svelte';
 import type { Host } from './host/host';
 import { AppModel } from './model/app.svelte';
-import { Route } from './model/route.svelte';
+import { Router } from './model/route.svelte';
 
 async function chooseHost(): Promise<Host> {
   const { insideTauri, tauriHost } = await import('./host/tauri');
-  const asked = new URLSearchParams(location.search).has('fake');
-  if (insideTauri() && !asked) return tauriHost();
+  const asked = new URLSearchParams(location.search);
+  if (insideTauri() && !asked.has('fake')) return tauriHost();
   // Outside the desktop window there is nothing to run flows, so a recording stands in.
   const { FakeHost } = await import('./host/fake');
-  return new FakeHost();
+  return new FakeHost(1, 120, Number(asked.get('large')) || 0);
 }
 
 const target = document.getElementById('app');
 if (target) {
   const host = await chooseHost();
-  mount(App, { target, props: { app: new AppModel(host, new Route(window)) } });
+  mount(App, { target, props: { app: new AppModel(host, new Router(window)) } });
 }

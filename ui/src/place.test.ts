@@ -1,17 +1,48 @@
 import { expect, test } from 'vitest';
-import { formatPlace, NOWHERE, parsePlace, type Place } from './place';
+import { formatRoute, HOME, NOWHERE, parseRoute, placeOf, VIEW, type Route } from './place';
 
-const place = (some: Partial<Place>): Place => ({ ...NOWHERE, ...some });
+const request = (view: Partial<typeof VIEW> = {}, session: string | null = 's1'): Route => ({
+  at: 'request',
+  request: 'r1',
+  session,
+  ...VIEW,
+  ...view,
+});
 
-test.each([
-  place({}),
-  place({ flow: 'chat', action: 'send message' }),
-  place({ session: 's1', request: 'r1', seq: 12, block: 'r1:root/step:a:1', tab: 'items', audience: 'trace' }),
-])('a place survives its address: %o', (one) => expect(parsePlace(formatPlace(one))).toEqual(one));
+test.each<[string, Route, string]>([
+  ['home', HOME, '#'],
+  ['flow', { at: 'flow', flow: 'chat' }, '#flow=chat'],
+  ['run', { at: 'run', flow: 'chat', action: 'send it' }, '#flow=chat&action=send+it'],
+  ['session', { at: 'session', session: 's1' }, '#session=s1'],
+  ['a request', request(), '#session=s1&request=r1'],
+  ['a request whose session is not known', request({}, null), '#request=r1'],
+  ['an instant, a tab', request({ seq: 12, tab: 'items' }), '#session=s1&request=r1&seq=12&tab=items'],
+  ['the base of a difference', request({ seq: 12, base: 3 }), '#session=s1&request=r1&seq=12&base=3'],
+  ['a selection', request({ block: 'r1:root/a:1' }), '#session=s1&request=r1&block=r1%3Aroot%2Fa%3A1'],
+  ['a range', request({ range: { from: 0, to: 1250.5 } }), '#session=s1&request=r1&range=0-1250.5'],
+  ['a filter', request({ filter: 'dur>1s "a b"' }), '#session=s1&request=r1&filter=dur%3E1s+%22a+b%22'],
+  ['an audience', request({ audience: 'trace' }), '#session=s1&request=r1&audience=trace'],
+  ['compare', { at: 'compare', left: 'r1', right: 'r2' }, '#compare=r1&with=r2'],
+])('%s survives its address', (_, route, address) => {
+  expect(formatRoute(route)).toBe(address);
+  expect(parseRoute(address)).toEqual(route);
+});
 
-test('nowhere has the shortest address', () => expect(formatPlace(NOWHERE)).toBe('#'));
+test.each<[string, string, Route]>([
+  ['nothing', '', HOME],
+  ['nonsense', '#seq=-3&tab=nope&audience=%%%', HOME],
+  ['an action of no flow', '#action=send', HOME],
+  ['one half of a comparison', '#compare=r1', HOME],
+  ['a tab of no request', '#session=s1&tab=items', { at: 'session', session: 's1' }],
+  ['a request and a flow: the request is what is open', '#flow=chat&session=s1&request=r1', request()],
+  ['numbers that are none', '#session=s1&request=r1&seq=1.5&base=x&tab=nope', request()],
+  ['a range that ends before it begins', '#session=s1&request=r1&range=9-3', request()],
+  ['a range of one end', '#session=s1&request=r1&range=9-', request()],
+])('%s is a route too', (_, address, route) => expect(parseRoute(address)).toEqual(route));
 
-test('nonsense is a place too', () => {
-  expect(parsePlace('#seq=-3&tab=nope&audience=%%%')).toEqual(NOWHERE);
-  expect(parsePlace('')).toEqual(NOWHERE);
+test('a place says nothing of what its route does not name', () => {
+  expect(placeOf(HOME)).toEqual(NOWHERE);
+  expect(placeOf({ at: 'run', flow: 'chat', action: 'send' })).toEqual({ ...NOWHERE, flow: 'chat', action: 'send' });
+  expect(placeOf({ at: 'compare', left: 'r1', right: 'r2' })).toEqual(NOWHERE);
+  expect(placeOf(request({ seq: 4 }))).toEqual({ ...NOWHERE, session: 's1', request: 'r1', seq: 4 });
 });

@@ -1,58 +1,113 @@
 // Where the window is: one value, and its text in the address. Back, forward and copied links all work on it.
-// It names things and holds none; an unknown or damaged address is simply an emptier place.
+// It names things and holds none; an unknown or damaged address is simply an emptier route.
 
 export type Tab = 'timeline' | 'items' | 'events' | 'agent' | 'calls';
 export type Audience = 'all' | 'client' | 'history' | 'trace';
 
-export type Place = {
-  flow: string | null;
-  action: string | null;
-  session: string | null;
-  request: string | null;
+/** How the open request is looked at. */
+export type View = {
   /** The event whose instant is shown; null follows the newest. */
   seq: number | null;
+  /** The event that differences are measured from; null stands for the step before. */
+  base: number | null;
   /** The selected block's instance; null stands for the request's root block. */
   block: string | null;
   tab: Tab;
   audience: Audience;
+  /** The part of the time axis that is shown, in milliseconds from the start of the request; null shows all of it. */
+  range: { from: number; to: number } | null;
+  /** Which rows are shown, in the language of the filter box. */
+  filter: string;
 };
 
-export const NOWHERE: Place = {
-  flow: null,
-  action: null,
-  session: null,
-  request: null,
+export type Route =
+  | { at: 'home' }
+  | { at: 'flow'; flow: string }
+  | { at: 'run'; flow: string; action: string }
+  /** A session without a request; one that has any is left for its newest one. */
+  | { at: 'session'; session: string }
+  /** The session is found by the request where it is not named. */
+  | ({ at: 'request'; request: string; session: string | null } & View)
+  | { at: 'compare'; left: string; right: string };
+
+export const VIEW: View = {
   seq: null,
+  base: null,
   block: null,
   tab: 'timeline',
   audience: 'all',
+  range: null,
+  filter: '',
 };
+export const HOME: Route = { at: 'home' };
 
 export const TABS: readonly Tab[] = ['timeline', 'items', 'events', 'agent', 'calls'];
 export const AUDIENCES: readonly Audience[] = ['all', 'client', 'history', 'trace'];
 
-export function parsePlace(hash: string): Place {
-  const found = new URLSearchParams(hash.replace(/^#\/?/, ''));
-  const text = (name: string) => found.get(name) || null;
-  const seq = Number(found.get('seq'));
-  return {
-    flow: text('flow'),
-    action: text('action'),
-    session: text('session'),
-    request: text('request'),
-    seq: Number.isSafeInteger(seq) && seq > 0 ? seq : null,
-    block: text('block'),
-    tab: TABS.find((tab) => tab === found.get('tab')) ?? NOWHERE.tab,
-    audience: AUDIENCES.find((one) => one === found.get('audience')) ?? NOWHERE.audience,
-  };
+/** A route as what each part of the window asks of it, whatever the route is: nothing where it does not say. */
+export type Place = View & {
+  flow: string | null;
+  action: string | null;
+  session: string | null;
+  request: string | null;
+};
+
+export const NOWHERE: Place = { ...VIEW, flow: null, action: null, session: null, request: null };
+
+export function placeOf(route: Route): Place {
+  // The word for the kind of route is no part of a place.
+  const { at: _, ...named } = route;
+  return { ...NOWHERE, ...(route.at === 'compare' ? {} : named) };
 }
 
-/** Only what differs from nowhere is written, so that a link stays short enough to read. */
-export function formatPlace(place: Place): string {
+export function parseRoute(hash: string): Route {
+  const found = new URLSearchParams(hash.replace(/^#\/?/, ''));
+  const text = (name: string) => found.get(name) || null;
+  const event = (name: string) => {
+    const seq = Number(found.get(name));
+    return Number.isSafeInteger(seq) && seq > 0 ? seq : null;
+  };
+  const [left, right] = [text('compare'), text('with')];
+  if (left && right) return { at: 'compare', left, right };
+  const [flow, action, session, request] = [text('flow'), text('action'), text('session'), text('request')];
+  if (request)
+    return {
+      at: 'request',
+      request,
+      session,
+      seq: event('seq'),
+      base: event('base'),
+      block: text('block'),
+      tab: TABS.find((tab) => tab === found.get('tab')) ?? VIEW.tab,
+      audience: AUDIENCES.find((one) => one === found.get('audience')) ?? VIEW.audience,
+      range: parseRange(text('range')),
+      filter: text('filter') ?? '',
+    };
+  if (session) return { at: 'session', session };
+  if (flow && action) return { at: 'run', flow, action };
+  return flow ? { at: 'flow', flow } : HOME;
+}
+
+function parseRange(text: string | null): View['range'] {
+  const [, from, to] = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(text ?? '') ?? [];
+  const range = { from: Number(from), to: Number(to) };
+  return Number.isFinite(range.to) && range.from < range.to ? range : null;
+}
+
+/** Only what differs from the usual is written, so that an address stays short enough to read. */
+export function formatRoute(route: Route): string {
   const text = new URLSearchParams();
-  for (const key of Object.keys(NOWHERE) as (keyof Place)[]) {
-    const value = place[key];
-    if (value !== null && value !== NOWHERE[key]) text.set(key, String(value));
+  if (route.at === 'compare') {
+    text.set('compare', route.left);
+    text.set('with', route.right);
+  } else {
+    const place = placeOf(route);
+    for (const key of ['flow', 'action', 'session', 'request', 'seq', 'base', 'block', 'tab', 'audience'] as const) {
+      const value = place[key];
+      if (value !== null && value !== NOWHERE[key]) text.set(key, String(value));
+    }
+    if (place.range) text.set('range', `${place.range.from}-${place.range.to}`);
+    if (place.filter) text.set('filter', place.filter);
   }
   return `#${text}`;
 }

@@ -6,3 +6,5 @@ class SilentObserver {
 }
 globalThis.ResizeObserver ??= SilentObserver as unknown as typeof ResizeObserver;
 Element.prototype.scrollIntoView ??= () => {};
+globalThis.matchMedia ??= (query: string) =>
+  ({ matches: false, media: query, addEventListener() {}, removeEventListener() {} }) as unknown as MediaQueryList;

@@ -1,15 +1,18 @@
 //! The words of the command line: commands, flags, and what each may be (ARCHITECTURE §9.1).
 
+mod place;
 mod value;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use engine::event::RequestStatus;
 use engine::suspension::SuspensionStatus;
 use runner::{At, Audience, Durability};
 
 use value::{at, audience, durability, exported, file, item_type, kind, status, suspension_status};
+
+pub(crate) use place::Place;
 
 #[derive(Parser)]
 #[command(
@@ -61,6 +64,8 @@ pub(crate) enum Command {
     Open {
         /// The workspace
         dir: Option<PathBuf>,
+        #[command(flatten)]
+        place: Place,
     },
     /// List the flows, their actions and input schemas
     Flows {
@@ -374,6 +379,11 @@ pub(crate) struct Tree {
     /// Every row, also those of loops and branches
     #[arg(long, requires = "tree")]
     pub(crate) unfolded: bool,
+}
+
+/// The names of the commands, in the order of the help: the window's own commands are compared with them.
+pub(crate) fn verbs() -> Vec<String> {
+    Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
 impl Page {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ago, duration, offset } from './time';
+import { ago, duration, exactOffset, offset } from './time';
 
 test.each([
   [0, '0 ms'],
@@ -27,3 +27,12 @@ test('ago picks the coarsest unit', () => {
   expect(ago(now - 5 * 3_600_000, now)).toBe('5 h ago');
   expect(ago(now - 30 * 86_400_000, now)).toMatch(/^2025-12-1\d$/);
 });
+
+test.each([
+  [0, '+0 ms'],
+  [250.4, '+250 ms'],
+  [1007, '+1.007 s'],
+  [187_250, '+3:07.250'],
+  [8_185_123, '+2:16:25.123'],
+  [-3, '+0 ms'],
+])('%s ms after the start reads %s', (ms, text) => expect(exactOffset(ms)).toBe(text));

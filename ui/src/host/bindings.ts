@@ -73,6 +73,9 @@ export const commands = {
 	viewAck: (batch: number) => typedError<null, Fault>(__TAURI_INVOKE("view_ack", { batch })),
 };
 
+/* Constants */
+export const verbs = ["open","flows","check","run","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","export","import","history","search","delete","compact","stats","demo"] as const;
+
 /* Types */
 /**  An action of a flow. */
 export type ActionRow = {

@@ -1,13 +1,14 @@
 // A host that needs nothing: recorded runs held in memory, and new ones played back as if they were happening.
 // For unit tests, for a browser tab and for looking at the window; it must never be mistaken for an engine.
-import { chat, fan, research } from './scripts';
+import { FakeViews } from './fake-views';
+import { playAll, scriptOf } from './plays';
 import { Recording, type Beat } from './recording';
-import { flows, olderSessions, sources } from './samples';
+import { flows, olderSessions, sources, workspace } from './samples';
 import type { Fault, Host, Notice, RequestRow, RunOptions, SessionRow, Workspace } from './host';
 
 const fault = (kind: 'notFound' | 'refused', message: string): Fault => ({ kind, message });
 
-export class FakeHost implements Host {
+export class FakeHost extends FakeViews implements Host {
   readonly #recordings = new Map<string, Recording>();
   readonly #sessions = new Map<string, SessionRow>();
   readonly #watchers = new Set<(notice: Notice) => void>();
@@ -15,22 +16,14 @@ export class FakeHost implements Host {
   readonly #workspace: Workspace;
   #ids = 0;
 
-  /** `pace` stretches the waits of a live run; 0 plays it at once. */
+  /** `pace` stretches the waits of a live run; 0 plays it at once. `large` adds a run of about so many blocks. */
   constructor(
     readonly pace = 1,
     older = 120,
+    large = 0,
   ) {
-    this.#workspace = {
-      dir: '/home/ada/flows',
-      name: 'flows',
-      dataFile: '.flowglass/flowglass.db',
-      version: '0.1.0',
-      users: ['ada', 'grace'],
-      projects: ['apollo'],
-      isTrusted: true,
-      hosts: [],
-      unwritable: null,
-    };
+    super();
+    this.#workspace = structuredClone(workspace);
     const now = Date.now();
     for (const session of olderSessions(older, now)) this.#sessions.set(session.id, session);
     const input = { topic: 'wild bees', depth: 2, tone: 'plain', includeSources: true };
@@ -53,6 +46,8 @@ export class FakeHost implements Host {
       },
       now - 200_000,
     );
+    const stress = { flow: 'stress', action: 'run', userId: 'ada', mock: true, sessionId: 'ses-large' };
+    if (large > 0) this.#record({ ...stress, input: { blocks: large, mixed: true } }, now - 90_000_000);
   }
 
   async workspace() {
@@ -93,14 +88,16 @@ export class FakeHost implements Host {
       throw invalid;
     }
     const { recording, beats } = this.#begin(options, Date.now());
-    if (this.pace === 0 || beats.length > 2000) playAll(recording, beats, Date.now());
+    const { rate } = (options.input ?? {}) as { rate?: number };
+    if (rate) this.#flood(recording, beats, rate);
+    else if (this.pace === 0 || beats.length > 2000) playAll(recording, beats, Date.now());
     else this.#play(recording, beats, 0);
     this.#notify(recording);
     return { requestId: recording.row.id, sessionId: recording.row.sessionId };
   }
 
   async abort(requestId: string) {
-    const recording = this.#find(requestId);
+    const recording = this.find(requestId);
     if (recording.row.status !== 'in_progress') throw fault('refused', 'This request has already ended.');
     this.#stopped.add(requestId);
     recording.append({ wait: 0, kind: 'request.aborted', payload: {} }, Date.now());
@@ -127,38 +124,38 @@ export class FakeHost implements Host {
       .slice(query.offset, query.offset + query.limit);
   }
   async timeline(requestId: string, afterSeq: number) {
-    return this.#find(requestId).timeline(afterSeq);
+    return this.find(requestId).timeline(afterSeq);
   }
   async block(requestId: string, instanceId: string) {
-    const detail = this.#find(requestId).block(instanceId);
+    const detail = this.find(requestId).block(instanceId);
     if (!detail) throw fault('notFound', `Request ${requestId} has no block ${instanceId}.`);
     return detail;
   }
   async items(query: Parameters<Host['items']>[0]) {
-    if (query.request) return this.#find(query.request).items(query.view);
+    if (query.request) return this.find(query.request).items(query.view);
     return [...this.#recordings.values()]
       .filter((one) => one.row.sessionId === query.session)
       .flatMap((one) => one.items(query.view));
   }
   async stateAt(requestId: string, seq: number) {
-    return structuredClone(this.#find(requestId).stateAt(seq));
+    return structuredClone(this.find(requestId).stateAt(seq));
   }
   async diff(requestId: string, from: number, to: number) {
-    return structuredClone(this.#find(requestId).diff(from, to));
+    return structuredClone(this.find(requestId).diff(from, to));
   }
   /** No request of the recording is an agent's. */
   async flowStateDiff() {
     return [];
   }
   async events(requestId: string, from: number, limit: number) {
-    return this.#find(requestId).events.slice(Math.max(0, from - 1), Math.max(0, from - 1) + limit);
+    return this.find(requestId).events.slice(Math.max(0, from - 1), Math.max(0, from - 1) + limit);
   }
   async watch(onNotice: (notice: Notice) => void) {
     this.#watchers.add(onNotice);
     return () => void this.#watchers.delete(onNotice);
   }
 
-  #find(requestId: string): Recording {
+  protected find(requestId: string): Recording {
     const found = this.#recordings.get(requestId);
     if (!found) throw fault('notFound', `There is no request ${requestId}.`);
     return found;
@@ -207,6 +204,20 @@ export class FakeHost implements Host {
     }, beat.wait * this.pace);
   }
 
+  /** Plays so many events a second, several at a time, as a busy run writes them. */
+  #flood(recording: Recording, beats: Beat[], rate: number) {
+    const started = Date.now();
+    let next = 0;
+    const timer = setInterval(() => {
+      const due = Math.min(beats.length, Math.ceil(((Date.now() - started) / 1000) * rate));
+      for (; next < due; next++) recording.append(beats[next] as Beat, Date.now());
+      this.advance(recording);
+      if (next < beats.length && !this.#stopped.has(recording.row.id)) return;
+      clearInterval(timer);
+      this.#notify(recording);
+    }, 8);
+  }
+
   #touch(recording: Recording, at: number) {
     const { sessionId, flow, userId, projectId, status } = recording.row;
     const known = this.#sessions.get(sessionId);
@@ -228,20 +239,9 @@ export class FakeHost implements Host {
 
   #notify(recording: Recording) {
     this.#touch(recording, Date.now());
+    this.advance(recording);
     const { id, sessionId, lastSeq, status } = recording.row;
     for (const tell of this.#watchers)
       tell({ kind: 'request', workspace: this.#workspace.dataFile, requestId: id, sessionId, seq: lastSeq, status });
   }
-}
-
-function playAll(recording: Recording, beats: Beat[], from: number) {
-  let at = from;
-  for (const beat of beats) recording.append(beat, (at += beat.wait));
-}
-
-function scriptOf(id: string, { flow, action, input }: RunOptions): Beat[] {
-  if (flow === 'chat') return chat(id, input);
-  if (flow === 'stress') return fan(id, input as { blocks?: number });
-  const topic = String((input as { topic?: string })?.topic ?? 'bees');
-  return research(id, { topic }, topic === 'fail' || action === 'review');
 }

@@ -6,18 +6,31 @@ import type {
   Change,
   EventRow,
   Fault,
+  Filtered,
+  FindQuery,
   FlowRow,
+  FoldQuery,
+  FoundRow,
   Item,
   ItemQuery,
   Notice,
+  Overview,
+  OverviewQuery,
   RequestQuery,
   RequestRow,
+  BlockQuery,
+  RowsQuery,
   RunOptions,
   SessionQuery,
   SessionRow,
   Started,
   StateView,
+  StepQuery,
   Timeline,
+  ViewBatch,
+  ViewHead,
+  ViewRow,
+  ViewRows,
   Workspace,
 } from './bindings';
 
@@ -43,6 +56,21 @@ export interface Host {
   diff(requestId: string, from: number, to: number): Promise<Change[]>;
   flowStateDiff(requestId: string, from: number, to: number): Promise<Change[]>;
   events(requestId: string, from: number, limit: number): Promise<EventRow[]>;
+  openView(requestId: string): Promise<ViewHead>;
+  closeView(view: number): Promise<void>;
+  viewRows(view: number, query: RowsQuery): Promise<ViewRows>;
+  /** Answers how many rows there are now. */
+  viewFold(view: number, query: FoldQuery): Promise<number>;
+  viewFilter(view: number, text: string): Promise<Filtered>;
+  viewFind(view: number, query: FindQuery): Promise<FoundRow | null>;
+  viewRowOf(view: number, query: BlockQuery): Promise<FoundRow | null>;
+  viewStep(view: number, query: StepQuery): Promise<number | null>;
+  viewSeqAt(view: number, time: number): Promise<number>;
+  viewBlocks(view: number, instanceIds: string[]): Promise<ViewRow[]>;
+  viewOverview(view: number, query: OverviewQuery): Promise<Overview>;
+  /** Batches of what advanced. The next one comes only after `viewAck`, so a slow window gets fewer and larger ones. */
+  viewUpdates(onBatch: (batch: ViewBatch) => void): Promise<() => void>;
+  viewAck(batch: number): Promise<void>;
   watch(onNotice: (notice: Notice) => void): Promise<() => void>;
 }
 

@@ -100,6 +100,11 @@ export class Recording {
     return null;
   }
 
+  /** In the order they started. */
+  blocks(): readonly BlockRow[] {
+    return [...this.#blocks.values()];
+  }
+
   timeline(after: number): Timeline {
     const fresh = [...this.#blocks.values()].filter((block) => block.seqStart > after || (block.seqEnd ?? 0) > after);
     return structuredClone({ request: this.row, seq: this.events.length, blocks: fresh });

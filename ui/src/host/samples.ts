@@ -1,5 +1,5 @@
 // The workspace of the recorded host: its flows with their schemas, and enough sessions to page through.
-import type { FlowRow, SessionRow } from './host';
+import type { FlowRow, SessionRow, Workspace } from './host';
 
 const planSchema = {
   type: 'object',
@@ -158,3 +158,15 @@ export function olderSessions(total: number, now: number): SessionRow[] {
     forkedFrom: null,
   }));
 }
+
+export const workspace: Workspace = {
+  dir: '/home/ada/flows',
+  name: 'flows',
+  dataFile: '.flowglass/flowglass.db',
+  version: '0.1.0',
+  users: ['ada', 'grace'],
+  projects: ['apollo'],
+  isTrusted: true,
+  hosts: [],
+  unwritable: null,
+};

@@ -202,20 +202,3 @@ export function research(requestId: string, input: { topic?: string }, fails = f
     .end(3, 'root', { title: `About ${topic}`, words: 81 })
     .add(2, 'request.completed').beats;
 }
-
-/** A run of any size, for looking at how the window behaves when there is a lot of everything. */
-export function fan(requestId: string, input: { blocks?: number; characters?: number }): Beat[] {
-  const total = input.blocks ?? 10_000;
-  const run = new Script().start(1, 'root', 'sequencer', 'fan', { input });
-  run.set('root', 'session', 'text', 'x'.repeat(input.characters ?? 1_000_000));
-  for (let n = 0; n < total / 2 - 1; n++) {
-    const path = `root/forEach:part[${n}]`;
-    const failed = n % 997 === 500 ? { status: 'failed', error: { name: 'Error', message: `Part ${n} is odd.` } } : {};
-    run
-      .start(1, path, 'sequencer', 'part', { input: n })
-      .start(1, `${path}/step:work`, 'handler', 'work', { input: n });
-    if (n % 50 === 0) run.set(`${path}/step:work`, 'sequencer', 'count', n, undefined, `${requestId}:root:0`);
-    run.end(3 + (n % 7), `${path}/step:work`, n * 2, failed).end(1, path, n * 2, failed);
-  }
-  return run.end(2, 'root', { parts: total }).add(1, 'request.completed').beats;
-}

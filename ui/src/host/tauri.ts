@@ -1,7 +1,7 @@
 // The host inside the desktop window: generated commands, unwrapped. The only file besides the generated
 // bindings that may name Tauri, so that every other module also runs in a browser and in tests.
 import { Channel } from '@tauri-apps/api/core';
-import { commands, type Notice } from './bindings';
+import { commands, type Notice, type ViewBatch } from './bindings';
 import { unwrap, type Host } from './host';
 
 export const insideTauri = () => '__TAURI_INTERNALS__' in globalThis;
@@ -25,6 +25,23 @@ export function tauriHost(): Host {
     diff: (requestId, from, to) => unwrap(commands.diff(requestId, from, to)),
     flowStateDiff: (requestId, from, to) => unwrap(commands.flowStateDiff(requestId, from, to)),
     events: (requestId, from, limit) => unwrap(commands.events(requestId, from, limit)),
+    openView: (requestId) => unwrap(commands.openView(requestId)),
+    closeView: async (view) => void (await unwrap(commands.closeView(view))),
+    viewRows: (view, query) => unwrap(commands.viewRows(view, query)),
+    viewFold: (view, fold) => unwrap(commands.viewFold(view, fold)),
+    viewFilter: (view, text) => unwrap(commands.viewFilter(view, text)),
+    viewFind: (view, query) => unwrap(commands.viewFind(view, query)),
+    viewRowOf: (view, query) => unwrap(commands.viewRowOf(view, query)),
+    viewStep: (view, query) => unwrap(commands.viewStep(view, query)),
+    viewSeqAt: (view, time) => unwrap(commands.viewSeqAt(view, time)),
+    viewBlocks: (view, instanceIds) => unwrap(commands.viewBlocks(view, instanceIds)),
+    viewOverview: (view, query) => unwrap(commands.viewOverview(view, query)),
+    async viewUpdates(onBatch) {
+      const channel = new Channel<ViewBatch>(onBatch);
+      await unwrap(commands.viewUpdates(channel));
+      return () => void (channel.onmessage = () => {});
+    },
+    viewAck: async (batch) => void (await unwrap(commands.viewAck(batch))),
     async watch(onNotice) {
       const channel = new Channel<Notice>(onNotice);
       await unwrap(commands.watch(channel));

@@ -3,26 +3,25 @@
 import {
   asFault,
   type BlockDetail,
-  type Change,
   type Host,
   type Item,
   type ItemView,
-  type RequestRow,
   type RunOptions,
-  type StateView,
+  type StepTo,
 } from '../host/host';
-import type { Place } from '../place';
+import { HOME, type Place } from '../place';
+import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
 import { Faults } from './faults.svelte';
-import type { Route } from './route.svelte';
+import type { Router } from './route.svelte';
 import { LatestQuery } from './latest-query.svelte';
 import { OpenRequest } from './request.svelte';
+import { stateAt, type Instant, type StateAt } from './state-at';
+import { SessionRequests } from './requests.svelte';
+import { WindowModel } from './window.svelte';
 import { Workspace } from './workspace.svelte';
 
-type Instant = { request: string; seq: number; from: number };
-/** The state at an instant, with the instant it belongs to. */
-type StateAt = { seq: number; at: number; state: StateView; changes: Change[]; flowChanges: Change[] };
 type Selection = { request: string; block: string; stamp: string };
 type ItemsQuery = { request: string; seq: number };
 export type ItemLists = Record<ItemView, Item[]>;
@@ -32,16 +31,18 @@ const VIEWS: readonly ItemView[] = ['all', 'client', 'history', 'trace'];
 
 export class AppModel {
   readonly faults = new Faults();
+  readonly window = new WindowModel();
   readonly workspace: Workspace;
   readonly request: OpenRequest;
   readonly events: EventPages;
+  readonly calls: CallBlocks;
   readonly stateAt: LatestQuery<Instant, StateAt>;
   readonly detail: LatestQuery<Selection, BlockDetail>;
   /** The Call that is looked at, or the tick; and the tick around it, whose input is the whole context. */
   readonly call: LatestQuery<Selection, BlockDetail>;
   readonly tick: LatestQuery<Selection, BlockDetail>;
   readonly items: LatestQuery<ItemsQuery, ItemLists>;
-  readonly requests: LatestQuery<{ session: string }, RequestRow[]>;
+  readonly requests: SessionRequests;
   /** What the next run form starts with, when it was asked for from a finished request. */
   template: RunOptions | null = $state.raw(null);
   /** What features keep while the window is open and no place names, such as a half-written input. */
@@ -52,16 +53,13 @@ export class AppModel {
 
   constructor(
     readonly host: Host,
-    readonly route: Route,
+    readonly route: Router,
   ) {
     this.workspace = new Workspace(host);
     this.request = new OpenRequest(host, () => this.#look());
     this.events = new EventPages(host);
-    this.stateAt = new LatestQuery(async ({ request, seq, from }) => {
-      const [state, changes] = await Promise.all([host.stateAt(request, seq), host.diff(request, from, seq)]);
-      const flowChanges = state.flowState ? await host.flowStateDiff(request, from, seq) : [];
-      return { seq, at: state.at ?? this.request.row?.startedAt ?? 0, state, changes, flowChanges };
-    }, 40);
+    this.calls = new CallBlocks(host, () => this.#look());
+    this.stateAt = new LatestQuery((instant) => stateAt(host, this.request, instant), 40);
     const block = ({ request, block }: Selection) => host.block(request, block);
     this.detail = new LatestQuery(block, 100);
     this.call = new LatestQuery(block, 100);
@@ -70,7 +68,7 @@ export class AppModel {
       const lists = await Promise.all(VIEWS.map((view) => host.items({ request, view })));
       return Object.fromEntries(VIEWS.map((view, n) => [view, lists[n] ?? []])) as ItemLists;
     }, 200);
-    this.requests = new LatestQuery(async ({ session }) => host.requests({ session, limit: 200, offset: 0 }), 300);
+    this.requests = new SessionRequests(host);
     route.onchange((place, before) => this.#arrive(place, before));
   }
 
@@ -81,12 +79,12 @@ export class AppModel {
   }
 
   get selected(): string | null {
-    return this.route.place.block ?? this.request.root?.instanceId ?? null;
+    return this.route.place.block ?? this.request.root;
   }
 
   /** The tick or the Call that the Calls tab shows. */
   get focus(): CallFocus | null {
-    return focusOf(this.request.blocks, this.request.byId, this.route.place.block, this.cursor);
+    return focusOf(this.calls.blocks, this.calls.byId, this.route.place.block, this.cursor);
   }
 
   get session(): string | null {
@@ -95,6 +93,7 @@ export class AppModel {
 
   async start(): Promise<void> {
     this.workspace.load();
+    void this.try(() => this.request.connect());
     this.#arrive(this.route.place, { ...this.route.place, session: null, request: null });
     await this.try(async () => {
       this.#unwatch = await this.host.watch((notice) => {
@@ -108,15 +107,14 @@ export class AppModel {
           );
         this.workspace.reloadSessions();
         if (notice.kind === 'sessions') return;
-        if (notice.sessionId === this.session) this.requests.ask({ session: notice.sessionId }, true);
-        if (notice.requestId === this.request.id) this.request.refresh();
+        if (notice.sessionId === this.session) this.requests.refresh(notice.requestId);
       });
     });
   }
 
   stop(): void {
     this.#unwatch();
-    this.request.open(null);
+    this.request.disconnect();
     this.route.stop();
   }
 
@@ -132,8 +130,12 @@ export class AppModel {
 
   async openWorkspace(dir: string): Promise<void> {
     this.#database = (await this.host.chooseWorkspace(dir)).dataFile;
-    this.route.go({ flow: null, action: null, session: null, request: null, seq: null, block: null });
-    this.requests.clear();
+    // Nothing of the folder before may stay on screen, nor arrive late; nor what was typed for a flow of that name.
+    this.workspace.clear();
+    this.kept.clear();
+    this.template = null;
+    this.route.to(HOME);
+    this.requests.open(null);
     this.workspace.load();
   }
 
@@ -145,20 +147,20 @@ export class AppModel {
 
   openAction(flow: string, action: string | null): void {
     this.template = null;
-    this.route.go({ flow, action, session: null, request: null, seq: null, block: null });
+    this.route.to(action === null ? { at: 'flow', flow } : { at: 'run', flow, action });
   }
 
   openSession(session: string): void {
-    this.route.go({ flow: null, action: null, session, request: null, seq: null, block: null });
+    this.route.to({ at: 'session', session });
   }
 
   openRequest(session: string, request: string): void {
-    this.route.go({ flow: null, action: null, session, request, seq: null, block: null });
+    this.route.toRequest(request, session);
   }
 
   /** Opens a request of which only the id is known; its session is found by it. */
   findRequest(request: string): void {
-    this.route.go({ flow: null, action: null, session: null, request, seq: null, block: null });
+    this.route.toRequest(request, null);
   }
 
   /** Moves the slider; the last event means following, because that is what the end of a growing run is. */
@@ -167,22 +169,34 @@ export class AppModel {
     this.route.go({ seq: seq >= end ? null : Math.max(1, seq) }, 'replace');
   }
 
+  /** Moves the slider to an event of a kind; past the last failure the first one comes again. */
+  async step(to: StepTo): Promise<void> {
+    const { cursor, request } = this;
+    const id = request.id;
+    const found = await this.try(async () => {
+      const next = await request.step(cursor, to);
+      return next === null && to === 'nextFailure' ? request.step(0, to) : next;
+    });
+    if (id !== request.id || found === undefined) return;
+    if (found !== null) this.seek(found);
+    else if (to === 'previousEnd') this.seek(request.start || 1);
+    else if (to === 'nextEnd') this.seek(request.seq);
+  }
+
   async runAgain(): Promise<void> {
     const { row, root } = this.request;
     if (!row) return;
-    const detail = root ? await this.try(() => this.host.block(row.id, root.instanceId)) : undefined;
+    const detail = root ? await this.try(() => this.host.block(row.id, root)) : undefined;
     const { flow, action, userId, sessionId, projectId, mock } = row;
-    this.route.go({ flow, action, session: null, request: null, seq: null, block: null });
+    this.route.to({ at: 'run', flow, action });
     this.template = { flow, action, userId, sessionId, projectId, mock, input: detail?.input };
   }
 
   #arrive(place: Place, before: Place) {
-    if (place.session !== before.session) {
-      this.requests.clear();
-      if (place.session) this.requests.ask({ session: place.session });
-    }
+    if (place.session !== before.session) this.requests.open(place.session);
     if (place.request !== this.request.id) {
       for (const part of [this.stateAt, this.detail, this.call, this.tick, this.items]) part.clear();
+      this.calls.clear();
       this.events.open(place.request);
       this.request.open(place.request);
     }
@@ -194,22 +208,23 @@ export class AppModel {
   async #openNewest(session: string) {
     const [newest] = (await this.try(() => this.host.requests({ session, limit: 1, offset: 0 }))) ?? [];
     const { place } = this.route;
-    if (newest && place.session === session && !place.request) this.route.go({ request: newest.id }, 'replace');
+    if (newest && place.session === session && !place.request) this.route.toRequest(newest.id, session, 'replace');
   }
 
   /** Asks for what the place shows. Called when the place changes and when the request advances. */
   #look() {
     const { id, row } = this.request;
     if (!id || !row) return;
-    this.requests.ask({ session: row.sessionId });
+    this.requests.open(row.sessionId);
     const seq = this.cursor;
     // The end of a finished request is compared with its start, any other instant with the step before it.
     const whole = this.route.place.seq === null && !this.request.live;
-    if (seq > 0)
-      this.stateAt.ask({ request: id, seq, from: whole ? this.request.start : this.request.stepBefore(seq) });
+    if (seq > 0) this.stateAt.ask({ request: id, seq, isWhole: whole });
+    this.request.rows.instant(this.route.place.seq === null ? null : seq);
     const block = this.selected;
     if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });
     if (this.route.place.tab === 'items') this.items.ask({ request: id, seq: this.request.seq });
+    if (this.route.place.tab === 'calls') this.calls.read(id, this.request.seq, this.request.live);
     const focus = this.route.place.tab === 'calls' ? this.focus : null;
     if (focus) {
       const [call, tick] = [focus.block.instanceId, focus.tick.instanceId];
@@ -222,7 +237,8 @@ export class AppModel {
 
   /** While a block runs its detail grows with the request; once it ended, only its end matters. */
   #stamp(block: string): string {
-    const end = this.request.byId.get(block)?.seqEnd;
-    return end ? `ended ${end}` : `seq ${this.request.seq}`;
+    const known = this.detail.answer?.block;
+    const row = this.request.rows.find(block) ?? (known?.instanceId === block ? known : undefined);
+    return row?.seqEnd ? `ended ${row.seqEnd}` : `seq ${this.request.seq}`;
   }
 }

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FakeHost } from '../host/fake';
-import type { Notice } from '../host/host';
+import type { FlowRow, Notice } from '../host/host';
 import { AppModel } from './app.svelte';
-import { Route } from './route.svelte';
+import { Router } from './route.svelte';
 
 let app: AppModel;
 let tell: (notice: Notice) => void;
@@ -13,7 +13,7 @@ async function open(hash: string, host = new FakeHost(0, 0)) {
     tell = onNotice;
     return () => {};
   };
-  app = new AppModel(host, new Route(window));
+  app = new AppModel(host, new Router(window));
   await app.start();
   return host;
 }
@@ -38,9 +38,45 @@ test('a flow that was saved is read again, and not one of another folder', async
   await vi.waitFor(() => expect(app.workspace.flows.answer?.map((flow) => flow.kind)).toEqual(['new']));
 });
 
+test('after another folder was opened, notices of the first one reach nothing', async () => {
+  const host = await open('session=ses-2&request=req-2');
+  await vi.waitFor(() => expect(app.request.seq).toBeGreaterThan(20));
+  host.chooseWorkspace = async (dir) => ({ ...(await host.workspace()), dir, dataFile: `${dir}/flowglass.db` });
+  await app.openWorkspace('/second');
+  await vi.waitFor(() => expect(app.workspace.sessions.busy).toBe(false));
+  app.openRequest('ses-2', 'req-2');
+  await vi.waitFor(() => expect(app.request.seq).toBeGreaterThan(20));
+  const asked = (['flows', 'sessions', 'requests'] as const).map((name) => vi.spyOn(host, name));
+  const request = { requestId: 'req-2', sessionId: 'ses-2', seq: 99, status: 'completed' } as const;
+  const all: Notice['kind'][] = ['flows', 'sessions', 'busy', 'request'];
+  const from = (workspace: string) => all.forEach((kind) => tell({ kind, workspace, ...request } as Notice));
+  from('.flowglass/flowglass.db');
+  await new Promise((done) => setTimeout(done, 600));
+  expect(asked.map((spy) => spy.mock.calls.length)).toEqual([0, 0, 0]);
+  expect(app.faults.notes).toEqual([]);
+  from('/second/flowglass.db');
+  await vi.waitFor(() => expect(asked.map((spy) => spy.mock.calls.length > 0)).toEqual([true, true, true]));
+  expect(app.faults.notes).toHaveLength(1);
+});
+
+test("what the first folder answers late is not shown as the second one's", async () => {
+  const host = new FakeHost(0, 0);
+  let late: (flows: FlowRow[]) => void = () => {};
+  const flows = vi.spyOn(host, 'flows').mockImplementationOnce(() => new Promise((resolve) => (late = resolve)));
+  await open('', host);
+  await vi.waitFor(() => expect(flows).toHaveBeenCalledTimes(1));
+  flows.mockImplementation(async () => []);
+  app.kept.set('draft chat.send', 'typed');
+  await app.openWorkspace('/second');
+  late([{ kind: 'first', file: 'flows/first.ts', actions: [], hasMock: false }]);
+  await vi.waitFor(() => expect(app.workspace.flows.answer).toEqual([]));
+  expect(app.workspace.info.answer?.dir).toBe('/second');
+  expect(app.kept.size).toBe(0);
+});
+
 test('a link to a request alone finds its session', async () => {
   await open('request=req-2');
-  await vi.waitFor(() => expect(app.requests.answer?.map((row) => row.id)).toEqual(['req-3', 'req-2']));
+  await vi.waitFor(() => expect(app.requests.rows?.map((row) => row.id)).toEqual(['req-3', 'req-2']));
   expect(app.session).toBe('ses-2');
 });
 
@@ -48,10 +84,11 @@ test('the slider asks for its instant and for the step before it', async () => {
   const host = await open('session=ses-2&request=req-2');
   await vi.waitFor(() => expect(app.request.seq).toBeGreaterThan(20));
   const diff = vi.spyOn(host, 'diff');
-  const end = app.request.boundaries[2] ?? 0;
+  const end = (await app.request.step(20, 'previousEnd')) ?? 0;
+  expect(end).toBeGreaterThan(1);
   app.seek(end + 1);
   await vi.waitFor(() => expect(app.stateAt.question?.seq).toBe(end + 1));
-  expect(diff).toHaveBeenCalledWith('req-2', end, end + 1);
+  await vi.waitFor(() => expect(diff).toHaveBeenCalledWith('req-2', end, end + 1));
 });
 
 test('the end of a finished request is compared with the instant before its first block', async () => {
@@ -60,7 +97,7 @@ test('the end of a finished request is compared with the instant before its firs
   app.openRequest('ses-2', 'req-2');
   await vi.waitFor(() => expect(app.stateAt.answer?.seq).toBe(app.request.seq));
   // What the scopes were filled with at the start, and what other requests wrote before, is no change of this one.
-  expect(app.request.start).toBe((app.request.root?.seqStart ?? 0) - 1);
+  expect(app.request.start).toBe((app.request.rows.get(0)?.seqStart ?? 0) - 1);
   expect(diff).toHaveBeenCalledWith('req-2', app.request.start, app.request.seq);
 });
 

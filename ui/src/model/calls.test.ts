@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BlockRow } from '../host/host';
-import { callPlace, focusOf, hasCalls, newestAt, statusAt } from './calls';
+import { callPlace, focusOf, newestAt, statusAt } from './calls';
 
 let seq = 0;
 const block = (path: string, more: Partial<BlockRow> = {}): BlockRow => ({
@@ -28,8 +28,6 @@ test('ticks and Calls are told by their paths, and nothing else is', () => {
   expect(callPlace('root/step:x/tick[0]/work:tell[1]')).toEqual({ role: 'work', name: 'tell', index: 1 });
   const others = ['root', 'root/work:mail[0]', 'root/tick[0]/request', 'root/step:tick[0]x', ''];
   expect(others.filter((path) => callPlace(path) !== null)).toEqual([]);
-  expect(hasCalls([block('root'), block('root/work:mail[0]')])).toBe(false);
-  expect(hasCalls([block('root'), block('root/tick[0]')])).toBe(true);
 });
 
 test('of a path the newest execution counts that had begun', () => {

@@ -33,12 +33,6 @@ export function callPlace(path: string): CallPlace | null {
   return { role: call[1] as CallRole, name: decode(call[2] ?? ''), index: Number(call[3]) };
 }
 
-export const hasCalls = (blocks: readonly BlockRow[]): boolean => blocks.some((block) => TICK.test(last(block.path)));
-
-/** How many Calls there are, each counted once however often it was executed. */
-export const callCount = (blocks: readonly BlockRow[]): number =>
-  new Set(blocks.flatMap(({ path }) => ((callPlace(path)?.role ?? 'tick') === 'tick' ? [] : path))).size;
-
 /** The newest execution of each path that had begun at an instant, in the order in which the paths began. */
 export function newestAt(blocks: readonly BlockRow[], seq: number): Map<string, BlockRow> {
   const found = new Map<string, BlockRow>();

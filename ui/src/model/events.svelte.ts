@@ -1,50 +1,94 @@
-// The raw events of a request, read a page at a time as they come into view. A request may have a million.
+// The raw events of a request, read a page at a time as they come into view. A request may have millions, so only the
+// pages that were looked at last are kept.
 import { asFault, type EventRow, type Fault, type Host } from '../host/host';
 
 const PAGE = 200;
+const MOST_PAGES = 24;
 
 export class EventPages {
   fault: Fault | null = $state.raw(null);
-  #pages: ReadonlyMap<number, EventRow[]> = $state.raw(new Map());
+  #version = $state.raw(0);
+  readonly #pages = new Map<number, EventRow[]>();
   #request: string | null = null;
-  readonly #asked = new Set<number>();
+  #isBusy = false;
+  /** What is on screen, and one event that is shown beside it. */
+  #want = { first: 1, last: 0, also: 0 };
 
   constructor(readonly host: Host) {}
 
   open(request: string | null): void {
     if (request === this.#request) return;
     this.#request = request;
-    this.#pages = new Map();
-    this.#asked.clear();
+    this.#pages.clear();
+    this.#want = { first: 1, last: 0, also: 0 };
+    this.#version++;
     this.fault = null;
   }
 
   /** The event with this seq, if its page has been read. */
   at(seq: number): EventRow | undefined {
+    void this.#version;
     return this.#pages.get(Math.floor((seq - 1) / PAGE))?.[(seq - 1) % PAGE];
   }
 
-  /** Reads what is missing between two seqs. A page that was not full yet is read again when it grew. */
-  show(first: number, last: number): void {
-    for (let page = Math.floor((first - 1) / PAGE); page <= Math.floor((last - 1) / PAGE); page++) {
-      const wanted = Math.min(PAGE, last - page * PAGE);
-      if (page >= 0 && !this.#asked.has(page) && (this.#pages.get(page)?.length ?? 0) < wanted) void this.#read(page);
-    }
+  /** How many pages are held. */
+  get held(): number {
+    return this.#pages.size;
   }
 
-  async #read(page: number) {
-    const request = this.#request;
-    if (!request) return;
-    this.#asked.add(page);
-    try {
-      const rows = await this.host.events(request, page * PAGE + 1, PAGE);
-      if (request !== this.#request) return;
-      this.#pages = new Map(this.#pages).set(page, rows);
-      this.fault = null;
-    } catch (thrown) {
-      if (request === this.#request) this.fault = asFault(thrown);
-    } finally {
-      if (request === this.#request) this.#asked.delete(page);
+  /** Reads what is missing between two seqs and at a third. A page that was not full yet is read again when it grew. */
+  show(first: number, last: number, also = 0): void {
+    this.#want = { first, last, also };
+    if (!this.#isBusy) void this.#work();
+  }
+
+  /** One page at a time, and always of what is wanted now: a fast scroll asks for nothing that it has left. */
+  async #work() {
+    this.#isBusy = true;
+    for (let page = this.#missing(); page !== null; page = this.#missing()) {
+      const request = this.#request;
+      if (!request) break;
+      try {
+        const rows = await this.host.events(request, page * PAGE + 1, PAGE);
+        if (request !== this.#request) continue;
+        this.#keep(page, rows);
+        this.fault = null;
+        if (rows.length < this.#expected(page)) break;
+      } catch (thrown) {
+        if (request !== this.#request) continue;
+        this.fault = asFault(thrown);
+        break;
+      }
     }
+    this.#isBusy = false;
+  }
+
+  #keep(page: number, rows: EventRow[]) {
+    this.#pages.delete(page);
+    this.#pages.set(page, rows);
+    for (const old of this.#pages.keys()) {
+      if (this.#pages.size <= MOST_PAGES) break;
+      if (!this.#wanted().includes(old)) this.#pages.delete(old);
+    }
+    this.#version++;
+  }
+
+  #wanted(): number[] {
+    const { first, last, also } = this.#want;
+    const pages: number[] = [];
+    for (let page = Math.floor((first - 1) / PAGE); page <= Math.floor((last - 1) / PAGE); page++) pages.push(page);
+    if (also > 0) pages.push(Math.floor((also - 1) / PAGE));
+    return pages.filter((page) => page >= 0);
+  }
+
+  /** How many events a page must have by what is wanted of it. */
+  #expected(page: number): number {
+    const { last, also } = this.#want;
+    const most = Math.max(...[last, also].map((seq) => (Math.floor((seq - 1) / PAGE) >= page ? seq : 0)));
+    return Math.min(PAGE, Math.max(1, most - page * PAGE));
+  }
+
+  #missing(): number | null {
+    return this.#wanted().find((page) => (this.#pages.get(page)?.length ?? 0) < this.#expected(page)) ?? null;
   }
 }

@@ -1,142 +1,213 @@
-// The open request: its row and its blocks, merged from timeline answers while it runs.
-// It asks for structure only; payloads, state and items belong to whoever shows them.
-import { asFault, type BlockRow, type Fault, type Host, type RequestRow } from '../host/host';
+// The open request: its row, its counts and the view of its blocks, kept current by updates. It holds no block but
+// those on screen; payloads, state and items belong to whoever shows them.
+import { asFault, type Counts, type Fault, type FoundRow, type Host, type RequestRow } from '../host/host';
+import type { BlockQuery, StepQuery, ViewBatch, ViewHead, ViewRow, ViewUpdate } from '../host/host';
+import { RowPages } from './rows.svelte';
 import { isOver } from './status';
 
-// A run whose process died sends no notice, so a running request is also looked at now and then.
-const LOOK_EVERY_MS = 2000;
-const NEVER_BEFORE_MS = 60;
 const SPEAK_EVERY_MS = 3000;
 const TICK_MS = 100;
+const NONE: Counts = { blocks: 0, finished: 0, running: 0, failed: 0, suspended: 0, items: 0, ticks: 0, calls: 0 };
+
+/** Once in a frame; where nothing is drawn, soon. */
+const nextFrame = (act: () => void): void =>
+  void ('requestAnimationFrame' in globalThis && !document.hidden ? requestAnimationFrame(act) : setTimeout(act, 16));
 
 export class OpenRequest {
   id: string | null = $state.raw(null);
   row: RequestRow | null = $state.raw(null);
-  blocks: BlockRow[] = $state.raw([]);
+  /** The newest execution of the root block. */
+  root: string | null = $state.raw(null);
   /** The newest event that is included in what is shown. */
-  seq = $state(0);
+  seq = $state.raw(0);
+  counts: Counts = $state.raw(NONE);
+  /** When its first and its last event were. */
+  from = $state.raw(0);
+  to = $state.raw(1);
+  /** The instant before the first block: what every scope was when the request began. */
+  start = $state.raw(0);
   fault: Fault | null = $state.raw(null);
   loading = $state(false);
   /** The clock while the request runs, so that running bars grow. */
   now = $state(Date.now());
   /** What a screen reader is told about progress, rarely enough to be listened to. */
   spoken = $state('');
+  filter = $state.raw('');
+  readonly rows: RowPages;
 
   readonly live = $derived(this.row !== null && !isOver(this.row.status));
-  readonly root = $derived(this.blocks.find((block) => !block.parent) ?? null);
-  readonly byId = $derived(new Map(this.blocks.map((block) => [block.instanceId, block])));
-  /** The instant before the first block: what every scope was when the request began. */
-  readonly start = $derived(this.root ? this.root.seqStart - 1 : 0);
-  /** The seqs at which a block finished: the steps that a difference is measured between. */
-  readonly boundaries = $derived(this.blocks.flatMap((block) => block.seqEnd ?? []).sort((a, b) => a - b));
-  readonly errors = $derived(
-    this.blocks
-      .flatMap((block) => (block.status === 'failed' && block.seqEnd ? [block.seqEnd] : []))
-      .sort((a, b) => a - b),
-  );
 
-  readonly #places = new Map<string, number>();
+  #view: number | null = null;
   #round = 0;
-  #busy = false;
-  #again = false;
-  #lookTimer: ReturnType<typeof setInterval> | undefined;
+  #connected: Promise<void> = Promise.resolve();
+  #disconnect = () => {};
+  /** Updates that came before the answer that names their view. */
+  readonly #early = new Map<number, ViewUpdate>();
   #tickTimer: ReturnType<typeof setInterval> | undefined;
   #spokenAt = 0;
 
   constructor(
     readonly host: Host,
     readonly onadvance: () => void,
-  ) {}
+  ) {
+    this.rows = new RowPages(host);
+  }
+
+  /** Listens to what advances. A request that is opened meanwhile waits, because views of before are closed by it. */
+  connect(): Promise<void> {
+    const connecting = this.host.viewUpdates((batch) => nextFrame(() => void this.#take(batch)));
+    this.#connected = connecting.then((stop) => void (this.#disconnect = stop));
+    return this.#connected;
+  }
+
+  disconnect(): void {
+    this.#disconnect();
+    this.open(null);
+  }
 
   open(id: string | null): void {
     if (id === this.id) return;
-    this.#round++;
+    this.#leave();
     this.id = id;
-    this.row = this.fault = null;
-    this.blocks = [];
+    this.row = this.root = this.fault = null;
+    this.counts = NONE;
     this.seq = 0;
-    this.spoken = '';
-    this.#busy = this.#again = false;
-    this.#places.clear();
-    this.#clocks(false);
-    if (id) void this.#read(id, 0);
+    this.filter = this.spoken = '';
+    this.#spokenAt = 0;
+    this.#clock(false);
+    if (id) void this.#enter(id);
   }
 
-  refresh(): void {
-    if (!this.id) return;
-    if (this.#busy) this.#again = true;
-    else void this.#read(this.id, this.seq);
-  }
-
-  /** Everything anew, after a failure or when the end of a run may have changed blocks that no event names. */
+  /** Opens it anew, after a failure. */
   reload(): void {
-    if (this.id && !this.#busy) void this.#read(this.id, 0);
+    if (!this.id || this.loading) return;
+    this.#leave();
+    void this.#enter(this.id);
+  }
+
+  /** An event near another one; null where there is none in that direction. */
+  async step(seq: number, to: StepQuery['to']): Promise<number | null> {
+    return this.#view === null ? null : this.host.viewStep(this.#view, { seq, to });
   }
 
   /** The seq of the step before an instant: where its difference starts. */
-  stepBefore(seq: number): number {
-    return this.boundaries.findLast((end) => end < seq) ?? (this.start < seq ? this.start : 0);
+  async stepBefore(seq: number): Promise<number> {
+    return (await this.step(seq, 'previousEnd')) ?? (this.start < seq ? this.start : 0);
   }
 
-  async #read(id: string, after: number) {
+  /** The newest event at a time. */
+  async seqAt(time: number): Promise<number> {
+    return this.#view === null ? 0 : this.host.viewSeqAt(this.#view, Math.round(time));
+  }
+
+  /** The rows of blocks, wherever they stand. */
+  async rowsOf(ids: string[]): Promise<ViewRow[]> {
+    return this.#view === null || ids.length === 0 ? [] : this.host.viewBlocks(this.#view, ids);
+  }
+
+  async overview(width: number, from?: number, to?: number) {
+    return this.#view === null ? null : this.host.viewOverview(this.#view, { width, from, to });
+  }
+
+  fold(node: number | null, folded: boolean): Promise<number | null> {
+    return this.rows.rearrange(
+      (view) => this.host.viewFold(view, { node, folded }),
+      (rows) => rows,
+    );
+  }
+
+  /** Throws a Fault that says where the filter is wrong; the rows stay then. */
+  async setFilter(text: string): Promise<number | null> {
+    const answer = await this.rows.rearrange(
+      (view) => this.host.viewFilter(view, text),
+      ({ rows }) => rows,
+    );
+    if (answer) this.filter = text;
+    return answer?.matches ?? null;
+  }
+
+  /** The row of a block, whose folded ancestors are unfolded. */
+  rowOf(query: BlockQuery): Promise<FoundRow | null> {
+    return this.#reach((view) => this.host.viewRowOf(view, query));
+  }
+
+  find(text: string, from: number | null, backwards: boolean): Promise<FoundRow | null> {
+    return this.#reach((view) => this.host.viewFind(view, { text, from, backwards }));
+  }
+
+  #reach(act: (view: number) => Promise<FoundRow | null>): Promise<FoundRow | null> {
+    return this.rows.rearrange(act, () => null);
+  }
+
+  #leave() {
+    this.#round++;
+    const view = this.#view;
+    this.#view = null;
+    this.rows.open(null, 0);
+    if (view !== null) void this.host.closeView(view).catch(() => {});
+  }
+
+  async #enter(id: string) {
     const round = this.#round;
-    this.#busy = true;
     this.loading = this.row === null;
     try {
-      const answer = await this.host.timeline(id, after);
+      // Without updates it is still there to be looked at; that they failed is told to whoever asked for them.
+      await this.#connected.catch(() => {});
       if (round !== this.#round) return;
-      const ended = this.live && isOver(answer.request.status);
-      this.#merge(answer.blocks, after === 0);
-      this.row = answer.request;
-      this.seq = Math.max(this.seq, answer.seq);
+      const head = await this.host.openView(id);
+      if (round !== this.#round) return void this.host.closeView(head.view).catch(() => {});
+      this.#view = head.view;
+      this.start = head.start;
       this.fault = null;
-      this.#speak();
-      this.#clocks(this.live);
-      this.onadvance();
-      if (ended && after > 0) this.#again = true;
-      await new Promise((resolve) => setTimeout(resolve, NEVER_BEFORE_MS));
-      if (round !== this.#round) return;
-      this.#busy = false;
-      if (this.#again) {
-        this.#again = false;
-        void this.#read(id, ended ? 0 : this.seq);
-      }
+      this.#show(head);
+      this.rows.open(head.view, head.rows);
+      const early = this.#early.get(head.view);
+      this.#early.clear();
+      if (early) this.#advance(early);
+      else this.onadvance();
     } catch (thrown) {
-      if (round !== this.#round) return;
-      this.#busy = false;
-      this.fault = asFault(thrown);
+      if (round === this.#round) this.fault = asFault(thrown);
     } finally {
       if (round === this.#round) this.loading = false;
     }
   }
 
-  /** Blocks arrive in start order, so a known one keeps its place and a new one goes to the end. */
-  #merge(fresh: BlockRow[], whole: boolean) {
-    if (fresh.length === 0 && !whole) return;
-    if (whole) this.#places.clear();
-    const blocks = whole ? [] : this.blocks.slice();
-    for (const block of fresh) {
-      const at = this.#places.get(block.instanceId);
-      if (at !== undefined) blocks[at] = block;
-      else this.#places.set(block.instanceId, blocks.push(block) - 1);
+  /** The next batch comes when this one is on screen, so a slow window gets fewer and larger ones. */
+  async #take({ batch, updates }: ViewBatch) {
+    for (const update of updates) {
+      if (update.view === this.#view) this.#advance(update);
+      else if (this.loading) this.#early.set(update.view, update);
     }
-    this.blocks = blocks;
+    await this.rows.settled();
+    await this.host.viewAck(batch).catch(() => {});
+  }
+
+  #advance(update: ViewUpdate) {
+    this.#show(update);
+    this.rows.advance(update.rows, update.changedFrom);
+    this.onadvance();
+  }
+
+  #show({ request, root, seq, counts, from, to }: ViewHead | ViewUpdate) {
+    // A request that was opened before its first block learns where it began from the first row.
+    if (this.start === 0) this.start = Math.max(0, (this.rows.get(0)?.seqStart ?? 1) - 1);
+    Object.assign(this, { row: request, root, seq, counts, from, to });
+    this.#clock(this.live);
+    this.#speak();
   }
 
   #speak() {
-    const over = !this.live;
-    if (!over && Date.now() - this.#spokenAt < SPEAK_EVERY_MS) return;
+    if (this.live && Date.now() - this.#spokenAt < SPEAK_EVERY_MS) return;
     this.#spokenAt = Date.now();
-    const failed = this.errors.length > 0 ? `, ${this.errors.length} failed` : '';
-    this.spoken = `${this.boundaries.length} of ${this.blocks.length} blocks finished${failed}. Request ${this.row?.status.replace('_', ' ')}.`;
+    const { blocks, finished, failed } = this.counts;
+    const failures = failed > 0 ? `, ${failed} failed` : '';
+    this.spoken = `${finished} of ${blocks} blocks finished${failures}. Request ${this.row?.status.replace('_', ' ')}.`;
   }
 
-  #clocks(running: boolean) {
+  #clock(isRunning: boolean) {
     this.now = Date.now();
-    if (running === (this.#tickTimer !== undefined)) return;
+    if (isRunning === (this.#tickTimer !== undefined)) return;
     clearInterval(this.#tickTimer);
-    clearInterval(this.#lookTimer);
-    this.#tickTimer = running ? setInterval(() => (this.now = Date.now()), TICK_MS) : undefined;
-    this.#lookTimer = running ? setInterval(() => this.refresh(), LOOK_EVERY_MS) : undefined;
+    this.#tickTimer = isRunning ? setInterval(() => (this.now = Date.now()), TICK_MS) : undefined;
   }
 }

@@ -1,110 +1,112 @@
 import { expect, test, vi } from 'vitest';
-import type { BlockRow, Host, RequestRow, Timeline } from '../host/host';
+import { FakeHost } from '../host/fake';
+import type { Host, ViewBatch, ViewHead } from '../host/host';
 import { OpenRequest } from './request.svelte';
 
-const row = (more: Partial<RequestRow> = {}): RequestRow => ({
-  id: 'r',
-  sessionId: 's',
-  flow: 'f',
-  action: 'a',
-  userId: 'u',
-  status: 'in_progress',
-  startedAt: 0,
-  mock: true,
-  lastSeq: 0,
-  ...more,
-});
-const block = (name: string, more: Partial<BlockRow> = {}): BlockRow => ({
-  path: name,
-  instanceId: name,
-  parent: name === 'root' ? null : 'root',
-  name,
-  kind: 'handler',
-  attempt: 0,
-  status: 'running',
-  startedAt: 0,
-  memoized: false,
-  seqStart: 1,
-  seqEnd: null,
-  changes: 0,
-  items: 0,
-  ...more,
+const open = async (host: Host, id: string) => {
+  const advanced = vi.fn();
+  const request = new OpenRequest(host, advanced);
+  await request.connect();
+  request.open(id);
+  await vi.waitFor(() => expect(request.rows.total).toBeGreaterThan(0));
+  return { request, advanced };
+};
+const statuses = (request: OpenRequest) =>
+  Array.from({ length: request.rows.total }, (_, n) => request.rows.get(n)?.status);
+
+test('an opened request knows its counts, and holds rows only of what is on screen', async () => {
+  const host = new FakeHost(0, 0, 6000);
+  const asked = vi.spyOn(host, 'viewRows');
+  const { request } = await open(host, 'req-4');
+  expect(request.counts.blocks).toBeGreaterThan(5000);
+  expect(request.row?.status).toBe('suspended');
+  await request.fold(null, false);
+  expect(request.rows.total).toBeGreaterThan(5000);
+  request.rows.show(3000, 3030);
+  await vi.waitFor(() => expect(request.rows.get(3010)).toBeDefined());
+  expect(request.rows.get(1500)).toBeUndefined();
+  expect(Math.max(...asked.mock.calls.map(([, query]) => query.limit))).toBeLessThanOrEqual(512);
+  request.disconnect();
 });
 
-/** A host that answers timeline questions from a list, and remembers what was asked. */
-function scripted(answers: (Timeline | Error)[]) {
-  const asked: number[] = [];
-  const timeline = async (_id: string, after: number) => {
-    asked.push(after);
-    const answer = answers.shift();
-    if (answer instanceof Error) throw answer;
-    if (!answer) throw new Error('asked too often');
-    return answer;
-  };
-  return { host: { timeline } as unknown as Host, asked };
-}
-
-test('answers are merged: known blocks change in place, new ones come at the end', async () => {
-  const { host, asked } = scripted([
-    { request: row(), seq: 3, blocks: [block('root'), block('a', { seqStart: 2 })] },
-    {
-      request: row(),
-      seq: 6,
-      blocks: [block('a', { seqStart: 2, seqEnd: 4, status: 'failed' }), block('b', { seqStart: 5 })],
-    },
-  ]);
-  const request = new OpenRequest(host, () => {});
-  request.open('r');
-  await vi.waitFor(() => expect(request.blocks).toHaveLength(2));
-  request.refresh();
-  await vi.waitFor(() => expect(request.seq).toBe(6));
-  expect(request.blocks.map((one) => [one.name, one.status])).toEqual([
-    ['root', 'running'],
-    ['a', 'failed'],
-    ['b', 'running'],
-  ]);
-  expect(asked).toEqual([0, 3]);
-  expect(request.boundaries).toEqual([4]);
-  expect(request.errors).toEqual([4]);
-  expect(request.stepBefore(6)).toBe(4);
-  expect(request.stepBefore(4)).toBe(0);
-  request.open(null);
+test('a request that runs advances by batches, and answers each when it is on screen', async () => {
+  const host = new FakeHost(0.02, 0);
+  const acknowledged = vi.spyOn(host, 'viewAck');
+  const started = await host.startRun({ flow: 'chat', action: 'send', userId: 'ada', input: 'hi', mock: true });
+  const { request, advanced } = await open(host, started.requestId);
+  expect(request.live).toBe(true);
+  await vi.waitFor(() => expect(request.live).toBe(false), 5000);
+  await vi.waitFor(() => expect(new Set(statuses(request))).toEqual(new Set(['completed'])));
+  expect(request.counts.finished).toBe(request.counts.blocks);
+  expect(request.seq).toBe((await host.timeline(started.requestId, 0)).seq);
+  expect(advanced.mock.calls.length).toBeGreaterThan(3);
+  expect(acknowledged.mock.calls.length).toBeGreaterThan(3);
+  expect(request.spoken).toContain(`${request.counts.blocks} of ${request.counts.blocks} blocks finished`);
+  request.disconnect();
 });
 
-test('when a run ends everything is read once more, because blocks may have been abandoned without an event', async () => {
-  const { host, asked } = scripted([
-    { request: row(), seq: 2, blocks: [block('root')] },
-    { request: row({ status: 'interrupted' }), seq: 2, blocks: [] },
-    { request: row({ status: 'interrupted' }), seq: 2, blocks: [block('root', { status: 'abandoned' })] },
-  ]);
-  const request = new OpenRequest(host, () => {});
-  request.open('r');
-  await vi.waitFor(() => expect(request.seq).toBe(2));
-  request.refresh();
-  await vi.waitFor(() => expect(request.blocks[0]?.status).toBe('abandoned'));
-  expect(asked).toEqual([0, 2, 0]);
-  expect(request.live).toBe(false);
-});
-
-test('the answer to a request that was left is dropped', async () => {
-  let answer: (timeline: Timeline) => void = () => {};
-  const request = new OpenRequest(
-    { timeline: () => new Promise((resolve) => (answer = resolve)) } as unknown as Host,
-    () => {},
+test('without an answer to a batch nothing more is sent, and the next one tells all', async () => {
+  const host = new FakeHost(0.01, 0);
+  const batches: ViewBatch[] = [];
+  await host.viewUpdates((batch) => batches.push(batch));
+  const { requestId } = await host.startRun({ flow: 'chat', action: 'send', userId: 'ada', input: 'hi', mock: true });
+  await host.openView(requestId);
+  await vi.waitFor(
+    async () => expect((await host.requests({ limit: 1, offset: 0 }))[0]?.status).toBe('completed'),
+    5000,
   );
+  expect(batches).toHaveLength(1);
+  await host.viewAck(batches[0]?.batch ?? 0);
+  await vi.waitFor(() => expect(batches).toHaveLength(2));
+  expect(batches[1]?.updates[0]?.request.status).toBe('completed');
+});
+
+test('the answer to a request that was left is dropped, and its view closed', async () => {
+  let answer: (head: ViewHead) => void = () => {};
+  const closed = vi.fn(async () => {});
+  const openView = vi.fn(() => new Promise((resolve) => (answer = resolve)));
+  const host = { openView, closeView: closed } as unknown as Host;
+  const request = new OpenRequest(host, () => {});
   request.open('r');
+  await vi.waitFor(() => expect(openView).toHaveBeenCalled());
   request.open(null);
-  answer({ request: row(), seq: 9, blocks: [block('root')] });
-  await new Promise((resolve) => setTimeout(resolve));
+  answer({ view: 7 } as ViewHead);
+  await vi.waitFor(() => expect(closed).toHaveBeenCalledWith(7));
   expect(request.row).toBeNull();
 });
 
-test('a failure is kept to be shown, and reading again clears it', async () => {
-  const { host } = scripted([new Error('disk'), { request: row({ status: 'completed' }), seq: 1, blocks: [] }]);
+test('a failure is kept to be shown, and opening again clears it', async () => {
+  const host = new FakeHost(0, 0);
+  const real = host.openView.bind(host);
+  host.openView = () => Promise.reject(new Error('disk'));
   const request = new OpenRequest(host, () => {});
-  request.open('r');
+  request.open('req-1');
   await vi.waitFor(() => expect(request.fault?.message).toBe('disk'));
+  host.openView = real;
   request.reload();
   await vi.waitFor(() => expect(request.row?.status).toBe('completed'));
   expect(request.fault).toBeNull();
+  request.disconnect();
+});
+
+test('a filter that is wrong says where, and leaves the rows', async () => {
+  const { request } = await open(new FakeHost(0, 0), 'req-2');
+  const all = request.rows.total;
+  await expect(request.setFilter('status:lost')).rejects.toMatchObject({ kind: 'invalid' });
+  expect(request.rows.total).toBe(all);
+  expect(await request.setFilter('status:failed')).toBe(1);
+  expect(request.rows.total).toBeLessThan(all);
+  expect(request.rows.get(0)).toMatchObject({ path: 'root', matches: false });
+  await request.setFilter('');
+  expect(request.rows.total).toBe(all);
+  request.disconnect();
+});
+
+test('the step before an instant is the end before it, and at last the start', async () => {
+  const { request } = await open(new FakeHost(0, 0), 'req-2');
+  const first = (await request.step(0, 'nextEnd')) ?? 0;
+  expect(await request.stepBefore(first + 1)).toBe(first);
+  expect(await request.stepBefore(first)).toBe(request.start);
+  expect(request.start).toBe((request.rows.get(0)?.seqStart ?? 0) - 1);
+  request.disconnect();
 });

@@ -30,6 +30,13 @@ export class Workspace {
     this.reloadSessions();
   }
 
+  /** Forgets a folder that is left; answers of it that are still under way are dropped. */
+  clear(): void {
+    for (const part of [this.info, this.flows, this.sessions]) part.clear();
+    this.search = this.status = '';
+    this.#limit = PAGE;
+  }
+
   reloadFlows(): void {
     this.flows.ask(null, true);
   }

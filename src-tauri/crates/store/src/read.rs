@@ -2,6 +2,7 @@
 //!
 //! Must not write.
 
+pub(crate) mod commits;
 pub(crate) mod event_query;
 pub(crate) mod events;
 pub(crate) mod rebased_values;

@@ -31,6 +31,12 @@ pub(super) fn file() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
     clap::builder::TypedValueParser::map(clap::builder::OsStringValueParser::new(), PathBuf::from)
 }
 
+/// A tab of the window's request page.
+pub(super) fn tab(text: &str) -> Result<String, String> {
+    const TABS: [&str; 5] = ["timeline", "items", "events", "agent", "calls"];
+    TABS.contains(&text).then(|| text.to_owned()).ok_or_else(|| format!("one of {}", TABS.join(", ")))
+}
+
 pub(super) fn audience(text: &str) -> Result<Audience, String> {
     Audience::parse(text).ok_or_else(|| "one of all, client, history, trace".to_owned())
 }

@@ -1,6 +1,7 @@
 // The question that a Call asks a person, how it stands at an instant, and the command lines that answer it.
 // Pure. The page answers no questions itself; a terminal does.
 import { isRecord } from '../../base/json';
+import { commandLine } from '../../base/shell';
 import type { SuspensionRow } from '../../host/host';
 
 export type Question = {
@@ -42,11 +43,6 @@ const VERDICTS: Record<string, string> = {
 
 export const verdictOf = (status: string): string => VERDICTS[status] ?? status;
 
-/** A word of a shell's command line. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
 const MOST_OF_CALL = 300;
 
 /** A line for each answer. The edited Call starts as the Call itself; a long one is better kept in a file. */
@@ -54,8 +50,7 @@ export function answersOf(question: Question, place: Place): { name: string; lin
   const standard = `${place.dir}/.flowglass/flowglass.db`;
   const which = ['--suspension', question.id, '--dir', place.dir];
   if (place.dataFile && place.dataFile !== standard) which.push(`--data=${place.dataFile}`);
-  const line = (...answer: string[]) =>
-    ['flowglass', 'resume', place.request, ...answer, ...which].map(shellWord).join(' ');
+  const line = (...answer: string[]) => commandLine(['flowglass', 'resume', place.request, ...answer, ...which]);
   const call = isRecord(question.data) ? question.data.call : undefined;
   const json = JSON.stringify(call ?? {});
   return [

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { answersOf, questionsAt, shellWord } from './approval';
+import { shellWord } from '../../base/shell';
+import { answersOf, questionsAt } from './approval';
 import { factsOf, parametersOf, planOf, referencesOf, rolesOf } from './plan';
 import type { SuspensionRow } from '../../host/host';
 

@@ -1,5 +1,8 @@
 // The scopes of a state view in their fixed order, and which of their paths changed.
-import type { BlockRow, Change, StateView } from '../../host/host';
+import type { Change, StateView, ViewRow } from '../../host/host';
+
+/** The block that a state belongs to, where it is known. */
+type Owner = Pick<ViewRow, 'path' | 'name' | 'kind'>;
 
 export type Scope = {
   id: string;
@@ -13,7 +16,7 @@ export type Scope = {
 
 const FIXED = ['request', 'session', 'user', 'project'] as const;
 
-export function scopesOf(state: StateView, changes: readonly Change[], byId: ReadonlyMap<string, BlockRow>): Scope[] {
+export function scopesOf(state: StateView, changes: readonly Change[], byId: ReadonlyMap<string, Owner>): Scope[] {
   const scopes: Scope[] = FIXED.filter((name) => state[name] !== undefined && state[name] !== null).map((name) => ({
     id: name,
     name,
@@ -61,7 +64,7 @@ function marksOf(changes: readonly Change[], scope: string, instance: string | n
 }
 
 /** The name of the scope that a change belongs to, with the block whose sequencer it is. */
-export function scopeName(change: Change, byId: ReadonlyMap<string, BlockRow>): string {
+export function scopeName(change: Change, byId: ReadonlyMap<string, Owner>): string {
   if (!change.instanceId) return change.scope;
   return `${change.scope} ${byId.get(change.instanceId)?.name ?? change.instanceId}`;
 }

@@ -22,6 +22,15 @@ const MAX_BLOCK_EVENTS: i64 = 64;
 /// a model sent in several.
 const MAX_OVERLAP_LETTERS: usize = 256;
 
+/// Statements that delete what a request's blocks were stored as, a few rows at a time.
+pub(crate) const DELETE_SOME: [&str; 3] = [
+    "DELETE FROM filter_block WHERE n IN (SELECT n FROM filter_block WHERE request = ?1 LIMIT ?2)",
+    "DELETE FROM span_page WHERE request = ?1 AND first IN
+         (SELECT first FROM span_page WHERE request = ?1 LIMIT ?2)",
+    "DELETE FROM path_event WHERE request = ?1 AND (path, first) IN
+         (SELECT path, first FROM path_event WHERE request = ?1 LIMIT ?2)",
+];
+
 /// The trigrams of an event's searchable texts, each once.
 pub(crate) fn event_trigrams(kind: &EventKind) -> Vec<u16> {
     let mut set = TrigramFilter::default();

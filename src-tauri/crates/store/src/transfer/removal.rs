@@ -216,14 +216,8 @@ fn delete_request_rows(connection: &Connection, slice: &TimeSlice, n: i64) -> Re
             return Ok(false);
         }
     }
-    let filters = "DELETE FROM filter_block WHERE n IN (SELECT n FROM filter_block WHERE request = ?1 LIMIT ?2)";
-    let pages = "DELETE FROM span_page WHERE request = ?1 AND first IN
-         (SELECT first FROM span_page WHERE request = ?1 LIMIT ?2)";
-    let seqs = "DELETE FROM path_event WHERE request = ?1 AND (path, first) IN
-         (SELECT path, first FROM path_event WHERE request = ?1 LIMIT ?2)";
-    Ok(delete_rows(connection, slice, filters, n)?
-        && delete_rows(connection, slice, pages, n)?
-        && delete_rows(connection, slice, seqs, n)?
+    let mut derived = crate::row::filter_block::DELETE_SOME.iter().map(|sql| delete_rows(connection, slice, sql, n));
+    Ok(derived.try_fold(true, |is_done, deleted| deleted.map(|none_left| is_done && none_left))?
         && delete_events(connection, slice, n)?)
 }
 

@@ -1,0 +1,66 @@
+//! Migrations of old formats, and of ones that fail.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use super::*;
+
+fn old_database(folder: &Path) -> (PathBuf, Connection) {
+    let path = folder.join("old.db");
+    let connection = Connection::open(&path).unwrap();
+    create(&connection, &Waiting::default()).unwrap();
+    connection.pragma_update(None, "user_version", 1).unwrap();
+    connection.execute("INSERT INTO path (text) VALUES ('root')", ()).unwrap();
+    (path, connection)
+}
+
+#[test]
+fn an_old_format_is_migrated_after_a_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, mut connection) = old_database(folder.path());
+    let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE path SET note = 'migrated'"];
+    migrate(&mut connection, &path, 1, &steps, &Waiting::default()).unwrap();
+    assert_eq!(format_of(&connection).unwrap(), 3);
+    let note: String = connection.query_row("SELECT note FROM path", (), |row| row.get(0)).unwrap();
+    assert_eq!(note, "migrated");
+    let copy = Connection::open(folder.path().join("old.db.format-1")).unwrap();
+    assert_eq!(format_of(&copy).unwrap(), 1);
+    assert_eq!(copy.query_row("SELECT text FROM path", (), |row| row.get::<_, String>(0)).unwrap(), "root");
+}
+
+#[test]
+fn the_first_format_becomes_todays() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, mut connection) = old_database(folder.path());
+    // What the first format did not have.
+    let later = "DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim;
+        DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
+        ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
+        ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch;
+        DROP TABLE filter_block; DROP TABLE span_page; DROP TABLE path_event;
+        ALTER TABLE event DROP COLUMN sum;
+        DROP TABLE database; DROP TABLE code; DROP TABLE ticket; DROP TABLE removal;
+        ALTER TABLE attempt_rollback RENAME TO withdrawal;
+        ALTER TABLE keyframe DROP COLUMN tombstone; ALTER TABLE total DROP COLUMN id_floor;
+        ALTER TABLE total RENAME COLUMN indexed_events TO events";
+    connection.execute_batch(later).unwrap();
+    prepare(&mut connection, &path, &Waiting::default()).unwrap();
+    assert_eq!(format_of(&connection).unwrap(), FORMAT);
+    let schema = |connection: &Connection| -> Vec<String> {
+        let sql = "SELECT name FROM sqlite_schema UNION SELECT name FROM pragma_table_info('request')
+            UNION SELECT name FROM pragma_table_info('keyframe') UNION SELECT name FROM pragma_table_info('total')
+            ORDER BY 1";
+        connection.prepare(sql).unwrap().query_map((), |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    let fresh = Connection::open_in_memory().unwrap();
+    create(&fresh, &Waiting::default()).unwrap();
+    assert_eq!(schema(&connection), schema(&fresh));
+}
+
+#[test]
+fn a_migration_that_fails_leaves_the_old_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, mut connection) = old_database(folder.path());
+    let steps = ["ALTER TABLE path ADD COLUMN note TEXT", "UPDATE nowhere SET note = 1"];
+    assert!(migrate(&mut connection, &path, 1, &steps, &Waiting::default()).is_err());
+    assert_eq!(format_of(&connection).unwrap(), 1);
+    assert!(connection.prepare("SELECT note FROM path").is_err());
+}

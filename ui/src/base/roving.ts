@@ -1,0 +1,81 @@
+// One Tab stop for a list or a toolbar: Tab enters it where it was left, the arrow keys move inside of it.
+// After the roving tabindex of the ARIA practices. It looks at the elements that are there, so that rows may come and go.
+import type { Attachment } from 'svelte/attachments';
+
+type Options = {
+  arrows: 'vertical' | 'horizontal' | 'both';
+  /** What scrolls when a list whose rows exist only in view goes to its first or last row. */
+  scroller?: string;
+};
+
+const FOCUSABLE = 'button:not(:disabled):not([aria-hidden="true"]), a[href]';
+const STEPS: Record<Options['arrows'], Record<string, number>> = {
+  vertical: { ArrowDown: 1, ArrowUp: -1 },
+  horizontal: { ArrowRight: 1, ArrowLeft: -1 },
+  both: { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 },
+};
+
+export function roving({ arrows, scroller }: Options): Attachment<HTMLElement> {
+  return (box) => {
+    let last: HTMLElement | null = null;
+    const all = () => [...box.querySelectorAll<HTMLElement>(FOCUSABLE)];
+
+    function update() {
+      const items = all();
+      const stop =
+        items.find((one) => one === last) ??
+        items.find((one) => one.getAttribute('aria-current') === 'true') ??
+        items[0];
+      for (const one of items) {
+        const index = one === stop ? 0 : -1;
+        if (one.tabIndex !== index || !one.hasAttribute('tabindex')) one.tabIndex = index;
+      }
+    }
+
+    function onfocusin(event: FocusEvent) {
+      const item = (event.target as HTMLElement).closest<HTMLElement>(FOCUSABLE);
+      if (item) last = item;
+      update();
+    }
+
+    function onkeydown(event: KeyboardEvent) {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      const items = all();
+      const at = items.findIndex((one) => one === event.target);
+      if (at < 0) return;
+      const step = STEPS[arrows][event.key];
+      if (step !== undefined) items[at + step]?.focus();
+      else if (event.key === 'Home') edge(true);
+      else if (event.key === 'End') edge(false);
+      else return;
+      event.preventDefault();
+    }
+
+    function edge(start: boolean) {
+      const list = scroller ? box.querySelector(scroller) : null;
+      if (list) list.scrollTop = start ? 0 : list.scrollHeight;
+      // Rows of a long list are there one frame after it was scrolled.
+      requestAnimationFrame(() =>
+        all()
+          .at(start ? 0 : -1)
+          ?.focus(),
+      );
+    }
+
+    const observer = new MutationObserver(update);
+    observer.observe(box, {
+      subtree: true,
+      childList: true,
+      attributes: true,
+      attributeFilter: ['disabled', 'aria-current'],
+    });
+    box.addEventListener('focusin', onfocusin);
+    box.addEventListener('keydown', onkeydown);
+    update();
+    return () => {
+      observer.disconnect();
+      box.removeEventListener('focusin', onfocusin);
+      box.removeEventListener('keydown', onkeydown);
+    };
+  };
+}

@@ -1,0 +1,165 @@
+// The timeline in the whole window, over a recorded request of thousands of blocks.
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import App from '../../App.svelte';
+import { FakeHost } from '../../host/fake';
+import { AppModel } from '../../model/app.svelte';
+import { Router } from '../../model/route.svelte';
+
+let app: AppModel;
+const LARGE = 'session=ses-large&request=req-4';
+
+async function open(hash: string, large = 2400) {
+  history.replaceState(null, '', `#${hash}`);
+  const host = new FakeHost(0, 0, large);
+  app = new AppModel(host, new Router(window));
+  render(App, { props: { app } });
+  await screen.findAllByTestId('timeline-row');
+  return host;
+}
+
+const rows = () => screen.getAllByTestId('timeline-row');
+const names = () => rows().map((row) => row.dataset.path ?? `group ${row.dataset.group}`);
+const key = (name: string) => fireEvent.keyDown(screen.getByTestId('timeline'), { key: name });
+const chosen = () => rows().find((row) => row.getAttribute('aria-selected') === 'true');
+const type = (testid: string, value: string) => fireEvent.input(screen.getByTestId(testid), { target: { value } });
+
+beforeEach(() => localStorage.clear());
+afterEach(cleanup);
+
+test('turns are one row, which says how many there are; what is inside is read when it is unfolded', async () => {
+  await open(LARGE);
+  expect(names()).toEqual([
+    'root',
+    'root/step:plan',
+    'root/step:keep',
+    'group turns',
+    'root/step:notes',
+    'root/step:write',
+    'root/step:approve',
+  ]);
+  const group = rows()[3] as HTMLElement;
+  expect(group.textContent).toContain('×40');
+  expect(group.getAttribute('aria-expanded')).toBe('false');
+  expect(Number(within(group).getByTestId('hidden-rows').textContent?.replace(',', ''))).toBeGreaterThan(2000);
+  expect([
+    group.getAttribute('aria-level'),
+    group.getAttribute('aria-posinset'),
+    group.getAttribute('aria-setsize'),
+  ]).toEqual(['2', '3', '6']);
+  await fireEvent.dblClick(group);
+  await waitFor(() => expect(names()).toContain('root/loop[1]'));
+  expect(rows()[3]?.getAttribute('aria-expanded')).toBe('true');
+});
+
+test('the last of thousands of rows is reached by a key, and only rows near it exist', async () => {
+  await open(LARGE);
+  await fireEvent.click(screen.getByRole('button', { name: 'Unfold all' }));
+  const grid = screen.getByTestId('timeline');
+  await waitFor(() => expect(Number(grid.getAttribute('aria-rowcount'))).toBeGreaterThan(2400));
+  await key('End');
+  await waitFor(() => expect(app.route.place.block).toContain('step:approve'));
+  expect(rows().length).toBeLessThan(60);
+});
+
+test('of a group it is said how many failed, and the next failure is found in it', async () => {
+  await open(LARGE);
+  await fireEvent.click(screen.getByRole('button', { name: 'Unfold all' }));
+  await waitFor(() => expect(rows().length).toBeGreaterThan(10));
+  const grid = screen.getByTestId('timeline');
+  await fireEvent.keyDown(grid, { key: '/' });
+  await type('find-input', 'status:failed');
+  await fireEvent.keyDown(screen.getByTestId('find-input'), { key: 'Enter' });
+  await waitFor(() => expect(app.route.place.block).toContain('root/loop[3]/forEach/source[19]'));
+  await fireEvent.keyDown(screen.getByTestId('find-input'), { key: 'Enter' });
+  await waitFor(() => expect(app.route.place.block).toContain('source[39]'));
+  await fireEvent.keyDown(screen.getByTestId('find-input'), { key: 'Enter', shiftKey: true });
+  await waitFor(() => expect(app.route.place.block).toContain('source[19]'));
+  await fireEvent.keyDown(screen.getByTestId('find-input'), { key: 'Escape' });
+  expect(screen.queryByTestId('find')).toBeNull();
+  await key('Home');
+  await app.request.setFilter('status:failed');
+  await waitFor(() =>
+    expect(screen.getAllByTestId('group-failed').map((one) => one.textContent)).toContain('2 failed'),
+  );
+});
+
+test('a filter shows what matches with what is around it, counts, and says what is wrong where', async () => {
+  await open(LARGE);
+  await type('filter', 'status:fail');
+  const fault = await screen.findByTestId('filter-fault');
+  expect(fault.textContent).toContain('column 8');
+  expect(fault.textContent).toContain('failed');
+  expect(screen.getByTestId('filter').getAttribute('aria-invalid')).toBe('true');
+  await type('filter', 'status:failed name:fetch-page');
+  await waitFor(() => expect(screen.getByTestId('filter-matches').textContent).toBe('1'));
+  expect(screen.queryByTestId('filter-fault')).toBeNull();
+  expect(names().at(-1)).toContain('tool:fetch-page');
+  expect(names()[0]).toBe('root');
+  await type('filter', 'name:nothing-is-called-so');
+  await screen.findByText('No block matches the filter');
+  await fireEvent.click(screen.getByRole('button', { name: 'Clear the filter' }));
+  await waitFor(() => expect(names()).toContain('root/step:plan'));
+});
+
+test('completion is chosen with the keys', async () => {
+  await open('session=ses-2&request=req-2');
+  await type('filter', 'kind:g');
+  await fireEvent.keyDown(screen.getByTestId('filter'), { key: 'ArrowDown' });
+  await fireEvent.keyDown(screen.getByTestId('filter'), { key: 'Enter' });
+  await waitFor(() => expect((screen.getByTestId('filter') as HTMLInputElement).value).toBe('kind:generator '));
+  await waitFor(() => expect(screen.getByTestId('filter-matches').textContent).toBe('4'));
+});
+
+test('at a past instant nothing shows what comes later', async () => {
+  await open('session=ses-2&request=req-2&seq=20');
+  await waitFor(() => expect(rows()[0]?.dataset.status).toBe('running'));
+  const later = rows().filter((row) => row.dataset.status === 'ahead');
+  expect(later.map((row) => row.dataset.path)).toContain('root/step:report');
+  for (const row of later) expect(row.textContent).not.toMatch(/Completed|Failed|\d+ ms/);
+  app.seek(1e9);
+  await waitFor(() => expect(rows().some((row) => row.dataset.status === 'ahead')).toBe(false));
+});
+
+test('the axis is zoomed and moved with keys, and says what is in view', async () => {
+  await open('session=ses-2&request=req-2');
+  const axis = screen.getByTestId('time-axis');
+  const shown = () => axis.getAttribute('aria-valuetext');
+  const all = shown();
+  await fireEvent.keyDown(axis, { key: '+' });
+  const zoomed = shown();
+  expect(zoomed).not.toBe(all);
+  await fireEvent.keyDown(axis, { key: 'ArrowRight' });
+  expect(shown()).not.toBe(zoomed);
+  expect(screen.getByTestId('brush')).toBeTruthy();
+  await key('0');
+  expect(shown()).toBe(all);
+  expect(screen.queryByTestId('brush')).toBeNull();
+});
+
+test('idle times are cut until somebody wants the real time', async () => {
+  const host = await open(LARGE);
+  const overview = vi.spyOn(host, 'viewOverview');
+  await app.request.overview(100);
+  expect(overview).toHaveBeenCalled();
+  expect(screen.getByTestId('switch-cut').getAttribute('aria-pressed')).toBe('true');
+  await fireEvent.click(screen.getByTestId('switch-cut'));
+  expect(screen.getByTestId('switch-cut').getAttribute('aria-pressed')).toBe('false');
+  expect(localStorage.getItem('flowglass.timeline.cut')).toBe('false');
+});
+
+test('the error of a request leads to its block', async () => {
+  await open('session=ses-2&request=req-3');
+  await fireEvent.click(screen.getByRole('button', { name: 'Go to block' }));
+  await waitFor(() => expect(app.route.place.block).toContain('section[1]/step:check'));
+  await waitFor(() => expect(chosen()?.dataset.path).toContain('section[1]/step:check'));
+});
+
+test('the last event is reached by a key', async () => {
+  await open(`${LARGE}&tab=timeline`);
+  app.route.go({ tab: 'events', seq: 3 });
+  const grid = await screen.findByTestId('events');
+  await fireEvent.keyDown(grid, { key: 'End' });
+  const last = app.request.seq;
+  await waitFor(() => expect(screen.getByTestId('event-payload').textContent).toContain(`#${last} request.suspended`));
+});

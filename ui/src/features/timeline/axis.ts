@@ -1,0 +1,151 @@
+// The time axis: milliseconds of a request laid end to end, with long idle times cut out. Pure.
+// A place on it is a number from 0 to `length`, so zooming and panning need not know where something was cut.
+import { roundUp } from '../../base/scale';
+import { duration } from '../../base/time';
+
+export type Range = { from: number; to: number };
+export type Piece = Range & { at: number; size: number; isCut: boolean };
+export type Axis = Range & { pieces: Piece[]; length: number };
+/** What is in view, in places of the axis. */
+export type Window = { left: number; right: number };
+export type Mark = { x: number; label: string };
+/** `isShown`: whether there is room for its label beside the one before. */
+export type CutMark = { x: number; width: number; label: string; isShown: boolean };
+
+/** An idle time is cut where it is longer than a quarter of all the time in which something happened. */
+const IDLE_SHARE = 0.25;
+const LEAST_IDLE_MS = 500;
+const MOST_CUTS = 30;
+/** The share of the axis that one cut takes, and all of them together at most. */
+const CUT_SHARE = 0.025;
+const CUTS_SHARE = 0.3;
+const MARK_ROOM = 76;
+/** How wide the label of a cut is. */
+const CUT_ROOM = 84;
+const LEAST_MS = 4;
+
+export function axisOf(range: Range, gaps: readonly Range[], isCut: boolean): Axis {
+  const to = Math.max(range.to, range.from + 1);
+  const cuts = isCut ? cutsOf({ from: range.from, to }, gaps) : [];
+  const idle = cuts.reduce((sum, cut) => sum + cut.to - cut.from, 0);
+  const size = (to - range.from - idle) * Math.min(CUT_SHARE, CUTS_SHARE / Math.max(1, cuts.length));
+  const pieces: Piece[] = [];
+  let [time, at] = [range.from, 0];
+  const add = (end: number, length: number, piece: boolean) => {
+    pieces.push({ from: time, to: end, at, size: length, isCut: piece });
+    [time, at] = [end, at + length];
+  };
+  for (const cut of cuts) {
+    if (cut.from > time) add(cut.from, cut.from - time, false);
+    add(cut.to, size, true);
+  }
+  if (to > time) add(to, to - time, false);
+  return { from: range.from, to, pieces, length: at };
+}
+
+function cutsOf(range: Range, gaps: readonly Range[]): Range[] {
+  const inside = gaps
+    .map((gap) => ({ from: Math.max(range.from, gap.from), to: Math.min(range.to, gap.to) }))
+    .filter((gap) => gap.to - gap.from >= LEAST_IDLE_MS)
+    .sort((a, b) => b.to - b.from - (a.to - a.from));
+  let busy = range.to - range.from;
+  const cuts: Range[] = [];
+  for (const gap of inside.slice(0, MOST_CUTS)) {
+    const rest = busy - (gap.to - gap.from);
+    if (gap.to - gap.from < rest * IDLE_SHARE) break;
+    busy = rest;
+    cuts.push(gap);
+  }
+  return cuts.sort((a, b) => a.from - b.from);
+}
+
+/** Where a time lies on the axis. */
+export function placeOf(axis: Axis, time: number): number {
+  const piece = axis.pieces.find((one) => time <= one.to) ?? axis.pieces.at(-1);
+  if (!piece) return 0;
+  const share = piece.to > piece.from ? (time - piece.from) / (piece.to - piece.from) : 0;
+  return piece.at + Math.min(1, Math.max(0, share)) * piece.size;
+}
+
+/** The time at a place of the axis. */
+export function timeAt(axis: Axis, place: number): number {
+  const piece = axis.pieces.find((one) => place <= one.at + one.size) ?? axis.pieces.at(-1);
+  if (!piece) return axis.from;
+  const share = piece.size > 0 ? (place - piece.at) / piece.size : 0;
+  return piece.from + Math.min(1, Math.max(0, share)) * (piece.to - piece.from);
+}
+
+/** A window that shows at least `LEAST_MS` and lies on the axis; null where it shows all of it. */
+export function fitted(window: Window, length: number): Window | null {
+  const size = Math.min(length, Math.max(Math.min(LEAST_MS, length), window.right - window.left));
+  if (size >= length * 0.999) return null;
+  const left = Math.min(length - size, Math.max(0, window.left));
+  return { left, right: left + size };
+}
+
+/** Shows `factor` times as much around a place that stays where it is. */
+export function zoomed(window: Window, factor: number, around: number, length: number): Window | null {
+  const size = Math.max(Math.min(LEAST_MS, length), (window.right - window.left) * factor);
+  const share = (around - window.left) / Math.max(1e-9, window.right - window.left);
+  return fitted({ left: around - size * share, right: around + size * (1 - share) }, length);
+}
+
+/** A running request ends at a round time ahead, so that bars grow and the axis rests. */
+export const liveEnd = (from: number, now: number): number => from + roundUp(Math.max(1000, now - from));
+
+/** Labelled times in view, as far apart as their labels need. */
+export function marksOf(axis: Axis, window: Window, width: number): Mark[] {
+  const scale = width / Math.max(1e-9, window.right - window.left);
+  const step = Math.max(1, roundUp(MARK_ROOM / scale));
+  const marks: Mark[] = [];
+  const middleOf = (piece: Piece) => (piece.at + piece.size / 2 - window.left) * scale;
+  const cuts = axis.pieces
+    .filter((piece) => piece.isCut && piece.at < window.right && piece.at + piece.size > window.left)
+    .map(middleOf);
+  let free = -Infinity;
+  for (const piece of axis.pieces) {
+    const [left, right] = [Math.max(piece.at, window.left), Math.min(piece.at + piece.size, window.right)];
+    if (piece.isCut || right <= left) continue;
+    const begin = Math.ceil((piece.from + left - piece.at - axis.from) / step - 1e-6) * step;
+    const end = piece.from + (right - piece.at) - axis.from;
+    for (let at = begin; at <= end + 1e-6; at += step) {
+      const x = (piece.at + (at + axis.from - piece.from) - window.left) * scale;
+      const isUnderCut = cuts.some((middle) => Math.abs(x - middle) < MARK_ROOM);
+      if (isUnderCut || x < free || (x > width - 30 && at > 0 && x < width - 1)) continue;
+      marks.push({ x, label: offsetLabel(at, step) });
+      free = x + MARK_ROOM * 0.8;
+    }
+  }
+  return marks;
+}
+
+/** The cuts in view, with the time that each leaves out. */
+export function cutMarks(axis: Axis, window: Window, width: number): CutMark[] {
+  const scale = width / Math.max(1e-9, window.right - window.left);
+  let free = -Infinity;
+  return axis.pieces
+    .filter((piece) => piece.isCut && piece.at + piece.size > window.left && piece.at < window.right)
+    .map((piece) => {
+      const [x, size] = [(piece.at - window.left) * scale, piece.size * scale];
+      const isShown = x + size / 2 >= free;
+      if (isShown) free = x + size / 2 + CUT_ROOM;
+      return { x, width: size, label: duration(piece.to - piece.from), isShown };
+    });
+}
+
+/** A distance from the start, exact enough to tell it from one a step away. */
+export function offsetLabel(ms: number, step: number): string {
+  if (ms < 0.5) return '0';
+  if (ms < 1000 && step < 1000) return `${Math.round(ms)} ms`;
+  const decimals = step >= 1000 ? 0 : Math.min(3, Math.ceil(3 - Math.log10(step)));
+  if (ms < 60_000) return `${trimmed((ms / 1000).toFixed(decimals))} s`;
+  const seconds =
+    step % 60_000 === 0
+      ? ''
+      : ` ${((ms % 60_000) / 1000).toFixed(decimals).padStart(decimals ? decimals + 3 : 2, '0')} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} m${seconds}`;
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} m${seconds}`;
+}
+
+const trimmed = (text: string) => (text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : text);

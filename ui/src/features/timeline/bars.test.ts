@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import type { ViewRow } from '../../host/host';
+import { barOf, tookOf } from './bars';
+import { columnsOf } from './density';
+
+const row = (more: Partial<ViewRow>) =>
+  ({ status: 'completed', startedAt: 1000, durationMs: 500, hasChildren: false, kind: 'handler', ...more }) as ViewRow;
+const newest = { now: 9000, instant: null };
+
+test('a finished bar ends where it ended, a running one at the clock', () => {
+  expect(barOf(row({}), newest)).toMatchObject({ from: 1000, to: 1500, look: 'work', label: '500 ms' });
+  expect(barOf(row({ status: 'running', durationMs: null }), newest)).toMatchObject({ to: 9000, look: 'running' });
+});
+
+test('at a past instant a bar ends there, and one that had not begun has no outcome and no label', () => {
+  const then = { now: 9000, instant: 1200 };
+  expect(barOf(row({ status: 'running', durationMs: null }), then)).toMatchObject({ to: 1200, label: '200 ms' });
+  expect(barOf(row({ status: null, durationMs: null }), then)).toMatchObject({ look: 'future', label: '' });
+  expect(tookOf(row({ status: null }), then)).toBeNull();
+});
+
+test('status comes before kind, and what contains others is thin', () => {
+  expect(barOf(row({ kind: 'generator' }), newest).look).toBe('model');
+  expect(barOf(row({ kind: 'generator', status: 'failed' }), newest).look).toBe('failed');
+  expect(barOf(row({ memoized: true }), newest).look).toBe('recorded');
+  expect(barOf(row({ hasChildren: true }), newest)).toMatchObject({ look: 'whole', isThin: true });
+  expect(barOf(row({ hasChildren: true, kind: 'generator' }), newest).isThin).toBe(false);
+});
+
+test('columns of the overview keep every block and every failure', () => {
+  const cells = Array.from({ length: 1000 }, (_, n) => n % 3);
+  const failures = cells.map((count) => (count === 2 ? 1 : 0));
+  const columns = columnsOf({ cells, failures }, 77);
+  expect(columns).toHaveLength(77);
+  expect(columns.reduce((sum, one) => sum + one.count, 0)).toBe(cells.reduce((sum, one) => sum + one, 0));
+  expect(columns.reduce((sum, one) => sum + one.failed, 0)).toBe(333);
+});

@@ -1,0 +1,36 @@
+// Where the bar of a row begins and ends, and how it looks. Pure; drawing it is another matter.
+import { duration } from '../../base/time';
+import type { ViewRow } from '../../host/host';
+
+export type Look =
+  'work' | 'whole' | 'model' | 'group' | 'failed' | 'running' | 'suspended' | 'abandoned' | 'recorded' | 'future';
+export type Bar = { from: number; to: number; look: Look; isThin: boolean; label: string };
+/** `now`: how far a running bar reaches. `instant`: the time of the slider, where one is chosen. */
+export type Moment = { now: number; instant: number | null };
+
+/** The bar as of the instant: what was running then ends there, and what had not begun shows no outcome. */
+export function barOf(row: ViewRow, { now, instant }: Moment): Bar {
+  const isOpen = row.durationMs == null || (instant !== null && row.status === 'running');
+  const end = row.startedAt + (row.durationMs ?? 0);
+  const to = Math.max(row.startedAt, isOpen ? Math.min(instant ?? now, row.durationMs == null ? Infinity : end) : end);
+  const look = lookOf(row);
+  const isThin = look === 'group' || (row.hasChildren && row.kind !== 'generator');
+  if (row.status === null) return { from: row.startedAt, to: Math.max(to, end), look, isThin, label: '' };
+  return { from: row.startedAt, to, look, isThin, label: duration(to - row.startedAt) };
+}
+
+function lookOf(row: ViewRow): Look {
+  if (row.status === null) return 'future';
+  if (row.group) return 'group';
+  if (row.memoized && row.status === 'completed') return 'recorded';
+  if (row.status !== 'completed') return row.status;
+  if (row.kind === 'generator') return 'model';
+  return row.hasChildren ? 'whole' : 'work';
+}
+
+/** How long it took, or has taken up to the instant; null where it had not begun. */
+export function tookOf(row: ViewRow, moment: Moment): number | null {
+  if (row.status === null) return null;
+  const { from, to } = barOf(row, moment);
+  return to - from;
+}

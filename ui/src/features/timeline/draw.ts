@@ -1,0 +1,204 @@
+// Draws the bars of the rows in view on a canvas. A status is a pattern and never a colour alone.
+import type { ViewRow } from '../../host/host';
+import { placeOf, type Axis, type Window } from './axis';
+import { barOf, type Bar, type Look, type Moment } from './bars';
+import type { Colours } from './colours';
+
+export type Scene = {
+  rows: readonly (ViewRow | undefined)[];
+  rowHeight: number;
+  width: number;
+  axis: Axis;
+  window: Window;
+  moment: Moment;
+  marks: readonly { x: number }[];
+  colours: Colours;
+  /** Draws what is not on the critical path fainter. */
+  isCritical: boolean;
+};
+
+const [TALL, THIN, LEAST] = [12, 6, 2];
+const FAINT = 0.38;
+
+export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
+  const { rows, rowHeight, width, axis, window, colours } = scene;
+  const scale = width / Math.max(1e-9, window.right - window.left);
+  const x = (time: number) => (placeOf(axis, time) - window.left) * scale;
+  ctx.clearRect(0, 0, width, rows.length * rowHeight);
+  drawGrid(ctx, scene, scale);
+  ctx.font = `12px ${colours.font}`;
+  ctx.textBaseline = 'middle';
+  rows.forEach((row, n) => {
+    if (!row) return;
+    const bar = barOf(row, scene.moment);
+    const [left, right] = [x(bar.from), x(bar.to)];
+    const middle = n * rowHeight + rowHeight / 2;
+    const isOff = scene.isCritical && !row.isCritical;
+    ctx.globalAlpha = bar.look === 'future' || isOff ? FAINT : 1;
+    if (right >= 0 && left <= width) {
+      const shown = { left: Math.max(-4, left), right: Math.min(width + 4, Math.max(right, left + LEAST)) };
+      if (row.group && bar.look === 'group') drawGroup(ctx, row, { shown, x, bar }, middle, colours);
+      else drawBar(ctx, bar, shown, middle, colours);
+      if (scene.isCritical && row.isCritical) {
+        ctx.fillStyle = colours.accent;
+        ctx.fillRect(shown.left, middle + 8, shown.right - shown.left, 2);
+      }
+    } else drawAway(ctx, left > width ? width : 0, middle, colours);
+    ctx.globalAlpha = isOff ? 0.7 : 1;
+    drawLabel(ctx, bar, [left, right], middle, width, colours);
+  });
+  ctx.globalAlpha = 1;
+}
+
+/** Lines of the axis, and a zig-zag where time was cut out. */
+function drawGrid(ctx: CanvasRenderingContext2D, scene: Scene, scale: number) {
+  const height = scene.rows.length * scene.rowHeight;
+  ctx.fillStyle = scene.colours.line;
+  for (const mark of scene.marks) ctx.fillRect(Math.round(mark.x), 0, 1, height);
+  for (const piece of scene.axis.pieces) {
+    if (!piece.isCut) continue;
+    const left = (piece.at - scene.window.left) * scale;
+    const right = left + piece.size * scale;
+    if (right < 0 || left > scene.width) continue;
+    ctx.fillStyle = scene.colours.line;
+    ctx.globalAlpha = 0.45;
+    ctx.fillRect(left, 0, right - left, height);
+    ctx.globalAlpha = 1;
+    ctx.strokeStyle = scene.colours.idle;
+    ctx.lineWidth = 1;
+    for (const at of [left, right]) {
+      ctx.beginPath();
+      for (let y = 0; y <= height; y += 7) ctx.lineTo(at + (y % 14 === 0 ? -2 : 2), y);
+      ctx.stroke();
+    }
+  }
+}
+
+function drawBar(
+  ctx: CanvasRenderingContext2D,
+  bar: Bar,
+  { left, right }: { left: number; right: number },
+  middle: number,
+  colours: Colours,
+) {
+  const size = bar.isThin ? THIN : TALL;
+  const [fill, edge] = paintOf(bar.look, colours);
+  const [width, top] = [right - left, middle - size / 2];
+  ctx.beginPath();
+  ctx.roundRect(left, top, width, size, Math.min(3, width / 2));
+  if (fill && !colours.isForced) {
+    ctx.fillStyle = fill;
+    ctx.fill();
+  }
+  if (width > 5) drawPattern(ctx, bar.look, { left, width, top, size }, colours);
+  ctx.strokeStyle = edge;
+  ctx.lineWidth = bar.look === 'recorded' ? 1.5 : 1;
+  ctx.setLineDash(bar.look === 'abandoned' ? [3, 3] : []);
+  ctx.beginPath();
+  if (width <= 3) ctx.rect(left + 0.5, top + 0.5, Math.max(1, width - 1), size - 1);
+  else ctx.roundRect(left + 0.5, top + 0.5, width - 1, size - 1, 2.5);
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+function paintOf(look: Look, colours: Colours): [string | null, string] {
+  const paints: Record<Look, [string | null, string]> = {
+    work: [colours.bar, colours.barEdge],
+    whole: [colours.whole, colours.wholeEdge],
+    group: [colours.whole, colours.wholeEdge],
+    model: [colours.modelFill, colours.model],
+    failed: [colours.badFill, colours.bad],
+    running: [colours.busyFill, colours.busy],
+    suspended: [colours.holdFill, colours.hold],
+    abandoned: [null, colours.idle],
+    recorded: [null, colours.wholeEdge],
+    future: [null, colours.wholeEdge],
+  };
+  return paints[look];
+}
+
+type Box = { left: number; width: number; top: number; size: number };
+
+function drawPattern(ctx: CanvasRenderingContext2D, look: Look, { left, width, top, size }: Box, colours: Colours) {
+  if (look !== 'failed' && look !== 'suspended' && look !== 'running') return;
+  ctx.save();
+  ctx.clip();
+  ctx.lineWidth = 1.5;
+  ctx.beginPath();
+  if (look === 'failed') {
+    ctx.strokeStyle = colours.bad;
+    // Anchored to the canvas, so that the hatching of neighbours runs on and a growing bar does not crawl.
+    const start = Math.floor(left / 6) * 6 - size;
+    for (let at = start; at < left + width; at += 6) {
+      ctx.moveTo(at, top + size);
+      ctx.lineTo(at + size, top);
+    }
+  } else if (look === 'suspended') {
+    ctx.strokeStyle = colours.hold;
+    for (let at = Math.ceil(left / 5) * 5; at < left + width; at += 5) {
+      ctx.moveTo(at, top);
+      ctx.lineTo(at, top + size);
+    }
+  } else {
+    ctx.strokeStyle = colours.busy;
+    ctx.lineWidth = 3;
+    ctx.moveTo(left + width - 1.5, top);
+    ctx.lineTo(left + width - 1.5, top + size);
+  }
+  ctx.stroke();
+  ctx.restore();
+}
+
+type Place = { shown: { left: number; right: number }; x: (time: number) => number; bar: Bar };
+
+/** How many members began in each part of the group's time; a part over a cut is as wide as what is left of it. */
+function drawGroup(
+  ctx: CanvasRenderingContext2D,
+  row: ViewRow,
+  { shown, x, bar }: Place,
+  middle: number,
+  colours: Colours,
+) {
+  const cells = row.group?.cells ?? [];
+  const most = Math.max(1, ...cells);
+  const base = middle + 8;
+  ctx.fillStyle = (row.group?.failed ?? 0) > 0 ? colours.bad : colours.wholeEdge;
+  ctx.fillRect(shown.left, base, shown.right - shown.left, 1.5);
+  ctx.fillStyle = colours.barEdge;
+  const step = (bar.to - bar.from) / Math.max(1, cells.length);
+  cells.forEach((count, n) => {
+    if (count === 0) return;
+    const [left, right] = [x(bar.from + n * step), x(bar.from + (n + 1) * step)];
+    if (left > shown.right || right < shown.left) return;
+    const height = Math.max(2, (count / most) * 14);
+    const size = right - left;
+    ctx.fillRect(left, base - height, Math.max(1, size - (size > 3 ? 1 : 0)), height);
+  });
+}
+
+/** A bar beyond the edge leaves a mark there, so that an empty row says where to look. */
+function drawAway(ctx: CanvasRenderingContext2D, edge: number, middle: number, colours: Colours) {
+  const way = edge === 0 ? 1 : -1;
+  ctx.fillStyle = colours.idle;
+  ctx.beginPath();
+  ctx.moveTo(edge + way * 2, middle);
+  ctx.lineTo(edge + way * 6, middle - 3);
+  ctx.lineTo(edge + way * 6, middle + 3);
+  ctx.fill();
+}
+
+function drawLabel(
+  ctx: CanvasRenderingContext2D,
+  bar: Bar,
+  [left, right]: [number, number],
+  middle: number,
+  width: number,
+  colours: Colours,
+) {
+  if (!bar.label || right < 0 || left > width) return;
+  const room = ctx.measureText(bar.label).width;
+  ctx.fillStyle = colours.soft;
+  const after = Math.max(right, left + LEAST) + 7;
+  if (after + room <= width - 2) ctx.fillText(bar.label, after, middle + 0.5);
+  else if (left - room - 7 >= 2) ctx.fillText(bar.label, left - room - 7, middle + 0.5);
+}

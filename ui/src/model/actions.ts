@@ -1,0 +1,37 @@
+// What commands do to the open request beyond going somewhere.
+import type { Tab } from '../place';
+import type { AppModel } from './app.svelte';
+import { linkOf } from './link';
+
+export type StepTo = 'previousEnd' | 'nextEnd' | 'nextFailure';
+
+/** Moves the slider to where a block ended, or failed. */
+export const step = (app: AppModel, to: StepTo): void => void app.step(to);
+
+/** The tabs of the open request: only one of an agent has turns, and only one whose model answers with Calls has those. */
+export function tabsOf(app: AppModel): Tab[] {
+  const { request, stateAt } = app;
+  return [
+    'timeline',
+    'items',
+    'events',
+    ...(stateAt.answer?.state.agent ? ['agent' as const] : []),
+    ...(request.counts.ticks > 0 ? ['calls' as const] : []),
+  ];
+}
+
+/** Copies the command line that opens a window at this place. */
+export async function copyLink(app: AppModel): Promise<void> {
+  const folder = app.workspace.info.answer;
+  if (!folder) return;
+  const link = linkOf(app.route.current, folder, app.request.rows.blocks());
+  await app.try(async () => {
+    await navigator.clipboard.writeText(link);
+    app.window.said = `Copied: ${link}`;
+  });
+}
+
+export async function abort(app: AppModel): Promise<void> {
+  const { id } = app.request;
+  if (id) await app.try(() => app.host.abort(id));
+}

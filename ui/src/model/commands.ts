@@ -1,0 +1,185 @@
+// Every command of the window, in one table: the palette, the list of keys, tooltips and the one key listener read it.
+// A command that does what a command of the program does names it; a test compares the two lists, in both directions.
+import { keyName } from '../base/keys';
+import { goToZone, stepZone } from '../base/zones';
+import type { verbs } from '../host/host';
+import { TABS, type Tab } from '../place';
+import { abort, copyLink, step, tabsOf } from './actions';
+import type { AppModel } from './app.svelte';
+import type { TimelineAct } from './window.svelte';
+
+export type Verb = (typeof verbs)[number];
+export type Group = 'Go' | 'View' | 'Instant' | 'Timeline' | 'Do' | 'Help';
+
+export type Command = {
+  id: string;
+  title: string;
+  group: Group;
+  icon: string;
+  /** As `chordOf` writes them. */
+  keys: readonly string[];
+  /** Where its keys act: in the whole window, or in the part that has the focus. */
+  scope: 'window' | 'view';
+  /** Whether there is anything to do it to. */
+  when: (app: AppModel) => boolean;
+  run: (app: AppModel) => void;
+  verb?: Verb;
+};
+
+const always = () => true;
+const isOpen = (app: AppModel) => app.request.row !== null;
+const hasTimeline = (app: AppModel) => app.window.timeline !== null;
+const hasFolder = (app: AppModel) => app.workspace.info.answer !== null;
+
+const command = (
+  id: string,
+  group: Group,
+  title: string,
+  icon: string,
+  keys: readonly string[],
+  run: Command['run'],
+  more: Partial<Pick<Command, 'scope' | 'when' | 'verb'>> = {},
+): Command => ({ id, group, title, icon, keys, run, scope: 'window', when: always, ...more });
+
+const zone = (name: string, title: string, icon: string, when: Command['when'], verb?: Verb) =>
+  command(`go.${name}`, 'Go', title, icon, [], () => void goToZone(name), { when, ...(verb && { verb }) });
+
+const TAB_WORDS: Record<Tab, [string, string, Verb | undefined]> = {
+  timeline: ['Show the timeline', 'sequencer', 'show'],
+  items: ['Show the items', 'chat', 'items'],
+  events: ['Show the events', 'change', 'events'],
+  agent: ['Show the agent', 'chat', undefined],
+  calls: ['Show the Calls', 'flow', undefined],
+};
+
+const tab = (name: Tab, at: number) => {
+  const [title, icon, verb] = TAB_WORDS[name];
+  const when = (app: AppModel) => isOpen(app) && tabsOf(app).includes(name);
+  const run = (app: AppModel) => app.route.go({ tab: name });
+  return command(`view.${name}`, 'View', title, icon, [String(at + 1)], run, { when, ...(verb && { verb }) });
+};
+
+const instant = (id: string, title: string, icon: string, key: string, run: Command['run']) =>
+  command(`instant.${id}`, 'Instant', title, icon, [key], run, { when: isOpen });
+
+const row = (key: string, title: string) =>
+  command(`timeline.${key}`, 'Timeline', title, 'sequencer', [key], (app) => app.window.timeline?.move(key), {
+    scope: 'view',
+    when: hasTimeline,
+  });
+
+const axis = (what: TimelineAct, title: string, icon: string, ...keys: string[]) =>
+  command(`timeline.${what}`, 'Timeline', title, icon, keys, (app) => app.window.timeline?.act(what), {
+    scope: 'view',
+    when: hasTimeline,
+  });
+
+export const COMMANDS: readonly Command[] = [
+  command('palette', 'Go', 'Find anything', 'search', ['Ctrl+k'], (app) => (app.window.sheet = 'palette')),
+  command('folder', 'Go', 'Open another folder', 'folder', ['Ctrl+o'], (app) => (app.window.sheet = 'folder'), {
+    verb: 'open',
+  }),
+  command('back', 'Go', 'Back', 'left', ['Alt+ArrowLeft'], (app) => app.route.browser.history.back()),
+  command('forward', 'Go', 'Forward', 'right', ['Alt+ArrowRight'], (app) => app.route.browser.history.forward()),
+  command('zone.next', 'Go', 'Next part of the window', 'right', ['F6'], () => stepZone(1)),
+  command('zone.previous', 'Go', 'Previous part of the window', 'left', ['Shift+F6'], () => stepZone(-1)),
+  zone('flows', 'Go to the flows', 'flow', hasFolder, 'flows'),
+  zone('sessions', 'Go to the sessions', 'chat', hasFolder, 'sessions'),
+  zone('view', 'Go to the tab that is open', 'sequencer', isOpen),
+  zone('block', 'Go to the selected block', 'handler', isOpen, 'block'),
+  zone('state', 'Go to the state', 'change', isOpen, 'state'),
+  ...TABS.map(tab),
+  instant('back', 'An event back', 'left', ',', (app) => app.seek(app.cursor - 1)),
+  instant('forward', 'An event forward', 'right', '.', (app) => app.seek(app.cursor + 1)),
+  instant('previousEnd', 'A step back', 'left', '[', (app) => step(app, 'previousEnd')),
+  instant('nextEnd', 'A step forward', 'right', ']', (app) => step(app, 'nextEnd')),
+  instant('nextFailure', 'Next failure', 'nexterror', 'n', (app) => step(app, 'nextFailure')),
+  instant('live', 'Follow the newest event', 'last', 'l', (app) => app.route.go({ seq: null })),
+  command('timeline.next', 'Timeline', 'Next block', 'down', ['j'], (app) => app.window.timeline?.move('ArrowDown'), {
+    when: hasTimeline,
+  }),
+  command(
+    'timeline.previous',
+    'Timeline',
+    'Previous block',
+    'sequencer',
+    ['k'],
+    (app) => app.window.timeline?.move('ArrowUp'),
+    {
+      when: hasTimeline,
+    },
+  ),
+  row('ArrowDown', 'Row below'),
+  row('ArrowUp', 'Row above'),
+  row('ArrowRight', 'Unfold'),
+  row('ArrowLeft', 'Fold'),
+  row('Home', 'First row'),
+  row('End', 'Last row'),
+  row('PageDown', 'A page down'),
+  row('PageUp', 'A page up'),
+  axis('find', 'Find a block', 'search', '/', 'Ctrl+f'),
+  axis('zoomIn', 'Zoom in', 'plus', '+', '=', 'w'),
+  axis('zoomOut', 'Zoom out', 'minus', '-', 's'),
+  axis('fit', 'Show all of the time', 'sequencer', '0'),
+  axis('fitBlock', 'Zoom to the selected block', 'handler', 'f'),
+  axis('earlier', 'Earlier times', 'left', 'a'),
+  axis('later', 'Later times', 'right', 'd'),
+  command('run', 'Do', 'Run', 'play', ['Ctrl+Enter'], (app) => app.window.form?.run(), {
+    when: (app) => app.window.form !== null,
+    verb: 'run',
+  }),
+  command('again', 'Do', 'Run again with the same input', 'again', [], (app) => void app.runAgain(), { when: isOpen }),
+  command('abort', 'Do', 'Abort this request', 'stop', [], (app) => void abort(app), {
+    when: (app) => app.request.live,
+    verb: 'abort',
+  }),
+  command('link', 'Do', 'Copy a link to this place', 'copy', [], (app) => void copyLink(app), { when: hasFolder }),
+  command('keys', 'Help', 'Show the keys', 'keys', ['?'], (app) => (app.window.sheet = 'keys')),
+  command('keys.single', 'Help', 'Turn keys without Ctrl or Alt on or off', 'keys', [], (app) =>
+    app.window.turnSingleKeys(),
+  ),
+];
+
+/** The title of a command with its keys, for what a person sees of it elsewhere. */
+export function tip(id: string): string {
+  const found = COMMANDS.find((one) => one.id === id);
+  if (!found) return '';
+  return found.keys.length > 0 ? `${found.title} (${found.keys.map(keyName).join(', ')})` : found.title;
+}
+
+/** Commands of the program that the window does not have yet, each with what a person does instead. */
+export const NOT_IN_THE_WINDOW: Partial<Record<Verb, string>> = {
+  check: 'The flow page shows the errors and warnings of each flow; there is no list of all of them.',
+  requests: 'The requests of the open session stand below it; there is no list across sessions.',
+  resume: 'The Calls tab shows the command lines that answer a question.',
+  retry: 'The form can be opened with the same input; that is a new request that says nothing of the old one.',
+  fork: 'Only from a terminal.',
+  replay: 'Only from a terminal.',
+  suspensions: 'The Calls tab shows those of Calls; there is no list.',
+  journal: 'Only from a terminal.',
+  checkpoints: 'Only from a terminal.',
+  diff: 'The state shows what changed since the step before; two instants cannot be chosen.',
+  export: 'Only from a terminal.',
+  import: 'Only from a terminal.',
+  history: 'A change names the block that wrote it; earlier writers cannot be listed.',
+  search: 'Sessions can be searched by id, title and flow; contents only from a terminal.',
+  delete: 'Only from a terminal.',
+  compact: 'Only from a terminal.',
+  stats: 'Only from a terminal.',
+  demo: 'It is there to look at without a display.',
+};
+
+/** Commands without one of the program: what they change is only what the window shows. */
+export const ONLY_IN_THE_WINDOW: Record<Group, string | null> = {
+  Go: 'Moves the focus, or what is shown.',
+  View: 'Chooses what is shown of a request.',
+  Instant: 'Moves the slider; the program takes an instant with --at.',
+  Timeline: 'Moves the selection.',
+  Do: null,
+  Help: 'About the window itself.',
+};
+/** Those of `Do` have one, but for these. */
+export const EXCEPT: Record<string, string> = {
+  again: 'Opens the form with the input of the request; running it is `run`.',
+  link: 'Writes the line that `open` takes.',
+};

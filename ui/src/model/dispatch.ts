@@ -1,0 +1,24 @@
+// The one place where a key becomes a command. What a control does with its own keys it does itself, and says so by
+// preventing the default.
+import { chordOf, isSingle, isWriting, ownsArrows } from '../base/keys';
+import { zoneOf } from '../base/zones';
+import type { AppModel } from './app.svelte';
+import { COMMANDS, type Command } from './commands';
+
+/** The command that a key stands for where it was pressed; none while a dialog is open. */
+export function commandOf(app: AppModel, event: KeyboardEvent): Command | undefined {
+  if (event.defaultPrevented || event.isComposing || app.window.sheet !== null) return undefined;
+  const chord = chordOf(event);
+  if (isSingle(chord) && (isWriting(event.target) || !app.window.singleKeys)) return undefined;
+  const zone = zoneOf(event.target)?.dataset.zone;
+  const isHere = (one: Command) =>
+    one.scope === 'window' || (one.scope === zone && !isWriting(event.target) && !ownsArrows(event.target));
+  return COMMANDS.find((one) => one.keys.includes(chord) && isHere(one) && one.when(app));
+}
+
+export function dispatch(app: AppModel, event: KeyboardEvent): void {
+  const found = commandOf(app, event);
+  if (!found) return;
+  event.preventDefault();
+  found.run(app);
+}

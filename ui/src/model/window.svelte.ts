@@ -1,0 +1,23 @@
+// What the window has open besides a place: dialogs, one line that was said, and the parts that take commands.
+import { recall, remember } from '../base/remember';
+
+/** A part that is on screen and does what commands ask. It comes and goes with its component. */
+export type TimelineAct = 'zoomIn' | 'zoomOut' | 'earlier' | 'later' | 'fit' | 'fitBlock' | 'find';
+export type TimelinePart = { move: (key: string) => void; act: (what: TimelineAct) => void };
+export type FormPart = { run: () => void };
+
+export class WindowModel {
+  sheet: 'palette' | 'keys' | 'folder' | null = $state(null);
+  /** The last thing that was done and cannot be seen anywhere else. */
+  said = $state('');
+  timeline: TimelinePart | null = $state.raw(null);
+  form: FormPart | null = $state.raw(null);
+  /** Keys without Ctrl or Alt can be pressed by mistake, or by what somebody dictates. */
+  singleKeys = $state(recall('keys.single', true));
+
+  turnSingleKeys(): void {
+    this.singleKeys = !this.singleKeys;
+    remember('keys.single', this.singleKeys);
+    this.said = this.singleKeys ? 'Keys without Ctrl or Alt are on' : 'Keys without Ctrl or Alt are off';
+  }
+}

@@ -1,0 +1,43 @@
+import { cleanup, fireEvent, render, screen } from '@testing-library/svelte';
+import { afterEach, expect, test, vi } from 'vitest';
+import Suggest from './Suggest.svelte';
+
+afterEach(() => {
+  cleanup();
+  vi.restoreAllMocks();
+});
+
+/** Opens the suggestions of a field whose upper edge is this far from the top of a window of 768 pixels. */
+async function openAt(top: number) {
+  vi.spyOn(HTMLInputElement.prototype, 'getBoundingClientRect').mockReturnValue(
+    new DOMRect(20, top, 200, 30) as DOMRect,
+  );
+  render(Suggest, { id: 'f', value: '', suggestions: ['ada', 'grace'], testid: 'f', onchange: () => {} });
+  await fireEvent.click(screen.getByTestId('f'));
+  return screen.getByRole('listbox');
+}
+
+test('suggestions of the last field of the window open above it, and inside of the window', async () => {
+  const list = await openAt(innerHeight - 34);
+  expect(list.dataset.side).toBe('above');
+  expect(list.style.bottom).toBe(`calc(100vh - ${innerHeight - 36}px)`);
+  expect(list.style.top).toBe('');
+});
+
+test('with room below they open below, as wide as the field', async () => {
+  const list = await openAt(100);
+  expect(list.dataset.side).toBe('below');
+  expect([list.style.top, list.style.left, list.style.width]).toEqual(['132px', '20px', '200px']);
+});
+
+test('a form that scrolls under an open list closes it', async () => {
+  const list = await openAt(100);
+  await fireEvent.scroll(document);
+  expect(list.hidden).toBe(true);
+});
+
+test('with a whole earlier value in the field the others are offered', async () => {
+  render(Suggest, { id: 'f', value: 'ada', suggestions: ['ada', 'grace'], testid: 'f', onchange: () => {} });
+  await fireEvent.click(screen.getByTestId('f'));
+  expect(screen.getAllByRole('option').map((one) => one.textContent?.trim())).toEqual(['grace']);
+});
