@@ -17,7 +17,10 @@ export type Message =
   | { type: "tool"; tool: string | { [name: string]: Schema } }
   | { type: "state" | "input" | "plan"; [key: string]: unknown };
 
-/** A filled-in tool, as the model answers it; in an Activity with its references resolved. */
+/**
+ * A filled-in tool, as the model answers it; in an Activity with its references resolved. A text that begins with `†` is
+ * always a reference, and passes what it names of any kind, whatever is scoped: scopes are what comes besides the Call.
+ */
 export interface Call {
   _tool: string;
   _scopes?: string[];
@@ -39,7 +42,8 @@ export const Tool: {
   /**
    * Registers a tool: a JSON Schema of an object. Properties without `_` are its parameters. The reserved ones
    * (`_scopes _outputPath _outputMethod _activity _delegate _instance _output`) have schemas of their own: `const`
-   * binds, anything else lets the model choose.
+   * binds, anything else lets the model choose. They may stand beside `properties` too. A Call is checked with the whole
+   * schema; a keyword that JSON Schema does not know is warned of.
    */
   register(name: string, schema: Schema): void;
 };

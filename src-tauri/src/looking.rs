@@ -13,14 +13,21 @@ const MANY_BLOCKS: u64 = 1_000;
 /// `flowglass show`.
 pub(crate) fn show(workspace: &Workspace, request: &str, source: Option<&str>, is_json: bool) -> Result<Outcome, Stop> {
     if source.is_none() && !is_json {
-        let tree = workspace.tree(request, None, false)?;
+        let tree = workspace.folded_tree(request)?;
         if tree.counts.blocks > MANY_BLOCKS {
             let (input, output) = workspace.asked_and_answered(request)?;
             return Ok(Outcome::done(Value::Null, print::shown_folded(&tree, input.as_ref(), output.as_ref())));
         }
     }
     let shown = workspace.show(request)?;
-    let Some(path) = source else { return Ok(Outcome::done(json!(shown), print::shown(&shown))) };
+    let Some(path) = source else {
+        let mut text = print::shown(&shown);
+        let waiting = print::waiting(&workspace.pending(request)?);
+        if !waiting.is_empty() {
+            text.push_str(&format!("\n{waiting}"));
+        }
+        return Ok(Outcome::done(json!(shown), text));
+    };
     let source = workspace.code_of(request, Some(path).filter(|path| !path.is_empty()))?;
     let mut document = json!(shown);
     if let (Value::Object(fields), Value::Object(source)) = (&mut document, json!(source)) {

@@ -1,6 +1,7 @@
 //! One binary for all tests of behaviour, so that they link once.
 
 mod acts;
+mod acts_walls;
 mod agent_fields;
 mod agent_prompts;
 mod agents;
@@ -69,6 +70,7 @@ mod values;
 mod window;
 mod window_acts;
 mod window_agents;
+mod window_keys;
 mod window_places;
 mod window_walls;
 mod wording;

@@ -1,5 +1,7 @@
 //! `flowglass demo --synthetic`: requests that were never run, written as if they had been.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use serde_json::Value;
 use tests::bench::Place;
 
@@ -46,6 +48,23 @@ fn the_same_seed_makes_the_same_requests() {
 }
 
 #[test]
+fn with_a_rate_it_is_written_live() {
+    let place = Place::new();
+    let before = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_millis() as i64;
+    place.get("demo --synthetic 1000 --rate 1000");
+    let events = events(&place, "synthetic-mixed-1-0");
+    let at = |event: &Value| event["at"].as_i64().unwrap_or_default();
+    let (first, last) = (at(&events[0]), at(&events[events.len() - 1]));
+    assert!(first >= before, "it begins at {first}, after {before}");
+    // As many as were asked for, but for pauses of the machine.
+    let usual = events.len() as i64 - 100;
+    assert!(last - first >= usual && last - first < 4 * usual, "{} events in {} ms", events.len(), last - first);
+    let late = events.iter().filter(|event| at(event) - first > (last - first) / 2).count();
+    assert!(late > events.len() / 5, "{late} of {} in the second half", events.len());
+    place.get("check --data");
+}
+
+#[test]
 fn what_cannot_be_made_up_is_told_and_nothing_is_written() {
     let place = Place::new();
     let wrong = [
@@ -53,6 +72,8 @@ fn what_cannot_be_made_up_is_told_and_nothing_is_written() {
         ("demo --synthetic 100 --requests 0", "1..=1000000"),
         ("demo --synthetic 100 --shape star", "mixed, chain, tree"),
         ("demo --synthetic many", "invalid value 'many'"),
+        ("demo --synthetic 100 --rate 0", "1..=1000000"),
+        ("demo --rate 100", "--synthetic"),
     ];
     for (line, expected) in wrong {
         let answer = place.ask(line);

@@ -36,7 +36,6 @@ fn words(line: &str) -> Vec<String> {
 fn a_copied_link_opens_the_same_place() {
     let place = place();
     let (dir, data) = (place.dir().display().to_string(), place.database().display().to_string());
-    let block = "root/step:add[1]";
     let shown = place.get("show r1");
     let path = shown["blocks"][1]["path"].as_str().expect("a path").to_owned();
     let from = ["open", &dir, "--data", &data, "--request", "r1", "--at", &path, "--block", &path, "--tab", "items"];
@@ -47,7 +46,7 @@ fn a_copied_link_opens_the_same_place() {
         window.wait_for_text(&hook("state-seq"), &format!("at #{end},"));
         window.wait_for_text(&hook("request-header"), "r1");
         window.wait(&hook("items-at"), |texts| texts.first()?.starts_with(&format!("at #{end}")).then_some(()));
-        assert_eq!(window.attributes("[data-testid=tab-items]", "data-state"), ["active"], "{block}");
+        assert_eq!(window.attributes("[data-testid=tab-items]", "data-state"), ["active"]);
     };
     same(&window);
 

@@ -34,6 +34,14 @@ pub mod key {
     pub const ENTER: char = '\u{e007}';
     /// One to the right.
     pub const RIGHT: char = '\u{e014}';
+    /// One down.
+    pub const DOWN: char = '\u{e015}';
+    /// Deletes the character before.
+    pub const BACKSPACE: char = '\u{e003}';
+    /// To the next control.
+    pub const TAB: char = '\u{e004}';
+    /// To the next part of the window.
+    pub const F6: char = '\u{e036}';
 }
 
 /// An open window. Closing it ends everything it needed.
@@ -134,6 +142,26 @@ impl Window {
         self.until(&format!("{css} to take keys"), || {
             self.page.to_element("POST", css, "value", json!({ "text": text }))
         });
+    }
+
+    /// Presses keys where the focus is, one after the other.
+    #[track_caller]
+    pub fn type_keys(&self, keys: impl Display) {
+        let presses: Vec<Value> = keys
+            .to_string()
+            .chars()
+            .flat_map(|key| ["keyDown", "keyUp"].map(|what| json!({ "type": what, "value": key.to_string() })))
+            .collect();
+        let actions = json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": presses }] });
+        self.page.send("POST", "/actions", actions).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Gives the window another size, in pixels.
+    #[track_caller]
+    pub fn resize(&self, width: u32, height: u32) {
+        let size = json!({ "x": 0, "y": 0, "width": width, "height": height });
+        self.page.send("POST", "/window/rect", size).unwrap_or_else(|error| panic!("{error}"));
+        self.until_script(&format!("return innerWidth === {width} && innerHeight === {height}"));
     }
 
     /// Empties a field.

@@ -2,9 +2,19 @@
 
 use runner::SuspensionRow;
 
-use super::{cut, table};
+use engine::suspension::SuspensionStatus;
 
-/// A row for each.
+use super::{cut, harmless, table};
+
+/// What somebody who answers has to know, in full: to agree to what was cut is to agree to anything.
+fn data(row: &SuspensionRow) -> String {
+    let Some(data) = &row.data else { return String::new() };
+    let text = format!("{:#}", data.0);
+    let lines: Vec<String> = harmless(&text).lines().map(|line| format!("  {line}\n")).collect();
+    lines.concat()
+}
+
+/// A row for each, and what is asked by those that wait.
 pub(crate) fn suspensions(rows: &[SuspensionRow]) -> String {
     if rows.is_empty() {
         return "nothing was asked\n".to_owned();
@@ -23,7 +33,11 @@ pub(crate) fn suspensions(rows: &[SuspensionRow]) -> String {
             ]
         })
         .collect();
-    table(&["ID", "STATUS", "REQUEST", "PATH", "REASON", "TAKES", "MESSAGE"], &cells)
+    let mut text = table(&["ID", "STATUS", "REQUEST", "PATH", "REASON", "TAKES", "MESSAGE"], &cells);
+    for row in rows.iter().filter(|row| row.status == SuspensionStatus::Pending && row.data.is_some()) {
+        text.push_str(&format!("\n{} asks about\n{}", row.id, data(row)));
+    }
+    text
 }
 
 /// What a suspended request waits for, and how to answer.
@@ -32,6 +46,7 @@ pub(crate) fn waiting(rows: &[SuspensionRow]) -> String {
     for row in rows {
         let words = row.message.as_deref().unwrap_or(&row.reason);
         text.push_str(&format!("waits for an answer at {}: {}\n", row.path, cut(words)));
+        text.push_str(&data(row));
         let which = if rows.len() > 1 { format!(" --suspension {}", row.id) } else { String::new() };
         for reply in &row.allow {
             let data = if reply.as_str() == "submit" { " JSON" } else { "" };

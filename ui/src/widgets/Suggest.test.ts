@@ -35,3 +35,9 @@ test('a form that scrolls under an open list closes it', async () => {
   await fireEvent.scroll(document);
   expect(list.hidden).toBe(true);
 });
+
+test('with a whole earlier value in the field the others are offered', async () => {
+  render(Suggest, { id: 'f', value: 'ada', suggestions: ['ada', 'grace'], testid: 'f', onchange: () => {} });
+  await fireEvent.click(screen.getByTestId('f'));
+  expect(screen.getAllByRole('option').map((one) => one.textContent?.trim())).toEqual(['grace']);
+});

@@ -121,10 +121,13 @@ impl RequestView {
         extend: impl FnOnce(&mut Spans) -> Result<bool, Fault>,
     ) -> Result<(), Fault> {
         let is_live = extend(&mut self.spans)?;
-        if self.is_live != is_live {
+        let is_other = self.is_live != is_live;
+        if is_other {
             (self.is_live, self.changed) = (is_live, None);
         }
         let known = self.tree.len();
+        // Spans that a filter looks at again.
+        let mut fresh: Vec<SpanIndex> = Vec::new();
         let mut ended: Vec<(u32, SpanIndex)> = Vec::new();
         let mut open = std::mem::take(&mut self.open);
         open.retain_mut(|open| {
@@ -136,9 +139,12 @@ impl RequestView {
                 return false;
             }
             if shown != open.shown {
-                open.shown = shown;
                 touch(&mut self.changed, open.span);
             }
+            if shown != open.shown || is_other {
+                fresh.push(open.span);
+            }
+            open.shown = shown;
             true
         });
         for index in known..self.spans.len() as SpanIndex {
@@ -153,11 +159,11 @@ impl RequestView {
         }
         self.open = open;
         ended.sort_unstable();
-        let mut fresh: Vec<SpanIndex> = ended.iter().map(|(_, span)| *span).filter(|span| *span < known).collect();
+        fresh.extend(ended.iter().map(|(_, span)| *span).filter(|span| *span < known));
         fresh.extend(known..self.tree.len());
         self.clock.take_in(&self.spans, known, &ended);
         ended.into_iter().for_each(|(_, index)| self.end(index));
-        self.cut();
+        fresh.extend(self.cut());
         if known == 0 {
             self.shrink();
         }
@@ -229,8 +235,8 @@ impl RequestView {
         }
     }
 
-    /// What was running when the request was taken up again does not run any more.
-    fn cut(&mut self) {
+    /// What was running when the request was taken up again does not run any more. Answers which that is.
+    fn cut(&mut self) -> Vec<SpanIndex> {
         let resumed = self.spans.resumes().last().copied().unwrap_or(0);
         let mut cut = Vec::new();
         for open in self.open.iter_mut().filter(|open| !open.is_cut) {
@@ -241,7 +247,8 @@ impl RequestView {
                 cut.push(open.span);
             }
         }
-        cut.into_iter().for_each(|span| self.touch_with_groups(span));
+        cut.iter().for_each(|span| self.touch_with_groups(*span));
+        cut
     }
 
     /// Takes back memory that growing left over, once a whole request was read.

@@ -39,10 +39,57 @@ const helper = {
       : null,
 };
 
+/**
+ * What zod keeps for all who import it, where no property leads to it. A file with Calls makes what its Activities share
+ * unchangeable once it is loaded, and the global object tells whether that has happened.
+ */
+const KEPT = [
+  [
+    'v3/errors.js',
+    'export function setErrorMap(map) {',
+    `$&
+    if (!Object.isExtensible(globalThis)) {
+        throw new TypeError('setErrorMap changes what all Activities share; call it at the top of the file');
+    }`,
+  ],
+  ['v3/types.js', /^class ParseInputLazyPath /m, 'export $&'],
+  [
+    'v4/core/core.js',
+    'Object.defineProperty(Definition, "name", { value: name });',
+    "$&\n    Object.defineProperty(_, '_definition', { value: Definition });",
+  ],
+  [
+    'v4/core/util.js',
+    /^export const (\w+) = new Set\((.*)\);$/gm,
+    'const all_$1 = new Set($2);\nexport const $1 = { has: (one) => all_$1.has(one) };',
+  ],
+  // A pattern that all share has no place to write to, and needs none: it begins at its start.
+  ...['v3/types.js', 'v4/core/checks.js', 'v4/core/schemas.js'].map((file) => [
+    file,
+    /^(\s*)([\w.]+)\.lastIndex = 0;$/gm,
+    '$1if ($2.lastIndex !== 0) $2.lastIndex = 0;',
+  ]),
+];
+const kept = {
+  name: 'kept',
+  transform(code, id) {
+    const file = relative(zod, id).split(sep).join('/');
+    const changes = KEPT.filter(([of]) => of === file);
+    if (changes.length === 0) return null;
+    let changed = code;
+    for (const [, from, to] of changes) {
+      const before = changed;
+      changed = before.replace(from, to);
+      if (changed === before) throw new Error(`${file} of zod has no ${from} any more: look at what it keeps`);
+    }
+    return { code: changed, map: null };
+  },
+};
+
 const bundle = await rolldown({
   input,
   platform: 'neutral',
-  plugins: [helper],
+  plugins: [helper, kept],
   // zod 4 sets its messages up as a side effect of a module that calls itself free of them.
   treeshake: { moduleSideEffects: true },
   transform: { target: 'es2016' },
@@ -60,10 +107,17 @@ const { output } = await bundle.generate({
   minify: false,
 });
 
+/** The text of a module. One of zod leaves what it exports where a file with Calls looks for what to protect. */
+function provided({ code, fileName, moduleIds }) {
+  if (!moduleIds.some((id) => id.startsWith(zod))) return code;
+  const own = `import * as provided$ from './${fileName.split('/').at(-1)}';`;
+  return `${own}\n${code}\n(globalThis[Symbol.for('flowglass.provided')] ??= []).push(provided$);\n`;
+}
+
 const lines = output.map((chunk) => {
   const file = join(target, chunk.fileName);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, chunk.code);
+  writeFileSync(file, provided(chunk));
   return `${relative(target, file).split(sep).join('/')} ${chunk.exports.join(' ')}\n`;
 });
 writeFileSync(join(target, 'modules.txt'), lines.sort().join(''));

@@ -283,8 +283,10 @@ impl Plugin for OurModules {
     async fn load(&self, _ctx: SharedLoadPluginContext, args: &HookLoadArgs<'_>) -> HookLoadReturn {
         if args.id == ENTRY {
             let flow = serde_json::to_string(&self.flow.display().to_string())?;
-            let code =
-                format!("import {{ boot }} from '{}';\nimport * as flow from {flow};\nboot(flow);\n", embedded::START);
+            let code = format!(
+                "import {{ boot }} from '{}';\nimport * as flow from {flow};\nboot(flow, import.meta);\n",
+                embedded::START
+            );
             return Ok(Some(HookLoadOutput { code: code.into(), ..Default::default() }));
         }
         if args.id == EMPTY_MODULE {

@@ -7,6 +7,7 @@
 mod blocks;
 mod call;
 mod json_schema;
+mod layers;
 mod messages;
 mod order;
 mod plan;
@@ -33,8 +34,9 @@ use crate::model::path::join;
 use problem::{Kind, problem};
 
 pub use blocks::agent as block;
+pub use tools::fault as tool_fault;
 
-/// How many solutions in a row may be none before the agent fails.
+/// How many answers in a row may be no solution, or hold an output that does not fit, before the agent fails.
 const MAX_REFUSED: u32 = 3;
 
 /// Runs the body of a block of an agent.
@@ -126,8 +128,15 @@ impl Loop<'_> {
             }
             refused = ended["refused"].as_str().map(|message| {
                 let count = refused.take().map_or(0, |(count, _)| count) + 1;
-                let text = format!("the model of \"{}\" answered no solution: {message}", self.name);
-                (count, problem(Kind::Solution, text))
+                match ended["because"].as_str() {
+                    Some("CallOutputError") => {
+                        (count, problem(Kind::Output, format!("the model of \"{}\": {message}", self.name)))
+                    }
+                    _ => {
+                        let text = format!("the model of \"{}\" answered no solution: {message}", self.name);
+                        (count, problem(Kind::Solution, text))
+                    }
+                }
             });
             if let Some((count, error)) = &refused
                 && *count >= MAX_REFUSED

@@ -5,6 +5,7 @@
 mod parse;
 
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use engine::event::BlockKind;
 use engine::views::blocks::BlockStatus;
@@ -12,6 +13,9 @@ use engine::views::spans::{SpanIndex, Spans};
 
 use super::{RequestView, Source};
 use crate::core::fault::Fault;
+
+/// Writes are read again after so many times as long as reading them took.
+const PAUSE: u32 = 20;
 
 /// A number that a term compares with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,6 +78,8 @@ pub(super) struct Filter {
     names: Vec<Vec<Option<bool>>>,
     /// For each term that asks for writes: who wrote there.
     writers: Vec<HashSet<SpanIndex>>,
+    /// When that was read, and how long it took.
+    read: Option<(Instant, Duration)>,
     /// Reused for paths.
     path: String,
 }
@@ -83,8 +89,13 @@ impl Filter {
     pub(super) fn parse(text: &str) -> Result<Option<Filter>, Fault> {
         let terms = parse::terms(text)?;
         let count = terms.len();
-        let filter =
-            Filter { terms, names: vec![Vec::new(); count], writers: vec![HashSet::new(); count], path: String::new() };
+        let filter = Filter {
+            terms,
+            names: vec![Vec::new(); count],
+            writers: vec![HashSet::new(); count],
+            read: None,
+            path: String::new(),
+        };
         Ok((count > 0).then_some(filter))
     }
 
@@ -93,8 +104,27 @@ impl Filter {
         self.terms.iter().any(|term| matches!(term.test, Test::Text(_) | Test::Path(_)))
     }
 
+    /// As [`read_writes`](Self::read_writes), for a request that goes on: it is read again only where that takes a
+    /// small part of the time, and at its end. Answers who wrote there since.
+    pub(super) fn read_writes_again(
+        &mut self,
+        view: &RequestView,
+        source: &impl Source,
+    ) -> Result<Vec<SpanIndex>, Fault> {
+        let reads = self.terms.iter().any(|term| matches!(term.test, Test::WritesTo(_)));
+        let is_early = self.read.is_some_and(|(at, took)| at.elapsed() < took * PAUSE);
+        if !reads || (is_early && view.is_live) {
+            return Ok(Vec::new());
+        }
+        let before = self.writers.clone();
+        self.read_writes(view, source)?;
+        let added = self.writers.iter().zip(&before).flat_map(|(now, before)| now.difference(before));
+        Ok(added.copied().collect())
+    }
+
     /// Finds out who wrote to the places that it asks for.
     pub(super) fn read_writes(&mut self, view: &RequestView, source: &impl Source) -> Result<(), Fault> {
+        let began = Instant::now();
         for (term, writers) in self.terms.iter().zip(&mut self.writers) {
             let Test::WritesTo(place) = &term.test else { continue };
             for (seq, path) in source.writes_to(place)? {
@@ -107,6 +137,7 @@ impl Filter {
                 writers.extend(attempts.filter(is_around));
             }
         }
+        self.read = Some((began, began.elapsed()));
         Ok(())
     }
 
@@ -167,7 +198,8 @@ fn is_like(path: &str, pattern: &str) -> bool {
     let (path, pattern) = (path.as_bytes(), pattern.as_bytes());
     // For each star the place after it, and how far it reaches: at most one of each kind is tried further.
     let (mut p, mut t) = (0, 0);
-    let (mut star, mut double): (Option<(usize, usize)>, Option<(usize, usize)>) = (None, None);
+    let mut star: Option<(usize, usize)> = None;
+    let mut double = star;
     loop {
         if pattern[p..].starts_with(b"**") {
             p += 2;

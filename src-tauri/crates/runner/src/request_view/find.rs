@@ -51,19 +51,26 @@ impl RequestView {
         filter.read_writes(self, source)
     }
 
-    /// Looks again whether the filter fits spans that began, or ended.
+    /// As [`prepare`](Self::prepare), for a filter that is set. Answers which spans it may fit since.
+    fn prepare_again(&mut self, source: &impl Source, filter: &mut Filter) -> Result<Vec<SpanIndex>, Fault> {
+        if filter.reads_paths() {
+            self.paths.extend(&self.spans, source)?;
+        }
+        filter.read_writes_again(self, source)
+    }
+
+    /// Looks again whether the filter fits spans that began, ended, or did something.
     pub(super) fn filter_fresh(&mut self, source: &impl Source, fresh: &[SpanIndex]) -> Result<(), Fault> {
-        let Some(mut filter) = self.filter.take().filter(|_| !fresh.is_empty()) else { return Ok(()) };
-        let result = self.prepare(source, &mut filter);
-        if result.is_ok() {
-            for index in fresh {
+        let Some(mut filter) = self.filter.take_if(|_| !fresh.is_empty()) else { return Ok(()) };
+        let result = self.prepare_again(source, &mut filter).map(|wrote| {
+            for index in fresh.iter().chain(&wrote) {
                 let fits = filter.fits(self, *index);
                 if self.tree.set_match(*index, fits) {
                     // Rows may have come or gone anywhere.
                     self.changed = None;
                 }
             }
-        }
+        });
         self.filter = Some(filter);
         result
     }

@@ -39,10 +39,12 @@ impl RequestView {
         }
     }
 
-    /// Finds the critical path, once the request does not run.
-    pub(super) fn find_critical(&mut self) {
+    /// Finds the critical path, once the request does not run. Until then, and until somebody wants it, rows are shown
+    /// without: a page that opens a long request waits for its first rows.
+    pub(crate) fn find_critical(&mut self) {
         if self.critical.is_none() && !self.is_live {
             self.critical = Some(critical(&self.spans, &self.tree));
+            self.changed = None;
         }
     }
 

@@ -48,7 +48,6 @@ fn without_indexes(label: &str) -> String {
 impl RequestView {
     /// A window of the rows.
     pub(crate) fn rows(&mut self, source: &impl Source, query: RowsQuery) -> Result<ViewRows, Fault> {
-        self.find_critical();
         let first = u32::try_from(query.offset).unwrap_or(u32::MAX);
         let last = first.saturating_add(query.limit.min(MOST)).min(self.tree.rows());
         let nodes: Vec<(Node, u32)> = (first..last).filter_map(|row| self.tree.at(row)).collect();

@@ -2,6 +2,7 @@
 
 mod made_up;
 mod plain;
+mod times;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -203,7 +204,10 @@ fn go(seed: u64) {
         desk.check(&made, Some(rng.u64(0..=last)));
         change(&mut desk, &made, &mut rng);
         desk.check(&made, None);
-        walk(&mut desk, &made, &mut rng);
+        // Sometimes what is filtered stays so while the request goes on.
+        if desk.filter.is_none() || rng.bool() {
+            walk(&mut desk, &made, &mut rng);
+        }
     }
 }
 
@@ -254,6 +258,7 @@ fn walk(desk: &mut Desk, made: &MadeUp, rng: &mut Rng) {
     assert_eq!(desk.view.step(seq, StepTo::NextFailure), failed.filter(|end| *end > seq).min());
     desk.view.filter(&desk.paper, "").expect("none");
     desk.filter = None;
+    desk.check(made, None);
     let (text, fits) = FILTERS[rng.usize(0..FILTERS.len())];
     let backwards = rng.bool();
     let rows = all_rows(&mut desk.view, &desk.paper, None);
@@ -297,7 +302,7 @@ fn rows_hold(node: &Node, key: Option<&Key>) -> bool {
 #[test]
 fn every_row_is_what_the_events_say() {
     let seed = std::env::var("VIEW_SEED").ok().and_then(|seed| seed.parse().ok());
-    for seed in seed.map_or(0..80, |seed: u64| seed..seed + 1) {
+    for seed in seed.map_or(0..50, |seed: u64| seed..seed + 1) {
         let result = std::panic::catch_unwind(|| go(seed));
         assert!(result.is_ok(), "VIEW_SEED={seed} tells which");
     }

@@ -20,6 +20,8 @@ use crate::views::*;
 
 /// At most this many batches a second.
 const BATCHES_A_SECOND: u32 = 60;
+/// A request that is written all the time is told as it is after so many looks.
+const LOOKS: u32 = 3;
 /// How often the thread looks whether the workspace is still there.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -178,7 +180,12 @@ impl Workspace {
 
     /// The whole request, or a part of its time.
     pub fn view_overview(&self, view: u64, width: u32, from: Option<i64>, to: Option<i64>) -> Result<Overview, Fault> {
-        self.with_view(view, |view, _| Ok(view.overview(width, from, to)))
+        let overview = self.with_view(view, |view, _| Ok(view.overview(width, from, to)))?;
+        // Rows may have become critical.
+        let (state, changed) = &*self.views.0;
+        lock(state).dirty.insert(view);
+        changed.notify_all();
+        Ok(overview)
     }
 
     /// Tells `send` what becomes of views that are opened from now on, until it answers that nobody hears it, or until
@@ -236,7 +243,8 @@ impl Workspace {
         let changed_from = shown.take_changed();
         let counts = shown.counts();
         let root = shown.root(&ViewSource { workspace: self, request: &opened.request }).ok()?;
-        let is_news = shown.tells(row.status) || shown.seq() > before || counts != standing;
+        let is_changed = changed_from < shown.row_count();
+        let is_news = shown.tells(row.status) || shown.seq() > before || counts != standing || is_changed;
         is_news.then(|| ViewUpdate {
             view,
             seq: shown.seq(),
@@ -253,18 +261,21 @@ impl Workspace {
     /// Takes in what was committed since.
     pub(super) fn bring_up_to_date(&self, view: &mut RequestView, request: &str) -> Result<RequestRow, Fault> {
         let source = ViewSource { workspace: self, request };
-        loop {
+        for look in 1.. {
             let mut row = None;
             view.advance(&source, |spans| {
                 self.store.extend_spans(request, spans).map_err(Fault::internal)?;
                 let found = row.insert(self.request(request)?);
                 Ok(!found.status.is_terminal())
             })?;
-            // A row that is newer than the spans tells of an end that they do not have yet.
-            if let Some(row) = row.filter(|row| row.last_seq <= view.seq()) {
+            // A row that is newer than the spans may tell of an end that they do not have yet.
+            let is_in_time =
+                |row: &RequestRow| row.last_seq <= view.seq() || (look >= LOOKS && !row.status.is_terminal());
+            if let Some(row) = row.filter(is_in_time) {
                 return Ok(row);
             }
         }
+        unreachable!("it is looked until it is in time")
     }
 
     fn with_view<R>(

@@ -12,11 +12,23 @@ use crate::views::{Json, RowsQuery, TreeView, ViewRow};
 impl Workspace {
     /// A request's rows for somebody who looks once: filtered, and unfolded where that is wanted.
     pub fn tree(&self, request: &str, filter: Option<&str>, unfolded: bool) -> Result<TreeView, Fault> {
+        self.tree_of(request, filter, unfolded, true)
+    }
+
+    /// The rows of a request, folded; none is told to be critical.
+    pub fn folded_tree(&self, request: &str) -> Result<TreeView, Fault> {
+        self.tree_of(request, None, false, false)
+    }
+
+    fn tree_of(&self, request: &str, filter: Option<&str>, unfolded: bool, critical: bool) -> Result<TreeView, Fault> {
         let mut view = RequestView::new(request);
         let source = ViewSource { workspace: self, request };
         let row = self.bring_up_to_date(&mut view, request)?;
         if unfolded {
             view.fold(None, false)?;
+        }
+        if critical {
+            view.find_critical();
         }
         let filtered = filter.map(|text| view.filter(&source, text)).transpose()?;
         let counts = view.counts();

@@ -70,6 +70,9 @@ impl WireCalls {
             Value::Object(tools) => tools.into_iter().collect(),
             _ => IndexMap::new(),
         };
+        if let Some(fault) = tools.iter().find_map(|(name, schema)| engine::calls::tool_fault(name, schema)) {
+            return Err(FlowError::plain(fault));
+        }
         let registered = Registered {
             tools,
             activities: activities.collect::<Result<_, FlowError>>()?,

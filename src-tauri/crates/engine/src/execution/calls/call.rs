@@ -55,8 +55,12 @@ async fn approved(cx: &Context, of: &Rc<CallAgent>, mut plan: Value) -> Result<V
     loop {
         let tool = plan["call"]["_tool"].as_str().unwrap_or_default().to_owned();
         let mut data = json!({ "call": plan["call"], "scoped": plan["scoped"], "role": plan["role"] });
-        if plan["delegate"].is_string() {
-            data["messages"] = plan["messages"].clone();
+        if let Some(delegate) = plan["delegate"].as_str() {
+            // All of it where it is a request of its own, so that whoever agrees has read what the model will read.
+            data["messages"] = match plan["activity"].is_string() {
+                true => plan["messages"].clone(),
+                false => context_of(of, delegate, &plan)?.into(),
+            };
         }
         let options = SuspendOptions {
             reason: "approval".to_owned(),
@@ -127,13 +131,12 @@ fn planned_anew(of: &CallAgent, plan: &Value, edited: Value) -> Result<Value, Fl
     let tools = tools::offered(&context, &of.registered)?;
     let context_seen: Vec<&Value> = context.iter().collect();
     let checked = check(&edited, &tools, &of.registered)?;
-    let was: Option<&Value> = plan.get("outputPath");
-    let next = ready(checked, &context_seen)?.to_json();
-    if next.get("outputPath") != was || next.get("instance") != plan.get("instance") {
-        let text = "an edited call keeps its _outputPath and its _instance: other calls may wait for its result";
+    let mut next = ready(checked, &context_seen)?.to_json();
+    if ["outputPath", "outputMethod", "instance"].iter().any(|kept| next.get(*kept) != plan.get(*kept)) {
+        let text = "an edited call keeps its _outputPath, its _outputMethod and its _instance: other calls may wait for \
+            its result";
         return Err(problem(Kind::Arguments, text));
     }
-    let mut next = next;
     for field in ["depth", "name", "confirm", "context"] {
         next[field] = plan[field].clone();
     }
@@ -160,7 +163,13 @@ async fn execute(cx: &Context, of: &Rc<CallAgent>, plan: &Value) -> Result<StepV
         let text = format!("delegates are nested deeper than {}; set maxDepth to allow more", of.max_depth);
         return Err(problem(Kind::Limit, text));
     }
-    let mut context = match of.registered.delegates.get(&delegate) {
+    let input = json!({ "depth": depth, "context": context_of(of, &delegate, plan)? });
+    child(blocks::delegate(of, &delegate), format!("delegate:{}", encode(&delegate)), input).await
+}
+
+/// Returns the context of a delegate: its own, what is scoped to the Call, and the Call's parameters.
+fn context_of(of: &CallAgent, delegate: &str, plan: &Value) -> Result<Vec<Value>, FlowError> {
+    let mut context = match of.registered.delegates.get(delegate) {
         Some(own) => own.context.clone(),
         None if delegate == ANONYMOUS => Vec::new(),
         None => return Err(problem(Kind::UnknownDelegate, format!("no delegate \"{delegate}\""))),
@@ -174,7 +183,5 @@ async fn execute(cx: &Context, of: &Rc<CallAgent>, plan: &Value) -> Result<StepV
         .filter(|(key, _)| !key.starts_with('_'))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    let context = messages::with_parameters(context, own, parameters);
-    let input = json!({ "depth": depth, "context": context });
-    child(blocks::delegate(of, &delegate), format!("delegate:{}", encode(&delegate)), input).await
+    Ok(messages::with_parameters(context, own, parameters))
 }

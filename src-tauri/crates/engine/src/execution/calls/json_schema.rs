@@ -1,165 +1,159 @@
 //! Checks Calls and outputs with the JSON Schemas that authors register.
 //!
-//! The part of JSON Schema that tools are written in; keywords beyond it are left to the model. References between
-//! schemas are not followed.
+//! All of JSON Schema: a keyword that went unchecked would let through what its author forbids. A schema is compiled
+//! once for each solution. Nothing is fetched: a reference to another document is a schema that cannot be used.
 
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{Draft, ValidationError, Validator};
 use serde_json::Value;
 
-use crate::model::operation::equal;
+/// How many problems of one value are named.
+const MAX_NAMED: usize = 10;
 
-/// How deep schemas are followed.
-const DEEPEST: usize = 64;
+/// A schema that values can be held against.
+#[derive(Debug)]
+pub(super) struct Schema(Validator);
 
-/// Returns what is wrong with a value: `to.id: expected string, got 5`.
-pub(super) fn issues(schema: &Value, value: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    check(schema, value, "", 0, &mut found);
-    found
+/// What is wrong with a value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Issue {
+    /// Where: property names and indices.
+    pub(super) place: Vec<String>,
+    /// `expected string, got 5`.
+    pub(super) what: String,
+    /// Whether it is about which fields there are, and no value below the place can change it.
+    pub(super) is_of_shape: bool,
 }
 
-/// As [`issues`], of one property.
-pub(super) fn issues_at(schema: &Value, value: &Value, place: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    check(schema, value, place, 0, &mut found);
-    found
+impl Issue {
+    /// Returns whether it is about the value of a property, or of something in it.
+    pub(super) fn is_about(&self, property: &str) -> bool {
+        self.place.first().is_some_and(|first| first == property) && !(self.is_of_shape && self.place.len() == 1)
+    }
 }
 
-fn check(schema: &Value, value: &Value, place: &str, depth: usize, found: &mut Vec<String>) {
-    let Some(rules) = schema.as_object() else {
-        if schema == &Value::Bool(false) {
-            found.push(at(place, "is not allowed".to_owned()));
+impl std::fmt::Display for Issue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.place.is_empty() {
+            true => f.write_str(&self.what),
+            false => write!(f, "{}: {}", self.place.join("."), self.what),
         }
-        return;
+    }
+}
+
+impl Schema {
+    /// Compiles a schema, or says why it is none. Where it does not name its draft, it is of the newest one, or else of
+    /// draft 7, which has another form of tuples.
+    pub(super) fn new(schema: &Value) -> Result<Schema, String> {
+        let build = |draft| jsonschema::options().with_draft(draft).build(schema);
+        let built = match schema.get("$schema") {
+            Some(_) => jsonschema::options().build(schema),
+            None => build(Draft::Draft202012).or_else(|error| build(Draft::Draft7).map_err(|_| error)),
+        };
+        built.map(Schema).map_err(|error| {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { String::new() } else { format!("{}: ", dotted(&place).join(".")) };
+            format!("it is no JSON Schema: {place}{error}")
+        })
+    }
+
+    /// Returns what is wrong with a value.
+    pub(super) fn issues(&self, value: &Value) -> Vec<Issue> {
+        self.0.iter_errors(value).flat_map(|error| issues_of(&error)).collect()
+    }
+}
+
+/// Returns what is wrong with a value, as one text; `None` if it fits.
+pub(super) fn misfit(schema: &Value, value: &Value) -> Option<String> {
+    match Schema::new(schema) {
+        Ok(schema) => Some(schema.issues(value)).filter(|found| !found.is_empty()).map(|found| told(&found)),
+        Err(why) => Some(format!("nothing can be held against the schema, because {why}")),
+    }
+}
+
+/// Returns issues as one text.
+pub(super) fn told(issues: &[Issue]) -> String {
+    let mut all: Vec<String> = issues.iter().take(MAX_NAMED).map(Issue::to_string).collect();
+    all.extend((issues.len() > MAX_NAMED).then(|| format!("and {} more", issues.len() - MAX_NAMED)));
+    all.join("; ")
+}
+
+fn dotted(pointer: &str) -> Vec<String> {
+    let segments = pointer.split('/').skip(1);
+    segments.map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect()
+}
+
+fn issues_of(error: &ValidationError<'_>) -> Vec<Issue> {
+    let place = dotted(&error.instance_path().to_string());
+    // What a condition wants depends on values.
+    let path = error.evaluation_path().to_string();
+    let is_certain = !["/then/", "/else/", "/dependentSchemas/"].iter().any(|word| path.contains(word));
+    let value = || clipped(error.instance());
+    let below = |name: &str, what: String| {
+        let place = place.iter().map(String::as_str).chain([name]).map(str::to_owned).collect();
+        Issue { place, what, is_of_shape: is_certain }
     };
-    if depth > DEEPEST {
-        return;
-    }
-    if let Some(expected) = rules.get("const")
-        && !equal(expected, value)
-    {
-        found.push(at(place, format!("expected {expected}, got {}", clipped(value))));
-    }
-    if let Some(Value::Array(choices)) = rules.get("enum")
-        && !choices.iter().any(|choice| equal(choice, value))
-    {
-        let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
-        found.push(at(place, format!("expected one of {}, got {}", choices.join(", "), clipped(value))));
-    }
-    let types: Vec<&str> = match rules.get("type") {
-        Some(Value::String(one)) => vec![one],
-        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
+    let here = |what: String| vec![Issue { place: place.clone(), what, is_of_shape: false }];
+    let length = |value: &Value| match value {
+        Value::String(text) => text.chars().count().to_string(),
+        Value::Array(items) => items.len().to_string(),
+        Value::Object(fields) => fields.len().to_string(),
+        other => other.to_string(),
     };
-    if !types.is_empty() && !types.iter().any(|name| is_of(name, value)) {
-        found.push(at(place, format!("expected {}, got {}", types.join(" or "), clipped(value))));
-        return;
-    }
-    for (word, wants_one) in [("anyOf", false), ("oneOf", true)] {
-        let Some(Value::Array(choices)) = rules.get(word) else { continue };
-        let fitting = choices.iter().filter(|choice| {
-            let mut inner = Vec::new();
-            check(choice, value, place, depth + 1, &mut inner);
-            inner.is_empty()
-        });
-        let fitting = fitting.count();
-        if fitting == 0 || (wants_one && fitting > 1) {
-            found.push(at(place, format!("{} fits {fitting} of the {} choices", clipped(value), choices.len())));
+    let got = || length(error.instance());
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            vec![below(property.as_str().unwrap_or_default(), "is missing".to_owned())]
         }
-    }
-    if let Some(Value::Array(all)) = rules.get("allOf") {
-        all.iter().for_each(|one| check(one, value, place, depth + 1, found));
-    }
-    match value {
-        Value::Object(fields) => {
-            for name in rules.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
-            {
-                if !fields.contains_key(name) {
-                    found.push(at(&below(place, name), "is missing".to_owned()));
-                }
-            }
-            let properties = rules.get("properties").and_then(Value::as_object);
-            for (name, field) in fields {
-                match properties.and_then(|properties| properties.get(name)) {
-                    Some(own) => check(own, field, &below(place, name), depth + 1, found),
-                    None => match rules.get("additionalProperties") {
-                        Some(Value::Bool(false)) => {
-                            found.push(at(&below(place, name), "is not a property of the schema".to_owned()));
-                        }
-                        Some(more) => check(more, field, &below(place, name), depth + 1, found),
-                        None => {}
-                    },
-                }
-            }
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            unexpected.iter().map(|name| below(name, "is not a property of the schema".to_owned())).collect()
         }
-        Value::Array(items) => {
-            bounds(rules, ("minItems", "maxItems"), items.len() as f64, " entries", place, found);
-            if let Some(each) = rules.get("items") {
-                for (index, item) in items.iter().enumerate() {
-                    check(each, item, &below(place, &index.to_string()), depth + 1, found);
-                }
-            }
+        ValidationErrorKind::FalseSchema => here("is not allowed".to_owned()),
+        ValidationErrorKind::Constant { expected_value } => here(format!("expected {expected_value}, got {}", value())),
+        ValidationErrorKind::Enum { options } => {
+            let choices: Vec<String> = options.as_array().into_iter().flatten().map(Value::to_string).collect();
+            here(format!("expected one of {}, got {}", choices.join(", "), value()))
         }
-        Value::String(text) => {
-            bounds(rules, ("minLength", "maxLength"), text.chars().count() as f64, " characters", place, found);
+        ValidationErrorKind::Type { kind } => {
+            let types: Vec<String> = match kind {
+                TypeKind::Single(one) => vec![one.to_string()],
+                TypeKind::Multiple(several) => several.iter().map(|one| one.to_string()).collect(),
+            };
+            here(format!("expected {}, got {}", types.join(" or "), value()))
         }
-        Value::Number(number) => {
-            let number = number.as_f64().unwrap_or_default();
-            bounds(rules, ("minimum", "maximum"), number, "", place, found);
-            let limit = |word: &str| rules.get(word).and_then(Value::as_f64);
-            if limit("exclusiveMinimum").is_some_and(|least| number <= least) {
-                found.push(at(place, format!("{number} is not above {}", rules["exclusiveMinimum"])));
-            }
-            if limit("exclusiveMaximum").is_some_and(|most| number >= most) {
-                found.push(at(place, format!("{number} is not below {}", rules["exclusiveMaximum"])));
-            }
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            here(format!("{} fits 0 of the {} choices", value(), context.len()))
         }
-        _ => {}
+        ValidationErrorKind::OneOfMultipleValid { context } => {
+            let fitting = context.iter().filter(|errors| errors.is_empty()).count();
+            here(format!("{} fits {fitting} of the {} choices", value(), context.len()))
+        }
+        ValidationErrorKind::MinItems { limit } => here(format!("expected at least {limit} entries, got {}", got())),
+        ValidationErrorKind::MaxItems { limit } => here(format!("expected at most {limit} entries, got {}", got())),
+        ValidationErrorKind::MinLength { limit } => {
+            here(format!("expected at least {limit} characters, got {}", got()))
+        }
+        ValidationErrorKind::MaxLength { limit } => here(format!("expected at most {limit} characters, got {}", got())),
+        ValidationErrorKind::Minimum { limit } => here(format!("expected at least {limit}, got {}", got())),
+        ValidationErrorKind::Maximum { limit } => here(format!("expected at most {limit}, got {}", got())),
+        ValidationErrorKind::ExclusiveMinimum { limit } => here(format!("{} is not above {limit}", value())),
+        ValidationErrorKind::ExclusiveMaximum { limit } => here(format!("{} is not below {limit}", value())),
+        ValidationErrorKind::Pattern { pattern } => here(format!("{} does not match {pattern}", value())),
+        ValidationErrorKind::UniqueItems => here(format!("{} has an entry twice", value())),
+        ValidationErrorKind::Not { .. } => here(format!("{} is what the schema excludes", value())),
+        _ => here(clip(&error.to_string(), 200)),
     }
-}
-
-fn bounds(
-    rules: &serde_json::Map<String, Value>,
-    (least, most): (&str, &str),
-    count: f64,
-    of: &str,
-    place: &str,
-    found: &mut Vec<String>,
-) {
-    let limit = |word: &str| rules.get(word).and_then(Value::as_f64);
-    if let Some(least) = limit(least).filter(|least| count < *least) {
-        found.push(at(place, format!("expected at least {least}{of}, got {count}")));
-    }
-    if let Some(most) = limit(most).filter(|most| count > *most) {
-        found.push(at(place, format!("expected at most {most}{of}, got {count}")));
-    }
-}
-
-fn is_of(name: &str, value: &Value) -> bool {
-    match name {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "number" => value.is_number(),
-        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
-        "boolean" => value.is_boolean(),
-        "null" => value.is_null(),
-        _ => true,
-    }
-}
-
-fn below(place: &str, name: &str) -> String {
-    if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") }
-}
-
-fn at(place: &str, what: String) -> String {
-    if place.is_empty() { what } else { format!("{place}: {what}") }
 }
 
 fn clipped(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(80) {
+    clip(&value.to_string(), 80)
+}
+
+fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+        None => text.to_owned(),
     }
 }
 
@@ -174,13 +168,19 @@ mod tests {
             "type": "object",
             "properties": {
                 "to": { "type": "object", "properties": { "id": { "type": "string", "maxLength": 3 } } },
-                "amount": { "type": "number", "minimum": 1, "exclusiveMaximum": 10 },
+                "amount": { "type": "number", "minimum": 1, "exclusiveMaximum": 10, "multipleOf": 0.5 },
                 "tags": { "type": "array", "items": { "enum": ["a", "b"] }, "maxItems": 2 },
                 "either": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+                "user": { "pattern": "^u_[0-9]+$" },
+                "list": { "uniqueItems": true },
+                "other": { "not": { "const": 1 } },
+                "same": { "$ref": "#/properties/user" },
             },
+            "patternProperties": { "^x_": { "type": "number" } },
             "required": ["to"],
             "additionalProperties": false,
         });
+        let schema = Schema::new(&tool).expect("it is a schema");
         for (value, expected) in [
             (json!({ "to": {} }), vec![]),
             (json!({}), vec!["to: is missing"]),
@@ -188,14 +188,31 @@ mod tests {
             (json!({ "to": { "id": "long" } }), vec!["to.id: expected at most 3 characters, got 4"]),
             (json!({ "to": {}, "amount": 0 }), vec!["amount: expected at least 1, got 0"]),
             (json!({ "to": {}, "amount": 10 }), vec!["amount: 10 is not below 10"]),
+            (json!({ "to": {}, "amount": 1.2 }), vec!["amount: 1.2 is not a multiple of 0.5"]),
             (json!({ "to": {}, "tags": ["a", "c"] }), vec!["tags.1: expected one of \"a\", \"b\", got \"c\""]),
             (json!({ "to": {}, "tags": ["a", "a", "b"] }), vec!["tags: expected at most 2 entries, got 3"]),
             (json!({ "to": {}, "either": null }), vec![]),
             (json!({ "to": {}, "either": 1 }), vec!["either: 1 fits 0 of the 2 choices"]),
             (json!({ "to": {}, "more": 1 }), vec!["more: is not a property of the schema"]),
+            (json!({ "to": {}, "user": "EVIL" }), vec!["user: \"EVIL\" does not match ^u_[0-9]+$"]),
+            (json!({ "to": {}, "list": [1, 1] }), vec!["list: [1,1] has an entry twice"]),
+            (json!({ "to": {}, "other": 1 }), vec!["other: 1 is what the schema excludes"]),
+            (json!({ "to": {}, "same": "EVIL" }), vec!["same: \"EVIL\" does not match ^u_[0-9]+$"]),
+            (json!({ "to": {}, "x_1": "a" }), vec!["x_1: expected number, got \"a\""]),
             (json!([]), vec!["expected object, got []"]),
         ] {
-            assert_eq!(issues(&tool, &value), expected, "{value}");
+            let found: Vec<String> = schema.issues(&value).iter().map(Issue::to_string).collect();
+            assert_eq!(found, expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn tuples_of_both_drafts_are_checked_and_what_is_no_schema_is_said() {
+        for tuple in [json!({ "items": [{ "const": 1 }] }), json!({ "prefixItems": [{ "const": 1 }] })] {
+            assert_eq!(misfit(&tuple, &json!([2])), Some("0: expected 1, got 2".to_owned()), "{tuple}");
+        }
+        for schema in [json!({ "pattern": "(" }), json!({ "type": 5 }), json!({ "$ref": "http://localhost/x" })] {
+            assert!(misfit(&schema, &json!("a")).is_some_and(|text| text.contains("no JSON Schema")), "{schema}");
         }
     }
 }

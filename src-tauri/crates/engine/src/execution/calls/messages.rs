@@ -63,19 +63,24 @@ pub(super) fn instance(message: &Value) -> Option<&str> {
 
 /// Returns what a message says: the object under `data`, `state` or `input`, or else its own fields.
 pub(super) fn payload(message: &Value) -> Value {
-    let Some(fields) = message.as_object() else { return Value::Null };
-    let own = fields.get("type").and_then(Value::as_str).unwrap_or_default();
-    match (own, fields.get(own)) {
-        ("data", Some(data)) => return data.clone(),
-        ("state" | "input", Some(wrapped @ Value::Object(_))) => return wrapped.clone(),
-        _ => {}
+    if let Some(wrapped) = wrapped(message) {
+        return wrapped.clone();
     }
-    let is_payload = |(key, value): &(&String, &Value)| {
-        let is_shape = key.as_str() == "schema" && value.is_object();
-        let is_kind = own == "data" && matches!(key.as_str(), "kind" | "description");
-        key.as_str() != "type" && !key.starts_with('_') && !is_shape && !is_kind
-    };
-    fields.iter().filter(is_payload).map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>().into()
+    let fields = message.as_object().into_iter().flatten().filter(|(key, value)| is_payload(message, key, value));
+    fields.map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>().into()
+}
+
+/// Returns what stands under one name, if that is all that a message says.
+pub(super) fn wrapped(message: &Value) -> Option<&Value> {
+    let own = message.get("type").and_then(Value::as_str)?;
+    message.get(own).filter(|inner| own == "data" || (matches!(own, "state" | "input") && inner.is_object()))
+}
+
+/// Returns whether a field of a message is part of what it says, where that is its own fields.
+pub(super) fn is_payload(message: &Value, key: &str, value: &Value) -> bool {
+    let is_shape = key == "schema" && value.is_object();
+    let is_kind = matches!(key, "kind" | "description") && message["type"] == "data";
+    key != "type" && !key.starts_with('_') && !is_shape && !is_kind
 }
 
 /// Returns a message as others get it: without its instance and what the engine noted on it.
@@ -113,7 +118,8 @@ pub(super) fn keyed(messages: &[&Value]) -> Map<String, Value> {
     all
 }
 
-fn patch(onto: &mut Value, with: Value) {
+/// Patches a value with a later one: objects field by field, anything else as a whole.
+pub(super) fn patch(onto: &mut Value, with: Value) {
     match (onto, with) {
         (Value::Object(fields), Value::Object(more)) => {
             for (key, value) in more {
@@ -180,23 +186,34 @@ fn block((kind, instance): (&str, Option<&str>), data: &Value, messages: &[&Valu
     text
 }
 
-/// Puts a Call's parameters into the context of its delegate: into the input that the delegate declares, else as an
-/// input message of their own.
+/// Puts a Call's parameters into the context of its delegate, so that they come last: into the one input message that
+/// there is, where the delegate declares it, else as an input message after all others. Either way they patch what was
+/// there.
 pub(super) fn with_parameters(mut context: Vec<Value>, own: usize, parameters: Map<String, Value>) -> Vec<Value> {
     if parameters.is_empty() {
         return context;
     }
-    let declared = context[..own].iter_mut().find(|message| kind(message) == "input").and_then(Value::as_object_mut);
-    match declared {
-        Some(message) => drop(message.insert("input".to_owned(), parameters.into())),
-        None if parameters.keys().any(|key| matches!(key.as_str(), "type" | "schema" | "input")) => {
-            context.push(json!({ "type": "input", "input": parameters }));
-        }
-        None => {
-            let mut message = Map::from_iter([("type".to_owned(), "input".into())]);
-            message.extend(parameters);
-            context.push(message.into());
-        }
+    let inputs: Vec<usize> = (0..context.len()).filter(|at| kind(&context[*at]) == "input").collect();
+    if let [only] = inputs[..]
+        && only < own
+        && instance(&context[only]).is_none()
+        && let filled @ Value::Object(_) = payload(&context[only])
+        && let Some(message) = context[only].as_object_mut()
+    {
+        let mut filled = filled;
+        patch(&mut filled, parameters.into());
+        let is_shape = |key: &str, value: &Value| key == "type" || key == "schema" && value.is_object();
+        message.retain(|key, value| is_shape(key, value) || key == "kind" || key == "description");
+        let wrapper = if message.get("type").and_then(Value::as_str) == Some("data") { "data" } else { "input" };
+        message.insert(wrapper.to_owned(), filled);
+        return context;
+    }
+    if parameters.keys().any(|key| matches!(key.as_str(), "type" | "schema" | "input")) {
+        context.push(json!({ "type": "input", "input": parameters }));
+    } else {
+        let mut message = Map::from_iter([("type".to_owned(), "input".into())]);
+        message.extend(parameters);
+        context.push(message.into());
     }
     context
 }

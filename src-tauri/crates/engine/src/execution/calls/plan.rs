@@ -2,15 +2,17 @@
 //!
 //! Pure. A plan is the input of the Call's block, so that the log holds what a Call was shown before it ran.
 
+use std::rc::Rc;
+
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use super::json_schema::{issues, issues_at};
+use super::json_schema::{Issue, told};
 use super::problem::{Kind, problem};
 use super::references::{self, Expression, Found, Reference};
 use super::results::Method;
 use super::scoping::{Scoped, Scopes, scoped, scopes};
-use super::tools::{Reserved, activity_of, reserved};
+use super::tools::{Reserved, Tool, Tools, activity_of, reserved};
 use crate::model::error::FlowError;
 use crate::model::flow::Registered;
 
@@ -52,15 +54,11 @@ pub(super) struct Checked {
     pub(super) references: Vec<Found>,
     pub(super) output: Option<Expression>,
     pub(super) method: Method,
-    schema: Value,
+    offered: Rc<Tool>,
 }
 
 /// Checks a Call of a solution against its tool.
-pub(super) fn check(
-    call: &Value,
-    tools: &IndexMap<String, Value>,
-    registered: &Registered,
-) -> Result<Checked, FlowError> {
+pub(super) fn check(call: &Value, tools: &Tools, registered: &Registered) -> Result<Checked, FlowError> {
     let wrong = |what: String| problem(Kind::Arguments, what);
     let Some(fields) = call.as_object() else {
         return Err(wrong(format!("a call is an object with _tool, not {}", super::messages::describe(call))));
@@ -68,7 +66,7 @@ pub(super) fn check(
     let Some(name) = fields.get("_tool").and_then(Value::as_str) else {
         return Err(wrong("a call names its tool in _tool".to_owned()));
     };
-    let Some(tool) = tools.get(name) else {
+    let Some(offered) = tools.get(name) else {
         let known: Vec<&str> = tools.keys().map(String::as_str).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         let why = if registered.tools.contains_key(name) {
@@ -78,10 +76,11 @@ pub(super) fn check(
         };
         return Err(problem(Kind::UnknownTool, format!("{why}; the context offers: {known}")));
     };
+    let tool = &offered.schema;
     let references = references::all_in(fields)?;
-    check_arguments(name, tool, fields)?;
+    let scopes = scopes(name, offered, fields)?;
     let role = role(name, tool, fields, registered)?;
-    let scopes = scopes(name, tool, fields)?;
+    check_arguments(name, offered, fields, &role, &references)?;
     let instance = match chosen(tool, fields, "_instance", name)? {
         None => None,
         Some(Value::String(instance)) => Some(instance),
@@ -95,17 +94,24 @@ pub(super) fn check(
             return Err(problem(Kind::OutputPath, text));
         }
     };
+    if let Some(output) = &output {
+        check_places(name, offered, fields, output)?;
+    }
     let method = method(name, tool, fields, output.as_ref())?;
-    if role == Role::Latent
-        && let Reserved::Open(_) = reserved(tool, "_output")
-        && output.is_some()
-        && !fields.contains_key("_output")
-    {
-        let text = format!("\"{name}\" is latent: its call holds its result in _output, which is missing");
-        return Err(wrong(text));
+    let mut call = fields.clone();
+    if role == Role::Latent {
+        match chosen(tool, fields, "_output", name)? {
+            Some(result) => drop(call.insert("_output".to_owned(), result)),
+            // Only `null` that was written down is a result.
+            None if output.is_some() && !fields.contains_key("_output") => {
+                let text = format!("\"{name}\" is latent: its call holds its result in _output, which is missing");
+                return Err(wrong(text));
+            }
+            None => {}
+        }
     }
     Ok(Checked {
-        call: fields.clone(),
+        call,
         tool: name.to_owned(),
         role,
         instance,
@@ -113,8 +119,18 @@ pub(super) fn check(
         references,
         output,
         method,
-        schema: tool.clone(),
+        offered: offered.clone(),
     })
+}
+
+/// Returns the instance of a Call that may not fit its tool: the one that the tool fixes, else the one it names.
+pub(super) fn instance_of(call: &Value, tools: &Tools) -> Option<String> {
+    let tool = call.get("_tool").and_then(Value::as_str).and_then(|name| tools.get(name));
+    let own = match tool.map(|tool| reserved(&tool.schema, "_instance")) {
+        Some(Reserved::Fixed(fixed)) => Some(fixed),
+        _ => call.get("_instance"),
+    };
+    own.and_then(Value::as_str).map(str::to_owned)
 }
 
 /// Returns the value of a reserved property: the tool's where it is fixed, else the Call's.
@@ -128,15 +144,7 @@ fn chosen(tool: &Value, call: &Map<String, Value>, key: &str, name: &str) -> Res
             )),
             _ => Ok(Some(fixed.clone())),
         },
-        Reserved::Open(schema) => {
-            let found = own.map(|own| issues_at(schema, own, key)).unwrap_or_default();
-            if found.is_empty() {
-                return Ok(own.cloned());
-            }
-            let text = format!("a call of \"{name}\" does not fit its tool: {}", found.join("; "));
-            Err(problem(Kind::Arguments, text))
-        }
-        Reserved::Absent => Ok(own.cloned()),
+        Reserved::Open(_) | Reserved::Absent => Ok(own.cloned()),
     }
 }
 
@@ -192,42 +200,46 @@ fn role(name: &str, tool: &Value, call: &Map<String, Value>, registered: &Regist
     })
 }
 
-/// Checks the parameters; those that are references are checked once they are resolved.
-fn check_arguments(name: &str, tool: &Value, call: &Map<String, Value>) -> Result<(), FlowError> {
-    let is_literal = |value: &Value| !holds_reference(value);
-    let parameters: Map<String, Value> =
-        call.iter().filter(|(key, _)| !key.starts_with('_')).map(|(key, value)| (key.clone(), value.clone())).collect();
-    let schema = parameter_schema(tool, |key| parameters.get(key).is_none_or(is_literal));
-    let mut found = issues(&schema, &Value::Object(parameters));
-    if let (Some(output), Reserved::Open(schema)) = (call.get("_output"), reserved(tool, "_output")) {
-        found.extend(issues_at(schema, output, "_output"));
-    }
+/// Checks a Call against the schema of its tool. What depends on references is checked once they are resolved; an
+/// `_output` is made by whoever runs the Call, unless it is latent.
+fn check_arguments(
+    name: &str,
+    tool: &Tool,
+    call: &Map<String, Value>,
+    role: &Role,
+    references: &[Found],
+) -> Result<(), FlowError> {
+    let is_meant = |issue: &Issue| {
+        let waits = !issue.is_of_shape && references.iter().any(|found| found.at.starts_with(&issue.place));
+        let is_made = role != &Role::Latent && issue.place == ["_output"] && !call.contains_key("_output");
+        !waits && !is_made
+    };
+    let found: Vec<Issue> = tool.issues(call)?.into_iter().filter(is_meant).collect();
     if found.is_empty() {
         return Ok(());
     }
-    Err(problem(Kind::Arguments, format!("a call of \"{name}\" does not fit its tool: {}", found.join("; "))))
+    Err(problem(Kind::Arguments, format!("a call of \"{name}\" does not fit its tool: {}", told(&found))))
 }
 
-fn holds_reference(value: &Value) -> bool {
-    match value {
-        Value::String(text) => references::is_reference(text),
-        Value::Array(items) => items.iter().any(holds_reference),
-        Value::Object(fields) => fields.values().any(holds_reference),
-        _ => false,
+/// Checks each place of an output path of several against what the tool says of output paths: the text as a whole may
+/// fit where a place in it does not. A text that the tool lists was written by the author.
+fn check_places(name: &str, tool: &Tool, call: &Map<String, Value>, output: &Expression) -> Result<(), FlowError> {
+    let Reserved::Open(schema) = reserved(&tool.schema, "_outputPath") else { return Ok(()) };
+    let listed = schema.get("enum").and_then(Value::as_array);
+    if output.references().len() == 1 || listed.is_some_and(|all| all.contains(&call["_outputPath"])) {
+        return Ok(());
     }
-}
-
-/// Returns the schema of the parameters alone; a parameter that is not `checked` may be anything.
-fn parameter_schema(tool: &Value, checked: impl Fn(&str) -> bool) -> Value {
-    let mut schema = tool.as_object().cloned().unwrap_or_default();
-    let properties = tool.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-    let kept = properties.into_iter().filter(|(key, _)| !key.starts_with('_'));
-    let kept = kept.map(|(key, own)| if checked(&key) { (key, own) } else { (key, json!({})) });
-    schema.insert("properties".to_owned(), kept.collect::<Map<_, _>>().into());
-    if let Some(Value::Array(required)) = schema.get_mut("required") {
-        required.retain(|key| key.as_str().is_some_and(|key| !key.starts_with('_')));
+    for place in output.references() {
+        let mut alone = call.clone();
+        alone.insert("_outputPath".to_owned(), place.to_string().into());
+        let found: Vec<Issue> =
+            tool.issues(&alone)?.into_iter().filter(|issue| issue.is_about("_outputPath")).collect();
+        if !found.is_empty() {
+            let text = format!("a call of \"{name}\" does not fit its tool: {}", told(&found));
+            return Err(problem(Kind::Arguments, text));
+        }
     }
-    schema.into()
+    Ok(())
 }
 
 /// A Call that can run.
@@ -246,7 +258,8 @@ pub(super) fn ready(checked: Checked, context: &[&Value]) -> Result<Plan, FlowEr
     let mut values: IndexMap<String, Value> = IndexMap::new();
     for found in &checked.references {
         let value = references::value_of(&found.expression, context, own).map_err(|missing| {
-            let text = format!("{missing} in \"{}\" of a call of \"{}\" is not there", found.at, checked.tool);
+            let text =
+                format!("{missing} in \"{}\" of a call of \"{}\" is not there", found.at.join("."), checked.tool);
             problem(Kind::Reference, text)
         })?;
         values.insert(found.text.clone(), value);
@@ -258,14 +271,8 @@ pub(super) fn ready(checked: Checked, context: &[&Value]) -> Result<Plan, FlowEr
         references::resolved(value, &|text| values.get(text).cloned())
     };
     let call: Map<String, Value> = checked.call.iter().map(|(key, value)| (key.clone(), resolve(key, value))).collect();
-    let parameters = || call.iter().filter(|(key, _)| !key.starts_with('_'));
     if !checked.references.is_empty() {
-        let whole: Map<String, Value> = parameters().map(|(key, value)| (key.clone(), value.clone())).collect();
-        let found = issues(&parameter_schema(&checked.schema, |_| true), &whole.into());
-        if !found.is_empty() {
-            let text = format!("a call of \"{}\" does not fit its tool: {}", checked.tool, found.join("; "));
-            return Err(problem(Kind::Arguments, text));
-        }
+        check_arguments(&checked.tool, &checked.offered, &call, &checked.role, &[])?;
     }
     Ok(Plan { checked, call, scoped })
 }
@@ -322,8 +329,8 @@ impl Plan {
         }
         if !checked.references.is_empty() {
             let all = checked.references.iter().map(|found| {
-                let value = value_at(&self.call, &found.at);
-                json!({ "at": found.at, "reference": found.text, "value": value })
+                let value = references::within(&self.call, &found.at).cloned();
+                json!({ "at": found.at.join("."), "reference": found.text, "value": value })
             });
             plan["references"] = all.collect();
         }
@@ -333,9 +340,4 @@ impl Plan {
         }
         plan
     }
-}
-
-fn value_at(call: &Map<String, Value>, place: &str) -> Value {
-    let pointer = format!("/{}", place.replace('.', "/"));
-    Value::Object(call.clone()).pointer(&pointer).cloned().unwrap_or_default()
 }

@@ -58,14 +58,14 @@ pub(super) fn problem(kind: Kind, message: impl Into<String>) -> FlowError {
 /// Returns the message that tells the next request of a failure. It has the failed Call's instance, so that the Calls
 /// of other instances do not see it. Of the error only its name and message pass: a stack or a cause may hold what was
 /// scoped to the failed Call alone.
-pub(super) fn feedback(call: Option<&Value>, error: &FlowError) -> Value {
+pub(super) fn feedback(call: Option<&Value>, instance: Option<&str>, error: &FlowError) -> Value {
     let mut data = json!({ "error": { "name": error.name, "message": error.message } });
     let mut message = json!({ "type": "data", "kind": "error" });
     if let Some(call) = call {
         data["call"] = call.clone();
-        if let Some(instance) = call.get("_instance").filter(|instance| instance.is_string()) {
-            message["_instance"] = instance.clone();
-        }
+    }
+    if let Some(instance) = instance {
+        message["_instance"] = instance.into();
     }
     message["data"] = data;
     message

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::messages::{instance, is_visible, kind, merged};
+use super::layers;
 use super::problem::{Kind, problem};
 use crate::model::error::FlowError;
 
@@ -73,24 +73,19 @@ impl Reference {
 
     /// Returns what an instance finds there.
     pub(super) fn look_up(&self, context: &[&Value], to: Option<&str>) -> Option<Value> {
-        let seen = context.iter().copied().filter(|message| is_visible(message, to));
-        at(&merged(seen, &self.kind)?, &self.path).cloned()
+        layers::value(&layers::seen(context, &self.kind, to), &self.path)
     }
 
-    /// Returns what stands there in the whole data of its kind.
-    pub(super) fn within<'v>(&self, whole: &'v Value) -> Option<&'v Value> {
-        at(whole, &self.path)
-    }
-
-    /// Returns the whole data of its kind that the instance has itself, without what is there for all.
+    /// Returns what the instance has there itself, without what is there for all.
     pub(super) fn own_value(&self, context: &[&Value], of: Option<&str>) -> Option<Value> {
-        let own = context.iter().copied().filter(|message| instance(message) == of && kind(message) == self.kind);
-        merged(own, &self.kind)
+        layers::value(&layers::own(context, &self.kind, of), &self.path)
     }
 }
 
-fn at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
-    path.iter().try_fold(value, |value, segment| match value {
+/// Returns what stands at a path in the parameters of a Call.
+pub(super) fn within<'v>(call: &'v Map<String, Value>, path: &[String]) -> Option<&'v Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(call.get(first)?, |value, segment| match value {
         Value::Array(items) => items.get(segment.parse::<usize>().ok()?),
         other => other.get(segment),
     })
@@ -119,8 +114,8 @@ pub(super) fn parse(text: &str) -> Result<Expression, FlowError> {
 /// A parameter that was a reference.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Found {
-    /// Where it stood: `to.id`.
-    pub(super) at: String,
+    /// Where it stood: property names and indices.
+    pub(super) at: Vec<String>,
     pub(super) text: String,
     pub(super) expression: Expression,
 }
@@ -129,29 +124,27 @@ pub(super) struct Found {
 pub(super) fn all_in(call: &Map<String, Value>) -> Result<Vec<Found>, FlowError> {
     let mut found = Vec::new();
     for (key, value) in call.iter().filter(|(key, _)| !key.starts_with('_')) {
-        collect(key, value, &mut found)?;
+        collect(&mut vec![key.clone()], value, &mut found)?;
     }
     Ok(found)
 }
 
-fn collect(place: &str, value: &Value, found: &mut Vec<Found>) -> Result<(), FlowError> {
+fn collect(place: &mut Vec<String>, value: &Value, found: &mut Vec<Found>) -> Result<(), FlowError> {
+    let mut inside = |segment: String, value: &Value| {
+        place.push(segment);
+        collect(place, value, found)?;
+        place.pop();
+        Ok(())
+    };
     match value {
+        Value::Array(items) => items.iter().enumerate().try_for_each(|(at, item)| inside(at.to_string(), item)),
+        Value::Object(fields) => fields.iter().try_for_each(|(key, value)| inside(key.clone(), value)),
         Value::String(text) if is_reference(text) => {
-            found.push(Found { at: place.to_owned(), text: text.clone(), expression: parse(text)? });
+            found.push(Found { at: place.clone(), text: text.clone(), expression: parse(text)? });
+            Ok(())
         }
-        Value::Array(items) => {
-            for (at, item) in items.iter().enumerate() {
-                collect(&format!("{place}.{at}"), item, found)?;
-            }
-        }
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                collect(&format!("{place}.{key}"), value, found)?;
-            }
-        }
-        _ => {}
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Returns the value of an expression; `Err` holds the first reference that is not there.
@@ -193,25 +186,25 @@ pub(super) fn refuses(place: &Reference, context: &[&Value], of: Option<&str>) -
     if let Some(error) = super::results::closed(place, context) {
         return Some(error);
     }
-    if place.kind != "state" {
-        return None;
+    let is_state = place.kind == "state";
+    // An instance sees what is there for all, so a list of all would be lost to it.
+    let there = match is_state {
+        true => layers::own(context, &place.kind, of),
+        false => layers::seen(context, &place.kind, of),
+    };
+    let (depth, found) = layers::deepest(&there, &place.path);
+    if depth < place.path.len() {
+        let above = Reference { kind: place.kind.clone(), path: place.path[..depth].to_vec() };
+        return match found {
+            None => None,
+            Some(there) if there.is_null() || there.is_object() => None,
+            Some(there) if there.is_array() && !is_state => refused(format!(
+                "{place} cannot be written: {above} is a list, which is written as a whole or grows by _outputMethod"
+            )),
+            Some(_) => refused(format!("{place} cannot be written: {above} is there and is no object")),
+        };
     }
-    let whole = place.own_value(context, of)?;
-    let mut value = &whole;
-    for (depth, segment) in place.path.iter().enumerate() {
-        match value {
-            Value::Null => return None,
-            Value::Object(fields) => match fields.get(segment) {
-                Some(next) => value = next,
-                None => return None,
-            },
-            _ => {
-                let above = Reference { kind: place.kind.clone(), path: place.path[..depth].to_vec() };
-                return refused(format!("{place} cannot be written: {above} is there and is no object"));
-            }
-        }
-    }
-    let is_written = !value.is_null() && !place.path.is_empty();
+    let is_written = is_state && depth > 0 && found.is_some_and(|value| !value.is_null());
     is_written
         .then(|| problem(Kind::OutputPath, format!("{place} is written already: a path of the state is written once")))
 }

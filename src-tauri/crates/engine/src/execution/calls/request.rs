@@ -21,7 +21,7 @@ pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Resu
         model: String::new(),
         messages: messages::rendered(&context),
         tools: Vec::new(),
-        output_schema: Some(tools::solution_schema(&offered, input.get("schema"), &of.registered)),
+        output_schema: Some(tools::solution_schema(&offered, input.get("schema"))),
         step: number(input, "tick"),
         max_tokens: None,
         provider_options: None,

@@ -72,8 +72,14 @@ impl Method {
     }
 }
 
-/// Returns the messages that hold a result. `context` is what the Call sees of the places: also what stands there.
-pub(super) fn messages(checked: &Checked, context: &[&Value], result: Value) -> Result<Vec<Value>, FlowError> {
+/// Returns the messages that hold a result, noted as made by a tool. `context` is what the Call sees of the places: also
+/// what stands there.
+pub(super) fn messages(
+    checked: &Checked,
+    context: &[&Value],
+    result: Value,
+    by: &str,
+) -> Result<Vec<Value>, FlowError> {
     let (places, result): (Vec<&Reference>, Value) = match &checked.output {
         None => return Ok(Vec::new()),
         Some(Expression::All(all)) => (all.iter().collect(), result),
@@ -87,8 +93,8 @@ pub(super) fn messages(checked: &Checked, context: &[&Value], result: Value) -> 
         if let Some(error) = refuses(place, context, own).or_else(|| overwrites(place, context, own, &result)) {
             return Err(error);
         }
-        let there = place.own_value(context, own).and_then(|whole| place.within(&whole).cloned());
-        message_with(place, checked.method.applied(place, there, result.clone())?, own, &checked.tool)
+        let there = place.own_value(context, own);
+        message_with(place, checked.method.applied(place, there, result.clone())?, own, by)
     };
     places.into_iter().map(message).collect()
 }

@@ -5,9 +5,10 @@
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value, json};
 
-use super::messages::{instance, is_visible, keyed, kind, stripped};
+use super::json_schema::{Issue, told};
+use super::messages::{ERROR, instance, is_visible, keyed, kind, stripped};
 use super::problem::{Kind, problem};
-use super::tools::{Reserved, reserved};
+use super::tools::{Reserved, Tool, reserved};
 use crate::model::error::FlowError;
 
 /// How many instances of a kind, or names in an error, are listed one by one.
@@ -56,52 +57,75 @@ fn names(value: &Value, whose: &str) -> Result<Vec<String>, FlowError> {
     Ok(kinds)
 }
 
-/// Returns the scopes of a Call: those of its tool where they are fixed, else those that it asks for, which must be
-/// among those that its tool allows.
-pub(super) fn scopes(name: &str, tool: &Value, call: &Map<String, Value>) -> Result<Scopes, FlowError> {
-    let whose = format!("a call of \"{name}\"");
-    let asked = call.get("_scopes").map(|asked| names(asked, &whose)).transpose()?;
-    match reserved(tool, "_scopes") {
-        Reserved::Fixed(fixed) => {
-            let kinds = names(fixed, &format!("tool \"{name}\""))?;
-            if let Some(asked) = asked {
-                let is_same = asked.len() == kinds.len() && asked.iter().all(|one| kinds.contains(one));
-                if !is_same {
-                    let text = format!(
-                        "{whose} asks for the scopes [{}], and its tool fixes them to [{}]",
-                        asked.join(", "),
-                        kinds.join(", ")
-                    );
-                    return Err(problem(Kind::Scope, text));
-                }
-            }
-            Ok(Scopes { mode: Mode::Static, kinds, allowed: None })
+/// Returns the kinds that a schema of `_scopes` lists, in whichever form; `None` if it has another form. They are told
+/// to people and to models; what is allowed is decided by the schema itself.
+fn listed(schema: &Value) -> Option<Vec<String>> {
+    let mut kinds: Vec<String> = Vec::new();
+    let mut add = |one: &Value| -> Option<()> {
+        let name = one.as_str()?;
+        if !kinds.iter().any(|known| known == name) {
+            kinds.push(name.to_owned());
         }
-        Reserved::Open(schema) => {
-            let allowed = schema["items"]["enum"].as_array();
-            let single = schema["items"].get("const").map(|only| vec![only.clone()]);
-            let allowed: Option<Vec<String>> = allowed
-                .or(single.as_ref())
-                .map(|kinds| kinds.iter().filter_map(|kind| kind.as_str().map(str::to_owned)).collect());
-            let kinds = asked.unwrap_or_default();
-            if let Some(allowed) = &allowed
-                && let Some(beyond) = kinds.iter().find(|kind| !allowed.contains(kind))
-            {
-                let text = format!(
-                    "{whose} asks for the scope \"{beyond}\", which its tool does not allow; allowed: {}",
-                    allowed.join(", ")
-                );
-                return Err(problem(Kind::Scope, text));
-            }
-            let mode = if kinds.is_empty() { Mode::Empty } else { Mode::Dynamic };
-            Ok(Scopes { mode, kinds, allowed })
-        }
-        Reserved::Absent => {
-            let kinds = asked.unwrap_or_default();
-            let mode = if kinds.is_empty() { Mode::Empty } else { Mode::Dynamic };
-            Ok(Scopes { mode, kinds, allowed: None })
+        Some(())
+    };
+    if let Some(Value::Array(lists)) = schema.get("enum") {
+        lists.iter().filter_map(Value::as_array).flatten().try_for_each(add)?;
+        return Some(kinds);
+    }
+    let mut forms = vec![schema.get("items")?];
+    while let Some(form) = forms.pop() {
+        let choices = ["oneOf", "anyOf"].iter().find_map(|word| form.get(*word)?.as_array());
+        match (form.get("const"), form.get("enum"), choices) {
+            (Some(only), ..) => add(only)?,
+            (_, Some(Value::Array(all)), _) => all.iter().try_for_each(&mut add)?,
+            (.., Some(choices)) => forms.extend(choices.iter().rev()),
+            _ => return None,
         }
     }
+    Some(kinds)
+}
+
+/// Returns the scopes of a Call: those of its tool where they are fixed, else those that it asks for, which must fit
+/// what its tool says of `_scopes`. `null` is as good as absent.
+pub(super) fn scopes(name: &str, tool: &Tool, call: &Map<String, Value>) -> Result<Scopes, FlowError> {
+    let whose = format!("a call of \"{name}\"");
+    let asked = call.get("_scopes").filter(|asked| !asked.is_null());
+    let asked = asked.map(|asked| names(asked, &whose)).transpose()?;
+    let refused = |text: String| Err(problem(Kind::Scope, text));
+    if let Reserved::Fixed(fixed) = reserved(&tool.schema, "_scopes") {
+        let kinds = names(fixed, &format!("tool \"{name}\""))?;
+        if let Some(asked) = asked {
+            let is_same = asked.len() == kinds.len() && asked.iter().all(|one| kinds.contains(one));
+            if !is_same {
+                return refused(format!(
+                    "{whose} asks for the scopes [{}], and its tool fixes them to [{}]",
+                    asked.join(", "),
+                    kinds.join(", ")
+                ));
+            }
+        }
+        return Ok(Scopes { mode: Mode::Static, kinds, allowed: None });
+    }
+    let allowed = match reserved(&tool.schema, "_scopes") {
+        Reserved::Open(schema) => listed(schema),
+        _ => None,
+    };
+    let kinds = asked.unwrap_or_default();
+    if let Some(allowed) = &allowed
+        && let Some(beyond) = kinds.iter().find(|kind| !allowed.contains(kind))
+    {
+        return refused(format!(
+            "{whose} asks for the scope \"{beyond}\", which its tool does not allow; allowed: {}",
+            allowed.join(", ")
+        ));
+    }
+    let misfits: Vec<Issue> = tool.issues(call)?.into_iter().filter(|issue| issue.is_about("_scopes")).collect();
+    if !misfits.is_empty() {
+        let text = format!("{whose} asks for the scopes [{}], which its tool does not allow", kinds.join(", "));
+        return refused(format!("{text}: {}", told(&misfits)));
+    }
+    let mode = if kinds.is_empty() { Mode::Empty } else { Mode::Dynamic };
+    Ok(Scopes { mode, kinds, allowed })
 }
 
 /// The scoped part of a context.
@@ -116,13 +140,15 @@ pub(super) struct Scoped {
     pub(super) left_out: Vec<Value>,
 }
 
-/// Returns what a Call sees. A scope of which the whole context has no message, and an instance that nothing belongs
-/// to, are errors.
+/// Returns what a Call sees. A scope of which it would see no message, and an instance that nothing belongs to, are
+/// errors. What tells of a failure is no sign of an instance: that of a Call with an instance that is not there tells
+/// its own name.
 pub(super) fn scoped(context: &[&Value], scopes: &Scopes, own: Option<&str>) -> Result<Scoped, FlowError> {
+    let instances = || context.iter().filter(|message| kind(message) != ERROR).filter_map(|message| instance(message));
     if let Some(own) = own
-        && !context.iter().any(|message| instance(message) == Some(own))
+        && !instances().any(|known| known == own)
     {
-        let known: IndexSet<&str> = context.iter().filter_map(|message| instance(message)).collect();
+        let known: IndexSet<&str> = instances().collect();
         let known = list(known.into_iter());
         let text = format!("_instance \"{own}\" matches no message of the context; its instances: {known}");
         return Err(problem(Kind::Instance, text));
@@ -135,10 +161,17 @@ pub(super) fn scoped(context: &[&Value], scopes: &Scopes, own: Option<&str>) -> 
             let text = format!("scope \"{scope}\" names no message of the context; its kinds: {known}");
             return Err(problem(Kind::Scope, text));
         }
-        if own.is_none() && of_kind.all(|message| instance(message).is_some()) {
+        if of_kind.clone().any(|message| is_visible(message, own)) {
+            continue;
+        }
+        let Some(own) = own else {
             let text = format!("scope \"{scope}\" is there only for instances; the call needs an _instance");
             return Err(problem(Kind::Instance, text));
-        }
+        };
+        let known: IndexSet<&str> = of_kind.filter_map(|message| instance(message)).collect();
+        let known = list(known.into_iter());
+        let text = format!("scope \"{scope}\" names no message of _instance \"{own}\"; it is there for: {known}");
+        return Err(problem(Kind::Scope, text));
     }
     let is_scoped = |kind: &str| scopes.kinds.iter().any(|scope| scope == kind);
     let (seen, others): (Vec<&Value>, Vec<&Value>) =
@@ -183,7 +216,9 @@ fn left_out(messages: &[&Value], because: impl Fn(&str) -> &'static str) -> Vec<
 
 #[cfg(test)]
 mod tests {
+    use super::super::tools;
     use super::*;
+    use crate::model::flow::Registered;
 
     fn context() -> Vec<Value> {
         vec![
@@ -191,6 +226,8 @@ mod tests {
             json!({ "type": "state", "_instance": "1", "b": 2 }),
             json!({ "type": "state", "_instance": "2", "b": 3 }),
             json!({ "type": "data", "kind": "notes", "data": { "c": 4 } }),
+            json!({ "type": "mine", "_instance": "1" }),
+            json!({ "type": "data", "kind": "error", "data": {}, "_instance": "3" }),
         ]
     }
 
@@ -198,6 +235,8 @@ mod tests {
         let context = context();
         let context: Vec<&Value> = context.iter().collect();
         let call = call.as_object().cloned().unwrap_or_default();
+        let tools = tools::offered(&[json!({ "type": "tool", "tool": { "t": tool } })], &Registered::default());
+        let tool = tools.map_err(|error| error.name)?["t"].clone();
         let found = scopes("t", &tool, &call)
             .and_then(|scopes| scoped(&context, &scopes, call.get("_instance").and_then(Value::as_str)));
         found.map(|found| (Value::Object(found.keyed), found.messages)).map_err(|error| error.name)
@@ -219,11 +258,42 @@ mod tests {
             (&open, json!({ "_scopes": ["notes"] }), Ok(json!({ "notes": { "c": 4 } }))),
             (&open, json!({ "_scopes": ["tool"] }), Err("ScopeError")),
             (&open, json!({ "_scopes": "state" }), Err("ScopeError")),
+            (&open, json!({ "_scopes": null }), Ok(json!({}))),
             (&json!({}), json!({}), Ok(json!({}))),
+            (&json!({}), json!({ "_scopes": ["mine"], "_instance": "1" }), Ok(json!({ "mine": {} }))),
+            (&json!({}), json!({ "_scopes": ["mine"], "_instance": "2" }), Err("ScopeError")),
             (&json!({}), json!({ "_scopes": ["nothing"] }), Err("ScopeError")),
         ] {
             let found = seen(tool.clone(), call.clone()).map(|(keyed, _)| keyed);
             assert_eq!(found, keyed.map_err(str::to_owned), "{tool} {call}");
+        }
+    }
+
+    #[test]
+    fn an_allow_list_holds_in_every_form_and_at_every_place() {
+        for allow in [
+            json!({ "type": "array", "items": { "enum": ["state", "input"] } }),
+            json!({ "items": { "oneOf": [{ "const": "state" }, { "const": "input" }] } }),
+            json!({ "items": { "anyOf": [{ "enum": ["state"] }, { "const": "input" }] } }),
+            json!({ "enum": [["state"], ["input"]] }),
+            json!({ "items": { "pattern": "^(state|input)$" } }),
+            json!({ "items": { "not": { "const": "notes" } }, "maxItems": 1 }),
+            json!({ "allOf": [{ "items": { "enum": ["state"] } }] }),
+            json!({ "items": { "$ref": "#/$defs/kind" } }),
+            json!({ "items": { "$ref": "#/$defs/none" } }),
+            json!({ "items": false }),
+            json!({ "const": [] }),
+            json!(false),
+        ] {
+            let defs = json!({ "kind": { "enum": ["state"] } });
+            let inside = json!({ "properties": { "_scopes": allow }, "$defs": defs });
+            let beside = json!({ "_scopes": allow, "$defs": defs });
+            for tool in [inside, beside] {
+                for beyond in [json!(["notes"]), json!(["state", "notes"])] {
+                    let found = seen(tool.clone(), json!({ "_scopes": beyond }));
+                    assert!(found.is_err(), "{tool} lets a call see {beyond}: {found:?}");
+                }
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! A tick: one model call, and the Calls of its solution in the order of their data.
 //!
 //! It returns everything that the next request gets to know, so that a tick taken from the log is as good as one that
-//! ran: `{ messages, done, output, refused? }`.
+//! ran: `{ messages, done, output, refused?, because? }`.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::messages::kind;
 use super::order::Order;
-use super::plan::{Checked, Plan, check, ready};
+use super::plan::{Checked, Plan, check, instance_of, ready};
 use super::problem::{Kind, feedback, problem};
 use super::references::{Expression, refuses};
 use super::{blocks, json_schema, number, results, tools};
@@ -23,8 +23,10 @@ use crate::execution::step_value::StepValue;
 use crate::execution::{block, callback};
 use crate::model::callable::Arg;
 use crate::model::error::FlowError;
+use crate::model::event::{DriftKind, EventKind};
 use crate::model::flow::{CallAgent, ValueOrCall};
 use crate::model::path::{encode, join};
+use crate::model::suspension::SuspensionStatus;
 
 /// The most Calls of one solution.
 const MAX_CALLS: usize = 1_000;
@@ -64,13 +66,17 @@ pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Resu
     let ended = |messages: Vec<Value>, done: bool, output: Value| {
         StepValue::new(json!({ "messages": messages, "done": done, "output": output }).into())
     };
+    let refused = |error: &FlowError, what: &str| {
+        let mut output = ended(vec![feedback(None, None, error)], false, Value::Null).data.to_json();
+        output["refused"] = what.into();
+        output["because"] = error.name.as_str().into();
+        StepValue::new(output.into())
+    };
     let (calls, output) = match solution(answer) {
         Ok(solution) => solution,
         Err(what) => {
             let error = problem(Kind::Solution, what.clone());
-            let mut output = ended(vec![feedback(None, &error)], false, Value::Null).data.to_json();
-            output["refused"] = what.into();
-            return Ok(StepValue::new(output.into()));
+            return Ok(refused(&error, &what));
         }
     };
     if !calls.is_empty() {
@@ -82,12 +88,9 @@ pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Resu
         }
         return Ok(ended(messages, false, output));
     }
-    if let Some(schema) = input.get("schema").filter(|_| !output.is_null()) {
-        let found = json_schema::issues(schema, &output);
-        if !found.is_empty() {
-            let error = problem(Kind::Output, format!("the output does not fit its schema: {}", found.join("; ")));
-            return Ok(ended(vec![feedback(None, &error)], false, Value::Null));
-        }
+    if let Some(found) = input.get("schema").and_then(|schema| json_schema::misfit(schema, &output)) {
+        let what = format!("the output does not fit its schema: {found}");
+        return Ok(refused(&problem(Kind::Output, what.clone()), &what));
     }
     Ok(ended(Vec::new(), true, output))
 }
@@ -121,6 +124,8 @@ struct Calls<'a> {
     depth: u32,
     calls: Vec<Value>,
     checked: Vec<Option<Checked>>,
+    /// The instance that each belongs to, also of one that is refused.
+    instances: Vec<Option<String>>,
     refused: BTreeMap<usize, FlowError>,
     order: Order,
     ended: BTreeMap<usize, End>,
@@ -143,6 +148,7 @@ impl<'a> Calls<'a> {
                 }
             }
         }
+        let instances = calls.iter().map(|call| instance_of(call, &tools)).collect();
         let order = Order::of(&checked);
         for (at, call) in checked.iter().enumerate() {
             if call.is_some() && order.is_in_cycle(at) {
@@ -166,6 +172,7 @@ impl<'a> Calls<'a> {
             depth,
             calls,
             checked,
+            instances,
             refused,
             order,
             ended: BTreeMap::new(),
@@ -191,18 +198,16 @@ impl<'a> Calls<'a> {
                     continue;
                 }
                 let Some((plan, input)) = self.prepare(at).await? else { continue };
-                let tool = self.tool(at);
-                let block = blocks::call(self.of, &tool);
+                let block = blocks::call(self.of, &self.tool(at));
                 let (run, parent) = (self.cx.run.clone(), Some(self.cx.frame.clone()));
                 let needs_person = input["confirm"] == true;
                 let input = StepValue::new(input.into());
                 if plan.as_ref().is_some_and(|plan| plan.checked.is_not_waited_for()) && !needs_person {
-                    let path = join(&self.cx.frame.path, &format!("work:{}[{at}]", encode(&tool)));
-                    background::start(self.cx, path, block, input).await;
+                    background::start(self.cx, self.path("work", at), block, input).await;
                     self.ended.insert(at, End::Done(Vec::new()));
                     continue;
                 }
-                let path = join(&self.cx.frame.path, &format!("call:{}[{at}]", encode(&tool)));
+                let path = self.path("call", at);
                 running.push(async move {
                     let ran = run_block_as(run, block, parent, path, input, BlockRole::Tool).await;
                     (at, plan, ran)
@@ -224,9 +229,10 @@ impl<'a> Calls<'a> {
                 continue;
             };
             let end = match ran {
-                Ok(value) => match plan
-                    .map(|plan| results::messages(&plan.checked, &self.context_of(at), value.data.to_json()))
-                {
+                Ok(value) => match plan.map(|plan| {
+                    let by = self.edited_tool(at).unwrap_or_else(|| plan.checked.tool.clone());
+                    results::messages(&plan.checked, &self.context_of(at), value.data.to_json(), &by)
+                }) {
                     Some(Ok(messages)) => {
                         self.note_grown(at);
                         End::Done(messages)
@@ -254,10 +260,44 @@ impl<'a> Calls<'a> {
                 messages.extend(written.iter().cloned());
             }
             if let End::Failed(error) = end {
-                messages.push(feedback(self.calls.get(*at), error));
+                messages.push(feedback(self.calls.get(*at), self.instances[*at].as_deref(), error));
             }
         }
         Ok(messages)
+    }
+
+    /// Returns the path of a Call's block.
+    fn path(&self, word: &str, at: usize) -> String {
+        join(&self.cx.frame.path, &format!("{word}:{}[{at}]", encode(&self.tool(at))))
+    }
+
+    /// Returns whether a person has to agree to a Call. The log comes first: what was asked is answered before the Call
+    /// runs, and what has run is not asked about, whatever `confirm` says by now.
+    async fn needs_person(&self, at: usize, plan: &Plan) -> Result<bool, FlowError> {
+        let log = &self.cx.run.replay_cache;
+        if log.end_of(&self.path("work", at)).is_some() {
+            return Ok(false);
+        }
+        let needs = confirm(self.cx, self.of, plan).await?;
+        let path = self.path("call", at);
+        let Some(asked) = log.suspensions.find(&path, None, 0).filter(|_| !needs) else { return Ok(needs) };
+        let text = format!(
+            "drift: confirm of \"{}\" does not ask about {path} any more; suspension \"{}\" asked, so its answer decides",
+            self.of.name, asked.request.id
+        );
+        if !log.has_drift_text(&text) {
+            self.cx.record(EventKind::Drift { drift: DriftKind::Question, text });
+        }
+        Ok(true)
+    }
+
+    /// Returns the tool of the Call that a person put in the place of this one, if one did.
+    fn edited_tool(&self, at: usize) -> Option<String> {
+        let (path, log) = (self.path("call", at), &self.cx.run.replay_cache.suspensions);
+        let answers = (0..).map_while(|ordinal| log.find(&path, None, ordinal)?.resolved.as_ref());
+        let edited = answers.filter(|answer| answer.resolution == SuspensionStatus::Submitted).last()?;
+        let data = edited.data.as_ref()?;
+        data.get("_tool").or_else(|| data.get("call")?.get("_tool"))?.as_str().map(str::to_owned)
     }
 
     fn tool(&self, at: usize) -> String {
@@ -322,7 +362,7 @@ impl<'a> Calls<'a> {
                 if !more.is_empty() {
                     input["moreEarlier"] = more.len().into();
                 }
-                if needs_person(self.cx, self.of, &plan).await? {
+                if self.needs_person(at, &plan).await? {
                     input["confirm"] = true.into();
                     // An edited Call is scoped anew: from the same context.
                     input["context"] = self.context_of(at).into_iter().cloned().collect();
@@ -372,8 +412,8 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// Returns whether a person has to agree to a Call. The author's function gets a copy of the Call.
-async fn needs_person(cx: &Context, of: &CallAgent, plan: &Plan) -> Result<bool, FlowError> {
+/// Returns whether the author wants a person to agree to a Call. The function gets a copy of it.
+async fn confirm(cx: &Context, of: &CallAgent, plan: &Plan) -> Result<bool, FlowError> {
     match &of.confirm {
         None => Ok(false),
         Some(ValueOrCall::Fixed(value)) => Ok(value == &Value::Bool(true)),

@@ -109,11 +109,7 @@ impl<'a> Plain<'a> {
     pub(super) fn members(&self, node: &Node, at: Seq) -> Vec<usize> {
         let newest = |member: &Node| match &member.key {
             Key::Block(block) => Some(*block).filter(|block| self.blocks[*block].seq_start <= at),
-            _ => member
-                .inside
-                .iter()
-                .filter_map(|one| Some(Plain::ends(one).0))
-                .rfind(|block| self.blocks[*block].seq_start <= at),
+            _ => member.inside.iter().map(|one| Plain::ends(one).0).rfind(|block| self.blocks[*block].seq_start <= at),
         };
         node.inside.iter().filter_map(newest).collect()
     }

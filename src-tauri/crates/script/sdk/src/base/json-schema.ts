@@ -15,6 +15,37 @@ export function accepted(schema: AnySchema): JsonSchema {
   return described(schema, 0, true);
 }
 
+/** Whether `describe` says all that a schema asks for; what it knows no word for is left out there. */
+export function isWholeTold(schema: AnySchema): boolean {
+  const def = definition(schema);
+  const checks = (def.checks ?? []) as { _zod?: { def: { check?: string } } }[];
+  if (checks.some((check) => check._zod?.def.check === 'custom')) return false;
+  switch (typeOf(schema)) {
+    case 'literal':
+    case 'enum':
+    case 'nativeenum':
+    case 'null':
+    case 'any':
+    case 'unknown':
+      return true;
+    case 'string':
+      return checks.length === 0 || describe(schema).pattern !== undefined;
+    case 'array':
+      return isWholeTold((def.element ?? def.type) as AnySchema);
+    case 'set':
+      return isWholeTold(def.valueType as AnySchema);
+    case 'union':
+      return (def.options as AnySchema[]).every(isWholeTold);
+    case 'optional':
+    case 'nullable':
+    case 'default':
+    case 'readonly':
+      return isWholeTold(def.innerType as AnySchema);
+    default:
+      return false;
+  }
+}
+
 function described(schema: AnySchema, depth: number, wide: boolean): JsonSchema {
   // A schema that contains itself ends here; a form shows raw JSON from that level on.
   if (depth > 24 || (wide && takesAnything(schema))) return {};
@@ -56,7 +87,7 @@ function shapeFor(schema: AnySchema, go: (inner: unknown) => JsonSchema): JsonSc
     case 'tuple':
       return { type: 'array', items: (def.items as unknown[]).map(go) };
     case 'set':
-      return { type: 'array', uniqueItems: true };
+      return { type: 'array', items: go(def.valueType), uniqueItems: true };
     case 'object':
       return objectShape(schema, go);
     case 'record':

@@ -3,10 +3,11 @@
 // Must not: run anything, or decide what a Call may see; Rust does both (SEMANTICS §17).
 
 import { describeValue, needFunction, type Fn } from '../base/arguments';
-import { describe } from '../base/json-schema';
-import { isSchema } from '../base/schema';
+import { describe, isWholeTold } from '../base/json-schema';
+import { isSchema, shapeOf } from '../base/schema';
 import { Block, type Config } from './blocks';
 import { nearest, warn } from './known-keys';
+import { unknownWords } from './schema-words';
 
 const tools = new Map<string, Config>();
 const activities = new Map<string, Fn>();
@@ -71,22 +72,24 @@ export const Tool = Object.freeze({
   register(name: unknown, schema: unknown): void {
     const own = needName(name, 'Tool.register');
     const kept = jsonSchema(schema ?? {}, `Tool.register("${own}"): the schema`) as Config;
+    const scopes = isSchema(schema) ? shapeOf(schema)?._scopes : undefined;
+    if (scopes && !isWholeTold(scopes)) {
+      throw new TypeError(
+        `Tool "${own}": _scopes has a check that JSON Schema has no word for, so nothing would check it`,
+      );
+    }
     const properties = needObject(kept.properties ?? {}, `Tool.register("${own}"): properties`);
-    const reserved = [
-      '_tool',
-      '_scopes',
-      '_outputPath',
-      '_outputMethod',
-      '_activity',
-      '_delegate',
-      '_instance',
-      '_output',
-    ];
-    for (const key of Object.keys(properties)) {
-      if (!key.startsWith('_') || reserved.includes(key) || key === '_reasoningForCall') continue;
-      const meant = nearest(key, reserved);
+    for (const key of [...Object.keys(properties), ...Object.keys(kept)]) {
+      if (!key.startsWith('_') || RESERVED.includes(key) || key === '_reasoningForCall') continue;
+      const meant = nearest(key, RESERVED);
       warn(`Tool "${own}": "${key}" is no reserved property${meant ? `; did you mean "${meant}"?` : ''}`);
     }
+    unknownWords(kept, (place, message) => {
+      const where = `Tool "${own}"${place.length > 0 ? `: ${place.join('.')}` : ''}: ${message}`;
+      // An allow-list that allows everything is no mistake to go on with.
+      if (place[0] === '_scopes' || (place[0] === 'properties' && place[1] === '_scopes')) throw new TypeError(where);
+      warn(where);
+    });
     keep(tools, own, kept, 'Tool');
   },
 });
@@ -113,6 +116,11 @@ export const Delegate = Object.freeze({
     keep(delegates, own, { context: messages, schema: jsonSchema(schema, `${where}: schema`) }, 'Delegate');
   },
 });
+
+/** The properties of a tool that are no parameters. */
+const RESERVED = [
+  ...['_tool', '_scopes', '_outputPath', '_outputMethod', '_activity', '_delegate', '_instance', '_output'],
+];
 
 const KNOWN = ['name', 'model', 'schema', 'context', 'confirm', 'maxTicks', 'maxDepth', 'description'];
 

@@ -59,26 +59,48 @@ const RecordedDate = new Proxy(PlainDate, {
   apply() {
     return new PlainDate(now()).toString();
   },
-  get(target, key) {
-    return key === 'now' ? now : Reflect.get(target, key);
-  },
 });
+// On the class itself, and not in a trap: what is made unchangeable there must be what the trap answers.
+Object.defineProperty(PlainDate, 'now', { value: now, writable: true, configurable: true });
+// `new date.constructor()` is recorded as well.
+Object.defineProperty(PlainDate.prototype, 'constructor', { value: RecordedDate, writable: true, configurable: true });
 
 Math.random = () => Number(native.sync('random', currentToken(), ''));
 
-let nextTimer = 1;
-const timers = new Map<number, boolean>();
+/** The timers of one owner: the number of the newest, and those that have not ended. */
+interface Timers {
+  newest: number;
+  pending: Set<number>;
+}
+const timersOf = new Map<number, Timers>();
+let areTimersApart = false;
+
+/**
+ * From here on whoever runs has timers of its own: an Activity can neither end those of others, nor tell from the number
+ * of a new one how many they have.
+ */
+export function keepTimersApart(): void {
+  areTimersApart = true;
+}
+
+function ownTimers(): Timers {
+  const owner = areTimersApart ? currentToken() : LOAD;
+  let own = timersOf.get(owner);
+  if (!own) timersOf.set(owner, (own = { newest: 0, pending: new Set() }));
+  return own;
+}
 
 function setTimer(callback: (...args: unknown[]) => void, delay: number, repeats: boolean, args: unknown[]): number {
-  const id = nextTimer++;
+  const own = ownTimers();
+  const id = ++own.newest;
   const token = currentToken();
-  timers.set(id, true);
+  own.pending.add(id);
   const wait = (): void => {
     void ask(token, 'sleep', Math.max(0, Number(delay) || 0)).then(() => {
-      if (!timers.has(id)) return;
-      if (!repeats) timers.delete(id);
+      if (!own.pending.has(id)) return;
+      if (!repeats) own.pending.delete(id);
       runAs(token, () => callback(...args));
-      if (repeats && timers.has(id)) wait();
+      if (repeats && own.pending.has(id)) wait();
     });
   };
   wait();
@@ -86,7 +108,7 @@ function setTimer(callback: (...args: unknown[]) => void, delay: number, repeats
 }
 
 function clearTimer(id?: number): void {
-  if (id !== undefined) timers.delete(id);
+  if (id !== undefined) ownTimers().pending.delete(id);
 }
 
 function structuredCloneOf<T>(value: T): T {

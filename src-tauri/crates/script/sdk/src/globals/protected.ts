@@ -5,14 +5,11 @@
 // global object, a prototype, a built-in function. The file's own variables are its author's, and stay as they are.
 // Must not: be used for files that have no Calls, which may change built-ins as they like.
 
-/** Names that people assign on their own objects although a prototype has them: an error's name, for one. */
-const ASSIGNED = new Set<string | symbol>([
-  ...['constructor', 'toString', 'toLocaleString', 'valueOf', 'toJSON', 'name', 'message', 'stack', 'cause', 'code'],
-  ...['errors', 'next', 'return', 'throw', 'then', 'catch', 'finally'],
-]);
-
 /** What Rust takes away from the global object once the file is loaded. */
 const TAKEN_AWAY = new Set<string | symbol>(['__flowglass', '__flowglass_host']);
+
+/** Where modules that the engine provides leave what they export: those of zod, as far as a file imports them. */
+const PROVIDED = Symbol.for('flowglass.provided');
 
 /** A property that cannot be changed here, and still can be given to objects that inherit it. */
 function inherited(holder: object, key: string | symbol, value: unknown): PropertyDescriptor {
@@ -41,11 +38,48 @@ function protect(holder: object): void {
       // with the errors of others. A setter of a prototype changes the object that it is called on.
       const set = typeof holder === 'function' ? undefined : own.set;
       Object.defineProperty(holder, key, { get: own.get, set, configurable: false });
-    } else if (isPrototype && ASSIGNED.has(key)) {
+    } else if (isPrototype && own.writable) {
+      // People assign such names on objects of their own: a map's `get`, an error's `name`.
       Object.defineProperty(holder, key, inherited(holder, key, own.value));
     } else Object.defineProperty(holder, key, { writable: false, configurable: false });
   }
   Object.preventExtensions(holder);
+}
+
+/**
+ * A collection that stands under a name: what was in it stays, and nothing is added that another one could find. What
+ * belongs to an object of whoever adds it (as what zod is told of a schema) is found by that object alone.
+ */
+function closed(all: Map<unknown, unknown> | Set<unknown>, isShared: (key: object) => boolean): object {
+  const added = new WeakMap<object, unknown>();
+  const refuse = (): never => {
+    throw new TypeError('what all Activities share cannot be changed');
+  };
+  const change = {
+    set(key: unknown, value: unknown) {
+      if (typeof key !== 'object' || key === null || all.has(key) || isShared(key)) return refuse();
+      added.set(key, value);
+      return view;
+    },
+    get: (key: unknown) => (all instanceof Map && all.has(key) ? all.get(key) : added.get(key as object)),
+    has: (key: unknown) => all.has(key) || added.has(key as object),
+    delete: (key: unknown) => (all.has(key) ? refuse() : added.delete(key as object)),
+    add: refuse,
+    clear: refuse,
+  };
+  Object.values(change).forEach(Object.freeze);
+  const reads = new Map<unknown, unknown>();
+  for (const key of ['entries', 'keys', 'values', 'forEach', 'size', Symbol.iterator]) {
+    const own = Reflect.get(all, key) as unknown;
+    reads.set(
+      key,
+      typeof own === 'function' ? Object.freeze((own as (...given: unknown[]) => unknown).bind(all)) : own,
+    );
+  }
+  const view: object = new Proxy(Object.freeze(Object.create(Object.getPrototypeOf(all) as object) as object), {
+    get: (_view, key) => (Object.hasOwn(change, key) ? change[key as keyof typeof change] : reads.get(key)),
+  });
+  return view;
 }
 
 /** Objects whose prototypes no name leads to. */
@@ -74,9 +108,15 @@ function withoutName(): unknown[] {
  * Protects everything that can be reached from the global object, the prototypes that no name leads to, what modules of
  * the engine export, and the classes of what their functions return.
  */
-export function protectShared(modules: readonly Record<string, unknown>[], classes: readonly object[]): void {
+export function protectShared(modules: readonly object[], classes: readonly object[]): void {
+  const shared = globalThis as { [PROVIDED]?: object[] };
+  const provided = [...modules, ...(shared[PROVIDED] ?? [])];
+  delete shared[PROVIDED];
+  const settled = new Set<unknown>();
+  const exported = provided.flatMap((one) => Object.values(one) as unknown[]);
+  exported.forEach((one) => settle(one, settled));
   const found = new Set<object>();
-  const next: unknown[] = [globalThis, ...withoutName(), ...modules.flatMap(Object.values), ...classes];
+  const next: unknown[] = [globalThis, ...withoutName(), ...provided, ...exported, ...settled, ...classes];
   while (next.length > 0) {
     const one = next.pop();
     if ((typeof one !== 'object' && typeof one !== 'function') || one === null || found.has(one)) continue;
@@ -85,8 +125,34 @@ export function protectShared(modules: readonly Record<string, unknown>[], class
     for (const key of Reflect.ownKeys(one)) {
       if (TAKEN_AWAY.has(key)) continue;
       const own = Reflect.getOwnPropertyDescriptor(one, key);
-      next.push(own?.value, own?.get, own?.set);
+      if (own?.writable && (own.value instanceof Map || own.value instanceof Set)) {
+        Reflect.set(
+          one,
+          key,
+          closed(own.value, (key) => found.has(key)),
+        );
+      } else next.push(own?.value, own?.get, own?.set);
     }
   }
-  found.forEach(protect);
+  found.forEach((one) => {
+    // Modules are what they are: their names cannot be written from outside.
+    if (!provided.includes(one)) protect(one);
+  });
+}
+
+/**
+ * Reads what stands behind the getters of what modules export, so that a value that is made at its first use, and then
+ * kept on its object, is made before the object is closed; and adds what it finds.
+ */
+function settle(one: unknown, found: Set<unknown>): void {
+  if (typeof one !== 'object' || one === null || found.has(one)) return;
+  found.add(one);
+  const above: unknown = Reflect.getPrototypeOf(one);
+  if (above !== Object.prototype && above !== null) return;
+  for (const key of Reflect.ownKeys(one)) {
+    if (!Reflect.getOwnPropertyDescriptor(one, key)?.get) continue;
+    const value: unknown = Reflect.get(one, key);
+    if (typeof value === 'function') found.add(value);
+    settle(value, found);
+  }
 }

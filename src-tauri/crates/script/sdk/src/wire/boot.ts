@@ -1,11 +1,13 @@
 // What Rust calls: find the flow in a loaded module, describe it, run its functions and schemas.
 
 import * as acts from '../acts';
+import * as agents from '../agents';
 import * as core from '../index';
-import { nameTools, runnable } from '../define/agents';
+import { AgentBlock, nameTools, Prompt, runnable, Tool as AgentTool } from '../define/agents';
 import { definedAt } from '../define/bindings';
 import { CallAgentBlock, endRegistration, hasCalls } from '../define/calls';
 import { Capability } from '../define/capabilities';
+import { keepTimersApart } from '../globals/globals';
 import { protectShared } from '../globals/protected';
 import { Block, isBlock, siteOf } from '../define/blocks';
 import { clientData } from './client-data';
@@ -28,17 +30,23 @@ import { Boxed, Sequencer } from '../define/sequencer';
 import { toJson } from '../base/values';
 import { abortRequest } from '../globals/web';
 
+/** Classes that no export leads to, of what exported functions return. */
+const CLASSES = [Block, Boxed, Sequencer, CallAgentBlock, AgentBlock, AgentTool, Prompt, Capability, Definition, Flow];
+
 let flows: Flow[] = [];
 let main: unknown;
 
-/** Called by the bundle's entry with the flow file's exports. */
-export function boot(exported: Record<string, unknown>): void {
+/** Called by the bundle's entry with the flow file's exports, and what `import.meta` is in it. */
+export function boot(exported: Record<string, unknown>, meta: object): void {
   const candidates = 'default' in exported ? [exported.default, ...Object.values(exported)] : Object.values(exported);
   main = exported.default;
   nameTools(exported);
   flows = runnable([...new Set(candidates.filter(isFlow))]);
   endRegistration();
-  if (hasCalls()) protectShared([acts, core], [Block, Sequencer, CallAgentBlock, Capability, Definition, Flow]);
+  if (hasCalls()) {
+    keepTimersApart();
+    protectShared([acts, agents, core], [...CLASSES, meta]);
+  }
 }
 
 type Argument = [0] | [1, unknown] | [2, Parameters<typeof reviveError>[0]];

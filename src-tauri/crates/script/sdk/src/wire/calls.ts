@@ -5,8 +5,8 @@ import { handler, type Block, type Config, type Fn } from '../define/blocks';
 import { registered, type CallAgentBlock } from '../define/calls';
 import { text } from '../define/tables';
 
-/** The block of each Activity: every agent of a file runs the same. */
-const blocks = new Map<Fn, Block>();
+/** The block of each Activity, by its name: every agent of a file runs the same. */
+const blocks = new Map<string, Block>();
 
 /** `child` describes the block of an Activity, and gives its number. */
 export function describeCalls(block: CallAgentBlock, child: (block: Block) => number): Config {
@@ -24,12 +24,12 @@ export function describeCalls(block: CallAgentBlock, child: (block: Block) => nu
 
 /** An Activity gets the Call and what is scoped to it. The `ctx` of a handler would show it more. */
 function activity(name: string, execute: Fn): Block {
-  let block = blocks.get(execute);
+  let block = blocks.get(name);
   if (!block) {
     const run = ({ call, scoped }: { call: unknown; scoped: unknown }): unknown =>
       (execute as (call: unknown, scoped: unknown) => unknown)(call, scoped);
     block = handler({ name, execute: standsFor(run, execute) });
-    blocks.set(execute, block);
+    blocks.set(name, block);
   }
   return block;
 }

@@ -1,0 +1,97 @@
+//! Logs made by hand: what a request's end waited for, where nothing ran, and where the slider goes.
+
+use std::sync::Arc;
+
+use engine::event::BlockKind;
+use engine::views::spans::{Fact, SpanEnd, SpanEvent, Spans};
+
+use super::{Paper, RequestView};
+use crate::views::{CriticalPart, Gap, RowsQuery, StepTo};
+
+/// Blocks by their paths, when each began and ended; the block around is the nearest path before the last slash.
+fn view(blocks: &[(&str, i64, i64, SpanEnd)]) -> (Paper, RequestView) {
+    let (paper, mut view) = (Paper::default(), RequestView::new("r"));
+    let mut facts: Vec<(i64, usize, bool)> = Vec::new();
+    for (at, (_, began, ended, _)) in blocks.iter().enumerate() {
+        facts.extend([(*began, at, true), (*ended, at, false)]);
+    }
+    // At one instant ends come first, the inner ones before the outer ones, then the next begin.
+    facts.sort_by_key(|(at, block, begins)| (*at, *begins, if *begins { *block as i64 } else { -(*block as i64) }));
+    let extend = |spans: &mut Spans| {
+        for (seq, (at, block, begins)) in (1..).zip(facts) {
+            let (path, .., end) = blocks[block];
+            let around = |path: &str| path.rsplit_once('/').map(|(around, _)| around.to_owned());
+            let is_there = |path: &String| blocks.iter().any(|(other, ..)| other == path);
+            let parent = std::iter::successors(around(path), |path| around(path)).find(is_there);
+            let fact = if begins {
+                let name: Arc<str> = path.rsplit(['/', ':']).next().unwrap_or(path).into();
+                let kind = match parent {
+                    None => BlockKind::Sequencer,
+                    Some(_) => BlockKind::Handler,
+                };
+                Fact::Started { name, kind, parent: parent.map(|parent| (paper.number(&parent), 0)) }
+            } else {
+                Fact::Finished { end, is_memoized: false, is_caught: false }
+            };
+            spans.push(SpanEvent { seq, at, path: Some(paper.number(path)), attempt: 0, fact });
+        }
+        Ok(false)
+    };
+    view.advance(&paper, extend).expect("it advances");
+    (paper, view)
+}
+
+const DONE: SpanEnd = SpanEnd::Completed;
+
+#[test]
+fn the_end_waited_for_what_ended_last_before_what_followed() {
+    let blocks = [
+        ("root", 0, 100, DONE),
+        ("root/step:a", 0, 30, DONE),
+        ("root/parallel/x", 30, 60, DONE),
+        ("root/parallel/y", 30, 90, DONE),
+        ("root/step:b", 90, 98, DONE),
+    ];
+    let (paper, mut view) = view(&blocks);
+    let overview = view.overview(1_000, None, None);
+    let parts = overview.critical.iter().map(|CriticalPart { from, to, node }| (*from, *to, *node));
+    assert_eq!(parts.collect::<Vec<_>>(), [(0, 30, 1), (30, 90, 3), (90, 98, 4), (98, 100, 0)]);
+    let rows = view.rows(&paper, RowsQuery { offset: 0, limit: 10, at: None }).expect("rows").page;
+    let critical = rows.iter().filter(|row| row.is_critical).map(|row| row.label.as_str());
+    assert_eq!(critical.collect::<Vec<_>>(), ["root", "step:a", "parallel/y", "step:b"]);
+    // A part of the time has only what is in it.
+    let part = view.overview(10, Some(40), Some(95));
+    let parts = part.critical.iter().map(|part| (part.from, part.to));
+    assert_eq!(parts.collect::<Vec<_>>(), [(40, 90), (90, 95)]);
+    assert_eq!((part.cells.iter().sum::<u32>(), part.from, part.to), (3, 40, 95));
+}
+
+#[test]
+fn gaps_failures_and_boundaries_are_where_the_events_say() {
+    let blocks = [
+        ("root", 0, 2_000, DONE),
+        ("root/step:a", 0, 10, DONE),
+        ("root/step:b", 500, 600, SpanEnd::Failed),
+        ("root/step:b/rescue:c", 650, 700, DONE),
+        ("root/step:d", 1_900, 2_000, DONE),
+    ];
+    let (_, mut view) = view(&blocks);
+    let overview = view.overview(20, None, None);
+    assert_eq!((overview.from, overview.to), (0, 2_000));
+    // The pause before the rescue is too short to be told.
+    assert_eq!(overview.gaps, [Gap { from: 10, to: 500 }, Gap { from: 700, to: 1_900 }]);
+    assert_eq!(overview.cells.iter().sum::<u32>(), 10);
+    assert_eq!(overview.failures.iter().sum::<u32>(), 1);
+    assert_eq!(overview.failures.iter().position(|count| *count > 0), Some(5));
+    let mut seqs = Vec::new();
+    let mut seq = 0;
+    while let Some(next) = view.step(seq, StepTo::NextBoundary) {
+        seqs.push(next);
+        seq = next;
+    }
+    assert_eq!(seqs.len(), 4, "those of the root and of its three steps: {seqs:?}");
+    assert_eq!(view.step(seqs[1], StepTo::PreviousBoundary), Some(seqs[0]));
+    assert_eq!(view.step(0, StepTo::NextFailure), Some(seqs[1]));
+    assert_eq!(view.step(seqs[1], StepTo::NextFailure), None);
+    assert_eq!((view.seq_at(-1), view.seq_at(5), view.seq_at(499), view.seq_at(i64::MAX)), (0, 2, 3, 10));
+}
