@@ -140,3 +140,14 @@ test('the palette runs a command of the table', async () => {
   await fireEvent.keyDown(screen.getByTestId('palette-input'), { key: 'Enter' });
   await waitFor(() => expect(app.route.place.tab).toBe('events'));
 });
+
+test('a command of the palette that moves the focus is not undone by the palette that closes', async () => {
+  await open();
+  screen.getByTestId('timeline').focus();
+  await press('k', { ctrlKey: true });
+  await fireEvent.input(await screen.findByTestId('palette-input'), { target: { value: 'go to the sessions' } });
+  await fireEvent.keyDown(screen.getByTestId('palette-input'), { key: 'Enter' });
+  await waitFor(() => expect(zone()).toBe('sessions'));
+  await new Promise((done) => setTimeout(done, 300));
+  expect(zone()).toBe('sessions');
+});
