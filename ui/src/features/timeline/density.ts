@@ -1,5 +1,5 @@
 // Draws the overview strip: how many blocks began in each stretch of the axis, where some failed, and where time is cut.
-import type { Axis } from './axis';
+import { placeOf, type Axis } from './axis';
 import type { Colours } from './colours';
 import type { Density } from './range.svelte';
 
@@ -18,8 +18,10 @@ export function drawDensity(ctx: CanvasRenderingContext2D, { density, axis, widt
     ctx.stroke();
   }
   if (!density) return;
-  const columns = columnsOf(density, Math.max(1, Math.floor(width / 3)));
-  const size = width / columns.length;
+  // The axis of a running request reaches beyond what happened.
+  const room = (placeOf(axis, density.to) / axis.length) * width;
+  const columns = columnsOf(density, Math.max(1, Math.floor(room / 3)));
+  const size = room / columns.length;
   const most = Math.max(1, ...columns.map((column) => column.count));
   columns.forEach(({ count, failed }, n) => {
     // A root of the share, so that a single block stays visible beside a thousand.
@@ -33,7 +35,10 @@ export function drawDensity(ctx: CanvasRenderingContext2D, { density, axis, widt
 }
 
 /** As many columns as there is room for, each with the sum of its cells. */
-export function columnsOf({ cells, failures }: Density, most: number): { count: number; failed: number }[] {
+export function columnsOf(
+  { cells, failures }: Pick<Density, 'cells' | 'failures'>,
+  most: number,
+): { count: number; failed: number }[] {
   const columns = Array.from({ length: Math.max(1, Math.min(most, cells.length)) }, () => ({ count: 0, failed: 0 }));
   cells.forEach((count, n) => {
     const column = columns[Math.min(columns.length - 1, Math.floor((n / cells.length) * columns.length))];

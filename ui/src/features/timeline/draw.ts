@@ -37,7 +37,8 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
     ctx.globalAlpha = bar.look === 'future' || isOff ? FAINT : 1;
     if (right >= 0 && left <= width) {
       const shown = { left: Math.max(-4, left), right: Math.min(width + 4, Math.max(right, left + LEAST)) };
-      if (row.group && bar.look === 'group') drawGroup(ctx, row, { shown, x, bar }, middle, colours);
+      if (row.group && bar.look === 'group')
+        drawGroup(ctx, row, { shown, x, bar, isPast: scene.moment.instant !== null }, middle, colours);
       else drawBar(ctx, bar, shown, middle, colours);
       if (scene.isCritical && row.isCritical) {
         ctx.fillStyle = colours.accent;
@@ -149,17 +150,19 @@ function drawPattern(ctx: CanvasRenderingContext2D, look: Look, { left, width, t
   ctx.restore();
 }
 
-type Place = { shown: { left: number; right: number }; x: (time: number) => number; bar: Bar };
+type Place = { shown: { left: number; right: number }; x: (time: number) => number; bar: Bar; isPast: boolean };
 
 /** How many members began in each part of the group's time; a part over a cut is as wide as what is left of it. */
 function drawGroup(
   ctx: CanvasRenderingContext2D,
   row: ViewRow,
-  { shown, x, bar }: Place,
+  { shown, x, bar, isPast }: Place,
   middle: number,
   colours: Colours,
 ) {
-  const cells = row.group?.cells ?? [];
+  // Of a past instant the time that the cells are of is not known while a member runs.
+  const isKnown = row.durationMs != null || !isPast;
+  const cells = isKnown ? (row.group?.cells ?? []) : [];
   const most = Math.max(1, ...cells);
   const base = middle + 8;
   ctx.fillStyle = (row.group?.failed ?? 0) > 0 ? colours.bad : colours.wholeEdge;

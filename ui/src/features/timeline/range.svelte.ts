@@ -6,9 +6,10 @@ import { LatestQuery } from '../../model/latest-query.svelte';
 import type { OpenRequest } from '../../model/request.svelte';
 import { axisOf, fitted, liveEnd, placeOf, timeAt, zoomed, type Axis, type Window } from './axis';
 
-type Question = { request: string | null; seq: number; width: number; isCut: boolean };
-/** Density along the axis: a cell for each pixel or so, cuts left empty. */
-export type Density = { cells: number[]; failures: number[] };
+/** Whether it still runs is part of the question: only what ended has a critical path. */
+type Question = { request: string | null; seq: number; isLive: boolean; width: number; isCut: boolean };
+/** Density along the axis up to a time: a cell for each pixel or so, cuts left empty. */
+export type Density = { cells: number[]; failures: number[]; to: number };
 type Answer = { overview: Overview; density: Density };
 
 const NEVER_BEFORE_MS = 250;
@@ -43,8 +44,8 @@ export class TimeRange {
   /** Asks for the density at a width; it is asked again when the request has gone on. */
   look(width: number): void {
     if (width < 1 || this.request.seq === 0) return;
-    const { id, seq } = this.request;
-    this.#overview.ask({ request: id, seq, width: Math.round(width), isCut: this.isCut });
+    const { id, seq, live } = this.request;
+    this.#overview.ask({ request: id, seq, isLive: live, width: Math.round(width), isCut: this.isCut });
   }
 
   zoomBy(factor: number, share = 0.5): void {
@@ -131,7 +132,7 @@ export class TimeRange {
         return { cells: part?.cells ?? [], failures: part?.failures ?? [] };
       }),
     );
-    const density = { cells: parts.flatMap((part) => part.cells), failures: parts.flatMap((part) => part.failures) };
-    return { overview, density };
+    const [cells, failures] = [parts.flatMap((part) => part.cells), parts.flatMap((part) => part.failures)];
+    return { overview, density: { cells, failures, to: overview.to } };
   }
 }
