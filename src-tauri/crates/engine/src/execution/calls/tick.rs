@@ -1,7 +1,7 @@
 //! A tick: one model call, and the Calls of its solution in the order of their data.
 //!
 //! It returns everything that the next request gets to know, so that a tick taken from the log is as good as one that
-//! ran: `{ messages, done, output, refused?, because? }`.
+//! ran: `{ messages, done, output, refused? }`.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -66,17 +66,13 @@ pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Resu
     let ended = |messages: Vec<Value>, done: bool, output: Value| {
         StepValue::new(json!({ "messages": messages, "done": done, "output": output }).into())
     };
-    let refused = |error: &FlowError, what: &str| {
-        let mut output = ended(vec![feedback(None, None, error)], false, Value::Null).data.to_json();
-        output["refused"] = what.into();
-        output["because"] = error.name.as_str().into();
-        StepValue::new(output.into())
-    };
     let (calls, output) = match solution(answer) {
         Ok(solution) => solution,
         Err(what) => {
             let error = problem(Kind::Solution, what.clone());
-            return Ok(refused(&error, &what));
+            let mut output = ended(vec![feedback(None, None, &error)], false, Value::Null).data.to_json();
+            output["refused"] = what.into();
+            return Ok(StepValue::new(output.into()));
         }
     };
     if !calls.is_empty() {
@@ -89,8 +85,8 @@ pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Resu
         return Ok(ended(messages, false, output));
     }
     if let Some(found) = input.get("schema").and_then(|schema| json_schema::misfit(schema, &output)) {
-        let what = format!("the output does not fit its schema: {found}");
-        return Ok(refused(&problem(Kind::Output, what.clone()), &what));
+        let error = problem(Kind::Output, format!("the output does not fit its schema: {found}"));
+        return Ok(ended(vec![feedback(None, None, &error)], false, Value::Null));
     }
     Ok(ended(Vec::new(), true, output))
 }
