@@ -6,6 +6,7 @@
 
 mod blocks;
 mod call;
+mod confirm;
 mod json_schema;
 mod layers;
 mod messages;
