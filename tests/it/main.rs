@@ -1,6 +1,7 @@
 //! One binary for all tests of behaviour, so that they link once.
 
 mod acts;
+mod acts_shared;
 mod acts_walls;
 mod agent_fields;
 mod agent_prompts;

@@ -6,6 +6,7 @@
 
 mod blocks;
 mod call;
+mod confirm;
 mod json_schema;
 mod layers;
 mod messages;
@@ -74,6 +75,14 @@ fn failure(message: &Value) -> Option<String> {
     Some(format!("the call of \"{tool}\" failed: {}", data["error"]["message"].as_str()?))
 }
 
+/// Returns what a message says of an output that does not fit, if it does: of the agent's own, and not of a Call's.
+fn misfit(message: &Value) -> Option<&str> {
+    let data =
+        message.get("data").filter(|data| messages::kind(message) == messages::ERROR && data.get("call").is_none());
+    let error = data?.get("error")?;
+    error["message"].as_str().filter(|_| error["name"] == "CallOutputError")
+}
+
 /// Returns a number that the driver put into an input.
 fn number(input: &Value, name: &str) -> u32 {
     input[name].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default()
@@ -126,17 +135,11 @@ impl Loop<'_> {
             if ended["done"] == true {
                 return Ok(ended["output"].clone());
             }
-            refused = ended["refused"].as_str().map(|message| {
+            let no_solution = ended["refused"].as_str().map(|what| (Kind::Solution, "answered no solution: ", what));
+            let misfit = added.iter().find_map(misfit).map(|what| (Kind::Output, "cannot end: ", what));
+            refused = no_solution.or(misfit).map(|(kind, how, what)| {
                 let count = refused.take().map_or(0, |(count, _)| count) + 1;
-                match ended["because"].as_str() {
-                    Some("CallOutputError") => {
-                        (count, problem(Kind::Output, format!("the model of \"{}\": {message}", self.name)))
-                    }
-                    _ => {
-                        let text = format!("the model of \"{}\" answered no solution: {message}", self.name);
-                        (count, problem(Kind::Solution, text))
-                    }
-                }
+                (count, problem(kind, format!("the model of \"{}\" {how}{what}", self.name)))
             });
             if let Some((count, error)) = &refused
                 && *count >= MAX_REFUSED

@@ -1,7 +1,7 @@
 //! A tick: one model call, and the Calls of its solution in the order of their data.
 //!
 //! It returns everything that the next request gets to know, so that a tick taken from the log is as good as one that
-//! ran: `{ messages, done, output, refused?, because? }`.
+//! ran: `{ messages, done, output, refused? }`.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,19 +14,16 @@ use super::order::Order;
 use super::plan::{Checked, Plan, check, instance_of, ready};
 use super::problem::{Kind, feedback, problem};
 use super::references::{Expression, refuses};
-use super::{blocks, json_schema, number, results, tools};
+use super::{blocks, confirm, json_schema, number, results, tools};
+use crate::execution::block;
 use crate::execution::block::run_block_as;
 use crate::execution::caught::BlockRole;
 use crate::execution::chain::background;
 use crate::execution::context::Context;
 use crate::execution::step_value::StepValue;
-use crate::execution::{block, callback};
-use crate::model::callable::Arg;
 use crate::model::error::FlowError;
-use crate::model::event::{DriftKind, EventKind};
-use crate::model::flow::{CallAgent, ValueOrCall};
+use crate::model::flow::CallAgent;
 use crate::model::path::{encode, join};
-use crate::model::suspension::SuspensionStatus;
 
 /// The most Calls of one solution.
 const MAX_CALLS: usize = 1_000;
@@ -66,17 +63,13 @@ pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Resu
     let ended = |messages: Vec<Value>, done: bool, output: Value| {
         StepValue::new(json!({ "messages": messages, "done": done, "output": output }).into())
     };
-    let refused = |error: &FlowError, what: &str| {
-        let mut output = ended(vec![feedback(None, None, error)], false, Value::Null).data.to_json();
-        output["refused"] = what.into();
-        output["because"] = error.name.as_str().into();
-        StepValue::new(output.into())
-    };
     let (calls, output) = match solution(answer) {
         Ok(solution) => solution,
         Err(what) => {
             let error = problem(Kind::Solution, what.clone());
-            return Ok(refused(&error, &what));
+            let mut output = ended(vec![feedback(None, None, &error)], false, Value::Null).data.to_json();
+            output["refused"] = what.into();
+            return Ok(StepValue::new(output.into()));
         }
     };
     if !calls.is_empty() {
@@ -89,8 +82,8 @@ pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Resu
         return Ok(ended(messages, false, output));
     }
     if let Some(found) = input.get("schema").and_then(|schema| json_schema::misfit(schema, &output)) {
-        let what = format!("the output does not fit its schema: {found}");
-        return Ok(refused(&problem(Kind::Output, what.clone()), &what));
+        let error = problem(Kind::Output, format!("the output does not fit its schema: {found}"));
+        return Ok(ended(vec![feedback(None, None, &error)], false, Value::Null));
     }
     Ok(ended(Vec::new(), true, output))
 }
@@ -230,7 +223,8 @@ impl<'a> Calls<'a> {
             };
             let end = match ran {
                 Ok(value) => match plan.map(|plan| {
-                    let by = self.edited_tool(at).unwrap_or_else(|| plan.checked.tool.clone());
+                    let by = confirm::edited_tool(self.cx, &self.path("call", at))
+                        .unwrap_or_else(|| plan.checked.tool.clone());
                     results::messages(&plan.checked, &self.context_of(at), value.data.to_json(), &by)
                 }) {
                     Some(Ok(messages)) => {
@@ -269,35 +263,6 @@ impl<'a> Calls<'a> {
     /// Returns the path of a Call's block.
     fn path(&self, word: &str, at: usize) -> String {
         join(&self.cx.frame.path, &format!("{word}:{}[{at}]", encode(&self.tool(at))))
-    }
-
-    /// Returns whether a person has to agree to a Call. The log comes first: what was asked is answered before the Call
-    /// runs, and what has run is not asked about, whatever `confirm` says by now.
-    async fn needs_person(&self, at: usize, plan: &Plan) -> Result<bool, FlowError> {
-        let log = &self.cx.run.replay_cache;
-        if log.end_of(&self.path("work", at)).is_some() {
-            return Ok(false);
-        }
-        let needs = confirm(self.cx, self.of, plan).await?;
-        let path = self.path("call", at);
-        let Some(asked) = log.suspensions.find(&path, None, 0).filter(|_| !needs) else { return Ok(needs) };
-        let text = format!(
-            "drift: confirm of \"{}\" does not ask about {path} any more; suspension \"{}\" asked, so its answer decides",
-            self.of.name, asked.request.id
-        );
-        if !log.has_drift_text(&text) {
-            self.cx.record(EventKind::Drift { drift: DriftKind::Question, text });
-        }
-        Ok(true)
-    }
-
-    /// Returns the tool of the Call that a person put in the place of this one, if one did.
-    fn edited_tool(&self, at: usize) -> Option<String> {
-        let (path, log) = (self.path("call", at), &self.cx.run.replay_cache.suspensions);
-        let answers = (0..).map_while(|ordinal| log.find(&path, None, ordinal)?.resolved.as_ref());
-        let edited = answers.filter(|answer| answer.resolution == SuspensionStatus::Submitted).last()?;
-        let data = edited.data.as_ref()?;
-        data.get("_tool").or_else(|| data.get("call")?.get("_tool"))?.as_str().map(str::to_owned)
     }
 
     fn tool(&self, at: usize) -> String {
@@ -362,7 +327,8 @@ impl<'a> Calls<'a> {
                 if !more.is_empty() {
                     input["moreEarlier"] = more.len().into();
                 }
-                if self.needs_person(at, &plan).await? {
+                let places = [self.path("work", at), self.path("call", at)];
+                if confirm::needs_person(self.cx, self.of, &plan.call, places).await? {
                     input["confirm"] = true.into();
                     // An edited Call is scoped anew: from the same context.
                     input["context"] = self.context_of(at).into_iter().cloned().collect();
@@ -409,18 +375,5 @@ impl<'a> Calls<'a> {
                         && read.look_up(&context, own).is_none()
                 })
         })
-    }
-}
-
-/// Returns whether the author wants a person to agree to a Call. The function gets a copy of it.
-async fn confirm(cx: &Context, of: &CallAgent, plan: &Plan) -> Result<bool, FlowError> {
-    match &of.confirm {
-        None => Ok(false),
-        Some(ValueOrCall::Fixed(value)) => Ok(value == &Value::Bool(true)),
-        Some(ValueOrCall::Call(confirm)) => {
-            let call = Value::Object(plan.call.clone());
-            let answer = callback::call(cx, "confirm", confirm, vec![Arg::Data(call.into())]).await?;
-            Ok(answer.into_data()?.is_truthy())
-        }
     }
 }

@@ -1,0 +1,57 @@
+//! Whether a person has to agree to a Call, and which Call they agreed to.
+
+use serde_json::{Map, Value};
+
+use crate::execution::callback;
+use crate::execution::context::Context;
+use crate::model::callable::Arg;
+use crate::model::error::FlowError;
+use crate::model::event::{DriftKind, EventKind};
+use crate::model::flow::{CallAgent, ValueOrCall};
+use crate::model::suspension::SuspensionStatus;
+
+/// Returns whether a person has to agree to a Call, which runs at one of two paths. The log comes first: what was asked
+/// is answered before the Call runs, and what has run is not asked about, whatever `confirm` says by now.
+pub(super) async fn needs_person(
+    cx: &Context,
+    of: &CallAgent,
+    call: &Map<String, Value>,
+    [work, path]: [String; 2],
+) -> Result<bool, FlowError> {
+    let log = &cx.run.replay_cache;
+    if log.end_of(&work).is_some() {
+        return Ok(false);
+    }
+    let needs = asks(cx, of, call).await?;
+    let Some(asked) = log.suspensions.find(&path, None, 0).filter(|_| !needs) else { return Ok(needs) };
+    let text = format!(
+        "drift: confirm of \"{}\" does not ask about {path} any more; suspension \"{}\" asked, so its answer decides",
+        of.name, asked.request.id
+    );
+    if !log.has_drift_text(&text) {
+        cx.record(EventKind::Drift { drift: DriftKind::Question, text });
+    }
+    Ok(true)
+}
+
+/// Returns whether the author wants a person to agree to a Call. The function gets a copy of it.
+async fn asks(cx: &Context, of: &CallAgent, call: &Map<String, Value>) -> Result<bool, FlowError> {
+    match &of.confirm {
+        None => Ok(false),
+        Some(ValueOrCall::Fixed(value)) => Ok(value == &Value::Bool(true)),
+        Some(ValueOrCall::Call(confirm)) => {
+            let call = Value::Object(call.clone());
+            let answer = callback::call(cx, "confirm", confirm, vec![Arg::Data(call.into())]).await?;
+            Ok(answer.into_data()?.is_truthy())
+        }
+    }
+}
+
+/// Returns the tool of the Call that a person put in the place of the one at a path, if one did.
+pub(super) fn edited_tool(cx: &Context, path: &str) -> Option<String> {
+    let log = &cx.run.replay_cache.suspensions;
+    let answers = (0..).map_while(|ordinal| log.find(path, None, ordinal)?.resolved.as_ref());
+    let edited = answers.filter(|answer| answer.resolution == SuspensionStatus::Submitted).last()?;
+    let data = edited.data.as_ref()?;
+    data.get("_tool").or_else(|| data.get("call")?.get("_tool"))?.as_str().map(str::to_owned)
+}
