@@ -67,7 +67,7 @@ export const commands = {
 	viewStep: (view: number, query: StepQuery) => typedError<number | null, Fault>(__TAURI_INVOKE("view_step", { view, query })),
 	/**  Where in its time a request did much, failed, waited. */
 	viewOverview: (view: number, query: OverviewQuery) => typedError<Overview, Fault>(__TAURI_INVOKE("view_overview", { view, query })),
-	/**  Tells the page what becomes of the views that it opens from now on. Each batch waits for the answer to the one before. */
+	/**  Tells the page what becomes of the views that it opens from now on. Each batch waits for the answer to the last one. */
 	viewUpdates: (onBatch: Channel<ViewBatch>) => typedError<null, Fault>(__TAURI_INVOKE("view_updates", { onBatch })),
 	/**  The page's answer to a batch. */
 	viewAck: (batch: number) => typedError<null, Fault>(__TAURI_INVOKE("view_ack", { batch })),
