@@ -133,8 +133,8 @@ fn planned_anew(of: &CallAgent, plan: &Value, edited: Value) -> Result<Value, Fl
     let checked = check(&edited, &tools, &of.registered)?;
     let mut next = ready(checked, &context_seen)?.to_json();
     if ["outputPath", "outputMethod", "instance"].iter().any(|kept| next.get(*kept) != plan.get(*kept)) {
-        let text = "an edited call keeps its _outputPath, its _outputMethod and its _instance: other calls may wait for \
-            its result";
+        let text = "an edited call keeps its _outputPath, its _outputMethod and its _instance: other calls may wait \
+            for its result";
         return Err(problem(Kind::Arguments, text));
     }
     for field in ["depth", "name", "confirm", "context"] {
