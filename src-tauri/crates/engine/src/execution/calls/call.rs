@@ -57,9 +57,10 @@ async fn approved(cx: &Context, of: &Rc<CallAgent>, mut plan: Value) -> Result<V
         let mut data = json!({ "call": plan["call"], "scoped": plan["scoped"], "role": plan["role"] });
         if let Some(delegate) = plan["delegate"].as_str() {
             // All of it where it is a request of its own, so that whoever agrees has read what the model will read.
-            data["messages"] = match plan["activity"].is_string() {
-                true => plan["messages"].clone(),
-                false => context_of(of, delegate, &plan)?.into(),
+            data["messages"] = if plan["activity"].is_string() {
+                plan["messages"].clone()
+            } else {
+                context_of(of, delegate, &plan)?.into()
             };
         }
         let options = SuspendOptions {
