@@ -57,9 +57,10 @@ async fn approved(cx: &Context, of: &Rc<CallAgent>, mut plan: Value) -> Result<V
         let mut data = json!({ "call": plan["call"], "scoped": plan["scoped"], "role": plan["role"] });
         if let Some(delegate) = plan["delegate"].as_str() {
             // All of it where it is a request of its own, so that whoever agrees has read what the model will read.
-            data["messages"] = match plan["activity"].is_string() {
-                true => plan["messages"].clone(),
-                false => context_of(of, delegate, &plan)?.into(),
+            data["messages"] = if plan["activity"].is_string() {
+                plan["messages"].clone()
+            } else {
+                context_of(of, delegate, &plan)?.into()
             };
         }
         let options = SuspendOptions {
@@ -133,8 +134,8 @@ fn planned_anew(of: &CallAgent, plan: &Value, edited: Value) -> Result<Value, Fl
     let checked = check(&edited, &tools, &of.registered)?;
     let mut next = ready(checked, &context_seen)?.to_json();
     if ["outputPath", "outputMethod", "instance"].iter().any(|kept| next.get(*kept) != plan.get(*kept)) {
-        let text = "an edited call keeps its _outputPath, its _outputMethod and its _instance: other calls may wait for \
-            its result";
+        let text = "an edited call keeps its _outputPath, its _outputMethod and its _instance: other calls may wait \
+            for its result";
         return Err(problem(Kind::Arguments, text));
     }
     for field in ["depth", "name", "confirm", "context"] {

@@ -34,10 +34,10 @@ impl Issue {
 
 impl std::fmt::Display for Issue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.place.is_empty() {
-            true => f.write_str(&self.what),
-            false => write!(f, "{}: {}", self.place.join("."), self.what),
+        if self.place.is_empty() {
+            return f.write_str(&self.what);
         }
+        write!(f, "{}: {}", self.place.join("."), self.what)
     }
 }
 

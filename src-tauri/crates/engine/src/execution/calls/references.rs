@@ -188,10 +188,7 @@ pub(super) fn refuses(place: &Reference, context: &[&Value], of: Option<&str>) -
     }
     let is_state = place.kind == "state";
     // An instance sees what is there for all, so a list of all would be lost to it.
-    let there = match is_state {
-        true => layers::own(context, &place.kind, of),
-        false => layers::seen(context, &place.kind, of),
-    };
+    let there = if is_state { layers::own(context, &place.kind, of) } else { layers::seen(context, &place.kind, of) };
     let (depth, found) = layers::deepest(&there, &place.path);
     if depth < place.path.len() {
         let above = Reference { kind: place.kind.clone(), path: place.path[..depth].to_vec() };

@@ -72,8 +72,8 @@ impl Method {
     }
 }
 
-/// Returns the messages that hold a result, noted as made by a tool. `context` is what the Call sees of the places: also
-/// what stands there.
+/// Returns the messages that hold a result, noted as made by a tool. `context` is what the Call sees of the places, so
+/// that it has what stands there.
 pub(super) fn messages(
     checked: &Checked,
     context: &[&Value],
