@@ -38,10 +38,13 @@ impl Texts {
     }
 }
 
-/// A place in a container without what tells turns and branches apart: `loop[2]/forEach:read[0]` is `forEach:read`.
-fn without_indexes(label: &str) -> String {
-    let last = label.rsplit('/').find(|part| !part.is_empty()).unwrap_or(label);
-    let last = if label.starts_with("parallel") { label.split('/').next().unwrap_or(last) } else { last };
+/// The label of a group, from the place of one of its members and the name of their block, without what tells turns
+/// apart: `loop[2]/forEach:read[0]` is `forEach:read`. Branches have keys of their own, so their block is named.
+fn group_label(member: &str, name: &str) -> String {
+    if member.starts_with("parallel") {
+        return format!("parallel: {name}");
+    }
+    let last = member.rsplit('/').find(|part| !part.is_empty()).unwrap_or(member);
     last.split(['[', '~']).next().unwrap_or(last).to_owned()
 }
 
@@ -126,7 +129,7 @@ impl RequestView {
         match self.tree.group(node) {
             Some(group) => {
                 if group.of == GroupOf::Turns {
-                    row.label = without_indexes(label);
+                    row.label = group_label(label, self.spans.name(oldest));
                 }
                 self.put_group(&mut row, (node, group), at);
             }

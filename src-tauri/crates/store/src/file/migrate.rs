@@ -74,8 +74,8 @@ const MIGRATIONS: &[&str] = &[
          last   INTEGER,
          PRIMARY KEY (kind, n, import)
      ) STRICT, WITHOUT ROWID;",
-    // The structure of requests. The rows follow in `span_page::add_missing`. A process of an older version that has the
-    // file open must not go on making filters without pages: with the column renamed, they stay in the tail.
+    // The structure of requests. The rows follow in `span_page::add_missing`. A process of an older version that has
+    // the file open must not go on making filters without pages: with the column renamed, they stay in the tail.
     "ALTER TABLE filter_block RENAME COLUMN trigrams TO trigram_filter;
      CREATE TABLE span_page (
          request INTEGER NOT NULL,

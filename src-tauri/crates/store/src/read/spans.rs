@@ -18,8 +18,8 @@ use crate::row::error::Error;
 use crate::row::span_page::{self, KINDS_WITH_FACTS, NO_PATH, Numbers};
 
 impl Store {
-    /// Adds to the spans of a request what its events after [`Spans::last`] say. Costs what is new. Does nothing if there
-    /// is no such request.
+    /// Adds to the spans of a request what its events after [`Spans::last`] say. Costs what is new. Does nothing if
+    /// there is no such request.
     pub fn extend_spans(&self, request: &str, spans: &mut Spans) -> Result<(), Error> {
         self.read(|connection| extend(connection, request, spans))
     }

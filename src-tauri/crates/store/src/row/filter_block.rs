@@ -90,7 +90,8 @@ impl BlockReader {
         let (mut trigrams, mut sums) = (TrigramFilter::default(), Sums::default());
         let mut page = PageBuilder::new(first);
         let mut statement = connection.prepare_cached(
-            "SELECT seq, kind, body, at, path, attempt FROM event WHERE request = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
+            "SELECT seq, kind, body, at, path, attempt FROM event WHERE request = ?1 AND seq >= ?2
+             ORDER BY seq LIMIT ?3",
         )?;
         let mut rows = statement.query((self.request, first, MAX_BLOCK_EVENTS))?;
         while !trigrams.is_full()

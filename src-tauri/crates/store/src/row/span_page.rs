@@ -354,7 +354,8 @@ pub(crate) fn of_events(
     (first, last): (Seq, Seq),
 ) -> Result<PageBuilder, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT seq, kind, body, at, path, attempt FROM event WHERE request = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq",
+        "SELECT seq, kind, body, at, path, attempt FROM event WHERE request = ?1 AND seq BETWEEN ?2 AND ?3
+         ORDER BY seq",
     )?;
     let mut rows = statement.query((request, first, last))?;
     let mut page = PageBuilder::new(first);

@@ -1,0 +1,142 @@
+//! What one event says of the structure of its request.
+
+use std::sync::Arc;
+
+use super::PathNumber;
+use crate::model::effects::EffectKind;
+use crate::model::event::{BlockKind, EventKind, Outcome, Seq};
+use crate::model::identity::InstanceId;
+use crate::views::attempts::{Verdict, end};
+use crate::views::blocks::BlockStatus;
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpanEnd {
+    /// With an output.
+    Completed,
+    /// With an error.
+    Failed,
+    /// With the error of an abort.
+    Stopped,
+    /// It waits for an answer, or ran again from its top once that was given.
+    Suspended,
+    /// Without effect.
+    Abandoned,
+}
+
+impl SpanEnd {
+    pub(super) fn status(self) -> BlockStatus {
+        match self {
+            SpanEnd::Completed => BlockStatus::Completed,
+            SpanEnd::Failed | SpanEnd::Stopped => BlockStatus::Failed,
+            SpanEnd::Suspended => BlockStatus::Suspended,
+            SpanEnd::Abandoned => BlockStatus::Abandoned,
+        }
+    }
+
+    pub(super) fn is_rolled_back(self) -> bool {
+        matches!(self, SpanEnd::Stopped | SpanEnd::Suspended | SpanEnd::Abandoned)
+    }
+}
+
+/// What an event says of the structure of its request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// A block began.
+    Started {
+        /// Its name.
+        name: Arc<str>,
+        /// Its kind.
+        kind: BlockKind,
+        /// The execution around it: its path, and which execution of it.
+        parent: Option<(PathNumber, u32)>,
+    },
+    /// A block ended.
+    Finished {
+        /// How.
+        end: SpanEnd,
+        /// Taken from an earlier execution by a resume.
+        is_memoized: bool,
+        /// Whether its error was caught.
+        is_caught: bool,
+    },
+    /// It changed state: memory that the blocks of a request share, or a durable record.
+    Wrote {
+        /// Whether it is shared memory, where a rolled-back attempt leaves nothing.
+        is_shared: bool,
+    },
+    /// It added an item.
+    ItemAdded,
+    /// A model answered it.
+    ModelCalled {
+        /// Tokens that it was told.
+        prompt: u64,
+        /// Tokens that it said.
+        completion: u64,
+    },
+    /// A callback of it returned.
+    CallbackReturned {
+        /// Whether a resume took that from the log.
+        is_memoized: bool,
+        /// What it did.
+        events: Vec<Seq>,
+        /// What earlier calls of it did.
+        superseded: Vec<Seq>,
+    },
+    /// The request was taken up again.
+    RequestResumed,
+    /// The request ended.
+    RequestFinished,
+}
+
+/// Returns what an event says, if it says anything. `number` gives the number of a path, none where it is not known.
+pub fn fact(kind: &EventKind, number: impl FnOnce(&str) -> Option<PathNumber>) -> Option<Fact> {
+    Some(match kind {
+        EventKind::BlockStarted { name, block, parent, .. } => {
+            let parent = parent.as_deref().and_then(InstanceId::parse);
+            let parent = parent.and_then(|around| Some((number(around.path)?, around.attempt)));
+            Fact::Started { name: name.clone(), kind: *block, parent }
+        }
+        EventKind::BlockFinished { outcome, error, memoized, caught, .. } => Fact::Finished {
+            end: match outcome {
+                Outcome::Completed => SpanEnd::Completed,
+                Outcome::Failed if end(*outcome, error.as_ref()) == Verdict::RolledBack => SpanEnd::Stopped,
+                Outcome::Failed => SpanEnd::Failed,
+                Outcome::Suspended => SpanEnd::Suspended,
+                Outcome::Abandoned => SpanEnd::Abandoned,
+            },
+            is_memoized: *memoized,
+            is_caught: caught.is_some(),
+        },
+        EventKind::StateChanged { scope, .. } => Fact::Wrote { is_shared: !scope.kind.is_durable() },
+        EventKind::ItemAdded { .. } => Fact::ItemAdded,
+        EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, .. } => {
+            let count = |name: &str| result["usage"][name].as_u64().unwrap_or(0);
+            Fact::ModelCalled { prompt: count("promptTokens"), completion: count("completionTokens") }
+        }
+        EventKind::CallbackReturned { events, superseded, memoized, .. } => {
+            if events.is_empty() && superseded.is_empty() {
+                return None;
+            }
+            Fact::CallbackReturned { is_memoized: *memoized, events: events.clone(), superseded: superseded.clone() }
+        }
+        EventKind::RequestResumed { .. } => Fact::RequestResumed,
+        EventKind::RequestFinished { .. } => Fact::RequestFinished,
+        _ => return None,
+    })
+}
+
+/// A fact, and the event that says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanEvent {
+    /// Its number.
+    pub seq: Seq,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+    /// The path of its block.
+    pub path: Option<PathNumber>,
+    /// Which execution of the path.
+    pub attempt: u32,
+    /// What it says.
+    pub fact: Fact,
+}
