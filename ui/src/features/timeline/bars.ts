@@ -6,10 +6,10 @@ export type Look =
   'work' | 'whole' | 'model' | 'group' | 'failed' | 'running' | 'suspended' | 'abandoned' | 'recorded' | 'future';
 export type Bar = { from: number; to: number; look: Look; isThin: boolean; label: string };
 /** `now`: how far a running bar reaches. `instant`: the time of the slider, where one is chosen. */
-export type Moment = { now: number; instant: number | null };
+export type ShownTime = { now: number; instant: number | null };
 
 /** The bar as of the instant: what was running then ends there, and what had not begun shows no outcome. */
-export function barOf(row: ViewRow, { now, instant }: Moment): Bar {
+export function barOf(row: ViewRow, { now, instant }: ShownTime): Bar {
   const isOpen = row.durationMs == null || (instant !== null && row.status === 'running');
   const end = row.startedAt + (row.durationMs ?? 0);
   const to = Math.max(row.startedAt, isOpen ? Math.min(instant ?? now, row.durationMs == null ? Infinity : end) : end);
@@ -29,8 +29,8 @@ function lookOf(row: ViewRow): Look {
 }
 
 /** How long it took, or has taken up to the instant; null where it had not begun. */
-export function tookOf(row: ViewRow, moment: Moment): number | null {
+export function tookOf(row: ViewRow, time: ShownTime): number | null {
   if (row.status === null) return null;
-  const { from, to } = barOf(row, moment);
+  const { from, to } = barOf(row, time);
   return to - from;
 }

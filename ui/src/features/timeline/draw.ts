@@ -1,7 +1,7 @@
 // Draws the bars of the rows in view on a canvas. A status is a pattern and never a colour alone.
 import type { ViewRow } from '../../host/host';
 import { placeOf, type Axis, type Window } from './axis';
-import { barOf, type Bar, type Look, type Moment } from './bars';
+import { barOf, type Bar, type Look, type ShownTime } from './bars';
 import type { Colours } from './colours';
 
 export type Scene = {
@@ -10,7 +10,7 @@ export type Scene = {
   width: number;
   axis: Axis;
   window: Window;
-  moment: Moment;
+  time: ShownTime;
   marks: readonly { x: number }[];
   colours: Colours;
   /** Draws what is not on the critical path fainter. */
@@ -30,7 +30,7 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
   ctx.textBaseline = 'middle';
   rows.forEach((row, n) => {
     if (!row) return;
-    const bar = barOf(row, scene.moment);
+    const bar = barOf(row, scene.time);
     const [left, right] = [x(bar.from), x(bar.to)];
     const middle = n * rowHeight + rowHeight / 2;
     const isOff = scene.isCritical && !row.isCritical;
@@ -38,7 +38,7 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
     if (right >= 0 && left <= width) {
       const shown = { left: Math.max(-4, left), right: Math.min(width + 4, Math.max(right, left + LEAST)) };
       if (row.group && bar.look === 'group')
-        drawGroup(ctx, row, { shown, x, bar, isPast: scene.moment.instant !== null }, middle, colours);
+        drawGroup(ctx, row, { shown, x, bar, isPast: scene.time.instant !== null }, middle, colours);
       else drawBar(ctx, bar, shown, middle, colours);
       if (scene.isCritical && row.isCritical) {
         ctx.fillStyle = colours.accent;
