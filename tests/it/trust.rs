@@ -4,16 +4,12 @@
 
 use serde_json::{Value, json};
 use tests::bench::{Place, program};
-use tests::webdriver::{Window, key};
+use tests::webdriver::{Window, hook, key};
 
 const FLOW: &str = r#"
 const say = handler({ name: "say", execute: async () => "hello" });
 export default defineFlow({ kind: "greeter", actions: { go: { block: sequencer({ name: "go", inputSchema: z.any() }).step(say) } } });
 "#;
-
-fn hook(id: &str) -> String {
-    format!("[data-testid=\"{id}\"]")
-}
 
 fn settings(hosts: &[&str]) -> String {
     json!({ "fetch": { "allow": hosts } }).to_string()

@@ -4,7 +4,7 @@
 //! what the program says on the command line only where a number must not change.
 
 use tests::bench::{Place, program};
-use tests::webdriver::{Window, key};
+use tests::webdriver::{Window, hook, key};
 
 /// Three writes to the session, lines on the console, and items for different audiences.
 const COUNTER: &str = r#"
@@ -57,10 +57,6 @@ const BROKEN: &str = r#"import { defineFlow, handler } from "@flow-state-dev/cor
 const greet = handler({ name: , execute: () => "hello" });
 export default defineFlow({ kind: "greeter", actions: { greet: { block: greet } } });
 "#;
-
-fn hook(id: &str) -> String {
-    format!("[data-testid=\"{id}\"]")
-}
 
 fn open(place: &Place) -> Window {
     let dir = place.dir().display().to_string();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tests::bench::{Place, program};
-use tests::webdriver::{Window, key};
+use tests::webdriver::{Window, hook, key};
 
 /// An agent that gets its context as its input, with a Call for each role.
 const FLOW: &str = r#"
@@ -49,10 +49,6 @@ fn place() -> Place {
 fn open(place: &Place) -> Window {
     let data = place.database().display().to_string();
     Window::open(&program(), &["open", &place.dir().display().to_string(), "--data", &data])
-}
-
-fn hook(name: &str) -> String {
-    format!("[data-testid={name}]")
 }
 
 /// Goes to the Calls of a request.

@@ -1,7 +1,7 @@
 //! The keyboard and small windows, where only the real window can tell: what has the focus, and what can be seen.
 
 use tests::bench::{Place, program};
-use tests::webdriver::{Window, key};
+use tests::webdriver::{Window, hook, key};
 
 const COUNT: &str = r#"
 const add = handler({ name: "add", execute: (n, ctx) => (ctx.emitMessage(`has ${n}`), n + 1) });
@@ -10,10 +10,6 @@ export default defineFlow({
   actions: { twice: { block: sequencer({ name: "twice" }).step(add).step(add) } },
 });
 "#;
-
-fn hook(id: &str) -> String {
-    format!("[data-testid=\"{id}\"]")
-}
 
 /// A workspace with more flows and sessions than fit, and a window at the newest request.
 fn open() -> (Place, Window) {

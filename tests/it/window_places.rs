@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use tests::bench::{Place, program};
-use tests::webdriver::{Window, key};
+use tests::webdriver::{Window, hook, key};
 
 const COUNT: &str = r#"
 const add = handler({ name: "add", execute: (n, ctx) => (ctx.emitMessage(`has ${n}`), n + 1) });
@@ -12,10 +12,6 @@ export default defineFlow({
   actions: { twice: { block: sequencer({ name: "twice" }).step(add).step(add) } },
 });
 "#;
-
-fn hook(id: &str) -> String {
-    format!("[data-testid=\"{id}\"]")
-}
 
 fn place() -> Place {
     let place = Place::with_flow(COUNT);

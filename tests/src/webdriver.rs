@@ -24,6 +24,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What a person is told when a program is missing.
 const INSTALL: &str = "`make setup` installs it";
 
+/// The CSS selector of what the page names for its tests.
+pub fn hook(name: &str) -> String {
+    format!("[data-testid=\"{name}\"]")
+}
+
 /// Keys that are no characters, as WebDriver names them.
 pub mod key {
     /// To the start.
