@@ -21,13 +21,13 @@ use plain::{Key, Node, Plain, PlainRow, group_of, statuses};
 
 /// Numbers of paths, and what events say.
 #[derive(Default)]
-struct Paper {
+struct TestSource {
     texts: RefCell<Vec<Arc<str>>>,
     numbers: RefCell<HashMap<Arc<str>, PathNumber>>,
     errors: RefCell<HashMap<Seq, String>>,
 }
 
-impl Paper {
+impl TestSource {
     fn number(&self, path: &str) -> PathNumber {
         let mut texts = self.texts.borrow_mut();
         *self.numbers.borrow_mut().entry(path.into()).or_insert_with(|| {
@@ -52,7 +52,7 @@ impl Paper {
     }
 }
 
-impl Source for Paper {
+impl Source for TestSource {
     fn path_texts(&self, numbers: &[PathNumber]) -> Result<Vec<Arc<str>>, Fault> {
         Ok(numbers.iter().map(|number| self.texts.borrow()[*number as usize].clone()).collect())
     }
@@ -88,35 +88,35 @@ const FILTERS: [(&str, Fits); 7] = [
     ("writes=1", |plain, at| plain.blocks[at].changes == 1),
 ];
 
-fn all_rows(view: &mut RequestView, paper: &Paper, at: Option<Seq>) -> Vec<ViewRow> {
-    view.rows(paper, RowsQuery { offset: 0, limit: u32::MAX, at }).expect("rows").page
+fn all_rows(view: &mut RequestView, source: &TestSource, at: Option<Seq>) -> Vec<ViewRow> {
+    view.rows(source, RowsQuery { offset: 0, limit: u32::MAX, at }).expect("rows").page
 }
 
 /// What a test keeps beside the view.
-struct Desk {
-    paper: Paper,
+struct ViewUnderTest {
+    source: TestSource,
     view: RequestView,
     folded: HashMap<Key, bool>,
     filter: Option<usize>,
     nodes: HashMap<u64, Key>,
 }
 
-impl Desk {
-    fn new() -> Desk {
-        let (paper, view) = (Paper::default(), RequestView::new("r"));
-        Desk { paper, view, folded: HashMap::new(), filter: None, nodes: HashMap::new() }
+impl ViewUnderTest {
+    fn new() -> ViewUnderTest {
+        let (source, view) = (TestSource::default(), RequestView::new("r"));
+        ViewUnderTest { source, view, folded: HashMap::new(), filter: None, nodes: HashMap::new() }
     }
 
     fn advance(&mut self, made: &MadeUp) {
-        let before = all_rows(&mut self.view, &self.paper, None);
-        let paper = &self.paper;
+        let before = all_rows(&mut self.view, &self.source, None);
+        let source = &self.source;
         let extend = |spans: &mut Spans| {
-            paper.extend(&made.events, spans);
+            source.extend(&made.events, spans);
             Ok(made.is_live)
         };
-        self.view.advance(paper, extend).expect("it advances");
+        self.view.advance(source, extend).expect("it advances");
         let changed = self.view.take_changed() as usize;
-        let after = all_rows(&mut self.view, paper, None);
+        let after = all_rows(&mut self.view, source, None);
         assert!(changed <= after.len());
         let plain = |row: &ViewRow| ViewRow { siblings: 0, ..row.clone() };
         let kept = changed.min(after.len());
@@ -132,7 +132,7 @@ impl Desk {
             self.filter.map(|filter| (0..plain.blocks.len()).map(|block| FILTERS[filter].1(&plain, block)).collect());
         let fits = fitting.as_ref().map(|fitting| |block: usize| fitting[block]);
         let expected = plain.rows(&self.folded, fits.as_ref().map(|fits| fits as &dyn Fn(usize) -> bool));
-        let rows = all_rows(&mut self.view, &self.paper, at);
+        let rows = all_rows(&mut self.view, &self.source, at);
         assert_eq!(rows.len(), expected.len());
         assert_eq!(self.view.row_count(), expected.len() as u64);
         let known = statuses(&made.events, at.unwrap_or(Seq::MAX), made.is_live);
@@ -193,39 +193,39 @@ fn check_group(plain: &Plain<'_>, known: &[BlockStatus], row: &ViewRow, node: &N
 
 fn go(seed: u64) {
     let mut rng = Rng::with_seed(seed ^ 0x5eed);
-    let (mut made, mut desk) = (MadeUp::new(seed), Desk::new());
+    let (mut made, mut tested) = (MadeUp::new(seed), ViewUnderTest::new());
     for _ in 0..rng.usize(4..14) {
         for _ in 0..[1, 3, 20, 120][rng.usize(0..4)] {
             made.go_on();
         }
-        desk.advance(&made);
-        desk.check(&made, None);
+        tested.advance(&made);
+        tested.check(&made, None);
         let last = made.events.len() as Seq;
-        desk.check(&made, Some(rng.u64(0..=last)));
-        change(&mut desk, &made, &mut rng);
-        desk.check(&made, None);
+        tested.check(&made, Some(rng.u64(0..=last)));
+        change(&mut tested, &made, &mut rng);
+        tested.check(&made, None);
         // Sometimes what is filtered stays so while the request goes on.
-        if desk.filter.is_none() || rng.bool() {
-            walk(&mut desk, &made, &mut rng);
+        if tested.filter.is_none() || rng.bool() {
+            walk(&mut tested, &made, &mut rng);
         }
     }
 }
 
 /// Folds something, or filters.
-fn change(desk: &mut Desk, made: &MadeUp, rng: &mut Rng) {
-    let rows = all_rows(&mut desk.view, &desk.paper, None);
+fn change(tested: &mut ViewUnderTest, made: &MadeUp, rng: &mut Rng) {
+    let rows = all_rows(&mut tested.view, &tested.source, None);
     match rng.u32(0..6) {
         0..3 if !rows.is_empty() => {
             let row = &rows[rng.usize(0..rows.len())];
             let folded = rng.bool();
-            desk.view.fold(Some(row.node), folded).expect("it is there");
-            desk.folded.insert(desk.nodes[&row.node].clone(), folded);
+            tested.view.fold(Some(row.node), folded).expect("it is there");
+            tested.folded.insert(tested.nodes[&row.node].clone(), folded);
         }
         3 => {
             let folded = rng.bool();
-            desk.view.fold(None, folded).expect("all");
+            tested.view.fold(None, folded).expect("all");
             let plain = Plain::new(&made.events, made.is_live);
-            desk.folded.clear();
+            tested.folded.clear();
             for node in plain.nodes() {
                 let is_root = match &node.key {
                     Key::Block(at) => plain.parents[*at].is_none(),
@@ -234,38 +234,38 @@ fn change(desk: &mut Desk, made: &MadeUp, rng: &mut Rng) {
                 };
                 // What gets its first child later is not folded then.
                 if !node.inside.is_empty() {
-                    desk.folded.insert(node.key.clone(), folded && !is_root);
+                    tested.folded.insert(node.key.clone(), folded && !is_root);
                 }
             }
         }
         _ => {
-            desk.filter = rng.bool().then(|| rng.usize(0..FILTERS.len()));
-            let text = desk.filter.map_or("", |filter| FILTERS[filter].0);
-            let told = desk.view.filter(&desk.paper, text).expect("it is right");
-            assert_eq!(told.rows, desk.view.row_count());
+            tested.filter = rng.bool().then(|| rng.usize(0..FILTERS.len()));
+            let text = tested.filter.map_or("", |filter| FILTERS[filter].0);
+            let told = tested.view.filter(&tested.source, text).expect("it is right");
+            assert_eq!(told.rows, tested.view.row_count());
         }
     }
 }
 
 /// Finds blocks, and steps from end to end.
-fn walk(desk: &mut Desk, made: &MadeUp, rng: &mut Rng) {
+fn walk(tested: &mut ViewUnderTest, made: &MadeUp, rng: &mut Rng) {
     let plain = Plain::new(&made.events, made.is_live);
     let seq = rng.u64(0..=made.events.len() as Seq);
     let ends = || plain.blocks.iter().filter_map(|block| block.seq_end);
-    assert_eq!(desk.view.step(seq, StepTo::NextEnd), ends().filter(|end| *end > seq).min());
-    assert_eq!(desk.view.step(seq, StepTo::PreviousEnd), ends().filter(|end| *end < seq).max());
+    assert_eq!(tested.view.step(seq, StepTo::NextEnd), ends().filter(|end| *end > seq).min());
+    assert_eq!(tested.view.step(seq, StepTo::PreviousEnd), ends().filter(|end| *end < seq).max());
     let failed = plain.blocks.iter().filter(|block| block.error.is_some()).filter_map(|block| block.seq_end);
-    assert_eq!(desk.view.step(seq, StepTo::NextFailure), failed.filter(|end| *end > seq).min());
-    desk.view.filter(&desk.paper, "").expect("none");
-    desk.filter = None;
-    desk.check(made, None);
+    assert_eq!(tested.view.step(seq, StepTo::NextFailure), failed.filter(|end| *end > seq).min());
+    tested.view.filter(&tested.source, "").expect("none");
+    tested.filter = None;
+    tested.check(made, None);
     let (text, fits) = FILTERS[rng.usize(0..FILTERS.len())];
     let backwards = rng.bool();
-    let rows = all_rows(&mut desk.view, &desk.paper, None);
+    let rows = all_rows(&mut tested.view, &tested.source, None);
     let from = (!rows.is_empty() && rng.bool()).then(|| rng.u64(0..rows.len() as u64));
     let order: Vec<&Node> = plain.nodes();
     let place = from.map(|row| {
-        let key = &desk.nodes[&rows[row as usize].node];
+        let key = &tested.nodes[&rows[row as usize].node];
         order.iter().position(|node| node.key == *key).expect("it is there")
     });
     let is_wanted = |node: &&&Node| matches!(node.key, Key::Block(at) if fits(&plain, at));
@@ -274,25 +274,25 @@ fn walk(desk: &mut Desk, made: &MadeUp, rng: &mut Rng) {
         (true, place) => order[..place.unwrap_or(order.len())].iter().rfind(is_wanted),
     };
     let query = FindQuery { text: text.to_owned(), from, backwards };
-    let found = desk.view.find(&desk.paper, &query).expect("it is right");
+    let found = tested.view.find(&tested.source, &query).expect("it is right");
     let block = expected.map(|node| &plain.blocks[Plain::ends(node).0]);
     let instance = block.map(|block| format!("r:{}:{}", block.path, block.attempt));
     assert_eq!(found.as_ref().map(|found| found.instance_id.clone()), instance, "{query:?}");
     if let (Some(found), Some(instance)) = (found, instance) {
-        let rows = all_rows(&mut desk.view, &desk.paper, None);
+        let rows = all_rows(&mut tested.view, &tested.source, None);
         assert_eq!(rows[found.row as usize].instance_id, Some(instance.clone()), "its row is shown");
         let asked = BlockQuery { instance_id: Some(instance), path: None };
-        assert_eq!(desk.view.row_of(&desk.paper, &asked).expect("it is one"), Some(found));
+        assert_eq!(tested.view.row_of(&tested.source, &asked).expect("it is one"), Some(found));
         // What was unfolded for it.
         for node in &order {
             let is_around = node.inside.iter().any(|one| rows_hold(one, expected.map(|node| &node.key)));
             let by_itself = !matches!(node.key, Key::Block(_)) && node.inside.len() > 8;
-            if is_around && desk.folded.get(&node.key).copied().unwrap_or(by_itself) {
-                desk.folded.insert(node.key.clone(), false);
+            if is_around && tested.folded.get(&node.key).copied().unwrap_or(by_itself) {
+                tested.folded.insert(node.key.clone(), false);
             }
         }
     }
-    desk.check(made, None);
+    tested.check(made, None);
 }
 
 fn rows_hold(node: &Node, key: Option<&Key>) -> bool {

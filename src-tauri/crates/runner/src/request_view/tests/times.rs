@@ -5,12 +5,12 @@ use std::sync::Arc;
 use engine::event::BlockKind;
 use engine::views::spans::{Fact, SpanEnd, SpanEvent, Spans};
 
-use super::{Paper, RequestView};
+use super::{RequestView, TestSource};
 use crate::views::{CriticalPart, Gap, RowsQuery, StepTo};
 
 /// Blocks by their paths, when each began and ended; the block around is the nearest path before the last slash.
-fn view(blocks: &[(&str, i64, i64, SpanEnd)]) -> (Paper, RequestView) {
-    let (paper, mut view) = (Paper::default(), RequestView::new("r"));
+fn view(blocks: &[(&str, i64, i64, SpanEnd)]) -> (TestSource, RequestView) {
+    let (source, mut view) = (TestSource::default(), RequestView::new("r"));
     let mut facts: Vec<(i64, usize, bool)> = Vec::new();
     for (at, (_, began, ended, _)) in blocks.iter().enumerate() {
         facts.extend([(*began, at, true), (*ended, at, false)]);
@@ -29,16 +29,16 @@ fn view(blocks: &[(&str, i64, i64, SpanEnd)]) -> (Paper, RequestView) {
                     None => BlockKind::Sequencer,
                     Some(_) => BlockKind::Handler,
                 };
-                Fact::Started { name, kind, parent: parent.map(|parent| (paper.number(&parent), 0)) }
+                Fact::Started { name, kind, parent: parent.map(|parent| (source.number(&parent), 0)) }
             } else {
                 Fact::Finished { end, is_memoized: false, is_caught: false }
             };
-            spans.push(SpanEvent { seq, at, path: Some(paper.number(path)), attempt: 0, fact });
+            spans.push(SpanEvent { seq, at, path: Some(source.number(path)), attempt: 0, fact });
         }
         Ok(false)
     };
-    view.advance(&paper, extend).expect("it advances");
-    (paper, view)
+    view.advance(&source, extend).expect("it advances");
+    (source, view)
 }
 
 const DONE: SpanEnd = SpanEnd::Completed;
@@ -52,11 +52,11 @@ fn the_end_waited_for_what_ended_last_before_what_followed() {
         ("root/parallel/y", 30, 90, DONE),
         ("root/step:b", 90, 98, DONE),
     ];
-    let (paper, mut view) = view(&blocks);
+    let (source, mut view) = view(&blocks);
     let overview = view.overview(1_000, None, None);
     let parts = overview.critical.iter().map(|CriticalPart { from, to, node }| (*from, *to, *node));
     assert_eq!(parts.collect::<Vec<_>>(), [(0, 30, 1), (30, 90, 3), (90, 98, 4), (98, 100, 0)]);
-    let rows = view.rows(&paper, RowsQuery { offset: 0, limit: 10, at: None }).expect("rows").page;
+    let rows = view.rows(&source, RowsQuery { offset: 0, limit: 10, at: None }).expect("rows").page;
     let critical = rows.iter().filter(|row| row.is_critical).map(|row| row.label.as_str());
     assert_eq!(critical.collect::<Vec<_>>(), ["root", "step:a", "parallel/y", "step:b"]);
     // A part of the time has only what is in it.
