@@ -10,7 +10,7 @@ use std::sync::Arc;
 use engine::event::RequestStatus;
 use runner::{
     At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Mock, Notice, RequestRow,
-    SessionRow, StateView, Timeline, Workspace, WorkspaceRow,
+    SessionRow, StateView, Workspace, WorkspaceRow,
 };
 use serde::{Deserialize, Serialize};
 use tauri::State;
@@ -31,7 +31,6 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             abort,
             sessions,
             requests,
-            timeline,
             block,
             items,
             state_at,
@@ -48,6 +47,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             view::view_find,
             view::view_row_of,
             view::view_blocks,
+            view::view_calls,
             view::view_seq_at,
             view::view_step,
             view::view_overview,
@@ -241,13 +241,6 @@ async fn requests(state: State<'_, WindowState>, query: RequestQuery) -> Result<
         })
     })
     .await
-}
-
-/// The rows of a timeline that began or ended after an event; 0 for all.
-#[tauri::command]
-#[specta::specta]
-async fn timeline(state: State<'_, WindowState>, request_id: String, after_seq: u64) -> Result<Timeline, Fault> {
-    off_the_main_thread(state, move |workspace| workspace.timeline(&request_id, after_seq)).await
 }
 
 /// Everything about one execution of a block.

@@ -16,7 +16,7 @@ use tests::bench::Place;
 use crate::drive::{Target, fuzz};
 use crate::edits::hostile_text;
 use crate::json_text::quoted;
-use crate::workspaces::{action, finished, look_at, opened, options};
+use crate::workspaces::{action, finished, look_at, look_at_view, opened, options};
 
 const TARGET: Target = Target {
     name: "event_bodies",
@@ -205,7 +205,7 @@ fn whole_is_shown(workspace: &Workspace) -> Result<(), String> {
     let told = |what: &str, fault: runner::Fault| format!("{what}: {fault}");
     for request in ["bad", "asked", "good"] {
         workspace.show(request).map_err(|fault| told("show", fault))?;
-        workspace.timeline(request, 0).map_err(|fault| told("timeline", fault))?;
+        look_at_view(workspace, request, 0)?;
         workspace.events(request, EventQuery::default()).map_err(|fault| told("events", fault))?;
         workspace.items(None, Some(request), Audience::All, None).map_err(|fault| told("items", fault))?;
     }

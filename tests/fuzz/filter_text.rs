@@ -13,7 +13,7 @@ use tests::bench::Place;
 use crate::drive::{Target, fuzz};
 use crate::edits::hostile_text;
 use crate::json_text::quoted;
-use crate::workspaces::{action, finished, opened};
+use crate::workspaces::{action, finished, look_at_view, opened};
 
 const TARGET: Target =
     Target { name: "filter_text", test: "filter_text::any_filter_is_answered", patience: Duration::from_secs(20) };
@@ -198,7 +198,7 @@ fn attempt((place, workspace): &mut (Place, Arc<Workspace>), input: &[u8]) -> Re
             Ok(_) | Err(runner::Fault::NotFound { .. }) => {}
             Err(fault) => return Err(format!("events: {fault}")),
         }
-        workspace.timeline(request, number("from").unwrap_or(0)).map_err(|fault| format!("timeline: {fault}"))?;
+        look_at_view(workspace, request, number("from").unwrap_or(0))?;
         workspace.warnings(request, number("from").unwrap_or(0)).map_err(|fault| format!("warnings: {fault}"))?;
     }
     let view: Option<Audience> = serde_json::from_value(asked["status"].clone()).ok();

@@ -47,11 +47,23 @@ pub(crate) fn finished(workspace: &Workspace, running: Running) -> Result<Ended,
     ended.map_err(|fault| format!("request {request} ended without an answer: {fault}"))
 }
 
+/// The view of a request: its rows from one on, as of an event too, and its Calls.
+pub(crate) fn look_at_view(workspace: &Workspace, request: &str, from: u64) -> Result<(), String> {
+    let told = |fault: runner::Fault| format!("view of {request}: {fault}");
+    let view = workspace.open_view(request).map_err(told)?.view;
+    for at in [None, Some(from)] {
+        let query = runner::RowsQuery { offset: from, limit: 100, at };
+        workspace.view_rows(view, query).map_err(told)?;
+    }
+    workspace.view_calls(view, from).map_err(told)?;
+    workspace.close_view(view).map_err(told)
+}
+
 /// Everything that a request shows, read as the window and the command line read it.
 pub(crate) fn look_at(workspace: &Workspace, request: &str) -> Result<(), String> {
     let told = |what: &str, fault: runner::Fault| format!("{what} of {request}: {fault}");
     let shown = workspace.show(request).map_err(|fault| told("show", fault))?;
-    workspace.timeline(request, 0).map_err(|fault| told("timeline", fault))?;
+    look_at_view(workspace, request, 0)?;
     workspace.events(request, runner::EventQuery::default()).map_err(|fault| told("events", fault))?;
     workspace.request_state(request, None).map_err(|fault| told("state", fault))?;
     workspace.diff(request, None, None, None).map_err(|fault| told("diff", fault))?;

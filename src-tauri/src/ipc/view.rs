@@ -1,8 +1,8 @@
 //! The window's commands about open requests.
 
 use runner::{
-    BlockQuery, Fault, Filtered, FindQuery, FoundRow, Overview, RowsQuery, StepTo, ViewBatch, ViewHead, ViewRow,
-    ViewRows,
+    BlockQuery, Fault, Filtered, FindQuery, FoundRow, Overview, RowsQuery, StepTo, ViewBatch, ViewCalls, ViewHead,
+    ViewRow, ViewRows,
 };
 use serde::Deserialize;
 use tauri::State;
@@ -84,6 +84,13 @@ pub(super) async fn view_blocks(
     instance_ids: Vec<String>,
 ) -> Result<Vec<ViewRow>, Fault> {
     off_the_main_thread(state, move |workspace| workspace.view_blocks(view, &instance_ids)).await
+}
+
+/// The ticks and Calls of a view that began, ended or ran on after an event; 0 for all.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn view_calls(state: State<'_, WindowState>, view: u64, after_seq: u64) -> Result<ViewCalls, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.view_calls(view, after_seq)).await
 }
 
 /// The last begin or end of a block at or before a time.

@@ -27,8 +27,6 @@ export const commands = {
 	sessions: (query: SessionQuery) => typedError<SessionRow[], Fault>(__TAURI_INVOKE("sessions", { query })),
 	/**  Requests, newest first. */
 	requests: (query: RequestQuery) => typedError<RequestRow[], Fault>(__TAURI_INVOKE("requests", { query })),
-	/**  The rows of a timeline that began or ended after an event; 0 for all. */
-	timeline: (requestId: string, afterSeq: number) => typedError<Timeline, Fault>(__TAURI_INVOKE("timeline", { requestId, afterSeq })),
 	/**  Everything about one execution of a block. */
 	block: (requestId: string, instanceId: string) => typedError<BlockDetail, Fault>(__TAURI_INVOKE("block", { requestId, instanceId })),
 	/**  Items, oldest first. */
@@ -61,6 +59,8 @@ export const commands = {
 	viewRowOf: (view: number, query: BlockQuery) => typedError<FoundRow | null, Fault>(__TAURI_INVOKE("view_row_of", { view, query })),
 	/**  The rows of executions, shown or not, at most 200; without those that are not there. */
 	viewBlocks: (view: number, instanceIds: string[]) => typedError<ViewRow[], Fault>(__TAURI_INVOKE("view_blocks", { view, instanceIds })),
+	/**  The ticks and Calls of a view that began, ended or ran on after an event; 0 for all. */
+	viewCalls: (view: number, afterSeq: number) => typedError<ViewCalls, Fault>(__TAURI_INVOKE("view_calls", { view, afterSeq })),
 	/**  The last begin or end of a block at or before a time. */
 	viewSeqAt: (view: number, time: number) => typedError<number, Fault>(__TAURI_INVOKE("view_seq_at", { view, time })),
 	/**  The event that the slider goes to. */
@@ -861,16 +861,6 @@ export type SuspensionStatus =
 /**  Nobody answered in time, or the request went on without the answer. */
 "expired";
 
-/**  The rows of a timeline that changed after an event. */
-export type Timeline = {
-	/**  The request's row. */
-	request: RequestRow,
-	/**  The newest event these rows include. */
-	seq: number,
-	/**  In start order. */
-	blocks: BlockRow[],
-};
-
 /**  One turn. */
 export type TurnRow = {
 	/**  From 0. */
@@ -901,6 +891,14 @@ export type ViewBatch = {
 	batch: number,
 	/**  One for each view that changed. */
 	updates: ViewUpdate[],
+};
+
+/**  Ticks and Calls that changed after an event, with what is directly around and inside of them. */
+export type ViewCalls = {
+	/**  The newest event that they include. */
+	seq: number,
+	/**  In start order. */
+	blocks: BlockRow[],
 };
 
 /**  A group of blocks. */

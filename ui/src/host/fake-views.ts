@@ -46,6 +46,9 @@ export abstract class FakeViews {
   async viewBlocks(view: number, instanceIds: string[]) {
     return structuredClone(this.#view(view).blocks(instanceIds));
   }
+  async viewCalls(view: number, afterSeq: number) {
+    return this.#view(view).recording.calls(afterSeq);
+  }
   async viewOverview(view: number, query: OverviewQuery) {
     return structuredClone(this.#view(view).overview(query));
   }

@@ -5,9 +5,11 @@ import { asFault, unwrap } from './host';
 test('a recorded run answers every question about itself', async () => {
   const host = new FakeHost(0, 0);
   const [request] = await host.requests({ session: 'ses-2', limit: 1, offset: 1 });
-  const { blocks, seq } = await host.timeline(request?.id ?? '', 0);
+  const { view, seq } = await host.openView(request?.id ?? '');
+  await host.viewFold(view, { node: null, folded: false });
+  const blocks = (await host.viewRows(view, { offset: 0, limit: 1000 })).page;
   expect(request?.status).toBe('completed');
-  expect(blocks.find((block) => block.path === 'root/forEach:section[1]/step:check')?.parent).toContain('section[1]');
+  expect(blocks.find((block) => block.path === 'root/forEach:section[1]/step:check')?.depth).toBe(2);
   const state = await host.stateAt(request?.id ?? '', seq);
   expect(state.session).toMatchObject({ words: 81 });
   const diff = await host.diff(request?.id ?? '', 0, seq);
@@ -26,13 +28,13 @@ test('a run that is played says so while it happens', async () => {
   const seqs: number[] = [];
   await host.watch((notice) => notice.kind === 'request' && seqs.push(notice.seq));
   const { requestId } = await host.startRun({ flow: 'chat', action: 'send', userId: 'ada', input: 'hi', mock: true });
-  await vi.waitFor(async () => expect((await host.timeline(requestId, 0)).request.status).toBe('completed'), 5000);
+  await vi.waitFor(async () => expect((await host.openView(requestId)).request.status).toBe('completed'), 5000);
   expect(seqs.length).toBeGreaterThan(10);
   expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
 });
 
 test('what goes wrong is always a Fault', async () => {
-  await expect(new FakeHost(0, 0).timeline('gone', 0)).rejects.toMatchObject({ kind: 'notFound' });
+  await expect(new FakeHost(0, 0).openView('gone')).rejects.toMatchObject({ kind: 'notFound' });
   await expect(unwrap(Promise.resolve({ status: 'error', error: { kind: 'refused', message: 'no' } }))).rejects.toEqual(
     { kind: 'refused', message: 'no' },
   );

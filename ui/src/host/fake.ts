@@ -123,9 +123,6 @@ export class FakeHost extends FakeViews implements Host {
       .filter((one) => !query.status || one.status === query.status)
       .slice(query.offset, query.offset + query.limit);
   }
-  async timeline(requestId: string, afterSeq: number) {
-    return this.find(requestId).timeline(afterSeq);
-  }
   async block(requestId: string, instanceId: string) {
     const detail = this.find(requestId).block(instanceId);
     if (!detail) throw fault('notFound', `Request ${requestId} has no block ${instanceId}.`);

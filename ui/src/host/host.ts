@@ -26,8 +26,8 @@ import type {
   Started,
   StateView,
   StepQuery,
-  Timeline,
   ViewBatch,
+  ViewCalls,
   ViewHead,
   ViewRow,
   ViewRows,
@@ -49,7 +49,6 @@ export interface Host {
   abort(requestId: string): Promise<void>;
   sessions(query: SessionQuery): Promise<SessionRow[]>;
   requests(query: RequestQuery): Promise<RequestRow[]>;
-  timeline(requestId: string, afterSeq: number): Promise<Timeline>;
   block(requestId: string, instanceId: string): Promise<BlockDetail>;
   items(query: ItemQuery): Promise<Item[]>;
   stateAt(requestId: string, seq: number): Promise<StateView>;
@@ -67,6 +66,8 @@ export interface Host {
   viewStep(view: number, query: StepQuery): Promise<number | null>;
   viewSeqAt(view: number, time: number): Promise<number>;
   viewBlocks(view: number, instanceIds: string[]): Promise<ViewRow[]>;
+  /** Ticks and Calls that changed after an event, with what is directly around and inside of them. */
+  viewCalls(view: number, afterSeq: number): Promise<ViewCalls>;
   viewOverview(view: number, query: OverviewQuery): Promise<Overview>;
   /** Batches of what advanced. The next one comes only after `viewAck`, so a slow window gets fewer and larger ones. */
   viewUpdates(onBatch: (batch: ViewBatch) => void): Promise<() => void>;

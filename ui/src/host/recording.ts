@@ -15,7 +15,7 @@ import type {
   LogLine,
   RequestRow,
   StateView,
-  Timeline,
+  ViewCalls,
 } from './host';
 
 /** One thing that happens, `wait` ms after the one before it. */
@@ -105,9 +105,10 @@ export class Recording {
     return [...this.#blocks.values()];
   }
 
-  timeline(after: number): Timeline {
-    const fresh = [...this.#blocks.values()].filter((block) => block.seqStart > after || (block.seqEnd ?? 0) > after);
-    return structuredClone({ request: this.row, seq: this.events.length, blocks: fresh });
+  /** Without what is inside of a Call's own block, which the program leaves out too. */
+  calls(after: number): ViewCalls {
+    const fresh = this.blocks().filter((block) => block.seqStart > after || (block.seqEnd ?? Infinity) > after);
+    return structuredClone({ seq: this.events.length, blocks: fresh });
   }
 
   block(instanceId: string): BlockDetail | null {

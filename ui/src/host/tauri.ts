@@ -18,7 +18,6 @@ export function tauriHost(): Host {
     abort: async (requestId) => void (await unwrap(commands.abort(requestId))),
     sessions: (query) => unwrap(commands.sessions(query)),
     requests: (query) => unwrap(commands.requests(query)),
-    timeline: (requestId, afterSeq) => unwrap(commands.timeline(requestId, afterSeq)),
     block: (requestId, instanceId) => unwrap(commands.block(requestId, instanceId)),
     items: (query) => unwrap(commands.items(query)),
     stateAt: (requestId, seq) => unwrap(commands.stateAt(requestId, seq)),
@@ -35,6 +34,7 @@ export function tauriHost(): Host {
     viewStep: (view, query) => unwrap(commands.viewStep(view, query)),
     viewSeqAt: (view, time) => unwrap(commands.viewSeqAt(view, time)),
     viewBlocks: (view, instanceIds) => unwrap(commands.viewBlocks(view, instanceIds)),
+    viewCalls: (view, afterSeq) => unwrap(commands.viewCalls(view, afterSeq)),
     viewOverview: (view, query) => unwrap(commands.viewOverview(view, query)),
     async viewUpdates(onBatch) {
       const channel = new Channel<ViewBatch>(onBatch);

@@ -58,7 +58,7 @@ export class AppModel {
     this.workspace = new Workspace(host);
     this.request = new OpenRequest(host, () => this.#look());
     this.events = new EventPages(host);
-    this.calls = new CallBlocks(host, () => this.#look());
+    this.calls = new CallBlocks(this.request, () => this.#look());
     this.stateAt = new LatestQuery((instant) => stateAt(host, this.request, instant), 40);
     const block = ({ request, block }: Selection) => host.block(request, block);
     this.detail = new LatestQuery(block, 100);

@@ -1,5 +1,6 @@
-// The blocks of a request as the Calls tab needs them: all of them, but read only while that tab is open.
-import { asFault, type BlockRow, type Fault, type Host } from '../host/host';
+// The ticks and Calls of the open request, with what is directly around and inside of them, read while their tab is open.
+import { asFault, type BlockRow, type Fault } from '../host/host';
+import type { OpenRequest } from './request.svelte';
 
 const NEVER_BEFORE_MS = 100;
 
@@ -17,7 +18,7 @@ export class CallBlocks {
   #wasLive = false;
 
   constructor(
-    readonly host: Host,
+    readonly open: OpenRequest,
     readonly onread: () => void,
   ) {}
 
@@ -45,8 +46,8 @@ export class CallBlocks {
     while (request === this.#request && this.#seq < this.#wanted) {
       const after = this.#seq;
       try {
-        const answer = await this.host.timeline(request, after);
-        if (request !== this.#request) break;
+        const answer = await this.open.calls(after);
+        if (!answer || request !== this.#request) break;
         this.#merge(answer.blocks, after === 0);
         this.#seq = Math.max(answer.seq, this.#wanted);
         this.fault = null;

@@ -5,8 +5,8 @@ import { callPlace, focusOf, newestAt, statusAt } from './calls';
 let seq = 0;
 const block = (path: string, more: Partial<BlockRow> = {}): BlockRow => ({
   path,
-  instanceId: `${path}:${more.attempt ?? 0}`,
-  parent: path.includes('/') ? `${path.slice(0, path.lastIndexOf('/'))}:${more.attempt ?? 0}` : null,
+  instanceId: `r:${path}:${more.attempt ?? 0}`,
+  parent: path.includes('/') ? `r:${path.slice(0, path.lastIndexOf('/'))}:${more.attempt ?? 0}` : null,
   name: path,
   kind: 'sequencer',
   attempt: 0,
@@ -53,7 +53,7 @@ test('the deepest tick or Call around the selected block is looked at', () => {
     'root/tick[0]/call:b[1]/delegate:w/tick[0]/request',
   ].map((path) => block(path));
   const found = (path: string | null) => {
-    const focus = focusOf(blocks, byId(blocks), path && `${path}:0`, Infinity);
+    const focus = focusOf(blocks, byId(blocks), path && `r:${path}:0`, Infinity);
     return [focus?.block.path, focus?.tick.path];
   };
   expect(found('root/tick[0]/call:a[0]/activity:a')).toEqual(['root/tick[0]/call:a[0]', 'root/tick[0]']);
@@ -61,6 +61,9 @@ test('the deepest tick or Call around the selected block is looked at', () => {
   expect(found('root/tick[0]/call:b[1]/delegate:w')).toEqual(['root/tick[0]/call:b[1]', 'root/tick[0]']);
   const inner = 'root/tick[0]/call:b[1]/delegate:w/tick[0]';
   expect(found(`${inner}/request`)).toEqual([inner, inner]);
+  // What is inside of the block that a Call runs is not read; its id tells where it is.
+  expect(found('root/tick[0]/call:a[0]/activity:a/step:x/tool:y')).toEqual(['root/tick[0]/call:a[0]', 'root/tick[0]']);
+  expect(found('elsewhere/step:x')).toEqual(['root/tick[0]/call:a[0]', 'root/tick[0]']);
   // The root is around all of them, and is none: the first Call is shown.
   expect(found('root')).toEqual(['root/tick[0]/call:a[0]', 'root/tick[0]']);
   expect(found(null)).toEqual(['root/tick[0]/call:a[0]', 'root/tick[0]']);

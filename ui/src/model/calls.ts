@@ -58,14 +58,14 @@ export function focusOf(
   selected: string | null,
   seq: number,
 ): CallFocus | null {
-  for (let look = selected; look; look = byId.get(look)?.parent ?? null) {
+  const newest = newestAt(blocks, seq);
+  for (let look = selected && nearest(selected, byId, newest); look; look = byId.get(look)?.parent ?? null) {
     const block = byId.get(look);
     const found = block && focusOn(block, byId, callPlace(block.path));
     if (found) return found;
   }
   let first: CallFocus | null = null;
   let firstTick: CallFocus | null = null;
-  const newest = newestAt(blocks, seq);
   for (const block of newest.values()) {
     const found = focusOn(block, byId, callPlace(block.path));
     if (found?.role === 'tick') firstTick ??= found;
@@ -73,6 +73,21 @@ export function focusOf(
     else if (found && (!first || isBefore(found, first))) first = found;
   }
   return first ?? firstTick;
+}
+
+/** A block inside of a Call is not one of these; its id, `request:path:attempt`, tells which of them is around it. */
+function nearest(
+  selected: string,
+  byId: ReadonlyMap<string, BlockRow>,
+  newest: ReadonlyMap<string, BlockRow>,
+): string | null {
+  if (byId.has(selected)) return selected;
+  const [, inside] = /^[^:]*:(.*):\d+$/s.exec(selected) ?? [];
+  for (let path = above(inside ?? ''); path; path = above(path)) {
+    const found = newest.get(path);
+    if (found) return found.instanceId;
+  }
+  return null;
 }
 
 /** Calls run as soon as they can, so the first of a solution need not be the first that began. */

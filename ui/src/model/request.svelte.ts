@@ -1,7 +1,7 @@
 // The open request: its row, its counts and the view of its blocks, kept current by updates. It holds no block but
 // those on screen; payloads, state and items belong to whoever shows them.
 import { asFault, type Counts, type Fault, type FoundRow, type Host, type RequestRow } from '../host/host';
-import type { BlockQuery, StepQuery, ViewBatch, ViewHead, ViewRow, ViewUpdate } from '../host/host';
+import type { BlockQuery, StepQuery, ViewBatch, ViewCalls, ViewHead, ViewRow, ViewUpdate } from '../host/host';
 import { RowPages } from './rows.svelte';
 import { isOver } from './status';
 
@@ -103,6 +103,11 @@ export class OpenRequest {
   /** The rows of blocks, wherever they stand. */
   async rowsOf(ids: string[]): Promise<ViewRow[]> {
     return this.#view === null || ids.length === 0 ? [] : this.host.viewBlocks(this.#view, ids);
+  }
+
+  /** Ticks and Calls that changed after an event. */
+  async calls(after: number): Promise<ViewCalls | null> {
+    return this.#view === null ? null : this.host.viewCalls(this.#view, after);
   }
 
   async overview(width: number, from?: number, to?: number) {

@@ -38,7 +38,7 @@ test('a request that runs advances by batches, and answers each when it is on sc
   await vi.waitFor(() => expect(request.live).toBe(false), 5000);
   await vi.waitFor(() => expect(new Set(statuses(request))).toEqual(new Set(['completed'])));
   expect(request.counts.finished).toBe(request.counts.blocks);
-  expect(request.seq).toBe((await host.timeline(started.requestId, 0)).seq);
+  expect(request.seq).toBe((await host.openView(started.requestId)).seq);
   expect(advanced.mock.calls.length).toBeGreaterThan(3);
   expect(acknowledged.mock.calls.length).toBeGreaterThan(3);
   expect(request.spoken).toContain(`${request.counts.blocks} of ${request.counts.blocks} blocks finished`);

@@ -5,6 +5,7 @@
 //! know which window shows it, or how.
 
 mod bits;
+mod calls;
 mod clock;
 mod critical;
 mod filter;
@@ -21,19 +22,19 @@ mod tree;
 
 use std::sync::Arc;
 
+use engine::error::FlowError;
 use engine::event::{RequestStatus, Seq};
 use engine::views::spans::{PathNumber, Span, SpanEnd, SpanIndex, Spans};
 
 use crate::core::fault::Fault;
 use crate::views::Counts;
 use bits::Bits;
+use calls::Loops;
 use clock::Clock;
 use filter::Filter;
 use path_texts::PathTexts;
 use tree::{Node, State, Tree};
 
-/// The name of a tick of Calls.
-const TICK: &str = "tick";
 /// More nodes than this are not looked at one by one to find the first row that changed.
 const MANY_CHANGES: usize = 1_000;
 
@@ -43,8 +44,8 @@ pub(crate) trait Source {
     fn path_texts(&self, numbers: &[PathNumber]) -> Result<Vec<Arc<str>>, Fault>;
     /// The number of a path.
     fn path_number(&self, path: &str) -> Result<Option<PathNumber>, Fault>;
-    /// The message of the error that an event tells.
-    fn error_at(&self, seq: Seq) -> Result<Option<String>, Fault>;
+    /// The error that an event tells.
+    fn error_at(&self, seq: Seq) -> Result<Option<FlowError>, Fault>;
     /// The events that wrote to a place of state, each with the path of its block.
     fn writes_to(&self, place: &str) -> Result<Vec<(Seq, String)>, Fault>;
 }
@@ -68,8 +69,7 @@ pub(crate) struct RequestView {
     failed: u64,
     suspended: u64,
     items: u64,
-    ticks: u64,
-    calls: u64,
+    loops: Loops,
     /// Those that ended, in that order: all, those that failed, the root and its steps.
     ends: Vec<SpanIndex>,
     failures: Vec<SpanIndex>,
@@ -100,8 +100,7 @@ impl RequestView {
             failed: 0,
             suspended: 0,
             items: 0,
-            ticks: 0,
-            calls: 0,
+            loops: Loops::default(),
             ends: Vec::new(),
             failures: Vec::new(),
             boundaries: Vec::new(),
@@ -170,33 +169,8 @@ impl RequestView {
         if !fresh.is_empty() {
             self.critical = None;
         }
-        self.count_calls(source, known)?;
+        self.loops.take_in(&self.spans, known, source)?;
         self.filter_fresh(source, &fresh)
-    }
-
-    /// Counts ticks and Calls, which only their paths tell for certain.
-    fn count_calls(&mut self, source: &impl Source, known: SpanIndex) -> Result<(), Fault> {
-        let is_named_tick = |span: &Span| &**self.spans.name(span) == TICK;
-        let fresh = (known..self.spans.len() as SpanIndex).map(|index| self.spans.get(index));
-        let (mut ticks, mut inside) = (Vec::new(), Vec::new());
-        for span in fresh {
-            if is_named_tick(span) {
-                ticks.push(span.path);
-            }
-            // What ran again is the same Call.
-            if span.attempt == 0 && span.parent.is_some_and(|parent| is_named_tick(self.spans.get(parent))) {
-                inside.push(span.path);
-            }
-        }
-        let last = |path: &str| path.rsplit('/').next().map(str::to_owned).unwrap_or_default();
-        for path in source.path_texts(&ticks)? {
-            self.ticks += u64::from(last(&path).starts_with("tick["));
-        }
-        for path in source.path_texts(&inside)? {
-            let last = last(&path);
-            self.calls += u64::from(last.starts_with("call:") || last.starts_with("work:"));
-        }
-        Ok(())
     }
 
     /// What a row shows of what a span did.
@@ -284,8 +258,8 @@ impl RequestView {
             failed: self.failed,
             suspended: self.suspended,
             items: self.items,
-            ticks: self.ticks,
-            calls: self.calls,
+            ticks: self.loops.ticks,
+            calls: self.loops.calls,
         }
     }
 

@@ -36,7 +36,7 @@ pub use moving::{Exported, ExportedTrace, Imported};
 pub use replay::{Divergence, Replay};
 pub use request_view::{
     BlockQuery, Counts, CriticalPart, Filtered, FindQuery, FoundRow, Gap, GroupOf, Overview, RowsQuery, StepTo,
-    TreeView, ViewBatch, ViewGroup, ViewHead, ViewRow, ViewRows, ViewUpdate,
+    TreeView, ViewBatch, ViewCalls, ViewGroup, ViewHead, ViewRow, ViewRows, ViewUpdate,
 };
 pub use soundness::{DataCheck, ProblemRow};
 pub use states::{CheckpointRow, StateView};
@@ -324,17 +324,6 @@ pub struct Shown {
     pub output: Option<Json>,
     /// Every execution of every block, in start order.
     pub blocks: Vec<ShownBlock>,
-}
-
-/// The rows of a timeline that changed after an event.
-#[derive(Clone, Debug, Serialize, specta::Type)]
-pub struct Timeline {
-    /// The request's row.
-    pub request: RequestRow,
-    /// The newest event these rows include.
-    pub seq: u64,
-    /// In start order.
-    pub blocks: Vec<BlockRow>,
 }
 
 /// An item, with the fields of its type beside the common ones.

@@ -164,7 +164,7 @@ impl RequestView {
             (row.prompt_tokens, row.completion_tokens) = (span.prompt_tokens, span.completion_tokens);
         }
         if row.status == Some(BlockStatus::Failed) {
-            row.error = source.error_at(span.seq_end)?;
+            row.error = source.error_at(span.seq_end)?.map(|error| error.message);
         }
         Ok(())
     }

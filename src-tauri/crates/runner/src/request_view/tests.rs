@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use engine::error::FlowError;
 use engine::event::{Event, EventKind, Seq};
 use engine::views::blocks::BlockStatus;
 use engine::views::spans::{PathNumber, SpanEvent, Spans, fact};
@@ -24,7 +25,7 @@ use plain::{Key, Node, Plain, PlainRow, group_of, statuses};
 struct TestSource {
     texts: RefCell<Vec<Arc<str>>>,
     numbers: RefCell<HashMap<Arc<str>, PathNumber>>,
-    errors: RefCell<HashMap<Seq, String>>,
+    errors: RefCell<HashMap<Seq, FlowError>>,
 }
 
 impl TestSource {
@@ -41,7 +42,7 @@ impl TestSource {
         let known = spans.last();
         for event in events.iter().filter(|event| event.seq > known) {
             if let EventKind::BlockFinished { error: Some(error), .. } = &event.kind {
-                self.errors.borrow_mut().insert(event.seq, error.message.clone());
+                self.errors.borrow_mut().insert(event.seq, error.clone());
             }
             let path = event.path.as_ref().map(|path| self.number(path));
             if let Some(fact) = fact(&event.kind, |path| Some(self.number(path))) {
@@ -61,7 +62,7 @@ impl Source for TestSource {
         Ok(self.numbers.borrow().get(path).copied())
     }
 
-    fn error_at(&self, seq: Seq) -> Result<Option<String>, Fault> {
+    fn error_at(&self, seq: Seq) -> Result<Option<FlowError>, Fault> {
         Ok(self.errors.borrow().get(&seq).cloned())
     }
 

@@ -6,7 +6,7 @@ use engine::event::BlockKind;
 use engine::views::blocks::BlockStatus;
 use serde::{Deserialize, Serialize};
 
-use super::RequestRow;
+use super::{BlockRow, RequestRow};
 
 /// How many blocks of a request stand how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, specta::Type)]
@@ -96,6 +96,15 @@ pub struct ViewRows {
     pub offset: u64,
     /// The rows.
     pub page: Vec<ViewRow>,
+}
+
+/// Ticks and Calls that changed after an event, with what is directly around and inside of them.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+pub struct ViewCalls {
+    /// The newest event that they include.
+    pub seq: u64,
+    /// In start order.
+    pub blocks: Vec<BlockRow>,
 }
 
 /// One row of the tree: an execution of a block, or a group of such.

@@ -6,7 +6,7 @@ use engine::resource::record::prefix;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
 use engine::views::attempts::first_end;
-use engine::views::blocks::{BlockView, blocks};
+use engine::views::blocks::blocks;
 use engine::views::model_requests::{Requests, refers};
 use serde_json::Value;
 use store::{EventQuery, RequestQuery, SessionQuery};
@@ -78,23 +78,6 @@ impl Workspace {
                     output: json(block.output),
                 })
                 .collect(),
-            request: row,
-        })
-    }
-
-    /// The rows of a request's timeline that began or ended after an event (0: all).
-    pub fn timeline(&self, request: &str, after: u64) -> Result<Timeline, Fault> {
-        let (row, events) = self.log_of(request)?;
-        let blocks = blocks(Events::new(&events), !row.status.is_terminal());
-        let ended = row.status.is_terminal();
-        let is_news = |block: &&BlockView<'_>| {
-            block.seq_start > after
-                || block.seq_end.is_some_and(|end| end > after)
-                || (block.seq_end.is_none() && (ended || block.changes + block.items > 0))
-        };
-        Ok(Timeline {
-            seq: events.last().map_or(0, |event| event.seq),
-            blocks: blocks.iter().filter(is_news).map(|block| BlockRow::new(&row.id, block)).collect(),
             request: row,
         })
     }

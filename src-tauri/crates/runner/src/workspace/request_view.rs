@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use engine::error::FlowError;
 use engine::event::{EventKind, Seq};
 use engine::views::spans::PathNumber;
 
@@ -168,6 +169,11 @@ impl Workspace {
         self.with_view(view, |view, source| view.blocks(source, instances))
     }
 
+    /// The ticks and Calls of a view that began, ended or ran on after an event (0: all).
+    pub fn view_calls(&self, view: u64, after: u64) -> Result<ViewCalls, Fault> {
+        self.with_view(view, |view, source| view.calls(source, after))
+    }
+
     /// The last begin or end of a block at or before a time.
     pub fn view_seq_at(&self, view: u64, time: i64) -> Result<u64, Fault> {
         self.with_view(view, |view, _| Ok(view.seq_at(time)))
@@ -308,10 +314,10 @@ impl Source for ViewSource<'_> {
         self.workspace.store.path_number(path).map_err(Fault::internal)
     }
 
-    fn error_at(&self, seq: Seq) -> Result<Option<String>, Fault> {
+    fn error_at(&self, seq: Seq) -> Result<Option<FlowError>, Fault> {
         let event = self.workspace.store.event_at(self.request, seq).map_err(Fault::internal)?;
         Ok(event.and_then(|event| match event.kind {
-            EventKind::BlockFinished { error, .. } => error.map(|error| error.message),
+            EventKind::BlockFinished { error, .. } => error,
             _ => None,
         }))
     }
