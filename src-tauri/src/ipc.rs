@@ -3,6 +3,8 @@
 //! The page's side of this list, `ui/src/host/bindings.ts`, is generated from it; a test fails
 //! when that file is stale.
 
+mod database;
+mod going_on;
 mod view;
 
 use std::sync::Arc;
@@ -39,6 +41,21 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             events,
             open_log,
             watch,
+            going_on::resume,
+            going_on::retry,
+            going_on::fork,
+            going_on::replay,
+            going_on::suspensions,
+            database::search,
+            database::history,
+            database::journal,
+            database::checkpoints,
+            database::stats,
+            database::check_data,
+            database::compact,
+            database::delete_session,
+            database::export_session,
+            database::import_file,
             view::open_view,
             view::close_view,
             view::view_rows,

@@ -43,6 +43,36 @@ export const commands = {
 	openLog: () => typedError<string, Fault>(__TAURI_INVOKE("open_log")),
 	/**  Tells the page when to read again. */
 	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
+	/**  Goes on with a request. */
+	resume: (requestId: string, options: ResumeOptions) => typedError<GoingOn, Fault>(__TAURI_INVOKE("resume", { requestId, options })),
+	/**  Runs a request's action once more with the same input, as a new request. */
+	retry: (requestId: string, models: Models) => typedError<GoingOn, Fault>(__TAURI_INVOKE("retry", { requestId, models })),
+	/**  Goes on from a finished step of a request as a new request, in a new session. */
+	fork: (requestId: string, options: ForkOptions) => typedError<GoingOn, Fault>(__TAURI_INVOKE("fork", { requestId, options })),
+	/**  Runs a request again in memory, with its recorded effects and the code of today. */
+	replay: (requestId: string) => typedError<Replay, Fault>(__TAURI_INVOKE("replay", { requestId })),
+	/**  Questions that requests ask somebody outside: those of one request that wait, or those of a session or of all. */
+	suspensions: (query: SuspensionQuery) => typedError<SuspensionRow[], Fault>(__TAURI_INVOKE("suspensions", { query })),
+	/**  Events that hold a text, newest first. */
+	search: (query: TextQuery) => typedError<HitRow[], Fault>(__TAURI_INVOKE("search", { query })),
+	/**  Who wrote to a place, as `session.topic`, in the order the writes came into force. */
+	history: (requestId: string, place: string) => typedError<WriteRow[], Fault>(__TAURI_INVOKE("history", { requestId, place })),
+	/**  A session's journal, oldest first. */
+	journal: (session: string) => typedError<Json[], Fault>(__TAURI_INVOKE("journal", { session })),
+	/**  The checkpoints of a request's sequencers. */
+	checkpoints: (requestId: string) => typedError<CheckpointRow[], Fault>(__TAURI_INVOKE("checkpoints", { requestId })),
+	/**  How large the database is. */
+	stats: () => typedError<Stats, Fault>(__TAURI_INVOKE("stats")),
+	/**  Whether the database is what its events say. */
+	checkData: () => typedError<DataCheck, Fault>(__TAURI_INVOKE("check_data")),
+	/**  Gives back what deleted sessions left. */
+	compact: () => typedError<CompactedRow, Fault>(__TAURI_INVOKE("compact")),
+	/**  Deletes a session with all its requests. */
+	deleteSession: (session: string) => typedError<DeletedRow, Fault>(__TAURI_INVOKE("delete_session", { session })),
+	/**  Writes a session, or one request, into a file. */
+	exportSession: (options: ExportOptions) => typedError<Exported, Fault>(__TAURI_INVOKE("export_session", { options })),
+	/**  Reads the sessions of a file. */
+	importFile: (file: string) => typedError<Imported, Fault>(__TAURI_INVOKE("import_file", { file })),
 	/**  Opens a request to be looked at, until `close_view`. */
 	openView: (requestId: string) => typedError<ViewHead, Fault>(__TAURI_INVOKE("open_view", { requestId })),
 	/**  Ends a view. */
@@ -247,6 +277,32 @@ export type Change = {
 	by?: string | null,
 };
 
+/**  The latest saved state of one sequencer instance (SEMANTICS §4.8). */
+export type CheckpointRow = {
+	/**  `requestId:path:attempt`. */
+	blockInstanceId: string,
+	/**  The sequencer's path. */
+	path: string,
+	/**  Its state, without transient slots. */
+	state: Json,
+	/**  How often it changed. */
+	version: number,
+	/**  The block that changed it last; `__initial__` when none has. */
+	stepName: string,
+	/**  Whether the sequencer has ended. */
+	terminal: boolean,
+	/**  When it changed last, in milliseconds since the epoch. */
+	createdAt: number,
+};
+
+/**  The size of the database before and after it was compacted. */
+export type CompactedRow = {
+	/**  In bytes. */
+	before: number,
+	/**  In bytes. */
+	after: number,
+};
+
 /**  How many blocks of a request stand how. */
 export type Counts = {
 	/**  All executions of blocks. */
@@ -277,6 +333,33 @@ export type CriticalPart = {
 	node: number,
 };
 
+/**  Whether a database is what its events say. */
+export type DataCheck = {
+	/**  Whether nothing is wrong. */
+	ok: boolean,
+	/**  Requests that were looked at. */
+	requests: number,
+	/**  Their events. */
+	events: number,
+	/**  What is wrong. */
+	problems: ProblemRow[],
+	/**
+	 *  Kinds of events that this version does not know, and how many there are: no problem, but what they say was
+	 *  not looked at.
+	 */
+	unknown?: { [key in string]: number },
+};
+
+/**  A session that is gone. */
+export type DeletedRow = {
+	/**  Its id. */
+	sessionId: string,
+	/**  How many requests it had. */
+	requests: number,
+	/**  How many events they had. */
+	events: number,
+};
+
 /**  One place in an input that is wrong. */
 export type Detail = {
 	/**  Dotted path inside the input, empty for the whole. */
@@ -295,6 +378,18 @@ export type DifferenceKind =
 "changed" | 
 /**  The same element at another index: `old` and `new` are the indexes' paths. */
 "moved";
+
+/**  Where a replay left its recording. */
+export type Divergence = {
+	/**  The recorded event. */
+	seq: number,
+	/**  The block. */
+	path: string,
+	/**  What it did then. */
+	recorded: Json,
+	/**  What it does now. */
+	found: Json,
+};
 
 /**  One effect of a block. */
 export type EffectRow = {
@@ -354,6 +449,32 @@ export type EventRow = {
 	instanceId?: string | null,
 	/**  The kind's own fields. */
 	payload: Json,
+};
+
+/**  What to write into which file. */
+export type ExportOptions = {
+	session?: string | null,
+	request?: string | null,
+	file: string,
+	/**  Whether a file that is there is replaced. */
+	replace: boolean,
+	view: Audience,
+};
+
+/**  A file that was written. */
+export type Exported = {
+	/**  Where. */
+	file: string,
+	/**  `all`, `client` or `history`. */
+	view: string,
+	/**  Whose, oldest first. */
+	requests: string[],
+	/**  How many events; none for an audience. */
+	events: number,
+	/**  How many items; none in a full export, where they are read from events. */
+	items: number,
+	/**  The file's size. */
+	bytes: number,
 };
 
 /**  A request to the workspace that could not be carried out. */
@@ -422,6 +543,20 @@ export type FoldQuery = {
 	folded: boolean,
 };
 
+/**  Where a request is forked, and what is otherwise then. */
+export type ForkOptions = {
+	/**  The step at this path, or ... */
+	path?: string | null,
+	/**  ... the newest finished one at or before this event. */
+	seq?: number | null,
+	models?: Models,
+	/**  Instead of the action's input; `null` is an input. */
+	input?: unknown,
+	/**  Instead of what the step gave. */
+	output?: unknown,
+	set?: SetValue[],
+};
+
 /**  Where a fork branches off from another request. */
 export type ForkedFrom = {
 	/**  The other request. */
@@ -448,12 +583,45 @@ export type Gap = {
 	to: number,
 };
 
+/**  A request that goes on, or a new one. */
+export type GoingOn = {
+	requestId: string,
+	sessionId: string,
+	openEffects: OpenEffectRow[],
+};
+
 /**  What makes a group. */
 export type GroupOf = 
 /**  One block many times in one container: a loop's turns, a list's entries, branches. */
 "turns" | 
 /**  The executions of one path. */
 "attempts";
+
+/**  An event that holds a text. */
+export type HitRow = {
+	/**  Its request. */
+	requestId: string,
+	/**  Its number there. */
+	seq: number,
+	/**  The path of its block; null for the request itself. */
+	path: string | null,
+	/**  In what of it. */
+	where: Where,
+	/**  The text around. */
+	snippet: string,
+};
+
+/**  A file that was read. */
+export type Imported = {
+	/**  False when all of it was here already, and nothing was changed. */
+	imported: boolean,
+	/**  Which sessions it brings. */
+	sessions: string[],
+	/**  Which requests. */
+	requests: string[],
+	/**  How many events. */
+	events: number,
+};
 
 /**  An item, with the fields of its type beside the common ones. */
 export type Item = {
@@ -530,6 +698,15 @@ export type LogLine = {
 	at: number,
 };
 
+/**  Which models answer. */
+export type Models = 
+/**  Those the request had. */
+"inherit" | 
+/**  Real ones. */
+"real" | 
+/**  The script beside the flow. */
+"mock";
+
 /**  Something changed. */
 export type Notice = 
 /**  A flow file changed, came or went. */
@@ -557,6 +734,16 @@ seq: number;
 /**  How it stands. */
 status: RequestStatus };
 
+/**  Something that may have happened outside, and is made again. */
+export type OpenEffectRow = {
+	/**  The block. */
+	path: string,
+	/**  `fetch`, `model` or `once`. */
+	effect: string,
+	/**  Which of its kind in its block, from 0. */
+	ordinal: number,
+};
+
 /**  The whole request, or a part of its time, in as many cells as there is room for. */
 export type Overview = {
 	/**  The first instant, in milliseconds since the epoch. */
@@ -578,6 +765,16 @@ export type OverviewQuery = {
 	width: number,
 	from?: number | null,
 	to?: number | null,
+};
+
+/**  Something that is not as it should be. */
+export type ProblemRow = {
+	/**  The request it is in. */
+	requestId?: string | null,
+	/**  The event it is at. */
+	seq?: number | null,
+	/**  What is wrong, for people. */
+	what: string,
 };
 
 /**  Where an item comes from. */
@@ -604,6 +801,16 @@ export type QueuedCall = {
 	arguments: string,
 	/**  What it came to. */
 	result?: Json | null,
+};
+
+/**  A request compared with what its flow does today. */
+export type Replay = {
+	/**  Whether nothing differs. */
+	identical: boolean,
+	/**  How many blocks were compared. */
+	compared: number,
+	/**  The first difference in the recorded order. */
+	divergence?: Divergence | null,
 };
 
 /**  The kinds of answers. */
@@ -678,6 +885,16 @@ export type RequestStatus =
 /**  A user aborted it. */
 "aborted";
 
+/**  How to go on, and the answer to what the request asked. */
+export type ResumeOptions = {
+	models?: Models,
+	/**  Which question; the only one that is pending when absent. */
+	suspension?: string | null,
+	reply?: Reply | null,
+	/**  What is submitted; `null` is data. */
+	data?: unknown,
+};
+
 /**  Which rows, as of when. */
 export type RowsQuery = {
 	/**  The first row. */
@@ -736,6 +953,13 @@ export type SessionRow = {
 	forkedFrom?: string | null,
 };
 
+/**  A place in state and what a fork has there. */
+export type SetValue = {
+	/**  As `session.topic`. */
+	place: string,
+	value: unknown,
+};
+
 /**  A request that was accepted. */
 export type Started = {
 	requestId: string,
@@ -777,6 +1001,24 @@ export type StateView = {
 	versions: { [key in string]: number },
 };
 
+/**  Sizes and counts of the database. */
+export type Stats = {
+	/**  The file with its write-ahead log. */
+	bytes: number,
+	/**  Events of all requests. */
+	events: number,
+	/**  Lasting items. */
+	items: number,
+	/**  Sessions. */
+	sessions: number,
+	/**  Requests. */
+	requests: number,
+	/**  JSON bytes that were put into the log. */
+	payloadBytes: number,
+	/**  The same without repeats. */
+	uniquePayloadBytes: number,
+};
+
 /**  From where the slider goes where. */
 export type StepQuery = {
 	seq: number,
@@ -807,6 +1049,13 @@ export type StepTo =
 "previousBoundary" | 
 /**  The end of a step of the root after it. */
 "nextBoundary";
+
+/**  Whose questions. */
+export type SuspensionQuery = {
+	session?: string | null,
+	request?: string | null,
+	status?: SuspensionStatus | null,
+};
 
 /**  Something a request asked of somebody outside. */
 export type SuspensionRow = {
@@ -860,6 +1109,14 @@ export type SuspensionStatus =
 "skipped" | 
 /**  Nobody answered in time, or the request went on without the answer. */
 "expired";
+
+/**  What to look for. */
+export type TextQuery = {
+	text: string,
+	session?: string | null,
+	limit: number,
+	offset: number,
+};
 
 /**  One turn. */
 export type TurnRow = {
@@ -1054,6 +1311,31 @@ export type WaitingMessage = {
 	content: Json,
 };
 
+/**  In what a text was found. */
+export type Where = 
+/**  What a request or a block was given. */
+"input" | 
+/**  What it gave. */
+"output" | 
+/**  An emitted item. */
+"item" | 
+/**  A write to a state, or its first values. */
+"state" | 
+/**  What failed it. */
+"error" | 
+/**  A line of `console`. */
+"log" | 
+/**  What a flow asked of the outside, and the answer. */
+"effect" | 
+/**  What a flow asked somebody, and the answer. */
+"question" | 
+/**  An entry of the session's journal. */
+"journal" | 
+/**  The session's metadata. */
+"metadata" | 
+/**  What the engine had to say. */
+"note";
+
 /**  What the window shows of the workspace itself. */
 export type Workspace = {
 	/**  The folder. */
@@ -1074,6 +1356,22 @@ export type Workspace = {
 	hosts: string[],
 	/**  Why the database is only read, where it is. */
 	unwritable: string | null,
+};
+
+/**  One operation that changed a place of a scope's state. */
+export type WriteRow = {
+	/**  Its event. */
+	seq: number,
+	/**  The path of the block that wrote it; null for the request itself. */
+	by: string | null,
+	/**  `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`. */
+	operation: string,
+	/**  The value before; null where there was none. */
+	old: Json | null,
+	/**  The value after; null where there is none. */
+	new: Json | null,
+	/**  When, in milliseconds since the epoch. */
+	at: number,
 };
 
 /* Tauri Specta runtime */

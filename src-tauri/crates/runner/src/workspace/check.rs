@@ -1,6 +1,6 @@
 //! Whether a database is what its events say.
 
-use store::{OpenError, Options};
+use store::{OpenError, Options, Store};
 
 use super::read_only::open_store;
 use super::{OpenOptions, Workspace, default_data, folder, on_busy, open_fault};
@@ -24,10 +24,19 @@ impl Workspace {
             }
             Err(other) => return Err(open_fault(other)),
         };
-        let checked = store.check().map_err(Fault::internal)?;
-        let row =
-            |problem: store::Problem| ProblemRow { request_id: problem.request, seq: problem.seq, what: problem.what };
-        let problems = checked.problems.into_iter().map(row).collect();
-        Ok(DataCheck { unknown: checked.unknown, ..DataCheck::new(checked.requests, checked.events, problems) })
+        checked(&store)
     }
+
+    /// The same of the database that is open, while requests may run.
+    pub fn check_own_data(&self) -> Result<DataCheck, Fault> {
+        checked(&self.store)
+    }
+}
+
+fn checked(store: &Store) -> Result<DataCheck, Fault> {
+    let checked = store.check().map_err(Fault::internal)?;
+    let row =
+        |problem: store::Problem| ProblemRow { request_id: problem.request, seq: problem.seq, what: problem.what };
+    let problems = checked.problems.into_iter().map(row).collect();
+    Ok(DataCheck { unknown: checked.unknown, ..DataCheck::new(checked.requests, checked.events, problems) })
 }

@@ -1,0 +1,122 @@
+//! The window's commands about the whole database: what is in it, whether it is sound, what goes in and out.
+
+use std::path::Path;
+
+use runner::{
+    Audience, CheckpointRow, CompactedRow, DataCheck, DeletedRow, Exported, Fault, HitRow, Imported, Json, SearchQuery,
+    Stats, WriteRow,
+};
+use serde::Deserialize;
+use tauri::State;
+
+use super::off_the_main_thread;
+use crate::window::WindowState;
+
+/// What to look for.
+#[derive(Debug, Deserialize, specta::Type)]
+pub(super) struct TextQuery {
+    text: String,
+    #[serde(default)]
+    session: Option<String>,
+    limit: u32,
+    offset: u32,
+}
+
+/// Events that hold a text, newest first.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn search(state: State<'_, WindowState>, query: TextQuery) -> Result<Vec<HitRow>, Fault> {
+    off_the_main_thread(state, move |workspace| {
+        workspace.search(&SearchQuery {
+            text: query.text,
+            session: query.session,
+            limit: Some(query.limit.into()),
+            offset: Some(query.offset.into()),
+        })
+    })
+    .await
+}
+
+/// Who wrote to a place, as `session.topic`, in the order the writes came into force.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn history(
+    state: State<'_, WindowState>,
+    request_id: String,
+    place: String,
+) -> Result<Vec<WriteRow>, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.history(&request_id, &place)).await
+}
+
+/// A session's journal, oldest first.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn journal(state: State<'_, WindowState>, session: String) -> Result<Vec<Json>, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.journal(&session, None)).await
+}
+
+/// The checkpoints of a request's sequencers.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn checkpoints(state: State<'_, WindowState>, request_id: String) -> Result<Vec<CheckpointRow>, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.checkpoints(&request_id)).await
+}
+
+/// How large the database is.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn stats(state: State<'_, WindowState>) -> Result<Stats, Fault> {
+    off_the_main_thread(state, |workspace| workspace.stats()).await
+}
+
+/// Whether the database is what its events say.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn check_data(state: State<'_, WindowState>) -> Result<DataCheck, Fault> {
+    off_the_main_thread(state, |workspace| workspace.check_own_data()).await
+}
+
+/// Gives back what deleted sessions left.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn compact(state: State<'_, WindowState>) -> Result<CompactedRow, Fault> {
+    off_the_main_thread(state, |workspace| workspace.compact()).await
+}
+
+/// Deletes a session with all its requests.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn delete_session(state: State<'_, WindowState>, session: String) -> Result<DeletedRow, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.delete_session(&session)).await
+}
+
+/// What to write into which file.
+#[derive(Debug, Deserialize, specta::Type)]
+pub(super) struct ExportOptions {
+    #[serde(default)]
+    session: Option<String>,
+    #[serde(default)]
+    request: Option<String>,
+    file: String,
+    /// Whether a file that is there is replaced.
+    replace: bool,
+    view: Audience,
+}
+
+/// Writes a session, or one request, into a file.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn export_session(state: State<'_, WindowState>, options: ExportOptions) -> Result<Exported, Fault> {
+    off_the_main_thread(state, move |workspace| {
+        let whose = (options.session.as_deref(), options.request.as_deref());
+        workspace.export(whose, (Path::new(&options.file), options.replace), options.view)
+    })
+    .await
+}
+
+/// Reads the sessions of a file.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn import_file(state: State<'_, WindowState>, file: String) -> Result<Imported, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.import(Path::new(&file))).await
+}
