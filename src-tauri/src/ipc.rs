@@ -50,6 +50,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             database::history,
             database::journal,
             database::checkpoints,
+            database::compare,
             database::stats,
             database::check_data,
             database::compact,

@@ -289,9 +289,15 @@ test('a broken host is reported, and the window stays', async () => {
   expect(screen.getByTestId('run-again')).toBeTruthy();
 });
 
-test('an address of two requests says how they are compared', async () => {
+test('an address of two requests lays them side by side', async () => {
   await open('compare=req-2&with=req-3');
-  await waitFor(() => expect(screen.getByTestId('compare').textContent).toContain('diff req-2 --with=req-3'));
+  const page = await screen.findByTestId('compare');
+  await waitFor(() => expect(page.textContent).toContain('differ'), { timeout: 5000 });
+  expect(screen.getByTestId('compare-left').textContent).toContain('req-2');
+  expect(screen.getByTestId('compare-right').textContent).toContain('req-3');
+  const rows = screen.getAllByTestId('compare-row');
+  expect(rows.length).toBeGreaterThan(0);
+  expect(rows.every((row) => row.dataset.differs !== 'no')).toBe(true);
 });
 
 test('running again starts from the same input', async () => {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use runner::{
-    Audience, CheckpointRow, CompactedRow, DataCheck, DeletedRow, Exported, Fault, HitRow, Imported, Json, SearchQuery,
+    At, Audience, Change, CheckpointRow, CompactedRow, DataCheck, DeletedRow, Exported, Fault, HitRow, Imported, Json, SearchQuery,
     Stats, WriteRow,
 };
 use serde::Deserialize;
@@ -67,6 +67,30 @@ pub(super) async fn checkpoints(state: State<'_, WindowState>, request_id: Strin
 #[specta::specta]
 pub(super) async fn stats(state: State<'_, WindowState>) -> Result<Stats, Fault> {
     off_the_main_thread(state, |workspace| workspace.stats()).await
+}
+
+/// Two instants: of one request, or of two. Where one is absent: the first block of a request and its end, or the ends
+/// of both.
+#[derive(Debug, Deserialize, specta::Type)]
+pub(super) struct CompareQuery {
+    left: String,
+    #[serde(default)]
+    right: Option<String>,
+    #[serde(default)]
+    from: Option<u64>,
+    #[serde(default)]
+    to: Option<u64>,
+}
+
+/// What differs between two instants of every scope.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn compare(state: State<'_, WindowState>, query: CompareQuery) -> Result<Vec<Change>, Fault> {
+    off_the_main_thread(state, move |workspace| {
+        let (from, to) = (query.from.map(At::Seq), query.to.map(At::Seq));
+        workspace.diff(&query.left, from.as_ref(), to.as_ref(), query.right.as_deref())
+    })
+    .await
 }
 
 /// Whether the database is what its events say.

@@ -61,6 +61,8 @@ export const commands = {
 	journal: (session: string) => typedError<Json[], Fault>(__TAURI_INVOKE("journal", { session })),
 	/**  The checkpoints of a request's sequencers. */
 	checkpoints: (requestId: string) => typedError<CheckpointRow[], Fault>(__TAURI_INVOKE("checkpoints", { requestId })),
+	/**  What differs between two instants of every scope. */
+	compare: (query: CompareQuery) => typedError<Change[], Fault>(__TAURI_INVOKE("compare", { query })),
 	/**  How large the database is. */
 	stats: () => typedError<Stats, Fault>(__TAURI_INVOKE("stats")),
 	/**  Whether the database is what its events say. */
@@ -301,6 +303,17 @@ export type CompactedRow = {
 	before: number,
 	/**  In bytes. */
 	after: number,
+};
+
+/**
+ *  Two instants: of one request, or of two. Where one is absent: the first block of a request and its end, or the ends
+ *  of both.
+ */
+export type CompareQuery = {
+	left: string,
+	right?: string | null,
+	from?: number | null,
+	to?: number | null,
 };
 
 /**  How many blocks of a request stand how. */

@@ -1,6 +1,6 @@
 // A host that needs nothing: recorded runs held in memory, and new ones played back as if they were happening.
 // For unit tests, for a browser tab and for looking at the window; it must never be mistaken for an engine.
-import { FakeViews } from './fake-views';
+import { FakeFiles } from './fake-files';
 import { playAll, scriptOf } from './plays';
 import { Recording, type Beat } from './recording';
 import { flows, olderSessions, sources, workspace } from './samples';
@@ -8,7 +8,7 @@ import type { Fault, Host, Notice, RequestRow, RunOptions, SessionRow, Workspace
 
 const fault = (kind: 'notFound' | 'refused', message: string): Fault => ({ kind, message });
 
-export class FakeHost extends FakeViews implements Host {
+export class FakeHost extends FakeFiles implements Host {
   readonly #recordings = new Map<string, Recording>();
   readonly #sessions = new Map<string, SessionRow>();
   readonly #watchers = new Set<(notice: Notice) => void>();

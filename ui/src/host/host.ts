@@ -4,34 +4,53 @@ import type {
   Audience,
   BlockDetail,
   Change,
+  CheckpointRow,
+  CompactedRow,
+  CompareQuery,
+  DataCheck,
+  DeletedRow,
   EventRow,
+  Exported,
+  ExportOptions,
   Fault,
   Filtered,
   FindQuery,
   FlowRow,
   FoldQuery,
+  ForkOptions,
   FoundRow,
+  GoingOn,
+  HitRow,
+  Imported,
   Item,
   ItemQuery,
+  Models,
   Notice,
   Overview,
   OverviewQuery,
+  Replay,
   RequestQuery,
   RequestRow,
   BlockQuery,
+  ResumeOptions,
   RowsQuery,
   RunOptions,
   SessionQuery,
   SessionRow,
   Started,
   StateView,
+  Stats,
   StepQuery,
+  SuspensionQuery,
+  SuspensionRow,
+  TextQuery,
   ViewBatch,
   ViewCalls,
   ViewHead,
   ViewRow,
   ViewRows,
   Workspace,
+  WriteRow,
 } from './bindings';
 
 export type * from './bindings';
@@ -47,6 +66,24 @@ export interface Host {
   source(file: string): Promise<string>;
   startRun(options: RunOptions): Promise<Started>;
   abort(requestId: string): Promise<void>;
+  resume(requestId: string, options: ResumeOptions): Promise<GoingOn>;
+  retry(requestId: string, models: Models): Promise<GoingOn>;
+  fork(requestId: string, options: ForkOptions): Promise<GoingOn>;
+  /** Runs it again in memory with what was recorded, and writes nothing. */
+  replay(requestId: string): Promise<Replay>;
+  suspensions(query: SuspensionQuery): Promise<SuspensionRow[]>;
+  search(query: TextQuery): Promise<HitRow[]>;
+  /** Who wrote to a place, such as `session.topic`. */
+  history(requestId: string, place: string): Promise<WriteRow[]>;
+  journal(session: string): Promise<unknown[]>;
+  checkpoints(requestId: string): Promise<CheckpointRow[]>;
+  compare(query: CompareQuery): Promise<Change[]>;
+  stats(): Promise<Stats>;
+  checkData(): Promise<DataCheck>;
+  compact(): Promise<CompactedRow>;
+  deleteSession(session: string): Promise<DeletedRow>;
+  exportSession(options: ExportOptions): Promise<Exported>;
+  importFile(file: string): Promise<Imported>;
   sessions(query: SessionQuery): Promise<SessionRow[]>;
   requests(query: RequestQuery): Promise<RequestRow[]>;
   block(requestId: string, instanceId: string): Promise<BlockDetail>;

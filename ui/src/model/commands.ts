@@ -2,44 +2,14 @@
 // A command that does what a command of the program does names it; a test compares the two lists, in both directions.
 import { keyName } from '../base/keys';
 import { goToZone, stepZone } from '../base/zones';
-import type { verbs } from '../host/host';
 import { TABS, type Tab } from '../place';
 import { abort, copyLink, step, tabsOf } from './actions';
+import { command, hasFolder, hasTimeline, isOpen, type Command, type Group, type Verb } from './command';
+import { SHEETS } from './sheets';
 import type { AppModel } from './app.svelte';
 import type { TimelineAct } from './window.svelte';
 
-export type Verb = (typeof verbs)[number];
-export type Group = 'Go' | 'View' | 'Instant' | 'Timeline' | 'Do' | 'Help';
-
-export type Command = {
-  id: string;
-  title: string;
-  group: Group;
-  icon: string;
-  /** As `chordOf` writes them. */
-  keys: readonly string[];
-  /** Where its keys act: in the whole window, or in the part that has the focus. */
-  scope: 'window' | 'view';
-  /** Whether there is anything to do it to. */
-  when: (app: AppModel) => boolean;
-  run: (app: AppModel) => void;
-  verb?: Verb;
-};
-
-const always = () => true;
-const isOpen = (app: AppModel) => app.request.row !== null;
-const hasTimeline = (app: AppModel) => app.window.timeline !== null;
-const hasFolder = (app: AppModel) => app.workspace.info.answer !== null;
-
-const command = (
-  id: string,
-  group: Group,
-  title: string,
-  icon: string,
-  keys: readonly string[],
-  run: Command['run'],
-  more: Partial<Pick<Command, 'scope' | 'when' | 'verb'>> = {},
-): Command => ({ id, group, title, icon, keys, run, scope: 'window', when: always, ...more });
+export type { Command, Group, Verb } from './command';
 
 const zone = (name: string, title: string, icon: string, when: Command['when'], verb?: Verb) =>
   command(`go.${name}`, 'Go', title, icon, [], () => void goToZone(name), { when, ...(verb && { verb }) });
@@ -133,6 +103,7 @@ export const COMMANDS: readonly Command[] = [
     when: (app) => app.request.live,
     verb: 'abort',
   }),
+  ...SHEETS,
   command('link', 'Do', 'Copy a link to this place', 'copy', [], (app) => void copyLink(app), { when: hasFolder }),
   command('keys', 'Help', 'Show the keys', 'keys', ['?'], (app) => (app.window.sheet = 'keys')),
   command('keys.single', 'Help', 'Turn keys without Ctrl or Alt on or off', 'keys', [], (app) =>
@@ -147,25 +118,8 @@ export function tip(id: string): string {
   return found.keys.length > 0 ? `${found.title} (${found.keys.map(keyName).join(', ')})` : found.title;
 }
 
-/** Commands of the program that the window does not have yet, each with what a person does instead. */
+/** Commands of the program that the window does not have, each with what a person does instead. */
 export const NOT_IN_THE_WINDOW: Partial<Record<Verb, string>> = {
-  check: 'The flow page shows the errors and warnings of each flow; there is no list of all of them.',
-  requests: 'The requests of the open session stand below it; there is no list across sessions.',
-  resume: 'The Calls tab shows the command lines that answer a question.',
-  retry: 'The form can be opened with the same input; that is a new request that says nothing of the old one.',
-  fork: 'Only from a terminal.',
-  replay: 'Only from a terminal.',
-  suspensions: 'The Calls tab shows those of Calls; there is no list.',
-  journal: 'Only from a terminal.',
-  checkpoints: 'Only from a terminal.',
-  diff: 'The state shows what changed since the step before; two instants cannot be chosen.',
-  export: 'Only from a terminal.',
-  import: 'Only from a terminal.',
-  history: 'A change names the block that wrote it; earlier writers cannot be listed.',
-  search: 'Sessions can be searched by id, title and flow; contents only from a terminal.',
-  delete: 'Only from a terminal.',
-  compact: 'Only from a terminal.',
-  stats: 'Only from a terminal.',
   demo: 'It is there to look at without a display.',
 };
 

@@ -41,3 +41,6 @@ const WORDS: Record<Fault['kind'], Words> = {
 
 /** What happened, what it means and what to do, from the kind alone: messages are never matched on. */
 export const faultWords = (fault: Fault) => ({ ...WORDS[fault.kind], message: fault.message });
+
+/** The same of anything that was thrown. */
+export const thrownWords = (thrown: unknown) => faultWords(asFault(thrown));

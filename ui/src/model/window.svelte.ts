@@ -6,8 +6,31 @@ export type TimelineAct = 'zoomIn' | 'zoomOut' | 'earlier' | 'later' | 'fit' | '
 export type TimelinePart = { move: (key: string) => void; act: (what: TimelineAct) => void };
 export type FormPart = { run: () => void };
 
+/** What may lie over the window; one at a time. */
+export type SheetName =
+  | 'palette'
+  | 'keys'
+  | 'folder'
+  | 'resume'
+  | 'retry'
+  | 'fork'
+  | 'replay'
+  | 'suspensions'
+  | 'requests'
+  | 'search'
+  | 'history'
+  | 'diff'
+  | 'journal'
+  | 'checkpoints'
+  | 'check'
+  | 'stats'
+  | 'compact'
+  | 'export'
+  | 'import'
+  | 'delete';
+
 export class WindowModel {
-  sheet: 'palette' | 'keys' | 'folder' | null = $state(null);
+  sheet: SheetName | null = $state(null);
   /** The last thing that was done and cannot be seen anywhere else. */
   said = $state('');
   timeline: TimelinePart | null = $state.raw(null);

@@ -1,5 +1,5 @@
 // The question that a Call asks a person, how it stands at an instant, and the command lines that answer it.
-// Pure. The page answers no questions itself; a terminal does.
+// Pure.
 import { isRecord } from '../../base/json';
 import { commandLine } from '../../base/shell';
 import type { SuspensionRow } from '../../host/host';

@@ -1,0 +1,27 @@
+// Differences as the rows that a list of changes shows. Pure.
+import type { Change } from '../host/host';
+
+export type ChangeRow = {
+  id: string;
+  group: string;
+  path: string;
+  kind: string;
+  old?: unknown;
+  new?: unknown;
+  note?: string;
+};
+
+/** One row a difference, named by its scope and place; a note says which block wrote it, and when. */
+export const changeRows = (changes: readonly Change[]): ChangeRow[] =>
+  changes.map((change, n) => {
+    const note = [change.by && `by ${change.by}`, change.seq && `at #${change.seq}`].filter(Boolean).join(', ');
+    return {
+      id: `${n} ${change.scope} ${change.path}`,
+      group: change.scope,
+      path: change.path ? `${change.scope} ${change.path}` : change.scope,
+      kind: change.kind,
+      old: change.old,
+      new: change.new,
+      ...(note && { note }),
+    };
+  });

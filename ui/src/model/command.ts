@@ -1,0 +1,36 @@
+// What a command is. The table of all of them is `commands.ts`.
+import type { verbs } from '../host/host';
+import type { AppModel } from './app.svelte';
+
+export type Verb = (typeof verbs)[number];
+export type Group = 'Go' | 'View' | 'Instant' | 'Timeline' | 'Do' | 'Help';
+
+export type Command = {
+  id: string;
+  title: string;
+  group: Group;
+  icon: string;
+  /** As `chordOf` writes them. */
+  keys: readonly string[];
+  /** Where its keys act: in the whole window, or in the part that has the focus. */
+  scope: 'window' | 'view';
+  /** Whether there is anything to do it to. */
+  when: (app: AppModel) => boolean;
+  run: (app: AppModel) => void;
+  verb?: Verb;
+};
+
+const always = () => true;
+export const isOpen = (app: AppModel) => app.request.row !== null;
+export const hasTimeline = (app: AppModel) => app.window.timeline !== null;
+export const hasFolder = (app: AppModel) => app.workspace.info.answer !== null;
+
+export const command = (
+  id: string,
+  group: Group,
+  title: string,
+  icon: string,
+  keys: readonly string[],
+  run: Command['run'],
+  more: Partial<Pick<Command, 'scope' | 'when' | 'verb'>> = {},
+): Command => ({ id, group, title, icon, keys, run, scope: 'window', when: always, ...more });

@@ -1,0 +1,39 @@
+// The commands that open a sheet over the window: what they do is decided there, and nothing happens before.
+import { command, hasFolder, isOpen, type Command, type Verb } from './command';
+import type { AppModel } from './app.svelte';
+import type { SheetName } from './window.svelte';
+
+const RESUMABLE = ['interrupted', 'suspended', 'failed', 'aborted'];
+
+export const canResume = (app: AppModel): boolean => RESUMABLE.includes(app.request.row?.status ?? '');
+export const hasEnded = (app: AppModel): boolean => isOpen(app) && !app.request.live;
+const hasSession = (app: AppModel): boolean => app.session !== null;
+
+const sheet = (
+  name: SheetName & Verb,
+  group: Command['group'],
+  title: string,
+  icon: string,
+  when: Command['when'],
+  keys: string[] = [],
+) => command(name, group, title, icon, keys, (app) => (app.window.sheet = name), { when, verb: name });
+
+export const SHEETS: readonly Command[] = [
+  sheet('resume', 'Do', 'Resume this request, or answer what it asks', 'play', canResume),
+  sheet('retry', 'Do', 'Try this request again from its beginning', 'again', hasEnded),
+  sheet('fork', 'Do', 'Fork this request at the selected block', 'router', isOpen),
+  sheet('replay', 'Do', 'Replay this request with the code of today', 'loop', hasEnded),
+  sheet('suspensions', 'Go', 'What waits for an answer', 'pause', hasFolder),
+  sheet('requests', 'Go', 'Requests of all sessions', 'sequencer', hasFolder),
+  sheet('search', 'Go', 'Search in what was recorded', 'search', hasFolder, ['Ctrl+Shift+F']),
+  sheet('history', 'Go', 'Who wrote a place of the state', 'change', isOpen),
+  sheet('diff', 'Go', 'Compare two instants, or two requests', 'change', isOpen),
+  sheet('journal', 'Go', 'The journal of this session', 'chat', hasSession),
+  sheet('checkpoints', 'Go', 'The checkpoints of this request', 'half', isOpen),
+  sheet('check', 'Go', 'Errors and warnings of all flows', 'warn', hasFolder),
+  sheet('stats', 'Go', 'The database: size, check, compact', 'info', hasFolder),
+  sheet('compact', 'Do', 'Compact the database', 'info', hasFolder),
+  sheet('export', 'Do', 'Export this session or request', 'up', hasSession),
+  sheet('import', 'Do', 'Import a file that was exported', 'down', hasFolder),
+  sheet('delete', 'Do', 'Delete this session', 'cross', hasSession),
+];
