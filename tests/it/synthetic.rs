@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use tests::bench::Place;
 
-const SHAPES: [&str; 7] = ["mixed", "chain", "tree", "fanout", "loop", "chat", "state"];
+const SHAPES: [&str; 11] =
+    ["mixed", "chain", "tree", "fanout", "loop", "chat", "state", "wide", "nest", "branches", "stream"];
 
 fn events(place: &Place, request: &str) -> Vec<Value> {
     let all = place.get(&format!("events {request} --limit 100000"));
@@ -32,6 +33,32 @@ fn every_shape_is_sound_and_about_as_large_as_asked() {
         assert_eq!(place.get("sessions").as_array().map(Vec::len), Some(2), "{shape}");
         place.get("check --data");
     }
+}
+
+#[test]
+fn shapes_of_one_kind_have_what_they_are_named_for() {
+    let place = Place::new();
+    let blocks = |shape: &str| {
+        place.get(&format!("demo --synthetic 1800 --shape {shape}"));
+        let shown = place.get(&format!("show synthetic-{shape}-1-0"));
+        let blocks = shown["blocks"].as_array().cloned().unwrap_or_default();
+        blocks.iter().map(|block| block["path"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let directly = |paths: &[String], start: &str| {
+        paths.iter().filter(|path| path.strip_prefix(start).is_some_and(|rest| !rest.contains('/'))).count()
+    };
+    assert!(directly(&blocks("wide"), "root/step:wide/forEach:") > 850);
+    assert!(directly(&blocks("branches"), "root/parallel/") > 850);
+    let deepest = blocks("nest").iter().map(|path| path.matches('/').count()).max();
+    assert_eq!(deepest, Some(300), "as deep as it gets, and the rest beside it");
+    // One item, which grows by a kilobyte with each event.
+    blocks("stream");
+    let of = "synthetic-stream-1-0";
+    let deltas = place.get(&format!("events {of} --kind item_delta --limit 100000"));
+    let deltas = deltas.as_array().cloned().unwrap_or_default();
+    assert!((1_750..=1_800).contains(&deltas.len()), "{} deltas", deltas.len());
+    let items = place.get(&format!("items --request {of}"));
+    assert!(items.to_string().len() > 1_800_000, "{} bytes of items", items.to_string().len());
 }
 
 #[test]
