@@ -92,6 +92,18 @@ fn with_a_rate_it_is_written_live() {
 }
 
 #[test]
+fn a_rate_may_begin_after_so_many_events() {
+    let place = Place::new();
+    place.get("demo --synthetic 3000 --rate 1000 --at-once 2000");
+    let events = events(&place, "synthetic-mixed-1-0");
+    let at = |n: usize| events[n].get("at").and_then(Value::as_i64).unwrap_or_default();
+    let (first, live) = (at(1_900) - at(0), at(events.len() - 1) - at(2_100));
+    let usual = events.len() as i64 - 2_200;
+    assert!(live >= usual && live < 4 * usual, "{} events in {live} ms", events.len() - 2_100);
+    assert!(first < 1_900, "{first} ms are more than a thousand a second would take");
+}
+
+#[test]
 fn what_cannot_be_made_up_is_told_and_nothing_is_written() {
     let place = Place::new();
     let wrong = [
@@ -101,6 +113,7 @@ fn what_cannot_be_made_up_is_told_and_nothing_is_written() {
         ("demo --synthetic many", "invalid value 'many'"),
         ("demo --synthetic 100 --rate 0", "1..=1000000"),
         ("demo --rate 100", "--synthetic"),
+        ("demo --synthetic 100 --at-once 50", "--rate"),
     ];
     for (line, expected) in wrong {
         let answer = place.ask(line);

@@ -107,6 +107,8 @@ pub struct Synthetic {
     pub shape: Shape,
     /// Written live, so many events a second and with today's clock; at once and in the past when absent.
     pub rate: Option<u32>,
+    /// Of a request with a rate, how many events are written before the rate holds.
+    pub at_once: u64,
 }
 
 /// What was made up.
@@ -163,7 +165,7 @@ fn write(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic, nth: u32, id: &str
     let pieces = if wanted.shape == Shape::Stream { wanted.events.saturating_sub(plan::AROUND_A_STREAM) } else { 0 };
     let began = wanted.rate.is_none().then_some(began);
     let world = Rc::new(Pace::new(began, pieces, chance));
-    let log = Arc::new(settled::Settled::new(log.clone(), wanted.rate));
+    let log = Arc::new(settled::Settled::new(log.clone(), wanted.rate, wanted.at_once));
     let run = Run::new(Rc::new(flow("synthetic", &root)), asked, log, world, Abort::default());
     let ended = futures_executor::block_on(async {
         let input = run.begin().await?;
