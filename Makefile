@@ -133,10 +133,11 @@ ifeq ($(BENCH),)
 endif
 
 # Several processes on one database, killed, stopped and kept waiting: each storm ten times as long as in `make test`.
+# Requests that the window opens are as large as they get: a million events.
 # Then what a flow, a model, a file or a folder may hold: ten minutes of fresh inputs for each target of tests/fuzz.
-soak: $(STAMPS)/apt-build $(STAMPS)/apt-test ui/dist/index.html
+soak: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html
 	cargo build --workspace --all-targets
-	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- storms crash seen
+	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- storms crash seen window_large
 	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- --ignored soak_
 	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test fuzz
 

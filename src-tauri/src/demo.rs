@@ -37,6 +37,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "EVENTS", requires = "synthetic")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rate: Option<u32>,
+    /// Of a request with a rate, write so many events at once, and only what follows at the rate
+    #[arg(long, value_name = "EVENTS", requires = "rate", default_value_t = 0, hide_default_value = true)]
+    pub(crate) at_once: u64,
 }
 
 fn shape() -> impl TypedValueParser<Value = Shape> {
@@ -68,8 +71,8 @@ pub(crate) fn demo() -> Result<Outcome, Fault> {
 
 /// Writes made-up requests into a workspace's database.
 pub(crate) fn synthesize(workspace: &Workspace, args: &Args) -> Result<Outcome, Fault> {
-    let Args { synthetic, requests, seed, shape, rate } = *args;
-    let wanted = Synthetic { events: synthetic.unwrap_or_default(), requests, seed, shape, rate };
+    let Args { synthetic, requests, seed, shape, rate, at_once } = *args;
+    let wanted = Synthetic { events: synthetic.unwrap_or_default(), requests, seed, shape, rate, at_once };
     let made = workspace.synthesize(&wanted)?;
     let ids = match made.requests.as_slice() {
         [only] => only.clone(),

@@ -14,22 +14,26 @@ mod table {
     pub(crate) mod starting;
     pub(crate) mod steps;
     pub(crate) mod trial;
+    pub(crate) mod window;
+    mod window_commands;
+    mod window_live;
 }
 
 use std::path::PathBuf;
 
 use table::figure::{Table, as_json, print};
-use table::{reading, resuming, size, starting, steps};
+use table::{reading, resuming, size, starting, steps, window};
 
 /// A part of the table: the name it is asked for, and what adds its lines.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 5] = [
+const SECTIONS: [Section; 6] = [
     ("steps", steps::measure),
     ("size", size::measure),
     ("resuming", resuming::measure),
     ("reading", reading::measure),
     ("starting", starting::measure),
+    ("window", window::measure),
 ];
 
 fn main() {

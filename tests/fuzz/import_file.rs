@@ -280,7 +280,8 @@ struct Home {
 fn home() -> Home {
     let place = Place::new();
     let workspace = open(&place);
-    let synthetic = runner::Synthetic { events: 60, requests: 1, seed: 1, shape: runner::Shape::Mixed, rate: None };
+    let synthetic =
+        runner::Synthetic { events: 60, requests: 1, seed: 1, shape: runner::Shape::Mixed, rate: None, at_once: 0 };
     workspace.synthesize(&synthetic).expect("a request can be made up");
     let before = everything(&workspace).expect("it can be read");
     Home { place, workspace, before, taken: 0 }

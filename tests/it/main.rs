@@ -72,6 +72,7 @@ mod window;
 mod window_acts;
 mod window_agents;
 mod window_keys;
+mod window_large;
 mod window_places;
 mod window_walls;
 mod wording;

@@ -131,7 +131,7 @@ fn a_page_that_does_not_answer_gets_one_larger_update_later() {
 fn at_most_sixty_batches_a_second_are_told() {
     let place = Place::with_flow(FLOW);
     let (workspace, batches) = watched(&place);
-    let live = Synthetic { events: 6_000, requests: 1, seed: 4, shape: Shape::Mixed, rate: Some(3_000) };
+    let live = Synthetic { events: 6_000, requests: 1, seed: 4, shape: Shape::Mixed, rate: Some(3_000), at_once: 0 };
     let writer = workspace.clone();
     let writing = std::thread::spawn(move || writer.synthesize(&live).expect("it is made up"));
     let began = Instant::now();

@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use tests::bench::Place;
 
-const SHAPES: [&str; 7] = ["mixed", "chain", "tree", "fanout", "loop", "chat", "state"];
+const SHAPES: [&str; 11] =
+    ["mixed", "chain", "tree", "fanout", "loop", "chat", "state", "wide", "nest", "branches", "stream"];
 
 fn events(place: &Place, request: &str) -> Vec<Value> {
     let all = place.get(&format!("events {request} --limit 100000"));
@@ -32,6 +33,32 @@ fn every_shape_is_sound_and_about_as_large_as_asked() {
         assert_eq!(place.get("sessions").as_array().map(Vec::len), Some(2), "{shape}");
         place.get("check --data");
     }
+}
+
+#[test]
+fn shapes_of_one_kind_have_what_they_are_named_for() {
+    let place = Place::new();
+    let blocks = |shape: &str| {
+        place.get(&format!("demo --synthetic 1800 --shape {shape}"));
+        let shown = place.get(&format!("show synthetic-{shape}-1-0"));
+        let blocks = shown["blocks"].as_array().cloned().unwrap_or_default();
+        blocks.iter().map(|block| block["path"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let directly = |paths: &[String], start: &str| {
+        paths.iter().filter(|path| path.strip_prefix(start).is_some_and(|rest| !rest.contains('/'))).count()
+    };
+    assert!(directly(&blocks("wide"), "root/step:wide/forEach:") > 850);
+    assert!(directly(&blocks("branches"), "root/parallel/") > 850);
+    let deepest = blocks("nest").iter().map(|path| path.matches('/').count()).max();
+    assert_eq!(deepest, Some(300), "as deep as it gets, and the rest beside it");
+    // One item, which grows by a kilobyte with each event.
+    blocks("stream");
+    let of = "synthetic-stream-1-0";
+    let deltas = place.get(&format!("events {of} --kind item_delta --limit 100000"));
+    let deltas = deltas.as_array().cloned().unwrap_or_default();
+    assert!((1_750..=1_800).contains(&deltas.len()), "{} deltas", deltas.len());
+    let items = place.get(&format!("items --request {of}"));
+    assert!(items.to_string().len() > 1_800_000, "{} bytes of items", items.to_string().len());
 }
 
 #[test]
@@ -65,6 +92,18 @@ fn with_a_rate_it_is_written_live() {
 }
 
 #[test]
+fn a_rate_may_begin_after_so_many_events() {
+    let place = Place::new();
+    place.get("demo --synthetic 3000 --rate 1000 --at-once 2000");
+    let events = events(&place, "synthetic-mixed-1-0");
+    let at = |n: usize| events[n].get("at").and_then(Value::as_i64).unwrap_or_default();
+    let (first, live) = (at(1_900) - at(0), at(events.len() - 1) - at(2_100));
+    let usual = events.len() as i64 - 2_200;
+    assert!(live >= usual && live < 4 * usual, "{} events in {live} ms", events.len() - 2_100);
+    assert!(first < 1_900, "{first} ms are more than a thousand a second would take");
+}
+
+#[test]
 fn what_cannot_be_made_up_is_told_and_nothing_is_written() {
     let place = Place::new();
     let wrong = [
@@ -74,6 +113,7 @@ fn what_cannot_be_made_up_is_told_and_nothing_is_written() {
         ("demo --synthetic many", "invalid value 'many'"),
         ("demo --synthetic 100 --rate 0", "1..=1000000"),
         ("demo --rate 100", "--synthetic"),
+        ("demo --synthetic 100 --at-once 50", "--rate"),
     ];
     for (line, expected) in wrong {
         let answer = place.ask(line);

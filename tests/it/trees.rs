@@ -82,7 +82,8 @@ fn blocks_of_the_tree_are_those_of_show() {
     let cut = rows(&place, "show h --tree --filter status:abandoned");
     let cut: Vec<&str> = cut.iter().filter_map(|row| row["label"].as_str()).collect();
     assert_eq!(cut, ["root", "step:slow"], "the chain around it is cut off with it");
-    for shape in ["mixed", "chain", "tree", "fanout", "loop", "chat", "state"] {
+    let shapes = ["mixed", "chain", "tree", "fanout", "loop", "chat", "state", "wide", "nest", "branches", "stream"];
+    for shape in shapes {
         let made = place.get(&format!("demo --synthetic 300 --shape {shape}"));
         the_tree_has_what_show_has(&place, made["requests"][0].as_str().unwrap_or_default());
     }

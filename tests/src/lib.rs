@@ -8,5 +8,6 @@ pub mod dying;
 pub mod exported;
 pub mod going;
 pub mod pattern;
+pub mod processes;
 pub mod server;
 pub mod webdriver;

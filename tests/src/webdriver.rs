@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use ureq::Agent;
 
+use crate::processes::Processes;
+
 /// How long a condition may take to come true, on the slowest machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -54,8 +56,9 @@ pub struct Window {
     page: Page,
     began: Instant,
     display: String,
+    program: PathBuf,
     // Ended in this order.
-    _driver: Running,
+    driver: Running,
     _display: Option<Running>,
     home: TempDir,
 }
@@ -103,7 +106,7 @@ impl Window {
         let began = Instant::now();
         let page = Page::open(port, &program, &args)
             .unwrap_or_else(|error| panic!("{error}\n{}", std::fs::read_to_string(&said).unwrap_or_default()));
-        Window { page, began, display, _driver: driver, _display: own, home }
+        Window { page, began, display, program, driver, _display: own, home }
     }
 
     /// Where it finds the folders of `XDG_…`, each by its name.
@@ -132,6 +135,11 @@ impl Window {
     /// How long ago its program was started.
     pub fn age(&self) -> Duration {
         self.began.elapsed()
+    }
+
+    /// The processes of the window: the program's own, and those that draw for it. None where it has ended.
+    pub fn processes(&self) -> Option<Processes> {
+        Processes::of(self.driver.0.id(), &self.program)
     }
 
     /// Clicks the middle of the first element that a CSS selector finds.

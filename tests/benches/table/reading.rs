@@ -25,7 +25,7 @@ pub(crate) fn measure(table: &mut Table) {
 fn synthetic(events: u64, requests: u32, shape: Shape) -> (Place, Arc<Workspace>, Vec<String>) {
     let place = Place::new();
     let workspace = open(&place, Durability::Process);
-    let wanted = Synthetic { events, requests, seed: 3, shape, rate: None };
+    let wanted = Synthetic { events, requests, seed: 3, shape, rate: None, at_once: 0 };
     let made = workspace.synthesize(&wanted).unwrap_or_else(|fault| panic!("{fault}"));
     (place, workspace, made.requests)
 }

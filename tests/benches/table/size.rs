@@ -74,7 +74,7 @@ fn whole(table: &mut Table) {
     for shape in [Shape::Mixed, Shape::State, Shape::Chat] {
         let place = Place::new();
         let workspace = open(&place, Durability::Process);
-        let wanted = Synthetic { events: 50_000, requests: 2, seed: 5, shape, rate: None };
+        let wanted = Synthetic { events: 50_000, requests: 2, seed: 5, shape, rate: None, at_once: 0 };
         workspace.synthesize(&wanted).unwrap_or_else(|fault| panic!("{fault}"));
         let stats = json!(workspace.stats().expect("it counts"));
         drop(workspace);

@@ -9,6 +9,8 @@ mod pace;
 mod plan;
 mod settled;
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -48,12 +50,31 @@ pub enum Shape {
     Chat,
     /// A chain that changes its session's state at every step.
     State,
+    /// A `forEach` over up to 200,000 entries.
+    Wide,
+    /// Up to 300 sequencers, each in the one before.
+    Nest,
+    /// Up to 5,000 parallel branches, each with a block of its own.
+    Branches,
+    /// One answer of a model that streams a kilobyte with each event.
+    Stream,
 }
 
 impl Shape {
     /// Every shape, in the order a person would list them.
-    pub const ALL: [Shape; 7] =
-        [Shape::Mixed, Shape::Chain, Shape::Tree, Shape::Fanout, Shape::Loop, Shape::Chat, Shape::State];
+    pub const ALL: [Shape; 11] = [
+        Shape::Mixed,
+        Shape::Chain,
+        Shape::Tree,
+        Shape::Fanout,
+        Shape::Loop,
+        Shape::Chat,
+        Shape::State,
+        Shape::Wide,
+        Shape::Nest,
+        Shape::Branches,
+        Shape::Stream,
+    ];
 
     /// The name as given and printed.
     pub fn as_str(self) -> &'static str {
@@ -65,6 +86,10 @@ impl Shape {
             Shape::Loop => "loop",
             Shape::Chat => "chat",
             Shape::State => "state",
+            Shape::Wide => "wide",
+            Shape::Nest => "nest",
+            Shape::Branches => "branches",
+            Shape::Stream => "stream",
         }
     }
 }
@@ -82,6 +107,8 @@ pub struct Synthetic {
     pub shape: Shape,
     /// Written live, so many events a second and with today's clock; at once and in the past when absent.
     pub rate: Option<u32>,
+    /// Of a request with a rate, how many events are written before the rate holds.
+    pub at_once: u64,
 }
 
 /// What was made up.
@@ -135,12 +162,23 @@ fn write(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic, nth: u32, id: &str
     // The last one ends about now, and each began some time before the next.
     let length = wanted.events as i64 * pace::USUAL_MS;
     let began = now_ms() - length - i64::from(wanted.requests - 1 - nth) * (length + 60_000);
-    let world = Rc::new(if wanted.rate.is_some() { Pace::live(chance) } else { Pace::new(began, chance) });
-    let log = Arc::new(settled::Settled::new(log.clone(), wanted.rate));
+    let pieces = if wanted.shape == Shape::Stream { wanted.events.saturating_sub(plan::AROUND_A_STREAM) } else { 0 };
+    let began = wanted.rate.is_none().then_some(began);
+    let world = Rc::new(Pace::new(began, pieces, chance));
+    let log = Arc::new(settled::Settled::new(log.clone(), wanted.rate, wanted.at_once));
     let run = Run::new(Rc::new(flow("synthetic", &root)), asked, log, world, Abort::default());
     let ended = futures_executor::block_on(async {
         let input = run.begin().await?;
-        Ok(run.execute(input).await)
+        let mut execution = pin!(run.execute(input));
+        // Nobody else writes what is streamed while a model goes on answering.
+        let ended = poll_fn(|cx| {
+            let state = execution.as_mut().poll(cx);
+            if state.is_pending() {
+                run.flush();
+            }
+            state
+        });
+        Ok(ended.await)
     });
     match ended {
         Ok(ended) if ended.status == RequestStatus::Completed => Ok(run.recorder.last()),

@@ -15,7 +15,9 @@ fn a_part_of_the_log_says_what_the_whole_says() {
     let workspace = Workspace::open(OpenOptions { dir: dir.path().to_owned(), ..OpenOptions::default() }).unwrap();
     let (mut in_part, mut in_whole) = (0, 0);
     for shape in Shape::ALL {
-        let made = workspace.synthesize(&Synthetic { events: 400, requests: 1, seed: 7, shape, rate: None }).unwrap();
+        let made = workspace
+            .synthesize(&Synthetic { events: 400, requests: 1, seed: 7, shape, rate: None, at_once: 0 })
+            .unwrap();
         let request = made.requests.first().unwrap();
         let (row, events) = workspace.log_of(request).unwrap();
         let whole = BlockLog { row, events, is_part: false };

@@ -1,6 +1,8 @@
 //! The world of a made-up request: time that flies, and models that answer at once.
 
 use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::task::Poll;
 
 use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelDelta, ModelReply, ToolCall};
 use engine::error::FlowError;
@@ -21,18 +23,15 @@ const LONG_MS: u64 = 5_000;
 pub(super) struct Pace {
     /// None where it is as late as it is.
     now: Option<Cell<i64>>,
+    /// In how many pieces a model answers, each of a kilobyte and an event of its own; 0 for a sentence at once.
+    pieces: u64,
     chance: RefCell<Rng>,
 }
 
 impl Pace {
-    /// A world where it is `began`, milliseconds since the epoch.
-    pub(super) fn new(began: i64, chance: Rng) -> Self {
-        Pace { now: Some(Cell::new(began)), chance: RefCell::new(chance) }
-    }
-
-    /// A world with today's clock.
-    pub(super) fn live(chance: Rng) -> Self {
-        Pace { now: None, chance: RefCell::new(chance) }
+    /// A world where it is `began`, milliseconds since the epoch, or one with today's clock.
+    pub(super) fn new(began: Option<i64>, pieces: u64, chance: Rng) -> Self {
+        Pace { now: began.map(Cell::new), pieces, chance: RefCell::new(chance) }
     }
 
     fn pass(&self, ms: i64) -> i64 {
@@ -75,6 +74,9 @@ impl Effects for Pace {
         call: ModelCall,
         listener: Option<Listener>,
     ) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
+        if self.pieces > 0 {
+            return stream(self.chance.borrow_mut().fork(), self.pieces, call.model, listener).boxed_local();
+        }
         let mut chance = self.chance.borrow_mut();
         let took = chance.i64(200..2_500);
         let text = sentence(&mut chance);
@@ -109,4 +111,45 @@ impl Effects for Pace {
     fn fetch(&self, call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
         ready(Err(FlowError::plain(format!("a made-up request fetches nothing, not {}", call.url)))).boxed_local()
     }
+}
+
+/// About how long a piece of a stream is, in bytes.
+const PIECE: usize = 1_024;
+
+/// A long answer. It waits after every piece, so that what drives the request can write it down.
+async fn stream(
+    mut chance: Rng,
+    pieces: u64,
+    model: String,
+    listener: Option<Listener>,
+) -> Result<ModelReply, FlowError> {
+    let mut text = String::new();
+    for _ in 0..pieces {
+        let mut piece = String::new();
+        while piece.len() < PIECE {
+            piece.push_str(&sentence(&mut chance));
+            piece.push_str(". ");
+        }
+        text.push_str(&piece);
+        if let Some(listener) = &listener {
+            listener(ModelDelta::Text(piece));
+        }
+        once_pending().await;
+    }
+    let usage = json!({ "promptTokens": 40, "completionTokens": text.len() / 4 });
+    let (text, usage, finish_reason) = (Some(text), Some(usage), Some("stop".to_owned()));
+    Ok(ModelReply { finish_reason, text, usage, model: Some(model), ..ModelReply::default() })
+}
+
+/// Ready when it is asked a second time.
+async fn once_pending() {
+    let mut was_asked = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut was_asked, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

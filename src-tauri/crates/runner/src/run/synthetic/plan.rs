@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use engine::callable::{Arg, Callable, Invocation, Returned};
+use engine::callable::{Arg, Callable, Fun, Invocation, Returned};
 use engine::context::{Change, Context, EmitOptions, Target};
 use engine::error::FlowError;
-use engine::flow::{Arm, Block, Body, Generator, Model, Operation, Repair, Rescue, ToolSettings, ValueOrCall};
+use engine::flow::{Arm, Block, Body, Each, Generator, Model, Operation, Repair, Rescue, ToolSettings, ValueOrCall};
 use engine::item::AgentType;
 use engine::operation::Operation as Write;
 use engine::written::{Function, block, child, handler, sequencer, step};
@@ -30,6 +30,14 @@ const STEPS: [&str; 16] = [
 const LONG_ONE_IN: u32 = 40;
 /// One handler in so many fails, and is rescued.
 const FAILS_ONE_IN: u32 = 50;
+/// How many events a request has that are no part of what a model streams: its own, the root's, the generator's.
+pub(super) const AROUND_A_STREAM: u64 = 10;
+/// The most entries of one `forEach`, sequencers in each other, and branches beside each other.
+const MOST_ENTRIES: i64 = 200_000;
+const MOST_NESTED: i64 = 300;
+const MOST_BRANCHES: i64 = 5_000;
+/// How many entries of a `forEach` are under way at once.
+const AT_ONCE: usize = 8;
 
 /// A few words.
 pub(super) fn sentence(chance: &mut Rng) -> String {
@@ -67,10 +75,17 @@ impl Plan {
         match shape {
             Shape::Chain => step(&self.thinks()),
             Shape::State => step(&self.writes()),
+            Shape::Wide => step(&self.wide()),
             Shape::Tree => step(&self.tree(depth)),
             Shape::Fanout => self.fanout(depth),
             Shape::Loop => self.repeats(),
-            Shape::Chat => step(&self.speaks()),
+            Shape::Nest => step(&self.nest()),
+            Shape::Branches => self.branches(),
+            Shape::Chat => self.talks(),
+            Shape::Stream => {
+                self.left = 0;
+                step(&self.speaks(0))
+            }
             Shape::Mixed => match self.chance.u8(0..20) {
                 0..8 => step(&self.does()),
                 8..11 => step(&self.writes()),
@@ -78,9 +93,45 @@ impl Plan {
                 14..16 if depth < 5 => self.fanout(depth),
                 16 => self.repeats(),
                 17 => step(&self.chooses()),
-                _ => step(&self.speaks()),
+                _ => self.talks(),
             },
         }
+    }
+
+    /// How many blocks of a begin and an end are left to be made, at most so many.
+    fn blocks_left(&mut self, most: i64) -> i64 {
+        let many = (self.left / 2).clamp(1, most);
+        self.spend(2 * many);
+        many
+    }
+
+    /// The same handler for each entry of a list that nobody keeps.
+    fn wide(&mut self) -> Rc<Block> {
+        let many = self.blocks_left(MOST_ENTRIES);
+        let (name, value) = (self.name(), self.value());
+        let entry = handler(&name, move |_, _| ready(Ok(value.clone())));
+        let entries = Function(move |_, _| ready(Ok((0..many).map(Value::from).collect())));
+        let count = Function(|list: Value, _| ready(Ok(json!(list.as_array().map_or(0, Vec::len)))));
+        let connector: Option<Fun> = Some(Rc::new(entries));
+        let each = Operation::ForEach { connector, each: Each::Block(entry), limit: Some(AT_ONCE) };
+        sequencer("wide", vec![each, Operation::Map(Rc::new(count))])
+    }
+
+    fn nest(&mut self) -> Rc<Block> {
+        let many = self.blocks_left(MOST_NESTED);
+        let (name, value) = (self.name(), self.value());
+        let innermost = handler(&name, move |_, _| ready(Ok(value.clone())));
+        (1..many).fold(innermost, |inside, _| sequencer(&self.name(), vec![step(&inside)]))
+    }
+
+    fn branches(&mut self) -> Operation {
+        let many = self.blocks_left(MOST_BRANCHES);
+        let arms = (0..many).map(|n| {
+            let value = self.chance.u32(0..1_000);
+            let block = handler(&format!("branch {n}"), move |_, _| ready(Ok(json!(value))));
+            Arm { key: format!("arm {n}"), condition: None, child: child(&block) }
+        });
+        Operation::Parallel { arms: arms.collect(), limit: None }
     }
 
     fn spend(&mut self, events: i64) {
@@ -193,10 +244,14 @@ impl Plan {
         Rc::new(block("route", Body::Router { routes, execute, validate: None }))
     }
 
-    /// A generator with up to two tools.
-    fn speaks(&mut self) -> Rc<Block> {
+    fn talks(&mut self) -> Operation {
+        let tools = self.chance.usize(0..3);
+        step(&self.speaks(tools))
+    }
+
+    /// A generator with so many of two tools.
+    fn speaks(&mut self, many: usize) -> Rc<Block> {
         self.spend(7);
-        let many = self.chance.usize(0..3);
         let tools = ["look up", "add up"].iter().take(many).map(|name| {
             let found = self.value();
             handler(name, move |_, _| ready(Ok(found.clone())))

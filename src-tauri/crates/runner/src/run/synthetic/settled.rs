@@ -1,8 +1,8 @@
 //! A log whose steps are answered when they return: which of several blocks goes on first is then no
 //! matter of how fast a disk is, and a seed makes the same request every time.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use engine::event::Event;
@@ -19,21 +19,24 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 pub(super) struct Settled {
     log: Arc<dyn Log>,
     rate: Option<u32>,
-    began: Instant,
+    at_once: u64,
+    /// When the rate began to hold.
+    began: OnceLock<Instant>,
     written: AtomicU64,
 }
 
 impl Settled {
-    /// A log that takes so many events a second, as many as it can where none is named.
-    pub(super) fn new(log: Arc<dyn Log>, rate: Option<u32>) -> Self {
-        Settled { log, rate, began: Instant::now(), written: AtomicU64::new(0) }
+    /// A log that takes so many events a second once it has taken `at_once`; as many as it can where no rate is named.
+    pub(super) fn new(log: Arc<dyn Log>, rate: Option<u32>, at_once: u64) -> Self {
+        Settled { log, rate, at_once, began: OnceLock::new(), written: AtomicU64::new(0) }
     }
 
     fn wait_for(&self, events: usize) {
         let Some(rate) = self.rate else { return };
         let written = self.written.fetch_add(events as u64, Ordering::Relaxed);
+        let Some(written) = written.checked_sub(self.at_once) else { return };
         let due = Duration::from_secs_f64(written as f64 / f64::from(rate.max(1)));
-        let early = due.saturating_sub(self.began.elapsed());
+        let early = due.saturating_sub(self.began.get_or_init(Instant::now).elapsed());
         // Shorter pauses would be longer than they are asked for.
         if early >= SHORTEST_PAUSE {
             std::thread::sleep(early);

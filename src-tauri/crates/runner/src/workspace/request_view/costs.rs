@@ -44,7 +44,7 @@ struct Costs {
 fn costs(events: u64) -> Costs {
     let dir = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(OpenOptions { dir: dir.path().to_owned(), ..OpenOptions::default() }).unwrap();
-    let wanted = Synthetic { events, requests: 1, seed: 1, shape: Shape::Mixed, rate: None };
+    let wanted = Synthetic { events, requests: 1, seed: 1, shape: Shape::Mixed, rate: None, at_once: 0 };
     let id = workspace.synthesize(&wanted).unwrap().requests.remove(0);
     drop(workspace);
     // Opened anew, so that nothing of the writing is in memory.
