@@ -74,6 +74,7 @@ mod window_agents;
 mod window_keys;
 mod window_large;
 mod window_places;
+mod window_verbs;
 mod window_walls;
 mod wording;
 mod writers;

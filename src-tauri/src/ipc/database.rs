@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use runner::{
-    At, Audience, Change, CheckpointRow, CompactedRow, DataCheck, DeletedRow, Exported, Fault, HitRow, Imported, Json, SearchQuery,
-    Stats, WriteRow,
+    At, Audience, Change, CheckpointRow, CompactedRow, DataCheck, DeletedRow, Exported, Fault, HitRow, Imported, Json,
+    SearchQuery, Stats, WriteRow,
 };
 use serde::Deserialize;
 use tauri::State;
@@ -58,7 +58,10 @@ pub(super) async fn journal(state: State<'_, WindowState>, session: String) -> R
 /// The checkpoints of a request's sequencers.
 #[tauri::command]
 #[specta::specta]
-pub(super) async fn checkpoints(state: State<'_, WindowState>, request_id: String) -> Result<Vec<CheckpointRow>, Fault> {
+pub(super) async fn checkpoints(
+    state: State<'_, WindowState>,
+    request_id: String,
+) -> Result<Vec<CheckpointRow>, Fault> {
     off_the_main_thread(state, move |workspace| workspace.checkpoints(&request_id)).await
 }
 

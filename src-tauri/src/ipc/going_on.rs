@@ -60,11 +60,7 @@ impl From<Running> for GoingOn {
             effect: effect.effect.as_str().to_owned(),
             ordinal: effect.ordinal,
         });
-        GoingOn {
-            open_effects: effects.collect(),
-            request_id: running.request_id,
-            session_id: running.session_id,
-        }
+        GoingOn { open_effects: effects.collect(), request_id: running.request_id, session_id: running.session_id }
     }
 }
 
