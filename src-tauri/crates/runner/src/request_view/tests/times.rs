@@ -24,7 +24,7 @@ fn view(blocks: &[(&str, i64, i64, SpanEnd)]) -> (TestSource, RequestView) {
             let is_there = |path: &String| blocks.iter().any(|(other, ..)| other == path);
             let parent = std::iter::successors(around(path), |path| around(path)).find(is_there);
             let fact = if begins {
-                let name: Arc<str> = path.rsplit(['/', ':']).next().unwrap_or(path).into();
+                let name = spans.names_mut().number(path.rsplit(['/', ':']).next().unwrap_or(path));
                 let kind = match parent {
                     None => BlockKind::Sequencer,
                     Some(_) => BlockKind::Handler,
