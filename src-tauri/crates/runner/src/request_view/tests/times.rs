@@ -1,7 +1,5 @@
 //! Logs made by hand: what a request's end waited for, where nothing ran, and where the slider goes.
 
-use std::sync::Arc;
-
 use engine::event::BlockKind;
 use engine::views::spans::{Fact, SpanEnd, SpanEvent, Spans};
 
