@@ -6,14 +6,19 @@
 //! whole events.
 
 mod fact;
+mod names;
+mod newest;
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::blocks::BlockStatus;
 use crate::model::event::{BlockKind, Seq};
 
 pub use fact::{Fact, SpanEnd, SpanEvent, fact};
+pub use names::{NameNumber, Names};
+use newest::Newest;
 
 /// The number of a path. Whoever keeps the events gives numbers to paths, and knows their texts.
 pub type PathNumber = u32;
@@ -33,7 +38,7 @@ pub struct Span {
     /// How many spans are around it.
     pub depth: u32,
     /// Its name, see [`Spans::name`].
-    pub name: u32,
+    pub name: NameNumber,
     /// Its kind.
     pub kind: BlockKind,
     /// How it ended.
@@ -70,15 +75,13 @@ pub struct Span {
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     spans: Vec<Span>,
-    names: Vec<Arc<str>>,
-    name_numbers: HashMap<Arc<str>, u32>,
-    /// The newest span of every execution of a path.
-    newest: HashMap<(PathNumber, u32), SpanIndex>,
+    names: Names,
+    newest: Newest,
     /// Writes to shared memory of spans that have not ended well: the span, and whether a callback that returned did
     /// it.
-    writes: HashMap<Seq, (SpanIndex, bool)>,
+    writes: FxHashMap<Seq, (SpanIndex, bool)>,
     /// Which of `writes` are of a span.
-    writes_of: HashMap<SpanIndex, Vec<Seq>>,
+    writes_of: FxHashMap<SpanIndex, Vec<Seq>>,
     /// When the request was taken up again, and when it ended.
     resumes: Vec<Seq>,
     ends: Vec<Seq>,
@@ -109,12 +112,22 @@ impl Spans {
 
     /// The newest span of an execution of a path.
     pub fn find(&self, path: PathNumber, attempt: u32) -> Option<SpanIndex> {
-        self.newest.get(&(path, attempt)).copied()
+        self.newest.get(path, attempt)
     }
 
     /// The name of a span.
     pub fn name(&self, span: &Span) -> &Arc<str> {
-        &self.names[span.name as usize]
+        self.names.text(span.name)
+    }
+
+    /// The names of its facts. Whoever reads facts while others are taken in takes them out, and puts them back.
+    pub fn names_mut(&mut self) -> &mut Names {
+        &mut self.names
+    }
+
+    /// Makes room for so many more spans.
+    pub fn reserve(&mut self, more: usize) {
+        self.spans.reserve(more);
     }
 
     /// The newest event taken in.
@@ -191,27 +204,18 @@ impl Spans {
         &mut self,
         (path, attempt): (PathNumber, u32),
         (seq, at): (Seq, i64),
-        name: Arc<str>,
+        name: NameNumber,
         kind: BlockKind,
         parent: Option<(PathNumber, u32)>,
     ) -> SpanIndex {
         let index = self.spans.len() as SpanIndex;
         let parent = parent.and_then(|(path, attempt)| self.find(path, attempt));
-        let name = match self.name_numbers.get(&name) {
-            Some(number) => *number,
-            None => {
-                let number = self.names.len() as u32;
-                self.names.push(name.clone());
-                self.name_numbers.insert(name, number);
-                number
-            }
-        };
         let depth = parent.map_or(0, |parent| {
             let around = &mut self.spans[parent as usize];
             around.children += 1;
             around.depth + 1
         });
-        self.newest.insert((path, attempt), index);
+        self.newest.insert(path, attempt, index);
         self.spans.push(Span {
             path,
             attempt,

@@ -45,7 +45,8 @@ impl TestSource {
                 self.errors.borrow_mut().insert(event.seq, error.clone());
             }
             let path = event.path.as_ref().map(|path| self.number(path));
-            if let Some(fact) = fact(&event.kind, |path| Some(self.number(path))) {
+            if let Some(fact) = fact(&event.kind, |name| spans.names_mut().number(name), |path| Some(self.number(path)))
+            {
                 spans.push(SpanEvent { seq: event.seq, at: event.at, path, attempt: event.attempt, fact });
             }
             spans.set_last(event.seq);

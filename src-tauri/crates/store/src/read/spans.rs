@@ -3,12 +3,13 @@
 //! A long request is read without its bodies. A page that is missing or damaged is replaced by its events.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 use engine::event::{Event, Seq};
 use engine::path;
 use engine::views::references::references;
-use engine::views::spans::{PathNumber, SpanEvent, Spans, fact};
+use engine::views::spans::{Names, PathNumber, SpanEvent, Spans, fact};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::Store;
@@ -16,6 +17,12 @@ use crate::read::events;
 use crate::row::body;
 use crate::row::error::Error;
 use crate::row::span_page::{self, KINDS_WITH_FACTS, NO_PATH, Numbers};
+
+/// More events than this are taken in by a thread of their own.
+const LONG: Seq = 4_096;
+/// How many facts are handed over at a time, and how many times before the reader waits.
+const BATCH: usize = 1_024;
+const BATCHES: usize = 8;
 
 impl Store {
     /// Adds to the spans of a request what its events after [`Spans::last`] say. Costs what is new. Does nothing if
@@ -100,59 +107,119 @@ fn extend(connection: &Connection, request: &str, spans: &mut Spans) -> Result<(
     let Some((request, Some(newest))) = newest.filter(|(_, newest)| *newest > Some(spans.last())) else {
         return Ok(());
     };
-    let mut numbers = Numbers::default();
-    let mut statement = connection.prepare_cached(
-        "SELECT first, last, body FROM span_page WHERE request = ?1 AND first >=
-             coalesce((SELECT max(first) FROM span_page WHERE request = ?1 AND first <= ?2), 0) ORDER BY first",
-    )?;
-    let mut rows = statement.query((request, spans.last() + 1))?;
-    while let Some(row) = rows.next()? {
-        let (first, last): (Seq, Seq) = (row.get(0)?, row.get(1)?);
-        if last <= spans.last() {
-            continue;
-        }
-        if first > spans.last() + 1 {
-            read_events(connection, &mut numbers, request, first - 1, spans)?;
-        }
-        let body = row.get_ref(2)?.as_blob().map_err(|error| Error::Damaged(error.to_string()))?;
-        let after = spans.last();
-        let mut facts = Vec::new();
-        match span_page::read(first, body, |event| facts.push(event)) {
-            Ok(()) => {
-                for fact in facts.into_iter().filter(|fact| fact.seq > after) {
-                    spans.push(fact);
-                }
-            }
-            Err(_) => read_events(connection, &mut numbers, request, last, spans)?,
-        }
-        spans.set_last(last);
-    }
-    read_events(connection, &mut numbers, request, newest, spans)
+    // Readers know names by their numbers; the spans themselves need none while facts are taken in.
+    let mut names = std::mem::take(spans.names_mut());
+    let mut reader = Reader { connection, request, names: &mut names, paths: Numbers::default(), last: spans.last() };
+    let read = if newest - spans.last() <= LONG {
+        reader.read(newest, |batch| take_in(spans, batch))
+    } else {
+        read_aside(reader, newest, spans)
+    };
+    *spans.names_mut() = names;
+    read
 }
 
-/// Takes in the events after [`Spans::last`] up to `last`.
-fn read_events(
-    connection: &Connection,
-    numbers: &mut Numbers,
-    request: i64,
-    last: Seq,
-    spans: &mut Spans,
-) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT seq, at, path, attempt, kind, body FROM event
-         WHERE request = ?1 AND seq BETWEEN ?2 AND ?3 AND kind IN ({KINDS_WITH_FACTS}) ORDER BY seq"
-    ))?;
-    let mut rows = statement.query((request, spans.last() + 1, last))?;
-    while let Some(row) = rows.next()? {
-        let kind = body::event_if_readable(connection, &body::lossy(row, 4)?, &body::lossy(row, 5)?)?;
-        let number = |path: &str| numbers.of(connection, path);
-        if let Some(fact) = kind.and_then(|kind| fact(&kind, number)) {
-            let path = row.get::<_, Option<i64>>(2)?.and_then(|path| PathNumber::try_from(path).ok());
-            spans.push(SpanEvent { seq: row.get(0)?, at: row.get(1)?, path, attempt: row.get(3)?, fact });
-        }
+/// Consecutive facts, and the event that they reach.
+type Batch = (Vec<SpanEvent>, Seq);
+
+/// Takes in facts. Gives their place back, empty.
+fn take_in(spans: &mut Spans, (mut facts, last): Batch) -> Vec<SpanEvent> {
+    for fact in facts.drain(..) {
+        spans.push(fact);
     }
     spans.set_last(last);
-    Ok(())
+    facts
+}
+
+/// Reads while another thread takes in what was read.
+fn read_aside(mut reader: Reader<'_>, newest: Seq, spans: &mut Spans) -> Result<(), Error> {
+    let (send, received) = mpsc::sync_channel::<Batch>(BATCHES);
+    let (give_back, emptied) = mpsc::channel();
+    thread::scope(|side| {
+        let taking_in = thread::Builder::new().name("spans".to_owned());
+        taking_in.spawn_scoped(side, move || {
+            for batch in received {
+                // Nobody wants it back once all is read.
+                let _ = give_back.send(take_in(spans, batch));
+            }
+        })?;
+        reader.read(newest, |batch| {
+            // It ends only by a panic, which the end of the scope passes on.
+            let _ = send.send(batch);
+            emptied.try_recv().unwrap_or_default()
+        })?;
+        drop(send);
+        Ok(())
+    })
+}
+
+/// Reads the facts of a request, in order.
+struct Reader<'r> {
+    connection: &'r Connection,
+    request: i64,
+    names: &'r mut Names,
+    paths: Numbers,
+    /// The newest event that was read.
+    last: Seq,
+}
+
+impl Reader<'_> {
+    /// Reads what is after [`Reader::last`] up to `newest`, and gives it to `take` in batches.
+    fn read(&mut self, newest: Seq, mut take: impl FnMut(Batch) -> Vec<SpanEvent>) -> Result<(), Error> {
+        let mut facts = Vec::new();
+        let mut statement = self.connection.prepare_cached(
+            "SELECT first, last, body FROM span_page WHERE request = ?1 AND first >=
+                 coalesce((SELECT max(first) FROM span_page WHERE request = ?1 AND first <= ?2), 0) ORDER BY first",
+        )?;
+        let mut rows = statement.query((self.request, self.last + 1))?;
+        while let Some(row) = rows.next()? {
+            let (first, last): (Seq, Seq) = (row.get(0)?, row.get(1)?);
+            if last <= self.last {
+                continue;
+            }
+            if first > self.last + 1 {
+                self.read_events(first - 1, &mut facts)?;
+            }
+            let body = row.get_ref(2)?.as_blob().map_err(|error| Error::Damaged(error.to_string()))?;
+            let before = facts.len();
+            match span_page::read(first, body, self.names, &mut facts) {
+                Ok(()) => {
+                    let known = facts[before..].iter().take_while(|fact| fact.seq <= self.last).count();
+                    facts.drain(before..before + known);
+                    self.last = last;
+                }
+                Err(_) => {
+                    facts.truncate(before);
+                    self.read_events(last, &mut facts)?;
+                }
+            }
+            if facts.len() >= BATCH {
+                facts = take((facts, self.last));
+            }
+        }
+        self.read_events(newest, &mut facts)?;
+        take((facts, self.last));
+        Ok(())
+    }
+
+    /// Reads the events after [`Reader::last`] up to `last`.
+    fn read_events(&mut self, last: Seq, facts: &mut Vec<SpanEvent>) -> Result<(), Error> {
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT seq, at, path, attempt, kind, body FROM event
+             WHERE request = ?1 AND seq BETWEEN ?2 AND ?3 AND kind IN ({KINDS_WITH_FACTS}) ORDER BY seq"
+        ))?;
+        let mut rows = statement.query((self.request, self.last + 1, last))?;
+        while let Some(row) = rows.next()? {
+            let kind = body::event_if_readable(self.connection, &body::lossy(row, 4)?, &body::lossy(row, 5)?)?;
+            let number = |path: &str| self.paths.of(self.connection, path);
+            if let Some(fact) = kind.and_then(|kind| fact(&kind, |name| self.names.number(name), number)) {
+                let path = row.get::<_, Option<i64>>(2)?.and_then(|path| PathNumber::try_from(path).ok());
+                facts.push(SpanEvent { seq: row.get(0)?, at: row.get(1)?, path, attempt: row.get(3)?, fact });
+            }
+        }
+        self.last = last;
+        Ok(())
+    }
 }
 
 /// Events by their numbers, and the earlier ones that they take values from.

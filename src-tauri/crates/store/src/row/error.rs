@@ -127,6 +127,9 @@ pub enum Error {
         .0.display()
     )]
     Gone(PathBuf),
+    /// The operating system gave no thread.
+    #[error("no thread could be started: {0}")]
+    Thread(#[from] std::io::Error),
     /// The writing thread has ended, or the work was told to stop.
     #[error("the store is closed")]
     Closed,

@@ -4,11 +4,10 @@
 //! same bytes. A page that cannot be read is made from its events again by whoever reads it; nothing here writes one.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 use engine::event::{BlockKind, EventKind, Seq};
 use engine::views::items::{repeats, takes_number};
-use engine::views::spans::{Fact, PathNumber, SpanEnd, SpanEvent, fact};
+use engine::views::spans::{Fact, NameNumber, Names, PathNumber, SpanEnd, SpanEvent, fact};
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +23,9 @@ pub(crate) const NO_PATH: i64 = 0;
 const MAX_NUMBERS: usize = 65_536;
 
 /// A page as it is stored: postcard's varints, with differences to the fact before.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Page<'p> {
     /// The names of blocks.
-    #[serde(borrow)]
     names: Vec<&'p str>,
     facts: Vec<StoredFact>,
 }
@@ -67,6 +65,7 @@ const ENDS: [SpanEnd; 5] =
 pub(crate) struct PageBuilder {
     first: Seq,
     facts: Vec<SpanEvent>,
+    names: Names,
     /// How many items its events number, if nothing is repeated.
     numbered: u64,
     /// Whether they repeat something.
@@ -78,7 +77,14 @@ pub(crate) struct PageBuilder {
 impl PageBuilder {
     /// A page that begins with event `first`.
     pub(crate) fn new(first: Seq) -> PageBuilder {
-        PageBuilder { first, facts: Vec::new(), numbered: 0, has_repeats: false, seqs: BTreeMap::new() }
+        PageBuilder {
+            first,
+            facts: Vec::new(),
+            names: Names::default(),
+            numbered: 0,
+            has_repeats: false,
+            seqs: BTreeMap::new(),
+        }
     }
 
     /// Adds an event. `kind` is none if it cannot be read.
@@ -95,7 +101,7 @@ impl PageBuilder {
         let Some(kind) = kind else { return };
         self.numbered += u64::from(takes_number(kind, path.is_some()));
         self.has_repeats |= repeats(kind);
-        if let Some(fact) = fact(kind, number) {
+        if let Some(fact) = fact(kind, |name| self.names.number(name), number) {
             let path = path.and_then(|path| PathNumber::try_from(path).ok());
             self.facts.push(SpanEvent { seq, at, path, attempt, fact });
         }
@@ -105,7 +111,7 @@ impl PageBuilder {
     pub(crate) fn finish(&self) -> Result<StoredPage, Error> {
         let seqs_of_paths = self.seqs.iter().map(|(path, (_, seqs))| Ok::<_, Error>((*path, to_bytes(seqs)?)));
         Ok(StoredPage {
-            body: encode(self.first, &self.facts)?,
+            body: encode(self.first, &self.facts, &self.names)?,
             numbered: self.numbered,
             has_repeats: self.has_repeats,
             seqs_of_paths: seqs_of_paths.collect::<Result<_, _>>()?,
@@ -132,9 +138,9 @@ fn to_bytes(value: &impl Serialize) -> Result<Vec<u8>, Error> {
     postcard::to_allocvec(value).map_err(|error| Error::Damaged(error.to_string()))
 }
 
-fn encode(first: Seq, facts: &[SpanEvent]) -> Result<Vec<u8>, Error> {
+fn encode(first: Seq, facts: &[SpanEvent], texts: &Names) -> Result<Vec<u8>, Error> {
     let mut names: Vec<&str> = Vec::new();
-    let mut places: HashMap<&str, u32> = HashMap::new();
+    let mut places: HashMap<NameNumber, u32> = HashMap::new();
     let (mut seq, mut at, mut path) = (first, 0_i64, 0_i64);
     let mut stored = Vec::with_capacity(facts.len());
     for one in facts {
@@ -142,8 +148,8 @@ fn encode(first: Seq, facts: &[SpanEvent]) -> Result<Vec<u8>, Error> {
         let said = match &one.fact {
             Fact::Started { name, kind, parent } => {
                 let parent = parent.map(|(number, attempt)| (i64::from(number) - own.unwrap_or(0), attempt));
-                let place = *places.entry(&**name).or_insert_with(|| {
-                    names.push(&**name);
+                let place = *places.entry(*name).or_insert_with(|| {
+                    names.push(texts.text(*name));
                     names.len() as u32 - 1
                 });
                 Said::Started(place, stored_number(&KINDS, kind), parent)
@@ -168,13 +174,18 @@ fn encode(first: Seq, facts: &[SpanEvent]) -> Result<Vec<u8>, Error> {
     to_bytes(&Page { names, facts: stored })
 }
 
-/// Reads the page that begins with event `first`, and calls `each` with its facts, in their order.
-pub(crate) fn read(first: Seq, body: &[u8], mut each: impl FnMut(SpanEvent)) -> Result<(), Error> {
+/// Reads the page that begins with event `first`, and adds its facts to `read`, in their order. After an error some of
+/// them may be there.
+pub(crate) fn read(first: Seq, body: &[u8], texts: &mut Names, read: &mut Vec<SpanEvent>) -> Result<(), Error> {
     let damaged = || Error::Damaged("a page of spans cannot be read".to_owned());
-    let page: Page<'_> = postcard::from_bytes(body).map_err(|_| damaged())?;
-    let names: Vec<Arc<str>> = page.names.iter().map(|name| (*name).into()).collect();
+    // The parts of a `Page` one after the other, so that the facts are not put down twice.
+    let (names, rest) = postcard::take_from_bytes::<Vec<&str>>(body).map_err(|_| damaged())?;
+    let (count, rest) = postcard::take_from_bytes::<u64>(rest).map_err(|_| damaged())?;
+    let names: Vec<NameNumber> = names.into_iter().map(|name| texts.number(name)).collect();
+    let mut facts = postcard::Deserializer::from_bytes(rest);
     let (mut seq, mut at, mut path) = (first, 0_i64, 0_i64);
-    for stored in page.facts {
+    for _ in 0..count {
+        let stored = StoredFact::deserialize(&mut facts).map_err(|_| damaged())?;
         seq = seq.checked_add(stored.seq).ok_or_else(damaged)?;
         at = at.wrapping_add(stored.at);
         let own = match stored.path {
@@ -191,7 +202,7 @@ pub(crate) fn read(first: Seq, body: &[u8], mut each: impl FnMut(SpanEvent)) -> 
                     let number = i64::from(own.unwrap_or(0)).wrapping_add(difference);
                     Ok::<_, Error>((PathNumber::try_from(number).map_err(|_| damaged())?, attempt))
                 };
-                let name = names.get(name as usize).ok_or_else(damaged)?.clone();
+                let name = *names.get(name as usize).ok_or_else(damaged)?;
                 Fact::Started { name, kind, parent: parent.map(around).transpose()? }
             }
             Said::Finished(end, is_memoized, is_caught) => {
@@ -208,7 +219,7 @@ pub(crate) fn read(first: Seq, body: &[u8], mut each: impl FnMut(SpanEvent)) -> 
             Said::RequestResumed => Fact::RequestResumed,
             Said::RequestFinished => Fact::RequestFinished,
         };
-        each(SpanEvent { seq, at, path: own, attempt: stored.attempt, fact });
+        read.push(SpanEvent { seq, at, path: own, attempt: stored.attempt, fact });
     }
     Ok(())
 }
@@ -219,8 +230,8 @@ pub(crate) fn renumber(
     body: &[u8],
     mut number: impl FnMut(PathNumber) -> Result<i64, Error>,
 ) -> Result<Vec<u8>, Error> {
-    let mut facts = Vec::new();
-    read(first, body, |event| facts.push(event))?;
+    let (mut facts, mut names) = (Vec::new(), Names::default());
+    read(first, body, &mut names, &mut facts)?;
     let mut other = |path: &mut PathNumber| -> Result<(), Error> {
         *path = PathNumber::try_from(number(*path)?).map_err(|_| Error::Damaged("too many paths".to_owned()))?;
         Ok(())
@@ -231,7 +242,7 @@ pub(crate) fn renumber(
             other(path)?;
         }
     }
-    encode(first, &facts)
+    encode(first, &facts, &names)
 }
 
 /// Reads the events of a path in the page that begins with event `first`.

@@ -128,6 +128,28 @@ fn pages_and_events_say_the_same() {
 }
 
 #[test]
+fn a_long_request_says_the_same_read_by_two_threads() {
+    let bed = bed();
+    let mut request = looped(&bed, "r1", 3_000);
+    request.commit_at("root/turn[2999]", 0, ended(Outcome::Failed));
+    request.commit_at("root", 0, ended(Outcome::Completed));
+    request.finish();
+    wait_for_filters(&bed.store);
+    assert!(request.last > 6_000, "long enough for a second thread: {}", request.last);
+    let expected = rows_of_blocks(&bed, "r1", false);
+    let all = spans_of(&bed, "r1");
+    assert_eq!(rows_of_spans(&bed, &all, false), expected, "all of it has pages");
+    // The second thread gets to know events that have no page in their place among the others.
+    let connection = Connection::open(bed.store.path()).unwrap();
+    let damaged = connection.execute("UPDATE span_page SET body = x'ff' WHERE first = 641", ()).unwrap();
+    let missing = connection.execute("DELETE FROM span_page WHERE first = 3201", ()).unwrap();
+    assert_eq!((damaged, missing), (1, 1));
+    let again = spans_of(&bed, "r1");
+    assert_eq!(rows_of_spans(&bed, &again, false), expected, "two pages are damaged");
+    assert_eq!((again.last(), again.len()), (all.last(), all.len()));
+}
+
+#[test]
 fn the_events_of_a_path_are_found_by_its_list() {
     let bed = bed();
     let mut request = looped(&bed, "r1", 100);

@@ -1,8 +1,6 @@
 //! What one event says of the structure of its request.
 
-use std::sync::Arc;
-
-use super::PathNumber;
+use super::{NameNumber, PathNumber};
 use crate::model::effects::EffectKind;
 use crate::model::event::{BlockKind, EventKind, Outcome, Seq};
 use crate::model::identity::InstanceId;
@@ -45,7 +43,7 @@ pub enum Fact {
     /// A block began.
     Started {
         /// Its name.
-        name: Arc<str>,
+        name: NameNumber,
         /// Its kind.
         kind: BlockKind,
         /// The execution around it: its path, and which execution of it.
@@ -89,13 +87,18 @@ pub enum Fact {
     RequestFinished,
 }
 
-/// Returns what an event says, if it says anything. `number` gives the number of a path, none where it is not known.
-pub fn fact(kind: &EventKind, number: impl FnOnce(&str) -> Option<PathNumber>) -> Option<Fact> {
+/// Returns what an event says, if it says anything. `name` gives the number of a block's name, `number` that of a path,
+/// none where it is not known.
+pub fn fact(
+    kind: &EventKind,
+    name: impl FnOnce(&str) -> NameNumber,
+    number: impl FnOnce(&str) -> Option<PathNumber>,
+) -> Option<Fact> {
     Some(match kind {
-        EventKind::BlockStarted { name, block, parent, .. } => {
+        EventKind::BlockStarted { name: own, block, parent, .. } => {
             let parent = parent.as_deref().and_then(InstanceId::parse);
             let parent = parent.and_then(|around| Some((number(around.path)?, around.attempt)));
-            Fact::Started { name: name.clone(), kind: *block, parent }
+            Fact::Started { name: name(own), kind: *block, parent }
         }
         EventKind::BlockFinished { outcome, error, memoized, caught, .. } => Fact::Finished {
             end: match outcome {

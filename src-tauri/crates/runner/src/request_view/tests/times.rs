@@ -1,7 +1,5 @@
 //! Logs made by hand: what a request's end waited for, where nothing ran, and where the slider goes.
 
-use std::sync::Arc;
-
 use engine::event::BlockKind;
 use engine::views::spans::{Fact, SpanEnd, SpanEvent, Spans};
 
@@ -24,7 +22,7 @@ fn view(blocks: &[(&str, i64, i64, SpanEnd)]) -> (TestSource, RequestView) {
             let is_there = |path: &String| blocks.iter().any(|(other, ..)| other == path);
             let parent = std::iter::successors(around(path), |path| around(path)).find(is_there);
             let fact = if begins {
-                let name: Arc<str> = path.rsplit(['/', ':']).next().unwrap_or(path).into();
+                let name = spans.names_mut().number(path.rsplit(['/', ':']).next().unwrap_or(path));
                 let kind = match parent {
                     None => BlockKind::Sequencer,
                     Some(_) => BlockKind::Handler,

@@ -4,10 +4,9 @@
 //! container from the eighth path on. Paths are compared by their numbers and blocks by name and kind: nothing here
 //! needs a text.
 
-use std::collections::HashMap;
-
 use engine::event::BlockKind;
 use engine::views::spans::{Span, SpanIndex, Spans};
+use rustc_hash::FxHashMap;
 
 use super::super::histogram::Histogram;
 use super::super::lists::{List, NOBODY};
@@ -36,7 +35,7 @@ enum Bucket {
 
 /// Kept for containers with enough children only.
 #[derive(Clone, Default)]
-pub(super) struct Buckets(HashMap<Key, Bucket>);
+pub(super) struct Buckets(FxHashMap<Key, Bucket>);
 
 fn key(span: &Span) -> Key {
     (span.parent.unwrap_or(NOBODY), span.name, span.kind)
