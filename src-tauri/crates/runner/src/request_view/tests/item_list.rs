@@ -72,7 +72,14 @@ impl Emitting {
         let item = |item: Value| json!({ "kind": "item_added", "item": item });
         let text = json!([{ "type": "text", "text": "a" }]);
         let (growing, written) = (any(&mut self.rng, &self.growing), any(&mut self.rng, &self.writes));
-        let (n, earlier) = (self.rng.u32(0..4), any(&mut self.rng, &self.done));
+        // A callback returns while its block runs, and tells of that alone; a resume tells of any.
+        let own = |seq: &&Seq| {
+            let event = &self.events[**seq as usize - 1];
+            event.path.as_ref() == Some(&of.0) && event.attempt == of.1
+        };
+        let own: Vec<Seq> = self.done.iter().filter(own).copied().collect();
+        let (n, earlier) = (self.rng.u32(0..4), any(&mut self.rng, &own));
+        let repeated = any(&mut self.rng, &self.done);
         let value = match (self.rng.u32(0..16), growing, written, earlier) {
             (0, ..) => item(json!({ "type": "message", "status": "in_progress", "agentType": "sub",
                 "payload": { "role": "assistant", "content": text } })),
@@ -91,7 +98,7 @@ impl Emitting {
             (12, .., Some(earlier)) => json!({ "kind": "callback_returned", "callback": "f", "events": [earlier] }),
             (13, .., Some(earlier)) => json!({ "kind": "callback_returned", "callback": "f", "events": [],
                 "superseded": [earlier] }),
-            (14, .., Some(earlier)) => json!({ "kind": "callback_returned", "callback": "f", "events": [earlier],
+            (14, ..) => json!({ "kind": "callback_returned", "callback": "f", "events": Vec::from_iter(repeated),
                 "memoized": true }),
             _ => json!({ "kind": "route_decided", "route": "left" }),
         };
