@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 
 use crate::Store;
-use crate::read::spans;
+use crate::read::{events, spans};
 use crate::row::body;
 use crate::row::error::Error;
 
@@ -38,10 +38,24 @@ impl Store {
         self.read(|connection| read(connection, request, after, &mut take))
     }
 
-    /// Events by their numbers, and the earlier ones that they take values from, by `seq`.
+    /// Events by their numbers, and the earlier ones that they take values from, by `seq`. What a model was asked is
+    /// read without the messages that it refers to.
     pub fn events_with_references(&self, request: &str, seqs: &[Seq]) -> Result<Vec<Event>, Error> {
         let wanted: BTreeSet<Seq> = seqs.iter().copied().collect();
-        let events = self.read(|connection| spans::with_references(connection, request, wanted))?;
+        let events = self.read(|connection| {
+            let mut events = spans::with_references(connection, request, wanted)?;
+            let asked = events.iter().filter_map(|event| match &event.kind {
+                EventKind::EffectFinished { started, request: None, .. } => *started,
+                _ => None,
+            });
+            let mut asked: Vec<Seq> = asked.collect();
+            asked.retain(|seq| events.binary_search_by_key(seq, |event| event.seq).is_err());
+            if !asked.is_empty() {
+                events.extend(events::with_seqs(connection, request, &asked)?);
+                events.sort_unstable_by_key(|event| event.seq);
+            }
+            Ok(events)
+        })?;
         self.on_damaged.report_damaged(request, &events);
         Ok(events)
     }
