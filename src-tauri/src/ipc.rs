@@ -60,6 +60,8 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             view::open_view,
             view::close_view,
             view::view_rows,
+            view::view_items,
+            view::view_watch_items,
             view::view_fold,
             view::view_filter,
             view::view_find,

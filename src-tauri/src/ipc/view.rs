@@ -1,8 +1,8 @@
 //! The window's commands about open requests.
 
 use runner::{
-    BlockQuery, Fault, Filtered, FindQuery, FoundRow, Overview, RowsQuery, StepTo, ViewBatch, ViewCalls, ViewHead,
-    ViewRow, ViewRows,
+    BlockQuery, Fault, Filtered, FindQuery, FoundRow, ItemsQuery, Overview, RowsQuery, StepTo, ViewBatch, ViewCalls,
+    ViewHead, ViewItems, ViewRow, ViewRows,
 };
 use serde::Deserialize;
 use tauri::State;
@@ -29,6 +29,24 @@ pub(super) async fn close_view(state: State<'_, WindowState>, view: u64) -> Resu
 #[specta::specta]
 pub(super) async fn view_rows(state: State<'_, WindowState>, view: u64, query: RowsQuery) -> Result<ViewRows, Fault> {
     off_the_main_thread(state, move |workspace| workspace.view_rows(view, query)).await
+}
+
+/// Items of a view, as an audience sees them.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn view_items(
+    state: State<'_, WindowState>,
+    view: u64,
+    query: ItemsQuery,
+) -> Result<ViewItems, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.view_items(view, query)).await
+}
+
+/// Whether updates of a view tell of its items.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn view_watch_items(state: State<'_, WindowState>, view: u64, watching: bool) -> Result<(), Fault> {
+    off_the_main_thread(state, move |workspace| workspace.view_watch_items(view, watching)).await
 }
 
 /// Which row to fold or unfold.

@@ -81,6 +81,10 @@ export const commands = {
 	closeView: (view: number) => typedError<null, Fault>(__TAURI_INVOKE("close_view", { view })),
 	/**  Rows of a view, as they are folded and filtered now. */
 	viewRows: (view: number, query: RowsQuery) => typedError<ViewRows, Fault>(__TAURI_INVOKE("view_rows", { view, query })),
+	/**  Items of a view, as an audience sees them. */
+	viewItems: (view: number, query: ItemsQuery) => typedError<ViewItems, Fault>(__TAURI_INVOKE("view_items", { view, query })),
+	/**  Whether updates of a view tell of its items. */
+	viewWatchItems: (view: number, watching: boolean) => typedError<null, Fault>(__TAURI_INVOKE("view_watch_items", { view, watching })),
 	/**  Folds or unfolds rows. Answers how many rows there are. */
 	viewFold: (view: number, query: FoldQuery) => typedError<number, Fault>(__TAURI_INVOKE("view_fold", { view, query })),
 	/**  Shows only what a filter fits and what is around it; everything for an empty text. */
@@ -158,6 +162,18 @@ export type Audience =
 "history" | 
 /**  What only a developer may see. */
 "trace";
+
+/**  How many items each audience sees. */
+export type AudienceCounts = {
+	/**  Every item. */
+	all: number,
+	/**  What the client gets. */
+	client: number,
+	/**  What models see later. */
+	history: number,
+	/**  What only a developer may see. */
+	trace: number,
+};
 
 /**  Everything about one block. */
 export type BlockDetail = {
@@ -686,6 +702,26 @@ export type ItemStatus =
 /**  Final, by an error. */
 "failed";
 
+/**  Which items, as of when. */
+export type ItemsQuery = {
+	/**  Whose. */
+	audience: Audience,
+	/**  The first one. */
+	offset: number,
+	/**  At most this many, and at most 200. */
+	limit: number,
+	/**  As of which event; the newest when absent. */
+	at?: number | null,
+};
+
+/**  What changed of the items of a view. */
+export type ItemsUpdate = {
+	/**  How many each audience sees. */
+	counts: AudienceCounts,
+	/**  The first item of each audience that may differ. */
+	changedFrom: AudienceCounts,
+};
+
 /**  Any JSON value. */
 export type Json = unknown;
 
@@ -1209,6 +1245,32 @@ export type ViewHead = {
 	root: string | null,
 };
 
+/**  An item, with long texts and values cut. */
+export type ViewItem = {
+	/**  The item. Its `itemIndex` is its place among all items now. */
+	item: Item,
+	/**  How many bytes its text has, where pieces were added to it. */
+	textBytes?: number | null,
+	/**  Whether of a long text the end is shown, because it still grows. */
+	isTail: boolean,
+	/**  Whether something of it is left out. */
+	isCut: boolean,
+};
+
+/**  A window of items. */
+export type ViewItems = {
+	/**  The newest event that they include. */
+	seq: number,
+	/**  How many the audience sees. */
+	total: number,
+	/**  How many each audience sees. */
+	counts: AudienceCounts,
+	/**  Which one is the first of these. */
+	offset: number,
+	/**  The items. */
+	page: ViewItem[],
+};
+
 /**  One row of the tree: an execution of a block, or a group of such. */
 export type ViewRow = {
 	/**  Its number, for the life of the view. */
@@ -1306,6 +1368,8 @@ export type ViewUpdate = {
 	root: string | null,
 	/**  The first row that may differ; `rows` where none does. Rows before it keep everything but `siblings`. */
 	changedFrom: number,
+	/**  What changed of its items, where those are watched. */
+	items?: ItemsUpdate | null,
 };
 
 /**  Who an item is for, besides the developer, who sees all. */

@@ -11,6 +11,7 @@ mod critical;
 mod filter;
 mod find;
 mod histogram;
+pub(crate) mod item_list;
 mod lists;
 mod overview;
 mod path_texts;
@@ -32,6 +33,7 @@ use bits::Bits;
 use calls::Loops;
 use clock::Clock;
 use filter::Filter;
+use item_list::ItemList;
 use path_texts::PathTexts;
 use tree::{Node, State, Tree};
 
@@ -82,6 +84,9 @@ pub(crate) struct RequestView {
     critical: Option<Bits>,
     /// Nodes whose rows changed since that was asked; none where all may have.
     changed: Option<Vec<Node>>,
+    /// Its items, once somebody asked for them, and whether somebody wants to hear of them.
+    pub(crate) item_list: Option<ItemList>,
+    pub(crate) is_watching_items: bool,
 }
 
 fn short(seq: Seq) -> u32 {
@@ -110,6 +115,8 @@ impl RequestView {
             paths: PathTexts::default(),
             critical: None,
             changed: None,
+            item_list: None,
+            is_watching_items: false,
         }
     }
 

@@ -14,6 +14,7 @@ mod soundness;
 mod states;
 mod stats;
 mod suspensions;
+mod view_items;
 mod workspace;
 
 use std::collections::HashMap;
@@ -42,6 +43,7 @@ pub use soundness::{DataCheck, ProblemRow};
 pub use states::{CheckpointRow, StateView};
 pub use stats::Stats;
 pub use suspensions::SuspensionRow;
+pub use view_items::{AudienceCounts, ItemsQuery, ItemsUpdate, ViewItem, ViewItems};
 pub use workspace::WorkspaceRow;
 
 /// Any JSON value.

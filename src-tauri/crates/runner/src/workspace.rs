@@ -37,6 +37,7 @@ mod synthetic;
 mod traces;
 mod tree;
 mod trusted;
+mod view_items;
 mod writers;
 
 pub(crate) mod export_format;

@@ -50,6 +50,7 @@ pub use check::{Checked, Problem};
 pub use file::open::{Access, Durability, Liveness, OnDamaged, Options, Owners};
 pub use read::event_query::EventQuery;
 pub use read::events::Step;
+pub use read::item_facts::ItemEvent;
 pub use read::requests::{RequestQuery, RequestRow};
 pub use read::search::{Hit, SearchQuery};
 pub use read::sessions::{Note, SessionQuery, SessionRow};

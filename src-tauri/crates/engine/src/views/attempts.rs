@@ -72,19 +72,34 @@ pub struct Attempt<'e> {
     /// Whether a resume took it from the log.
     pub memoized: bool,
     /// Whether it was running when the request was taken up again, or ended.
-    was_cut: bool,
+    pub(super) was_cut: bool,
 }
 
 impl Attempt<'_> {
-    /// Whether what it wrote to shared memory comes to nothing; while it runs that is open.
     fn is_rolled_back(&self, live: bool) -> bool {
-        if self.was_cut {
+        self.stands.is_rolled_back(self.was_cut, live)
+    }
+}
+
+impl Stands {
+    /// Whether what the execution wrote to shared memory comes to nothing; while it runs that is open.
+    pub(super) fn is_rolled_back(self, was_cut: bool, live: bool) -> bool {
+        if was_cut {
             return true;
         }
-        match self.stands {
+        match self {
             Stands::Running => !live,
             Stands::CutOff | Stands::Waiting | Stands::Waited => true,
             Stands::Ended { outcome, stopped } => stopped || !matches!(outcome, Outcome::Completed | Outcome::Failed),
+        }
+    }
+
+    /// Whether the execution has ended, or will never.
+    pub(super) fn has_ended(self, live: bool) -> bool {
+        match self {
+            Stands::Running => !live,
+            Stands::Waiting => false,
+            Stands::CutOff | Stands::Waited | Stands::Ended { .. } => true,
         }
     }
 }

@@ -5,6 +5,9 @@
 //! disagree with them.
 
 mod facts;
+pub mod follow;
+mod of_few;
+pub mod rules;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,6 +22,7 @@ use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::item::{AgentType, ItemStatus, NewItem, Visibility, resolve_item_visibility};
 use crate::model::scope::{ScopeKey, ScopeKind};
 use facts::Facts;
+pub use of_few::{Few, item_of_few};
 
 /// Who looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
@@ -48,12 +52,17 @@ impl Audience {
 
     /// Whether this audience sees the item. Transient items stay out of the views that last.
     pub fn sees(self, item: &Item) -> bool {
+        self.sees_what(item.visibility, item.transient)
+    }
+
+    /// As [`sees`](Self::sees), by what decides it.
+    pub fn sees_what(self, visibility: Visibility, transient: bool) -> bool {
         match self {
             Audience::All => true,
-            Audience::Client => item.visibility.client && !item.transient,
-            Audience::History => item.visibility.history && !item.transient,
+            Audience::Client => visibility.client && !transient,
+            Audience::History => visibility.history && !transient,
             // Transient items stream by; afterwards only a developer finds them.
-            Audience::Trace => item.transient || (!item.visibility.client && !item.visibility.history),
+            Audience::Trace => transient || (!visibility.client && !visibility.history),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The view, advanced by chance, against a plain recomputation from all events.
 
+mod item_list;
 mod made_up;
 mod plain;
 mod times;

@@ -6,7 +6,7 @@ use engine::event::BlockKind;
 use engine::views::blocks::BlockStatus;
 use serde::{Deserialize, Serialize};
 
-use super::{BlockRow, RequestRow};
+use super::{BlockRow, ItemsUpdate, RequestRow};
 
 /// How many blocks of a request stand how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, specta::Type)]
@@ -74,6 +74,9 @@ pub struct ViewUpdate {
     pub root: Option<String>,
     /// The first row that may differ; `rows` where none does. Rows before it keep everything but `siblings`.
     pub changed_from: u64,
+    /// What changed of its items, where those are watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<ItemsUpdate>,
 }
 
 /// Updates that are sent together. The next batch waits until the page has answered this one.

@@ -250,7 +250,9 @@ impl Workspace {
         let counts = shown.counts();
         let root = shown.root(&ViewSource { workspace: self, request: &opened.request }).ok()?;
         let is_changed = changed_from < shown.row_count();
-        let is_news = shown.tells(row.status) || shown.seq() > before || counts != standing || is_changed;
+        let items = self.items_update(&mut shown, &row).ok()?;
+        let is_news =
+            shown.tells(row.status) || shown.seq() > before || counts != standing || is_changed || items.is_some();
         is_news.then(|| ViewUpdate {
             view,
             seq: shown.seq(),
@@ -260,6 +262,7 @@ impl Workspace {
             to,
             root,
             changed_from,
+            items,
             request: row,
         })
     }
@@ -284,7 +287,7 @@ impl Workspace {
         unreachable!("it is looked until it is in time")
     }
 
-    fn with_view<R>(
+    pub(super) fn with_view<R>(
         &self,
         view: u64,
         ask: impl FnOnce(&mut RequestView, &ViewSource<'_>) -> Result<R, Fault>,

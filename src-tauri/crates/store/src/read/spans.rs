@@ -223,7 +223,11 @@ impl Reader<'_> {
 }
 
 /// Events by their numbers, and the earlier ones that they take values from.
-fn with_references(connection: &Connection, request: &str, wanted: BTreeSet<Seq>) -> Result<Vec<Event>, Error> {
+pub(crate) fn with_references(
+    connection: &Connection,
+    request: &str,
+    wanted: BTreeSet<Seq>,
+) -> Result<Vec<Event>, Error> {
     let mut found: BTreeMap<Seq, Event> = BTreeMap::new();
     let mut wanted: Vec<Seq> = wanted.into_iter().collect();
     while !wanted.is_empty() {

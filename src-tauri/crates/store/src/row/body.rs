@@ -116,6 +116,12 @@ pub(crate) fn event_if_readable(connection: &Connection, kind: &str, text: &str)
     }
 }
 
+/// As [`event`], with references left in place of large values; `None` if one stands where the fields of an event do.
+pub(crate) fn event_unresolved(kind: &str, text: &str) -> Option<EventKind> {
+    let rest = text.strip_prefix('{').filter(|rest| *rest != "}")?;
+    from_json(&format!("{{\"kind\":\"{kind}\",{rest}")).ok()
+}
+
 /// Reads the fields of a body that `T` has, and ignores others.
 pub(crate) fn fields<T: serde::de::DeserializeOwned>(connection: &Connection, text: &str) -> Result<T, Error> {
     if has_no_reference(text) {

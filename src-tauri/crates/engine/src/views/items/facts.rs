@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::Provenance;
+use super::rules::{Mark, is_told_failure};
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, Outcome, Recorded, RequestStatus, Seq};
 use crate::model::item::{ItemStatus, NewItem};
@@ -14,7 +15,7 @@ use crate::model::operation::Operation;
 use crate::model::resource::record::{self, Address};
 use crate::model::scope::ScopeKind;
 use crate::views::Events;
-use crate::views::attempts::{Ends, Stands};
+use crate::views::attempts::Ends;
 use crate::views::usage::Usage;
 
 /// What one pass over the events tells about blocks and commits.
@@ -29,7 +30,7 @@ pub(super) struct Facts<'a> {
     /// What attempts worked with, where that is not what they were given: a person edited it, or the block changed it.
     inputs: HashMap<(&'a str, u32), &'a Recorded>,
     /// Where the request was taken up without having waited, and the block it had come to.
-    continued: HashMap<Seq, Option<&'a str>>,
+    pub(super) continued: HashMap<Seq, Option<&'a str>>,
 }
 
 impl<'a> Facts<'a> {
@@ -88,11 +89,7 @@ impl<'a> Facts<'a> {
 
     /// Whether the block that made an event has ended, or will never.
     pub(super) fn has_ended(&self, event: &Event) -> bool {
-        self.ends.of(event).is_none_or(|attempt| match attempt.stands {
-            Stands::Running => !self.live,
-            Stands::Waiting => false,
-            Stands::CutOff | Stands::Waited | Stands::Ended { .. } => true,
-        })
+        self.ends.of(event).is_none_or(|attempt| attempt.stands.has_ended(self.live))
     }
 
     /// Whether an event that is no item yet will be one when its block commits.
@@ -102,27 +99,21 @@ impl<'a> Facts<'a> {
     }
 
     pub(super) fn is_dropped(&self, event: &Event) -> bool {
-        // A question stays asked, whatever becomes of the attempt that asked it.
-        let Some(path) = event.path.as_deref().filter(|_| !matches!(event.kind, EventKind::Suspended(_))) else {
-            return false;
-        };
-        // What stands before its block begins belongs to the request: the user's message.
+        let Some(path) = event.path.as_deref() else { return false };
         let attempt = self.ends.attempt(path, event.attempt);
-        if attempt.is_some_and(|attempt| event.seq < attempt.started.seq) {
-            return false;
-        }
-        let has_gone = attempt.is_some_and(|attempt| match attempt.stands {
-            Stands::Ended { outcome, .. } => outcome == Outcome::Abandoned,
-            Stands::Running if self.live => false,
-            Stands::Waiting => false,
-            // All it did is without effect, but for what callbacks did that had returned.
-            Stands::Running | Stands::CutOff | Stands::Waited => !self.ends.is_kept(event) && !is_told_failure(event),
-        });
-        has_gone
-            || self.ends.is_repeated(event)
-            || self.ends.is_superseded(event)
-            || self.ends.is_rolled_back(event, self.live)
-            || self.ends.is_taken_from_log(event)
+        let mark = Mark {
+            stands: attempt.map(|attempt| attempt.stands),
+            was_cut: attempt.is_some_and(|attempt| attempt.was_cut),
+            is_before_begin: attempt.is_some_and(|attempt| event.seq < attempt.started.seq),
+            is_question: matches!(event.kind, EventKind::Suspended(_)),
+            is_told_failure: is_told_failure(&event.kind),
+            is_shared_write: matches!(&event.kind, EventKind::StateChanged { scope, .. } if !scope.kind.is_durable()),
+            is_kept: self.ends.is_kept(event),
+            is_repeated: self.ends.is_repeated(event),
+            is_superseded: self.ends.is_superseded(event),
+            is_taken_from_log: self.ends.is_taken_from_log(event),
+        };
+        mark.is_dropped(self.live)
     }
 
     fn is_recalled(&self, event: &Event) -> bool {
@@ -263,11 +254,6 @@ impl<'a> Facts<'a> {
         }
         payload
     }
-}
-
-/// A failure that was told is committed before it is told: it stays, whatever becomes of the chain around.
-fn is_told_failure(event: &Event) -> bool {
-    matches!(&event.kind, EventKind::ItemAdded { item } if item.item_type == "step_error")
 }
 
 fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {

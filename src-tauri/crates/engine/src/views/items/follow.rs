@@ -1,0 +1,163 @@
+//! What an event says of the items of its request, without their values: for lists that are kept up to date.
+//!
+//! Must agree with [`items`](super::items), which reads a whole log.
+
+use serde_json::{Map, Value};
+
+use super::Audience;
+use super::rules::is_told_failure;
+use crate::model::effects::EffectKind;
+use crate::model::event::{EventKind, Outcome, RequestStatus, Seq};
+use crate::model::item::{ItemStatus, NewItem, resolve_item_visibility};
+use crate::model::resource::record::Address;
+use crate::model::scope::ScopeKind;
+use crate::views::attempts::{Verdict, end};
+
+/// All audiences, in the order of their bits.
+pub const AUDIENCES: [Audience; 4] = [Audience::All, Audience::Client, Audience::History, Audience::Trace];
+
+/// What may be an item.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Candidate {
+    /// One bit for each audience that sees it, as in [`AUDIENCES`].
+    pub audiences: u8,
+    /// Whether it is added while it still grows.
+    pub is_in_progress: bool,
+    /// It is an item once a commit names it.
+    pub waits_for_commit: bool,
+    /// See [`Mark`](super::rules::Mark).
+    pub is_shared_write: bool,
+    /// See [`Mark`](super::rules::Mark).
+    pub is_question: bool,
+    /// See [`Mark`](super::rules::Mark).
+    pub is_told_failure: bool,
+    /// What later ones with the same identity replace.
+    pub identity: Option<String>,
+    /// How many bytes its text has.
+    pub text: usize,
+}
+
+/// What an event says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ItemFact {
+    /// An item, or what may become one.
+    Added(Candidate),
+    /// A piece of text came to an item.
+    Grew { of: Seq, bytes: usize },
+    /// Fields of an item changed; its text too, where its length is told.
+    Patched { of: Seq, text: Option<usize> },
+    /// An item got its last form.
+    Done { of: Seq, text: Option<usize> },
+    /// A block began.
+    Began,
+    /// What a block worked with.
+    Input,
+    /// A model answered a block.
+    ModelAnswered,
+    /// A block ended.
+    Ended { outcome: Outcome, stopped: bool, memoized: bool, item: Option<Candidate>, commits: Vec<Seq> },
+    /// A callback returned.
+    Returned { events: Vec<Seq>, superseded: Vec<Seq>, memoized: bool, commits: Vec<Seq> },
+    /// Writes came into force.
+    Committed(Vec<Seq>),
+    /// The request began.
+    RequestBegan,
+    /// The request was taken up.
+    Resumed,
+    /// The request's status changed, to one in which it does not go on by itself.
+    Paused,
+    /// The request ended.
+    Finished { item: Option<Candidate>, failed_at: Option<String> },
+}
+
+fn candidate(new: &NewItem) -> Candidate {
+    let visibility = resolve_item_visibility(&new.item_type, new.agent_type, new.item_visibility);
+    let audiences = AUDIENCES.iter().enumerate();
+    let bits = audiences.map(|(bit, audience)| u8::from(audience.sees_what(visibility, new.transient)) << bit);
+    Candidate {
+        audiences: bits.sum(),
+        is_in_progress: new.status == ItemStatus::InProgress,
+        identity: new.key.as_ref().map(|key| super::identity(new, key)),
+        text: text_in(&new.payload).unwrap_or_default(),
+        ..Candidate::default()
+    }
+}
+
+fn plain(item_type: &str, transient: bool) -> Candidate {
+    candidate(&NewItem { transient, ..NewItem::plain(item_type, ItemStatus::Completed, Map::new()) })
+}
+
+/// The bytes of the last part of a text, to which pieces are added.
+fn text_in(payload: &Map<String, Value>) -> Option<usize> {
+    let parts = payload.get("content").or_else(|| payload.get("summary"))?.as_array()?;
+    Some(parts.last().and_then(|part| part.get("text")).and_then(Value::as_str).map_or(0, str::len))
+}
+
+/// What an event says of items, if it says anything.
+pub fn item_fact(kind: &EventKind, has_path: bool) -> Option<ItemFact> {
+    let commits = || -> Vec<Seq> {
+        let named = kind
+            .commits()
+            .iter()
+            .flat_map(|commit| commit.operations.iter().filter(|seq| commit.in_force(**seq).is_some()).copied());
+        named.collect()
+    };
+    Some(match kind {
+        EventKind::ItemAdded { item } => {
+            ItemFact::Added(Candidate { is_told_failure: is_told_failure(kind), ..candidate(item) })
+        }
+        EventKind::ItemDelta { of, text } => ItemFact::Grew { of: *of, bytes: text.len() },
+        EventKind::ItemUpdated { of, patch } => ItemFact::Patched { of: *of, text: text_in(patch) },
+        EventKind::ItemDone { of, patch, .. } => ItemFact::Done { of: *of, text: text_in(patch) },
+        EventKind::BlockStarted { .. } if has_path => ItemFact::Began,
+        EventKind::BlockInput { .. } if has_path => ItemFact::Input,
+        EventKind::EffectFinished { effect: EffectKind::Model, .. } if has_path => ItemFact::ModelAnswered,
+        EventKind::BlockFinished { outcome, error, memoized, transient, .. } => {
+            let has_item = !memoized && matches!(outcome, Outcome::Completed | Outcome::Failed);
+            ItemFact::Ended {
+                outcome: *outcome,
+                stopped: end(*outcome, error.as_ref()) == Verdict::RolledBack && *outcome == Outcome::Failed,
+                memoized: *memoized,
+                item: has_item.then(|| plain("block_output", *transient)),
+                commits: commits(),
+            }
+        }
+        EventKind::CallbackReturned { events, superseded, memoized, .. } => ItemFact::Returned {
+            events: events.clone(),
+            superseded: superseded.clone(),
+            memoized: *memoized,
+            commits: commits(),
+        },
+        EventKind::Committed { .. } => ItemFact::Committed(commits()),
+        EventKind::StateInitialized { scope, .. } if has_path && scope.kind == ScopeKind::Sequencer => {
+            ItemFact::Added(plain("state_snapshot", true))
+        }
+        EventKind::StateChanged { scope, .. } if has_path => {
+            let waits_for_commit = scope.kind.is_durable();
+            let kind = if scope.kind == ScopeKind::Resource {
+                // Changes of an index are nobody's business.
+                Address::parse(&scope.id)?.path()?;
+                plain("resource_change", true)
+            } else {
+                plain("state_change", false)
+            };
+            ItemFact::Added(Candidate { waits_for_commit, is_shared_write: !waits_for_commit, ..kind })
+        }
+        EventKind::RouteDecided { .. } => ItemFact::Added(plain("router_decision", false)),
+        EventKind::Suspended(_) => ItemFact::Added(Candidate { is_question: true, ..plain("suspension", false) }),
+        EventKind::SuspensionResolved(_) => ItemFact::Added(plain("suspension_resume", false)),
+        EventKind::RequestStarted { .. } => ItemFact::RequestBegan,
+        EventKind::RequestStatus { status: RequestStatus::Suspended | RequestStatus::Interrupted } => ItemFact::Paused,
+        EventKind::RequestResumed { .. } => ItemFact::Resumed,
+        EventKind::RequestFinished { error, .. } => ItemFact::Finished {
+            item: error.as_ref().filter(|error| !error.is_abort()).map(|_| plain("error", false)),
+            failed_at: error.as_ref().and_then(|error| error.path.as_ref().map(|path| path.to_string())),
+        },
+        _ => return None,
+    })
+}
+
+/// What shows that a request was continued.
+pub fn continuation() -> Candidate {
+    plain("continuation", false)
+}

@@ -1,0 +1,297 @@
+//! Takes in what is new.
+
+use engine::event::{Outcome, Seq};
+use engine::views::attempts::Stands;
+use engine::views::items::follow::{Candidate, ItemFact, continuation};
+use store::ItemEvent;
+
+use super::*;
+
+impl ItemList {
+    /// Says up to which event all is taken in, and whether the request's process still runs it.
+    pub(crate) fn set_last(&mut self, last: Seq, is_live: bool) {
+        self.last = self.last.max(last);
+        self.set_live(is_live);
+    }
+
+    fn set_live(&mut self, is_live: bool) {
+        if self.is_live == is_live {
+            return;
+        }
+        self.is_live = is_live;
+        // As of an event it is shown as if its process had gone on.
+        let after = short(self.last).saturating_add(1);
+        for attempt in self.running.clone() {
+            self.look_at_all(attempt, after);
+        }
+    }
+
+    /// Takes in one event.
+    pub(crate) fn push(&mut self, event: ItemEvent) {
+        let seq = short(event.seq);
+        // What comes was done by a process that ran.
+        self.set_live(true);
+        self.last = event.seq;
+        let key = event.path.map(|path| (path, event.attempt));
+        match event.fact {
+            ItemFact::Added(candidate) => {
+                self.add(seq, key, candidate);
+            }
+            ItemFact::Grew { of, bytes } => self.grow(seq, short(of), |growth, length| {
+                growth.pieces.push((seq, length + bytes as u64));
+            }),
+            ItemFact::Patched { of, text } => self.patch(seq, short(of), text, false),
+            ItemFact::Done { of, text } => self.patch(seq, short(of), text, true),
+            ItemFact::Began => key.into_iter().for_each(|key| self.begin(seq, key)),
+            ItemFact::Input => {
+                if let Some(attempt) = self.attempt_of(key) {
+                    self.attempts[attempt as usize].input = seq;
+                }
+            }
+            ItemFact::ModelAnswered => {
+                if let Some(attempt) = self.attempt_of(key) {
+                    self.models.entry(attempt).or_default().push(seq);
+                }
+            }
+            ItemFact::Ended { outcome, stopped, memoized, item, commits } => {
+                self.commit(seq, &commits);
+                key.into_iter().for_each(|key| self.end(seq, key, outcome, stopped, memoized));
+                if let Some(item) = item {
+                    let at = self.add(seq, key, item);
+                    self.entries[at as usize].flags |= IS_OUTPUT;
+                }
+            }
+            ItemFact::Returned { events, superseded, memoized, commits } => {
+                self.commit(seq, &commits);
+                if memoized {
+                    self.flag(seq, &events, IS_REPEATED);
+                } else {
+                    self.flag(seq, &events, IS_KEPT);
+                    self.flag(seq, &superseded, IS_SUPERSEDED);
+                }
+            }
+            ItemFact::Committed(commits) => self.commit(seq, &commits),
+            ItemFact::RequestBegan | ItemFact::Paused => self.place.goes_on = false,
+            ItemFact::Resumed => self.resume(seq),
+            ItemFact::Finished { item, failed_at } => {
+                if let Some(item) = item {
+                    self.add(seq, None, item);
+                }
+                self.place.failed_at = failed_at;
+                self.stand_waiting(seq);
+                for attempt in self.running.clone() {
+                    self.attempts[attempt as usize].was_cut = true;
+                    self.look_at_all(attempt, seq);
+                }
+            }
+        }
+    }
+
+    fn attempt_of(&self, key: Option<AttemptKey>) -> Option<u32> {
+        self.by_key.get(&key?).copied()
+    }
+
+    fn add(&mut self, seq: u32, key: Option<AttemptKey>, new: Candidate) -> u32 {
+        let at = self.entries.len() as u32;
+        let mut flags = 0;
+        let mut attempt = NONE;
+        if let Some(key) = key {
+            // One that has not begun is known by its place all the same.
+            attempt = self.attempt_of(Some(key)).unwrap_or_else(|| self.unknown(key));
+            if self.attempts[attempt as usize].started == NEVER {
+                flags |= IS_BEFORE_BEGIN;
+            }
+        }
+        for (is_set, flag) in [
+            (new.is_question, IS_QUESTION),
+            (new.is_told_failure, IS_TOLD_FAILURE),
+            (new.is_shared_write, IS_SHARED_WRITE),
+            (new.identity.is_some(), IS_KEYED),
+        ] {
+            flags |= if is_set { flag } else { 0 };
+        }
+        let from = if new.waits_for_commit { NEVER } else { seq };
+        let before = self.attempts.get_mut(attempt as usize).map_or(NONE, |one| std::mem::replace(&mut one.newest, at));
+        if self.entries.len().is_multiple_of(CHUNK) {
+            self.chunks.push([0; 4]);
+        }
+        self.entries.push(Entry { seq, from, until: NEVER, attempt, before, flags, audiences: new.audiences });
+        if new.is_in_progress {
+            let pieces = vec![(seq, new.text as u64)];
+            self.growing.insert(at, Growth { pieces, ..Growth::default() });
+        }
+        if let Some(identity) = new.identity {
+            self.join_group(at, identity);
+        }
+        self.look(at, seq);
+        at
+    }
+
+    fn join_group(&mut self, at: u32, identity: String) {
+        let next = self.groups.len() as u32;
+        let group = *self.by_identity.entry(identity).or_insert(next);
+        if group == next {
+            self.groups.push(Group { members: Vec::new(), shown: NONE });
+        }
+        // The one that is shown gets other fields.
+        let Group { members, shown } = &mut self.groups[group as usize];
+        members.push(at);
+        let shown = *shown;
+        if shown != NONE {
+            self.touch(shown);
+        }
+        self.group_of.insert(at, group);
+    }
+
+    fn is_shown(&self, at: u32) -> bool {
+        self.entries[at as usize].flags & IS_SHOWN != 0
+    }
+
+    /// The entry of an event.
+    pub(super) fn entry_at(&self, seq: u32) -> Option<u32> {
+        self.entries.binary_search_by_key(&seq, |entry| entry.seq).ok().map(|at| at as u32)
+    }
+
+    fn grow(&mut self, _seq: u32, of: u32, act: impl FnOnce(&mut Growth, u64)) {
+        let Some(at) = self.entry_at(of) else { return };
+        let Some(growth) = self.growing.get_mut(&at).filter(|growth| growth.done.is_none()) else { return };
+        let length = growth.pieces.last().map_or(0, |(_, length)| *length);
+        act(growth, length);
+        if self.is_shown(at) {
+            self.touch(at);
+        }
+    }
+
+    fn patch(&mut self, seq: u32, of: u32, text: Option<usize>, is_done: bool) {
+        self.grow(seq, of, |growth, _| {
+            growth.patches.push(seq);
+            if let Some(text) = text {
+                growth.pieces.clear();
+                growth.pieces.push((seq, text as u64));
+            }
+            growth.done = is_done.then_some(seq);
+        });
+    }
+
+    fn unknown(&mut self, key: AttemptKey) -> u32 {
+        let at = self.attempts.len() as u32;
+        self.attempts.push(Attempt {
+            started: NEVER,
+            input: NEVER,
+            finished: 0,
+            over: NEVER,
+            newest: NONE,
+            // Until it begins this is not asked for.
+            stands: Stands::Waiting,
+            is_memoized: false,
+            was_cut: false,
+        });
+        self.by_key.insert(key, at);
+        at
+    }
+
+    fn begin(&mut self, seq: u32, key: AttemptKey) {
+        (self.place.goes_on, self.place.failed_at) = (true, None);
+        self.place.open.push(key);
+        let at = self.attempt_of(Some(key)).unwrap_or_else(|| self.unknown(key));
+        let newest = self.attempts[at as usize].newest;
+        self.attempts[at as usize] = Attempt {
+            started: seq,
+            input: NEVER,
+            finished: 0,
+            over: NEVER,
+            newest,
+            stands: Stands::Running,
+            is_memoized: false,
+            was_cut: false,
+        };
+        self.waiting.remove(&at);
+        self.running.insert(at);
+        let mut earlier = newest;
+        while let Some(entry) = self.entries.get_mut(earlier as usize) {
+            entry.flags |= IS_BEFORE_BEGIN;
+            earlier = entry.before;
+        }
+        self.look_at_all(at, seq);
+    }
+
+    fn end(&mut self, seq: u32, key: AttemptKey, outcome: Outcome, stopped: bool, is_memoized: bool) {
+        if let Some(at) = self.place.open.iter().rposition(|one| *one == key) {
+            self.place.open.remove(at);
+        }
+        let Some(at) = self.attempt_of(Some(key)) else { return };
+        let attempt = &mut self.attempts[at as usize];
+        if attempt.started == NEVER {
+            return;
+        }
+        self.running.remove(&at);
+        (attempt.finished, attempt.is_memoized) = (seq, is_memoized);
+        if outcome == Outcome::Suspended {
+            attempt.stands = Stands::Waiting;
+            self.waiting.insert(at);
+        } else {
+            attempt.stands = Stands::Ended { outcome, stopped };
+            attempt.over = seq;
+        }
+        // What completed keeps what it did; only what is rolled back, or taken from the log, drops it.
+        self.look_at_all(at, seq);
+    }
+
+    fn resume(&mut self, seq: u32) {
+        if self.place.goes_on {
+            let place = match (self.place.open.last(), &self.place.failed_at) {
+                (Some((path, _)), _) => Place::Number(*path),
+                (None, Some(path)) => Place::Text(path.clone()),
+                (None, None) => Place::Nowhere,
+            };
+            let at = self.add(seq, None, continuation());
+            self.continued.insert(at, place);
+        }
+        self.place.open.clear();
+        for attempt in std::mem::take(&mut self.running) {
+            self.stand(attempt, seq, Stands::CutOff);
+        }
+        self.stand_waiting(seq);
+    }
+
+    fn stand_waiting(&mut self, seq: u32) {
+        for attempt in std::mem::take(&mut self.waiting) {
+            self.stand(attempt, seq, Stands::Waited);
+        }
+    }
+
+    fn stand(&mut self, attempt: u32, seq: u32, stands: Stands) {
+        let one = &mut self.attempts[attempt as usize];
+        (one.stands, one.over) = (stands, seq);
+        self.look_at_all(attempt, seq);
+    }
+
+    /// Looks again at what an attempt did. An item that still grew may be cut short, so it is told as changed.
+    fn look_at_all(&mut self, attempt: u32, seq: u32) {
+        let mut at = self.attempts[attempt as usize].newest;
+        while at != NONE {
+            self.look(at, seq);
+            if self.is_shown(at) && self.growing.get(&at).is_some_and(|growth| growth.done.is_none()) {
+                self.touch(at);
+            }
+            at = self.entries[at as usize].before;
+        }
+    }
+
+    fn flag(&mut self, seq: u32, events: &[Seq], flag: u16) {
+        for at in events.iter().filter_map(|event| self.entry_at(short(*event))).collect::<Vec<_>>() {
+            self.entries[at as usize].flags |= flag;
+            self.look(at, seq);
+        }
+    }
+
+    fn commit(&mut self, seq: u32, operations: &[Seq]) {
+        for at in operations.iter().filter_map(|event| self.entry_at(short(*event))).collect::<Vec<_>>() {
+            let entry = &mut self.entries[at as usize];
+            if entry.from == NEVER {
+                entry.from = seq;
+                self.look(at, seq);
+            }
+        }
+    }
+}
