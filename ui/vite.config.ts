@@ -17,6 +17,8 @@ export default defineConfig({
   },
   server: { port: 5173, strictPort: true },
   test: {
+    // Two processors may be busy with other things; a test that hangs is found all the same.
+    testTimeout: 30_000,
     environment: 'jsdom',
     setupFiles: ['src/setup.test-env.ts'],
     include: ['src/**/*.test.ts'],

@@ -210,6 +210,7 @@ fn check(topic: &str) {
     every_action_is_run(&flow, &cases);
     let data = place.ask("check --data");
     assert_eq!(data.code, Some(0), "the database is not what its events say\n{data}");
+    crate::request_views::items_are_those_of_the_log(&place);
 }
 
 fn one(place: &Place, flow: &str, number: usize, case: &Value) {

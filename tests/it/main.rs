@@ -71,6 +71,7 @@ mod values;
 mod window;
 mod window_acts;
 mod window_agents;
+mod window_items;
 mod window_keys;
 mod window_large;
 mod window_places;

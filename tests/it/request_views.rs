@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use runner::{Fault, Mock, OpenOptions, RowsQuery, RunOptions, Shape, Synthetic, ViewBatch, ViewUpdate, Workspace};
+use runner::{
+    Audience, Fault, ItemsQuery, Mock, OpenOptions, RequestQuery, RowsQuery, RunOptions, Shape, Synthetic, ViewBatch,
+    ViewUpdate, Workspace,
+};
 use serde_json::json;
 use tests::bench::Place;
 
@@ -19,6 +22,36 @@ export default defineFlow({
   actions: { many: { block: many }, slow: { block: sequencer({ name: "chain", inputSchema: z.any() }).step(step).step(slow) } },
 });
 "#;
+
+/// The items of every request of a place, as an open view tells them, are those that the whole log tells.
+pub(crate) fn items_are_those_of_the_log(place: &Place) {
+    let options = OpenOptions { dir: place.dir().to_owned(), data: Some(place.database()), ..OpenOptions::default() };
+    let workspace = Workspace::open(options).expect("the workspace opens");
+    for request in workspace.requests(RequestQuery::default()).expect("they are listed") {
+        let view = workspace.open_view(&request.id).expect("it opens").view;
+        for audience in [Audience::All, Audience::Client, Audience::History, Audience::Trace] {
+            let known = workspace.items(None, Some(&request.id), audience, None).expect("they are read");
+            let mut shown = Vec::new();
+            loop {
+                let query = ItemsQuery { audience, offset: shown.len() as u64, limit: 200, at: None };
+                let window = workspace.view_items(view, query).expect("they are read");
+                assert_eq!(window.total, known.len() as u64, "{audience:?} of {}", request.id);
+                if window.page.is_empty() {
+                    break;
+                }
+                shown.extend(window.page);
+            }
+            for (shown, known) in shown.iter().zip(&known) {
+                assert_eq!(shown.item.id, known.id, "{audience:?} of {}", request.id);
+                // A snapshot leaves out the step that wrote it last.
+                if !shown.is_cut && known.item_type != "state_snapshot" {
+                    assert_eq!(json!(shown.item), json!(known), "{audience:?} of {}", request.id);
+                }
+            }
+        }
+        workspace.close_view(view).expect("it is open");
+    }
+}
 
 fn watched(place: &Place) -> (Arc<Workspace>, Receiver<ViewBatch>) {
     let options = OpenOptions { dir: place.dir().to_owned(), ..OpenOptions::default() };

@@ -191,14 +191,16 @@ test('each audience sees its items, with counts', async () => {
   await open('session=ses-1&request=req-1&tab=items');
   await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(4));
   await fireEvent.click(screen.getByRole('radio', { name: /Trace/ }));
-  expect(screen.getAllByTestId('item').map((item) => item.dataset.type)).toEqual(['router_decision']);
+  await waitFor(() =>
+    expect(screen.getAllByTestId('item').map((item) => item.dataset.type)).toEqual(['router_decision']),
+  );
   expect(screen.getByRole('radio', { name: /Client/ }).textContent).toContain('3');
 });
 
 test("the items are those of the slider's instant, for every audience", async () => {
   await open('session=ses-1&request=req-1&tab=items');
   await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(4));
-  const second = app.items.answer?.all[1]?.seq ?? 0;
+  const second = app.items.answer?.page[1]?.item.seq ?? 0;
   app.seek(second);
   await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(2));
   expect(screen.getByTestId('items-at').textContent).toBe(`at #${second}, 2 later`);

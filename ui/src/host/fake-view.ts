@@ -1,5 +1,6 @@
 // One open view of a recording, as the Rust side answers it: windows of rows, folds, a filter, steps and the overview.
 import { parseFilter } from './fake-filter';
+import { countsAt } from './fake-items';
 import { beginsFolded, countBelow, rowOfNode, treeOf, type TreeNode } from './fake-tree';
 import type {
   BlockRow,
@@ -20,6 +21,7 @@ type Flat = { node: TreeNode; depth: number; position: number; siblings: number;
 const IDLE_FROM_MS = 100;
 
 export class FakeView {
+  isTellingItems = false;
   readonly #numbers = new Map<string, number>();
   /** What differs from how a row begins: unfolded, and groups folded. */
   readonly #folds = new Map<number, boolean>();
@@ -43,6 +45,9 @@ export class FakeView {
     const [from, to] = this.#range();
     return {
       view: this.id,
+      ...(this.isTellingItems && {
+        items: { counts: countsAt(recording, null), changedFrom: { all: 0, client: 0, history: 0, trace: 0 } },
+      }),
       request: structuredClone(recording.row),
       root: recording.blocks().findLast((block) => !block.parent)?.instanceId ?? null,
       seq: recording.events.length,

@@ -1,7 +1,9 @@
 // The open views of a recorded host and the channel that tells what advanced: one batch at a time, and the next one
 // only when the window has answered the one before.
+import { itemsOf } from './fake-items';
 import { FakeView } from './fake-view';
-import type { Fault, FindQuery, FoldQuery, OverviewQuery, BlockQuery, RowsQuery, StepQuery, ViewBatch } from './host';
+import type { BlockQuery, Fault, FindQuery, FoldQuery, ItemsQuery, OverviewQuery, RowsQuery, StepQuery } from './host';
+import type { ViewBatch, ViewItems } from './host';
 import type { Recording } from './recording';
 
 export abstract class FakeViews {
@@ -24,6 +26,12 @@ export abstract class FakeViews {
   }
   async viewRows(view: number, query: RowsQuery) {
     return structuredClone(this.#view(view).rows(query));
+  }
+  async viewItems(view: number, query: ItemsQuery): Promise<ViewItems> {
+    return structuredClone(itemsOf(this.#view(view).recording, query));
+  }
+  async viewWatchItems(view: number, watching: boolean) {
+    this.#view(view).isTellingItems = watching;
   }
   async viewFold(view: number, fold: FoldQuery) {
     return this.#view(view).fold(fold);

@@ -24,6 +24,7 @@ import type {
   Imported,
   Item,
   ItemQuery,
+  ItemsQuery,
   Models,
   Notice,
   Overview,
@@ -47,6 +48,7 @@ import type {
   ViewBatch,
   ViewCalls,
   ViewHead,
+  ViewItems,
   ViewRow,
   ViewRows,
   Workspace,
@@ -95,6 +97,9 @@ export interface Host {
   openView(requestId: string): Promise<ViewHead>;
   closeView(view: number): Promise<void>;
   viewRows(view: number, query: RowsQuery): Promise<ViewRows>;
+  viewItems(view: number, query: ItemsQuery): Promise<ViewItems>;
+  /** Whether updates of a view tell of its items. */
+  viewWatchItems(view: number, watching: boolean): Promise<void>;
   /** Answers how many rows there are now. */
   viewFold(view: number, query: FoldQuery): Promise<number>;
   viewFilter(view: number, text: string): Promise<Filtered>;

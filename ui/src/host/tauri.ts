@@ -43,6 +43,8 @@ export function tauriHost(): Host {
     openView: (requestId) => unwrap(commands.openView(requestId)),
     closeView: async (view) => void (await unwrap(commands.closeView(view))),
     viewRows: (view, query) => unwrap(commands.viewRows(view, query)),
+    viewItems: (view, query) => unwrap(commands.viewItems(view, query)),
+    viewWatchItems: async (view, watching) => void (await unwrap(commands.viewWatchItems(view, watching))),
     viewFold: (view, fold) => unwrap(commands.viewFold(view, fold)),
     viewFilter: (view, text) => unwrap(commands.viewFilter(view, text)),
     viewFind: (view, query) => unwrap(commands.viewFind(view, query)),

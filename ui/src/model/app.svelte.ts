@@ -1,18 +1,11 @@
 // Everything that is open, laid on one app: the place decides what is read, answers arrive in the parts.
 // It is the only module that knows all parts of the model; it draws nothing.
-import {
-  asFault,
-  type BlockDetail,
-  type Host,
-  type Item,
-  type ItemView,
-  type RunOptions,
-  type StepTo,
-} from '../host/host';
+import { asFault, type BlockDetail, type Host, type RunOptions, type StepTo } from '../host/host';
 import { HOME, type Place } from '../place';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
+import { ItemPages } from './items.svelte';
 import { Faults } from './faults.svelte';
 import type { Router } from './route.svelte';
 import { LatestQuery } from './latest-query.svelte';
@@ -23,11 +16,8 @@ import { WindowModel } from './window.svelte';
 import { Workspace } from './workspace.svelte';
 
 type Selection = { request: string; block: string; stamp: string };
-type ItemsQuery = { request: string; seq: number };
-export type ItemLists = Record<ItemView, Item[]>;
 
 const BUSY = { title: 'Waiting', advice: 'Nothing is lost: whatever runs goes on then.' };
-const VIEWS: readonly ItemView[] = ['all', 'client', 'history', 'trace'];
 
 export class AppModel {
   readonly faults = new Faults();
@@ -41,7 +31,7 @@ export class AppModel {
   /** The Call that is looked at, or the tick; and the tick around it, whose input is the whole context. */
   readonly call: LatestQuery<Selection, BlockDetail>;
   readonly tick: LatestQuery<Selection, BlockDetail>;
-  readonly items: LatestQuery<ItemsQuery, ItemLists>;
+  readonly items: ItemPages;
   readonly requests: SessionRequests;
   /** What the next run form starts with, when it was asked for from a finished request. */
   template: RunOptions | null = $state.raw(null);
@@ -56,7 +46,11 @@ export class AppModel {
     readonly route: Router,
   ) {
     this.workspace = new Workspace(host);
-    this.request = new OpenRequest(host, () => this.#look());
+    this.request = new OpenRequest(
+      host,
+      () => this.#look(),
+      (update) => this.items.advance(update),
+    );
     this.events = new EventPages(host);
     this.calls = new CallBlocks(this.request, () => this.#look());
     this.stateAt = new LatestQuery((instant) => stateAt(host, this.request, instant), 40);
@@ -64,10 +58,7 @@ export class AppModel {
     this.detail = new LatestQuery(block, 100);
     this.call = new LatestQuery(block, 100);
     this.tick = new LatestQuery(block, 100);
-    this.items = new LatestQuery(async ({ request }) => {
-      const lists = await Promise.all(VIEWS.map((view) => host.items({ request, view })));
-      return Object.fromEntries(VIEWS.map((view, n) => [view, lists[n] ?? []])) as ItemLists;
-    }, 200);
+    this.items = new ItemPages(this.request);
     this.requests = new SessionRequests(host);
     route.onchange((place, before) => this.#arrive(place, before));
   }
@@ -223,7 +214,9 @@ export class AppModel {
     this.request.rows.instant(this.route.place.seq === null ? null : seq);
     const block = this.selected;
     if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });
-    if (this.route.place.tab === 'items') this.items.ask({ request: id, seq: this.request.seq });
+    const { tab, audience } = this.route.place;
+    this.request.watchItems(tab === 'items');
+    if (tab === 'items') this.items.show(audience, this.route.place.seq === null ? null : seq);
     if (this.route.place.tab === 'calls') this.calls.read(id, this.request.seq, this.request.live);
     const focus = this.route.place.tab === 'calls' ? this.focus : null;
     if (focus) {

@@ -1,7 +1,17 @@
 // The open request: its row, its counts and the view of its blocks, kept current by updates. It holds no block but
 // those on screen; payloads, state and items belong to whoever shows them.
 import { asFault, type Counts, type Fault, type FoundRow, type Host, type RequestRow } from '../host/host';
-import type { BlockQuery, StepQuery, ViewBatch, ViewCalls, ViewHead, ViewRow, ViewUpdate } from '../host/host';
+import type {
+  BlockQuery,
+  ItemsQuery,
+  ItemsUpdate,
+  StepQuery,
+  ViewBatch,
+  ViewCalls,
+  ViewHead,
+  ViewItems,
+} from '../host/host';
+import type { ViewRow, ViewUpdate } from '../host/host';
 import { RowPages } from './rows.svelte';
 import { isOver } from './status';
 
@@ -38,6 +48,7 @@ export class OpenRequest {
   readonly live = $derived(this.row !== null && !isOver(this.row.status));
 
   #view: number | null = null;
+  #isWatchingItems = false;
   #round = 0;
   #connected: Promise<void> = Promise.resolve();
   #disconnect = () => {};
@@ -49,6 +60,7 @@ export class OpenRequest {
   constructor(
     readonly host: Host,
     readonly onadvance: () => void,
+    readonly onitems: (update: ItemsUpdate) => void = () => {},
   ) {
     this.rows = new RowPages(host);
   }
@@ -110,6 +122,17 @@ export class OpenRequest {
     return this.#view === null ? null : this.host.viewCalls(this.#view, after);
   }
 
+  async items(query: ItemsQuery): Promise<ViewItems | null> {
+    return this.#view === null ? null : this.host.viewItems(this.#view, query);
+  }
+
+  /** Whether updates tell of items, which costs whoever tells. */
+  watchItems(watching: boolean): void {
+    if (watching === this.#isWatchingItems) return;
+    this.#isWatchingItems = watching;
+    if (this.#view !== null) void this.host.viewWatchItems(this.#view, watching).catch(() => {});
+  }
+
   async overview(width: number, from?: number, to?: number) {
     return this.#view === null ? null : this.host.viewOverview(this.#view, { width, from, to });
   }
@@ -166,6 +189,7 @@ export class OpenRequest {
       this.fault = null;
       this.#show(head);
       this.rows.open(head.view, head.rows);
+      if (this.#isWatchingItems) void this.host.viewWatchItems(head.view, true).catch(() => {});
       const early = this.#early.get(head.view);
       this.#early.clear();
       if (early) this.#advance(early);
@@ -190,6 +214,7 @@ export class OpenRequest {
   #advance(update: ViewUpdate) {
     this.#show(update);
     this.rows.advance(update.rows, update.changedFrom);
+    if (update.items) this.onitems(update.items);
     this.onadvance();
   }
 

@@ -158,7 +158,7 @@ mod tests {
     fn windows_show_what_the_whole_log_shows() {
         let dir = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(OpenOptions { dir: dir.path().to_owned(), ..OpenOptions::default() }).unwrap();
-        let wanted = Synthetic { events: 3_000, requests: 1, seed: 1, shape: Shape::Mixed, rate: None };
+        let wanted = Synthetic { events: 3_000, requests: 1, seed: 1, shape: Shape::Mixed, rate: None, at_once: 0 };
         let id = workspace.synthesize(&wanted).unwrap().requests.remove(0);
         let view = workspace.open_view(&id).unwrap().view;
         for audience in AUDIENCES {

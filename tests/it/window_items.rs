@@ -1,0 +1,88 @@
+//! The items of a request in the real window: windows of a long list, while it grows and after, and what is hostile.
+
+use serde_json::json;
+use tests::bench::{Place, program};
+use tests::webdriver::{Window, hook};
+
+/// Says something for every number, and something hostile at the end.
+const FLOW: &str = r#"
+const hostile = "<img src=x onerror=\"window.hostile = 1\"> \u202E javascript:alert(1)";
+const say = handler({ name: "say", execute: async (n, ctx) => {
+  for (let i = 0; i < n; i++) {
+    await ctx.emitMessage(`line ${i}`);
+    if (i % 100 === 99) await ctx.sleep?.(1);
+  }
+  await ctx.emitMessage(hostile);
+  return n;
+} });
+export default defineFlow({ kind: "talk", actions: { say: { block: sequencer({ name: "say-all", inputSchema: z.number() }).step(say) } } });
+"#;
+
+fn open(place: &Place, request: &str) -> Window {
+    let (dir, data) = (place.dir().display().to_string(), place.database().display().to_string());
+    Window::open(&program(), &["open", &dir, "--data", &data, "--request", request, "--tab", "items"])
+}
+
+fn run(place: &Place, request: &str, lines: u32) {
+    let input = lines.to_string();
+    place
+        .run(&[
+            "run",
+            "talk",
+            "say",
+            "--user",
+            "ada",
+            "--session",
+            "s",
+            "--request",
+            request,
+            "--input",
+            &input,
+            "--json",
+        ])
+        .json();
+}
+
+/// Of three thousand items the newest hundred are in the page, and the first is reached; what is hostile is text.
+#[test]
+fn a_long_list_is_read_in_windows() {
+    let place = Place::with_flow(FLOW);
+    run(&place, "r1", 3_000);
+    let window = open(&place, "r1");
+    let known = place.get("items --request r1 --view all");
+    let total = known.as_array().expect("a list").len();
+    window.wait(&hook("item"), |items| (items.len() == 100).then_some(()));
+    let last = window.texts(&hook("item")).pop().expect("one");
+    assert!(last.contains("onerror"), "{last}");
+    assert_eq!(window.attributes(&hook("item"), "aria-setsize")[0], total.to_string());
+    assert_eq!(window.script("return window.hostile ?? null", &[]), json!(null));
+    assert!(window.texts(&format!("{} img", hook("item"))).is_empty());
+    window.wait_for_text("[data-choice=all]", "3,001");
+    window.click(&hook("items-first"));
+    window.wait(&hook("item"), |items| items.first().filter(|first| first.contains("line 0")).map(|_| ()));
+    assert_eq!(window.attributes(&hook("item"), "aria-posinset")[0], "1");
+    window.click(&hook("items-last"));
+    window.wait(&hook("item"), |items| items.last().filter(|last| last.contains("onerror")).map(|_| ()));
+}
+
+/// Another process writes while the tab follows: the end is shown, and the counts are those of the log.
+#[test]
+fn items_are_followed_while_they_come() {
+    let place = Place::with_flow(FLOW);
+    run(&place, "r0", 1);
+    let mut writer = std::process::Command::new(program())
+        .args(["run", "talk", "say", "--user", "ada", "--session", "s", "--request", "r1", "--input", "2000", "--json"])
+        .args(["--data", &place.database().display().to_string()])
+        .current_dir(place.dir())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let window = open(&place, "r0");
+    window.wait(&hook("item"), |items| (items.len() == 2).then_some(()));
+    window.script("location.hash = 'session=s&request=r1&tab=items'", &[]);
+    assert!(writer.wait().expect("it ends").success());
+    window.wait(&hook("item"), |items| items.last().filter(|last| last.contains("onerror")).map(|_| ()));
+    let total = place.get("items --request r1 --view all").as_array().expect("a list").len();
+    window.wait_for_text("[data-choice=all]", "2,001");
+    assert_eq!(total, 2_001);
+}
