@@ -20,7 +20,10 @@ export default defineFlow({ kind: "talk", actions: { say: { block: sequencer({ n
 
 fn open(place: &Place, request: &str) -> Window {
     let (dir, data) = (place.dir().display().to_string(), place.database().display().to_string());
-    Window::open(&program(), &["open", &dir, "--data", &data, "--request", request, "--tab", "items"])
+    Window::open(
+        &program(),
+        &["open", &dir, "--data", &data, "--request", request, "--tab", "items", "--view", "client"],
+    )
 }
 
 fn run(place: &Place, request: &str, lines: u32) {
@@ -49,7 +52,7 @@ fn a_long_list_is_read_in_windows() {
     let place = Place::with_flow(FLOW);
     run(&place, "r1", 3_000);
     let window = open(&place, "r1");
-    let known = place.get("items --request r1 --view all");
+    let known = place.get("items --request r1 --view client");
     let total = known.as_array().expect("a list").len();
     window.wait(&hook("item"), |items| (items.len() == 100).then_some(()));
     let last = window.texts(&hook("item")).pop().expect("one");
@@ -57,7 +60,7 @@ fn a_long_list_is_read_in_windows() {
     assert_eq!(window.attributes(&hook("item"), "aria-setsize")[0], total.to_string());
     assert_eq!(window.script("return window.hostile ?? null", &[]), json!(null));
     assert!(window.texts(&format!("{} img", hook("item"))).is_empty());
-    window.wait_for_text("[data-choice=all]", "3,001");
+    window.wait_for_text("[data-choice=client]", "3,001");
     window.click(&hook("items-first"));
     window.wait(&hook("item"), |items| items.first().filter(|first| first.contains("line 0")).map(|_| ()));
     assert_eq!(window.attributes(&hook("item"), "aria-posinset")[0], "1");
@@ -79,10 +82,10 @@ fn items_are_followed_while_they_come() {
         .expect("the program starts");
     let window = open(&place, "r0");
     window.wait(&hook("item"), |items| (items.len() == 2).then_some(()));
-    window.script("location.hash = 'session=s&request=r1&tab=items'", &[]);
+    window.script("location.hash = 'session=s&request=r1&tab=items&audience=client'", &[]);
     assert!(writer.wait().expect("it ends").success());
     window.wait(&hook("item"), |items| items.last().filter(|last| last.contains("onerror")).map(|_| ()));
-    let total = place.get("items --request r1 --view all").as_array().expect("a list").len();
-    window.wait_for_text("[data-choice=all]", "2,001");
+    let total = place.get("items --request r1 --view client").as_array().expect("a list").len();
+    window.wait_for_text("[data-choice=client]", "2,001");
     assert_eq!(total, 2_001);
 }
