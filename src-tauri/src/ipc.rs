@@ -3,6 +3,7 @@
 //! The page's side of this list, `ui/src/host/bindings.ts`, is generated from it; a test fails
 //! when that file is stale.
 
+mod payload;
 mod view;
 
 use std::sync::Arc;
@@ -40,6 +41,14 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             events,
             open_log,
             watch,
+            payload::block_parts,
+            payload::event_parts,
+            payload::state_scopes,
+            payload::diff_page,
+            payload::payload,
+            payload::payload_find,
+            payload::payload_whole,
+            payload::payload_save,
             view::open_view,
             view::close_view,
             view::view_rows,

@@ -45,6 +45,22 @@ export const commands = {
 	openLog: () => typedError<string, Fault>(__TAURI_INVOKE("open_log")),
 	/**  Tells the page when to read again. */
 	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
+	/**  Everything about one execution of a block. */
+	blockParts: (requestId: string, instanceId: string) => typedError<BlockParts, Fault>(__TAURI_INVOKE("block_parts", { requestId, instanceId })),
+	/**  Raw events, oldest first. */
+	eventParts: (requestId: string, from: number, limit: number) => typedError<EventParts[], Fault>(__TAURI_INVOKE("event_parts", { requestId, from, limit })),
+	/**  The scopes just after an event. */
+	stateScopes: (requestId: string, query: ScopesQuery) => typedError<ScopesPage, Fault>(__TAURI_INVOKE("state_scopes", { requestId, query })),
+	/**  What differs between two instants of a request, from one difference on. */
+	diffPage: (requestId: string, query: DiffQuery) => typedError<ChangePage, Fault>(__TAURI_INVOKE("diff_page", { requestId, query })),
+	/**  A part of a large value. */
+	payload: (reference: PayloadReference, query: PayloadQuery) => typedError<PayloadPage, Fault>(__TAURI_INVOKE("payload", { reference, query })),
+	/**  Where a text is in a large value, from the hit with a number on. */
+	payloadFind: (reference: PayloadReference, text: string, from: number) => typedError<PayloadHits, Fault>(__TAURI_INVOKE("payload_find", { reference, text, from })),
+	/**  What stands at a JSON pointer in a large value, where that has at most 4 MB. */
+	payloadWhole: (reference: PayloadReference, path: string) => typedError<Json, Fault>(__TAURI_INVOKE("payload_whole", { reference, path })),
+	/**  Writes what stands at a JSON pointer in a large value to a new file. */
+	payloadSave: (reference: PayloadReference, path: string, file: string) => typedError<PayloadSaved, Fault>(__TAURI_INVOKE("payload_save", { reference, path, file })),
 	/**  Opens a request to be looked at, until `close_view`. */
 	openView: (requestId: string) => typedError<ViewHead, Fault>(__TAURI_INVOKE("open_view", { requestId })),
 	/**  Ends a view. */
@@ -160,6 +176,53 @@ export type BlockKind =
 /**  A model with tools. */
 "generator";
 
+/**  A value in the detail of a block. */
+export type BlockPart = 
+/**  What it got. */
+"input" | 
+/**  What it made. */
+"output" | 
+/**  What came with its error. */
+"details" | 
+/**  What an effect asked. */
+"asked" | 
+/**  What an effect was answered. */
+"answered" | 
+/**  A change's value before. */
+"old" | 
+/**  A change's value after. */
+"new";
+
+/**  [`BlockDetail`](super::BlockDetail) as the window gets it. */
+export type BlockParts = {
+	/**  Its row, without the details of its error. */
+	block: BlockRow,
+	/**  What it got. */
+	input?: Payload | null,
+	/**  What it made. */
+	output?: Payload | null,
+	/**  What came with its error. */
+	details?: Payload | null,
+	/**  The first items that it emitted itself, long values cut. */
+	items: Item[],
+	/**  How many it emitted. */
+	itemCount: number,
+	/**  The first changes that it made. */
+	changes: ChangeParts[],
+	/**  How many it made. */
+	changeCount: number,
+	/**  The first lines that it wrote to the console, long ones cut. */
+	logs: LogLine[],
+	/**  How many it wrote. */
+	logCount: number,
+	/**  What it asked people, in any of its executions, oldest first; and what they answered. */
+	asked: SuspensionRow[],
+	/**  The first of what else it did outside of itself. */
+	effects: EffectParts[],
+	/**  The first models that it asked. */
+	modelCalls: EffectParts[],
+};
+
 /**  Which execution of a block: one by its instance, or the newest of a path. */
 export type BlockQuery = {
 	/**  `requestId:path:attempt`. */
@@ -247,6 +310,34 @@ export type Change = {
 	by?: string | null,
 };
 
+/**  A page of differences. */
+export type ChangePage = {
+	/**  How many there are in all. */
+	total: number,
+	/**  From the one that was asked for on. */
+	changes: ChangeParts[],
+};
+
+/**  [`Change`](super::Change) as the window gets it. */
+export type ChangeParts = {
+	/**  `request`, `session`, `user`, `project`, `sequencer`, `block` or `resource`. */
+	scope: string,
+	/**  Which sequencer or block; `<scope>/<path>` of a resource. */
+	instanceId?: string | null,
+	/**  Like `plan[2].title`; empty for the whole state. */
+	path: string,
+	/**  What happened. */
+	kind: DifferenceKind,
+	/**  Before; for a move, the old place. */
+	old?: Payload | null,
+	/**  After; for a move, the new place. */
+	new?: Payload | null,
+	/**  The newest event that touched the path, where one is known. */
+	seq?: number | null,
+	/**  The path of the block that wrote it. */
+	by?: string | null,
+};
+
 /**  How many blocks of a request stand how. */
 export type Counts = {
 	/**  All executions of blocks. */
@@ -285,6 +376,20 @@ export type Detail = {
 	message: string,
 };
 
+/**  Which differences. */
+export type DiffQuery = {
+	/**  The earlier instant. */
+	from: number,
+	/**  The later one. */
+	to: number,
+	/**  The first difference, from 0. */
+	offset: number,
+	/**  How many, at most 200. */
+	limit: number,
+	/**  Of the `FlowState` of an agent, not of all scopes. */
+	flow?: boolean,
+};
+
 /**  What happened to a path. */
 export type DifferenceKind = 
 /**  Only in the new value. */
@@ -295,6 +400,28 @@ export type DifferenceKind =
 "changed" | 
 /**  The same element at another index: `old` and `new` are the indexes' paths. */
 "moved";
+
+/**  [`EffectRow`](super::EffectRow) as the window gets it. */
+export type EffectParts = {
+	/**  The event that began it. */
+	seq: number,
+	/**  `model`, `fetch`, `sleep`, `clock`, `random`, `uuid` or `once`. */
+	effect: string,
+	/**  Counts those of its kind in one execution of the block, from 0. */
+	ordinal: number,
+	/**  Milliseconds since the epoch. */
+	startedAt: number,
+	/**  Milliseconds; absent while it runs, or where its process died. */
+	durationMs?: number | null,
+	/**  What was asked, where it is recorded. */
+	request?: Payload | null,
+	/**  What was answered. */
+	result?: Payload | null,
+	/**  The message of its error. */
+	error?: string | null,
+	/**  Taken from the log by a resume. */
+	memoized: boolean,
+};
 
 /**  One effect of a block. */
 export type EffectRow = {
@@ -338,6 +465,22 @@ export type ErrorInfo = {
 	details?: Json | null,
 	/**  The author's stack. */
 	stack?: string | null,
+};
+
+/**  [`EventRow`](super::EventRow) as the window gets it. */
+export type EventParts = {
+	/**  Its number in the request. */
+	seq: number,
+	/**  Milliseconds since the epoch. */
+	at: number,
+	/**  What happened. */
+	kind: string,
+	/**  The block's path. */
+	path?: string | null,
+	/**  `requestId:path:attempt`. */
+	instanceId?: string | null,
+	/**  The kind's own fields. */
+	payload: Payload,
 };
 
 /**  One event, as the command line and the window show it. */
@@ -508,6 +651,20 @@ export type ItemStatus =
 /**  Any JSON value. */
 export type Json = unknown;
 
+/**  What there is of a large value without reading it. */
+export type LargeValue = {
+	/**  What it is. */
+	kind: ValueKind,
+	/**  Its length as JSON. */
+	bytes: number,
+	/**  Entries of a list, keys of an object, characters (Unicode scalar values) of a text. */
+	count: number,
+	/**  How it begins, on one line. */
+	head: string,
+	/**  How it is read; absent inside of a value that has a reference itself. */
+	reference?: PayloadReference | null,
+};
+
 /**  Why a file does not load. */
 export type LoadError = {
 	/**  What is wrong and what would be right. */
@@ -578,6 +735,126 @@ export type OverviewQuery = {
 	width: number,
 	from?: number | null,
 	to?: number | null,
+};
+
+/**  A value that travels. */
+export type Payload = 
+/**  The value itself. */
+({ inline: Json }) & { large?: never } | 
+/**  What is known of a value that is too large for that. */
+({ large: LargeValue }) & { inline?: never };
+
+/**  Where a value stands. */
+export type PayloadAddress = 
+/**  In the detail of a block. */
+{ of: "block"; 
+/**  The request's id. */
+request: string; 
+/**  `requestId:path:attempt`. */
+instance: string; 
+/**  Which part of it. */
+part: BlockPart; 
+/**  The event of an effect, or the number of a change from 0; else 0. */
+n: number } | 
+/**  The fields of an event. */
+{ of: "event"; 
+/**  The request's id. */
+request: string; 
+/**  The event. */
+seq: number } | 
+/**  A scope's state just after an event. */
+{ of: "state"; 
+/**  The request's id. */
+request: string; 
+/**  The event. */
+seq: number; 
+/**  The scope's id, as the list of scopes has it. */
+scope: string } | 
+/**  One side of a difference between two instants. */
+{ of: "change"; 
+/**  The request's id. */
+request: string; 
+/**  The earlier instant. */
+from: number; 
+/**  The later instant. */
+to: number; 
+/**  The number of the difference, from 0. */
+n: number; 
+/**  Of the `FlowState` of an agent, not of all scopes. */
+flow: boolean; 
+/**  Before, not after. */
+old: boolean };
+
+/**  An entry of an object or a list. */
+export type PayloadEntry = {
+	/**  Absent in a list. */
+	key?: string | null,
+	/**  What stands there. */
+	value: Payload,
+};
+
+/**  One place of a text in a value. */
+export type PayloadHit = {
+	/**  A JSON pointer. */
+	path: string,
+	/**  For each step of the path, its number among the entries there. */
+	places: number[],
+	/**  The character in the text, or in the key, from 0. */
+	at: number,
+	/**  Whether the key was found and not the value. */
+	isKey: boolean,
+	/**  The text around. */
+	around: string,
+};
+
+/**  Where a text was found in a value. */
+export type PayloadHits = {
+	/**  In the order of the value, at most 100. */
+	hits: PayloadHit[],
+	/**  Whether there are more. */
+	more: boolean,
+};
+
+/**  A part of a value. */
+export type PayloadPage = {
+	/**  What stands at the path. */
+	kind: ValueKind,
+	/**  Its length as JSON. */
+	bytes: number,
+	/**  As in [`LargeValue`]. */
+	count: number,
+	/**  The number of the first entry or character. */
+	offset: number,
+	/**  Of an object or a list. */
+	entries: PayloadEntry[],
+	/**  Of a text. */
+	text?: string | null,
+};
+
+/**  Which part of a value. */
+export type PayloadQuery = {
+	/**  A JSON pointer; empty for the value itself. */
+	path?: string,
+	/**  The first entry or, of a text, the first character; from 0. */
+	offset: number,
+	/**  How many: at most 1,000 entries, or 100,000 characters. */
+	limit: number,
+};
+
+/**  Names a value. */
+export type PayloadReference = {
+	/**  BLAKE3 of its JSON. */
+	hash: string,
+	/**  Where it stands. */
+	at: PayloadAddress,
+};
+
+/**  A value that was written to a file. */
+export type PayloadSaved = {
+	/**  Where it is. */
+	file: string,
+	/**  How long. */
+	bytes: number,
 };
 
 /**  Where an item comes from. */
@@ -698,6 +975,48 @@ export type RunOptions = {
 	/**  Left out for an action that is called without any; `null` is an input. */
 	input?: unknown,
 	mock: boolean,
+};
+
+/**  One scope at an instant. */
+export type ScopeParts = {
+	/**  Its kind, and a name where there may be several: `session`, `sequencer r:root:0`, `resource session/notes/a`. */
+	id: string,
+	/**  `request`, `session`, `user`, `project`, `sequencer` (of any block) or `resource`. */
+	scope: string,
+	/**  The block's instance, or the resource's name. */
+	name?: string | null,
+	/**  How often it changed. */
+	version?: number | null,
+	/**  What it holds; of a resource with a text, that is under `$content`. */
+	value: Payload,
+};
+
+/**  The scopes of an instant. */
+export type ScopesPage = {
+	/**  The event it is at. */
+	seq: number,
+	/**  When that event was, in milliseconds since the epoch. */
+	at?: number | null,
+	/**  How many scopes there are. */
+	total: number,
+	/**  Those that were asked for. */
+	scopes: ScopeParts[],
+	/**  Of a request of an agent: its turns and its tool queue, long texts cut. */
+	agent?: AgentView | null,
+	/**  Of a request of an agent: its `FlowState`. */
+	flowState?: Payload | null,
+};
+
+/**  Which scopes of an instant. */
+export type ScopesQuery = {
+	/**  The instant. */
+	seq: number,
+	/**  The first scope, from 0. */
+	offset: number,
+	/**  How many, at most 200. */
+	limit: number,
+	/**  Ids of others that are wanted too, at most 200. */
+	also?: string[],
 };
 
 /**  Which sessions; newest first. */
@@ -894,6 +1213,17 @@ export type TurnRow = {
 	/**  Who speaks next, where nobody stopped. */
 	next?: string | null,
 };
+
+/**  The kinds of values that may be large. */
+export type ValueKind = 
+/**  Keys and values. */
+"object" | 
+/**  Values in order. */
+"list" | 
+/**  A text. */
+"text" | 
+/**  A number, `true`, `false` or `null`. */
+"scalar";
 
 /**  Updates that are sent together. The next batch waits until the page has answered this one. */
 export type ViewBatch = {
