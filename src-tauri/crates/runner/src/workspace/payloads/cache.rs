@@ -59,7 +59,9 @@ impl PayloadCache {
 }
 
 /// The few answers that were made last.
-pub(crate) struct Recent<K, V>(Mutex<VecDeque<((Version, K), Arc<V>)>>);
+pub(crate) struct Recent<K, V>(Mutex<VecDeque<Answer<K, V>>>);
+
+type Answer<K, V> = ((Version, K), Arc<V>);
 
 impl<K, V> Default for Recent<K, V> {
     fn default() -> Self {

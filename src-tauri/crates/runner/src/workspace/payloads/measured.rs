@@ -68,8 +68,8 @@ impl Measured {
                 "\"{path}\" is no JSON pointer: it would begin with \"/\", as in \"/plan/2/title\""
             )));
         }
-        let cuts = path.match_indices('/').map(|(at, _)| &path[..at]);
-        let above = cuts.filter(|above| self.value.pointer(above).is_some()).last().unwrap_or_default();
+        let mut cuts = path.match_indices('/').map(|(at, _)| &path[..at]);
+        let above = cuts.rfind(|above| self.value.pointer(above).is_some()).unwrap_or_default();
         let there = self.value.pointer(above).map(words).unwrap_or_default();
         Err(Fault::not_found(format!("there is nothing at \"{path}\": at \"{above}\" stands {there}")))
     }
