@@ -5,6 +5,7 @@
 
 mod database;
 mod going_on;
+mod payload;
 mod view;
 
 use std::sync::Arc;
@@ -57,6 +58,14 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             database::delete_session,
             database::export_session,
             database::import_file,
+            payload::block_parts,
+            payload::event_parts,
+            payload::state_scopes,
+            payload::diff_page,
+            payload::payload,
+            payload::payload_find,
+            payload::payload_whole,
+            payload::payload_save,
             view::open_view,
             view::close_view,
             view::view_rows,

@@ -41,6 +41,7 @@ mod nesting;
 mod news;
 mod ownership;
 mod papers;
+mod payloads;
 mod places;
 mod policies;
 mod promises;

@@ -27,6 +27,8 @@ export const commands = {
 	sessions: (query: SessionQuery) => typedError<SessionRow[], Fault>(__TAURI_INVOKE("sessions", { query })),
 	/**  Requests, newest first. */
 	requests: (query: RequestQuery) => typedError<RequestRow[], Fault>(__TAURI_INVOKE("requests", { query })),
+	/**  The rows of a timeline that began or ended after an event; 0 for all. */
+	timeline: (requestId: string, afterSeq: number) => typedError<Timeline, Fault>(__TAURI_INVOKE("timeline", { requestId, afterSeq })),
 	/**  Everything about one execution of a block. */
 	block: (requestId: string, instanceId: string) => typedError<BlockDetail, Fault>(__TAURI_INVOKE("block", { requestId, instanceId })),
 	/**  Items, oldest first. */
@@ -43,48 +45,28 @@ export const commands = {
 	openLog: () => typedError<string, Fault>(__TAURI_INVOKE("open_log")),
 	/**  Tells the page when to read again. */
 	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
-	/**  Goes on with a request. */
-	resume: (requestId: string, options: ResumeOptions) => typedError<GoingOn, Fault>(__TAURI_INVOKE("resume", { requestId, options })),
-	/**  Runs a request's action once more with the same input, as a new request. */
-	retry: (requestId: string, models: Models) => typedError<GoingOn, Fault>(__TAURI_INVOKE("retry", { requestId, models })),
-	/**  Goes on from a finished step of a request as a new request, in a new session. */
-	fork: (requestId: string, options: ForkOptions) => typedError<GoingOn, Fault>(__TAURI_INVOKE("fork", { requestId, options })),
-	/**  Runs a request again in memory, with its recorded effects and the code of today. */
-	replay: (requestId: string) => typedError<Replay, Fault>(__TAURI_INVOKE("replay", { requestId })),
-	/**  Questions that requests ask somebody outside: those of one request that wait, or those of a session or of all. */
-	suspensions: (query: SuspensionQuery) => typedError<SuspensionRow[], Fault>(__TAURI_INVOKE("suspensions", { query })),
-	/**  Events that hold a text, newest first. */
-	search: (query: TextQuery) => typedError<HitRow[], Fault>(__TAURI_INVOKE("search", { query })),
-	/**  Who wrote to a place, as `session.topic`, in the order the writes came into force. */
-	history: (requestId: string, place: string) => typedError<WriteRow[], Fault>(__TAURI_INVOKE("history", { requestId, place })),
-	/**  A session's journal, oldest first. */
-	journal: (session: string) => typedError<Json[], Fault>(__TAURI_INVOKE("journal", { session })),
-	/**  The checkpoints of a request's sequencers. */
-	checkpoints: (requestId: string) => typedError<CheckpointRow[], Fault>(__TAURI_INVOKE("checkpoints", { requestId })),
-	/**  What differs between two instants of every scope. */
-	compare: (query: CompareQuery) => typedError<Change[], Fault>(__TAURI_INVOKE("compare", { query })),
-	/**  How large the database is. */
-	stats: () => typedError<Stats, Fault>(__TAURI_INVOKE("stats")),
-	/**  Whether the database is what its events say. */
-	checkData: () => typedError<DataCheck, Fault>(__TAURI_INVOKE("check_data")),
-	/**  Gives back what deleted sessions left. */
-	compact: () => typedError<CompactedRow, Fault>(__TAURI_INVOKE("compact")),
-	/**  Deletes a session with all its requests. */
-	deleteSession: (session: string) => typedError<DeletedRow, Fault>(__TAURI_INVOKE("delete_session", { session })),
-	/**  Writes a session, or one request, into a file. */
-	exportSession: (options: ExportOptions) => typedError<Exported, Fault>(__TAURI_INVOKE("export_session", { options })),
-	/**  Reads the sessions of a file. */
-	importFile: (file: string) => typedError<Imported, Fault>(__TAURI_INVOKE("import_file", { file })),
+	/**  Everything about one execution of a block. */
+	blockParts: (requestId: string, instanceId: string) => typedError<BlockParts, Fault>(__TAURI_INVOKE("block_parts", { requestId, instanceId })),
+	/**  Raw events, oldest first. */
+	eventParts: (requestId: string, from: number, limit: number) => typedError<EventParts[], Fault>(__TAURI_INVOKE("event_parts", { requestId, from, limit })),
+	/**  The scopes just after an event. */
+	stateScopes: (requestId: string, query: ScopesQuery) => typedError<ScopesPage, Fault>(__TAURI_INVOKE("state_scopes", { requestId, query })),
+	/**  What differs between two instants of a request, from one difference on. */
+	diffPage: (requestId: string, query: DiffQuery) => typedError<ChangePage, Fault>(__TAURI_INVOKE("diff_page", { requestId, query })),
+	/**  A part of a large value. */
+	payload: (reference: PayloadReference, query: PayloadQuery) => typedError<PayloadPage, Fault>(__TAURI_INVOKE("payload", { reference, query })),
+	/**  Where a text is in a large value, from the hit with a number on. */
+	payloadFind: (reference: PayloadReference, text: string, from: number) => typedError<PayloadHits, Fault>(__TAURI_INVOKE("payload_find", { reference, text, from })),
+	/**  What stands at a JSON pointer in a large value, where that has at most 4 MB. */
+	payloadWhole: (reference: PayloadReference, path: string) => typedError<Json, Fault>(__TAURI_INVOKE("payload_whole", { reference, path })),
+	/**  Writes what stands at a JSON pointer in a large value to a new file. */
+	payloadSave: (reference: PayloadReference, path: string, file: string) => typedError<PayloadSaved, Fault>(__TAURI_INVOKE("payload_save", { reference, path, file })),
 	/**  Opens a request to be looked at, until `close_view`. */
 	openView: (requestId: string) => typedError<ViewHead, Fault>(__TAURI_INVOKE("open_view", { requestId })),
 	/**  Ends a view. */
 	closeView: (view: number) => typedError<null, Fault>(__TAURI_INVOKE("close_view", { view })),
 	/**  Rows of a view, as they are folded and filtered now. */
 	viewRows: (view: number, query: RowsQuery) => typedError<ViewRows, Fault>(__TAURI_INVOKE("view_rows", { view, query })),
-	/**  Items of a view, as an audience sees them. */
-	viewItems: (view: number, query: ItemsQuery) => typedError<ViewItems, Fault>(__TAURI_INVOKE("view_items", { view, query })),
-	/**  Whether updates of a view tell of its items. */
-	viewWatchItems: (view: number, watching: boolean) => typedError<null, Fault>(__TAURI_INVOKE("view_watch_items", { view, watching })),
 	/**  Folds or unfolds rows. Answers how many rows there are. */
 	viewFold: (view: number, query: FoldQuery) => typedError<number, Fault>(__TAURI_INVOKE("view_fold", { view, query })),
 	/**  Shows only what a filter fits and what is around it; everything for an empty text. */
@@ -95,8 +77,6 @@ export const commands = {
 	viewRowOf: (view: number, query: BlockQuery) => typedError<FoundRow | null, Fault>(__TAURI_INVOKE("view_row_of", { view, query })),
 	/**  The rows of executions, shown or not, at most 200; without those that are not there. */
 	viewBlocks: (view: number, instanceIds: string[]) => typedError<ViewRow[], Fault>(__TAURI_INVOKE("view_blocks", { view, instanceIds })),
-	/**  The ticks and Calls of a view that began, ended or ran on after an event; 0 for all. */
-	viewCalls: (view: number, afterSeq: number) => typedError<ViewCalls, Fault>(__TAURI_INVOKE("view_calls", { view, afterSeq })),
 	/**  The last begin or end of a block at or before a time. */
 	viewSeqAt: (view: number, time: number) => typedError<number, Fault>(__TAURI_INVOKE("view_seq_at", { view, time })),
 	/**  The event that the slider goes to. */
@@ -163,18 +143,6 @@ export type Audience =
 /**  What only a developer may see. */
 "trace";
 
-/**  How many items each audience sees. */
-export type AudienceCounts = {
-	/**  Every item. */
-	all: number,
-	/**  What the client gets. */
-	client: number,
-	/**  What models see later. */
-	history: number,
-	/**  What only a developer may see. */
-	trace: number,
-};
-
 /**  Everything about one block. */
 export type BlockDetail = {
 	/**  Its row. */
@@ -207,6 +175,53 @@ export type BlockKind =
 "router" | 
 /**  A model with tools. */
 "generator";
+
+/**  A value in the detail of a block. */
+export type BlockPart = 
+/**  What it got. */
+"input" | 
+/**  What it made. */
+"output" | 
+/**  What came with its error. */
+"details" | 
+/**  What an effect asked. */
+"asked" | 
+/**  What an effect was answered. */
+"answered" | 
+/**  A change's value before. */
+"old" | 
+/**  A change's value after. */
+"new";
+
+/**  [`BlockDetail`](super::BlockDetail) as the window gets it. */
+export type BlockParts = {
+	/**  Its row, without the details of its error. */
+	block: BlockRow,
+	/**  What it got. */
+	input?: Payload | null,
+	/**  What it made. */
+	output?: Payload | null,
+	/**  What came with its error. */
+	details?: Payload | null,
+	/**  The first items that it emitted itself, long values cut. */
+	items: Item[],
+	/**  How many it emitted. */
+	itemCount: number,
+	/**  The first changes that it made. */
+	changes: ChangeParts[],
+	/**  How many it made. */
+	changeCount: number,
+	/**  The first lines that it wrote to the console, long ones cut. */
+	logs: LogLine[],
+	/**  How many it wrote. */
+	logCount: number,
+	/**  What it asked people, in any of its executions, oldest first; and what they answered. */
+	asked: SuspensionRow[],
+	/**  The first of what else it did outside of itself. */
+	effects: EffectParts[],
+	/**  The first models that it asked. */
+	modelCalls: EffectParts[],
+};
 
 /**  Which execution of a block: one by its instance, or the newest of a path. */
 export type BlockQuery = {
@@ -295,41 +310,32 @@ export type Change = {
 	by?: string | null,
 };
 
-/**  The latest saved state of one sequencer instance (SEMANTICS §4.8). */
-export type CheckpointRow = {
-	/**  `requestId:path:attempt`. */
-	blockInstanceId: string,
-	/**  The sequencer's path. */
+/**  A page of differences. */
+export type ChangePage = {
+	/**  How many there are in all. */
+	total: number,
+	/**  From the one that was asked for on. */
+	changes: ChangeParts[],
+};
+
+/**  [`Change`](super::Change) as the window gets it. */
+export type ChangeParts = {
+	/**  `request`, `session`, `user`, `project`, `sequencer`, `block` or `resource`. */
+	scope: string,
+	/**  Which sequencer or block; `<scope>/<path>` of a resource. */
+	instanceId?: string | null,
+	/**  Like `plan[2].title`; empty for the whole state. */
 	path: string,
-	/**  Its state, without transient slots. */
-	state: Json,
-	/**  How often it changed. */
-	version: number,
-	/**  The block that changed it last; `__initial__` when none has. */
-	stepName: string,
-	/**  Whether the sequencer has ended. */
-	terminal: boolean,
-	/**  When it changed last, in milliseconds since the epoch. */
-	createdAt: number,
-};
-
-/**  The size of the database before and after it was compacted. */
-export type CompactedRow = {
-	/**  In bytes. */
-	before: number,
-	/**  In bytes. */
-	after: number,
-};
-
-/**
- *  Two instants: of one request, or of two. Where one is absent: the first block of a request and its end, or the ends
- *  of both.
- */
-export type CompareQuery = {
-	left: string,
-	right?: string | null,
-	from?: number | null,
-	to?: number | null,
+	/**  What happened. */
+	kind: DifferenceKind,
+	/**  Before; for a move, the old place. */
+	old?: Payload | null,
+	/**  After; for a move, the new place. */
+	new?: Payload | null,
+	/**  The newest event that touched the path, where one is known. */
+	seq?: number | null,
+	/**  The path of the block that wrote it. */
+	by?: string | null,
 };
 
 /**  How many blocks of a request stand how. */
@@ -362,39 +368,26 @@ export type CriticalPart = {
 	node: number,
 };
 
-/**  Whether a database is what its events say. */
-export type DataCheck = {
-	/**  Whether nothing is wrong. */
-	ok: boolean,
-	/**  Requests that were looked at. */
-	requests: number,
-	/**  Their events. */
-	events: number,
-	/**  What is wrong. */
-	problems: ProblemRow[],
-	/**
-	 *  Kinds of events that this version does not know, and how many there are: no problem, but what they say was
-	 *  not looked at.
-	 */
-	unknown?: { [key in string]: number },
-};
-
-/**  A session that is gone. */
-export type DeletedRow = {
-	/**  Its id. */
-	sessionId: string,
-	/**  How many requests it had. */
-	requests: number,
-	/**  How many events they had. */
-	events: number,
-};
-
 /**  One place in an input that is wrong. */
 export type Detail = {
 	/**  Dotted path inside the input, empty for the whole. */
 	path: string,
 	/**  What is wrong there. */
 	message: string,
+};
+
+/**  Which differences. */
+export type DiffQuery = {
+	/**  The earlier instant. */
+	from: number,
+	/**  The later one. */
+	to: number,
+	/**  The first difference, from 0. */
+	offset: number,
+	/**  How many, at most 200. */
+	limit: number,
+	/**  Of the `FlowState` of an agent, not of all scopes. */
+	flow?: boolean,
 };
 
 /**  What happened to a path. */
@@ -408,16 +401,26 @@ export type DifferenceKind =
 /**  The same element at another index: `old` and `new` are the indexes' paths. */
 "moved";
 
-/**  Where a replay left its recording. */
-export type Divergence = {
-	/**  The recorded event. */
+/**  [`EffectRow`](super::EffectRow) as the window gets it. */
+export type EffectParts = {
+	/**  The event that began it. */
 	seq: number,
-	/**  The block. */
-	path: string,
-	/**  What it did then. */
-	recorded: Json,
-	/**  What it does now. */
-	found: Json,
+	/**  `model`, `fetch`, `sleep`, `clock`, `random`, `uuid` or `once`. */
+	effect: string,
+	/**  Counts those of its kind in one execution of the block, from 0. */
+	ordinal: number,
+	/**  Milliseconds since the epoch. */
+	startedAt: number,
+	/**  Milliseconds; absent while it runs, or where its process died. */
+	durationMs?: number | null,
+	/**  What was asked, where it is recorded. */
+	request?: Payload | null,
+	/**  What was answered. */
+	result?: Payload | null,
+	/**  The message of its error. */
+	error?: string | null,
+	/**  Taken from the log by a resume. */
+	memoized: boolean,
 };
 
 /**  One effect of a block. */
@@ -464,6 +467,22 @@ export type ErrorInfo = {
 	stack?: string | null,
 };
 
+/**  [`EventRow`](super::EventRow) as the window gets it. */
+export type EventParts = {
+	/**  Its number in the request. */
+	seq: number,
+	/**  Milliseconds since the epoch. */
+	at: number,
+	/**  What happened. */
+	kind: string,
+	/**  The block's path. */
+	path?: string | null,
+	/**  `requestId:path:attempt`. */
+	instanceId?: string | null,
+	/**  The kind's own fields. */
+	payload: Payload,
+};
+
 /**  One event, as the command line and the window show it. */
 export type EventRow = {
 	/**  Its number in the request. */
@@ -478,32 +497,6 @@ export type EventRow = {
 	instanceId?: string | null,
 	/**  The kind's own fields. */
 	payload: Json,
-};
-
-/**  What to write into which file. */
-export type ExportOptions = {
-	session?: string | null,
-	request?: string | null,
-	file: string,
-	/**  Whether a file that is there is replaced. */
-	replace: boolean,
-	view: Audience,
-};
-
-/**  A file that was written. */
-export type Exported = {
-	/**  Where. */
-	file: string,
-	/**  `all`, `client` or `history`. */
-	view: string,
-	/**  Whose, oldest first. */
-	requests: string[],
-	/**  How many events; none for an audience. */
-	events: number,
-	/**  How many items; none in a full export, where they are read from events. */
-	items: number,
-	/**  The file's size. */
-	bytes: number,
 };
 
 /**  A request to the workspace that could not be carried out. */
@@ -572,20 +565,6 @@ export type FoldQuery = {
 	folded: boolean,
 };
 
-/**  Where a request is forked, and what is otherwise then. */
-export type ForkOptions = {
-	/**  The step at this path, or ... */
-	path?: string | null,
-	/**  ... the newest finished one at or before this event. */
-	seq?: number | null,
-	models?: Models,
-	/**  Instead of the action's input; `null` is an input. */
-	input?: unknown,
-	/**  Instead of what the step gave. */
-	output?: unknown,
-	set?: SetValue[],
-};
-
 /**  Where a fork branches off from another request. */
 export type ForkedFrom = {
 	/**  The other request. */
@@ -612,45 +591,12 @@ export type Gap = {
 	to: number,
 };
 
-/**  A request that goes on, or a new one. */
-export type GoingOn = {
-	requestId: string,
-	sessionId: string,
-	openEffects: OpenEffectRow[],
-};
-
 /**  What makes a group. */
 export type GroupOf = 
 /**  One block many times in one container: a loop's turns, a list's entries, branches. */
 "turns" | 
 /**  The executions of one path. */
 "attempts";
-
-/**  An event that holds a text. */
-export type HitRow = {
-	/**  Its request. */
-	requestId: string,
-	/**  Its number there. */
-	seq: number,
-	/**  The path of its block; null for the request itself. */
-	path: string | null,
-	/**  In what of it. */
-	where: Where,
-	/**  The text around. */
-	snippet: string,
-};
-
-/**  A file that was read. */
-export type Imported = {
-	/**  False when all of it was here already, and nothing was changed. */
-	imported: boolean,
-	/**  Which sessions it brings. */
-	sessions: string[],
-	/**  Which requests. */
-	requests: string[],
-	/**  How many events. */
-	events: number,
-};
 
 /**  An item, with the fields of its type beside the common ones. */
 export type Item = {
@@ -702,28 +648,22 @@ export type ItemStatus =
 /**  Final, by an error. */
 "failed";
 
-/**  Which items, as of when. */
-export type ItemsQuery = {
-	/**  Whose. */
-	audience: Audience,
-	/**  The first one. */
-	offset: number,
-	/**  At most this many, and at most 200. */
-	limit: number,
-	/**  As of which event; the newest when absent. */
-	at?: number | null,
-};
-
-/**  What changed of the items of a view. */
-export type ItemsUpdate = {
-	/**  How many each audience sees. */
-	counts: AudienceCounts,
-	/**  The first item of each audience that may differ. */
-	changedFrom: AudienceCounts,
-};
-
 /**  Any JSON value. */
 export type Json = unknown;
+
+/**  What there is of a large value without reading it. */
+export type LargeValue = {
+	/**  What it is. */
+	kind: ValueKind,
+	/**  Its length as JSON. */
+	bytes: number,
+	/**  Entries of a list, keys of an object, characters (Unicode scalar values) of a text. */
+	count: number,
+	/**  How it begins, on one line. */
+	head: string,
+	/**  How it is read; absent inside of a value that has a reference itself. */
+	reference?: PayloadReference | null,
+};
 
 /**  Why a file does not load. */
 export type LoadError = {
@@ -746,15 +686,6 @@ export type LogLine = {
 	/**  Milliseconds since the epoch. */
 	at: number,
 };
-
-/**  Which models answer. */
-export type Models = 
-/**  Those the request had. */
-"inherit" | 
-/**  Real ones. */
-"real" | 
-/**  The script beside the flow. */
-"mock";
 
 /**  Something changed. */
 export type Notice = 
@@ -783,16 +714,6 @@ seq: number;
 /**  How it stands. */
 status: RequestStatus };
 
-/**  Something that may have happened outside, and is made again. */
-export type OpenEffectRow = {
-	/**  The block. */
-	path: string,
-	/**  `fetch`, `model` or `once`. */
-	effect: string,
-	/**  Which of its kind in its block, from 0. */
-	ordinal: number,
-};
-
 /**  The whole request, or a part of its time, in as many cells as there is room for. */
 export type Overview = {
 	/**  The first instant, in milliseconds since the epoch. */
@@ -816,14 +737,124 @@ export type OverviewQuery = {
 	to?: number | null,
 };
 
-/**  Something that is not as it should be. */
-export type ProblemRow = {
-	/**  The request it is in. */
-	requestId?: string | null,
-	/**  The event it is at. */
-	seq?: number | null,
-	/**  What is wrong, for people. */
-	what: string,
+/**  A value that travels. */
+export type Payload = 
+/**  The value itself. */
+({ inline: Json }) & { large?: never } | 
+/**  What is known of a value that is too large for that. */
+({ large: LargeValue }) & { inline?: never };
+
+/**  Where a value stands. */
+export type PayloadAddress = 
+/**  In the detail of a block. */
+{ of: "block"; 
+/**  The request's id. */
+request: string; 
+/**  `requestId:path:attempt`. */
+instance: string; 
+/**  Which part of it. */
+part: BlockPart; 
+/**  The event of an effect, or the number of a change from 0; else 0. */
+n: number } | 
+/**  The fields of an event. */
+{ of: "event"; 
+/**  The request's id. */
+request: string; 
+/**  The event. */
+seq: number } | 
+/**  A scope's state just after an event. */
+{ of: "state"; 
+/**  The request's id. */
+request: string; 
+/**  The event. */
+seq: number; 
+/**  The scope's id, as the list of scopes has it. */
+scope: string } | 
+/**  One side of a difference between two instants. */
+{ of: "change"; 
+/**  The request's id. */
+request: string; 
+/**  The earlier instant. */
+from: number; 
+/**  The later instant. */
+to: number; 
+/**  The number of the difference, from 0. */
+n: number; 
+/**  Of the `FlowState` of an agent, not of all scopes. */
+flow: boolean; 
+/**  Before, not after. */
+old: boolean };
+
+/**  An entry of an object or a list. */
+export type PayloadEntry = {
+	/**  Absent in a list. */
+	key?: string | null,
+	/**  What stands there. */
+	value: Payload,
+};
+
+/**  One place of a text in a value. */
+export type PayloadHit = {
+	/**  A JSON pointer. */
+	path: string,
+	/**  For each step of the path, its number among the entries there. */
+	places: number[],
+	/**  The character in the text, or in the key, from 0. */
+	at: number,
+	/**  Whether the key was found and not the value. */
+	isKey: boolean,
+	/**  The text around. */
+	around: string,
+};
+
+/**  Where a text was found in a value. */
+export type PayloadHits = {
+	/**  In the order of the value, at most 100. */
+	hits: PayloadHit[],
+	/**  Whether there are more. */
+	more: boolean,
+};
+
+/**  A part of a value. */
+export type PayloadPage = {
+	/**  What stands at the path. */
+	kind: ValueKind,
+	/**  Its length as JSON. */
+	bytes: number,
+	/**  As in [`LargeValue`]. */
+	count: number,
+	/**  The number of the first entry or character. */
+	offset: number,
+	/**  Of an object or a list. */
+	entries: PayloadEntry[],
+	/**  Of a text. */
+	text?: string | null,
+};
+
+/**  Which part of a value. */
+export type PayloadQuery = {
+	/**  A JSON pointer; empty for the value itself. */
+	path?: string,
+	/**  The first entry or, of a text, the first character; from 0. */
+	offset: number,
+	/**  How many: at most 1,000 entries, or 100,000 characters. */
+	limit: number,
+};
+
+/**  Names a value. */
+export type PayloadReference = {
+	/**  BLAKE3 of its JSON. */
+	hash: string,
+	/**  Where it stands. */
+	at: PayloadAddress,
+};
+
+/**  A value that was written to a file. */
+export type PayloadSaved = {
+	/**  Where it is. */
+	file: string,
+	/**  How long. */
+	bytes: number,
 };
 
 /**  Where an item comes from. */
@@ -850,16 +881,6 @@ export type QueuedCall = {
 	arguments: string,
 	/**  What it came to. */
 	result?: Json | null,
-};
-
-/**  A request compared with what its flow does today. */
-export type Replay = {
-	/**  Whether nothing differs. */
-	identical: boolean,
-	/**  How many blocks were compared. */
-	compared: number,
-	/**  The first difference in the recorded order. */
-	divergence?: Divergence | null,
 };
 
 /**  The kinds of answers. */
@@ -934,16 +955,6 @@ export type RequestStatus =
 /**  A user aborted it. */
 "aborted";
 
-/**  How to go on, and the answer to what the request asked. */
-export type ResumeOptions = {
-	models?: Models,
-	/**  Which question; the only one that is pending when absent. */
-	suspension?: string | null,
-	reply?: Reply | null,
-	/**  What is submitted; `null` is data. */
-	data?: unknown,
-};
-
 /**  Which rows, as of when. */
 export type RowsQuery = {
 	/**  The first row. */
@@ -964,6 +975,48 @@ export type RunOptions = {
 	/**  Left out for an action that is called without any; `null` is an input. */
 	input?: unknown,
 	mock: boolean,
+};
+
+/**  One scope at an instant. */
+export type ScopeParts = {
+	/**  Its kind, and a name where there may be several: `session`, `sequencer r:root:0`, `resource session/notes/a`. */
+	id: string,
+	/**  `request`, `session`, `user`, `project`, `sequencer` (of any block) or `resource`. */
+	scope: string,
+	/**  The block's instance, or the resource's name. */
+	name?: string | null,
+	/**  How often it changed. */
+	version?: number | null,
+	/**  What it holds; of a resource with a text, that is under `$content`. */
+	value: Payload,
+};
+
+/**  The scopes of an instant. */
+export type ScopesPage = {
+	/**  The event it is at. */
+	seq: number,
+	/**  When that event was, in milliseconds since the epoch. */
+	at?: number | null,
+	/**  How many scopes there are. */
+	total: number,
+	/**  Those that were asked for. */
+	scopes: ScopeParts[],
+	/**  Of a request of an agent: its turns and its tool queue, long texts cut. */
+	agent?: AgentView | null,
+	/**  Of a request of an agent: its `FlowState`. */
+	flowState?: Payload | null,
+};
+
+/**  Which scopes of an instant. */
+export type ScopesQuery = {
+	/**  The instant. */
+	seq: number,
+	/**  The first scope, from 0. */
+	offset: number,
+	/**  How many, at most 200. */
+	limit: number,
+	/**  Ids of others that are wanted too, at most 200. */
+	also?: string[],
 };
 
 /**  Which sessions; newest first. */
@@ -1000,13 +1053,6 @@ export type SessionRow = {
 	updatedAt: number,
 	/**  The session it was forked from. */
 	forkedFrom?: string | null,
-};
-
-/**  A place in state and what a fork has there. */
-export type SetValue = {
-	/**  As `session.topic`. */
-	place: string,
-	value: unknown,
 };
 
 /**  A request that was accepted. */
@@ -1050,24 +1096,6 @@ export type StateView = {
 	versions: { [key in string]: number },
 };
 
-/**  Sizes and counts of the database. */
-export type Stats = {
-	/**  The file with its write-ahead log. */
-	bytes: number,
-	/**  Events of all requests. */
-	events: number,
-	/**  Lasting items. */
-	items: number,
-	/**  Sessions. */
-	sessions: number,
-	/**  Requests. */
-	requests: number,
-	/**  JSON bytes that were put into the log. */
-	payloadBytes: number,
-	/**  The same without repeats. */
-	uniquePayloadBytes: number,
-};
-
 /**  From where the slider goes where. */
 export type StepQuery = {
 	seq: number,
@@ -1098,13 +1126,6 @@ export type StepTo =
 "previousBoundary" | 
 /**  The end of a step of the root after it. */
 "nextBoundary";
-
-/**  Whose questions. */
-export type SuspensionQuery = {
-	session?: string | null,
-	request?: string | null,
-	status?: SuspensionStatus | null,
-};
 
 /**  Something a request asked of somebody outside. */
 export type SuspensionRow = {
@@ -1159,12 +1180,14 @@ export type SuspensionStatus =
 /**  Nobody answered in time, or the request went on without the answer. */
 "expired";
 
-/**  What to look for. */
-export type TextQuery = {
-	text: string,
-	session?: string | null,
-	limit: number,
-	offset: number,
+/**  The rows of a timeline that changed after an event. */
+export type Timeline = {
+	/**  The request's row. */
+	request: RequestRow,
+	/**  The newest event these rows include. */
+	seq: number,
+	/**  In start order. */
+	blocks: BlockRow[],
 };
 
 /**  One turn. */
@@ -1191,20 +1214,23 @@ export type TurnRow = {
 	next?: string | null,
 };
 
+/**  The kinds of values that may be large. */
+export type ValueKind = 
+/**  Keys and values. */
+"object" | 
+/**  Values in order. */
+"list" | 
+/**  A text. */
+"text" | 
+/**  A number, `true`, `false` or `null`. */
+"scalar";
+
 /**  Updates that are sent together. The next batch waits until the page has answered this one. */
 export type ViewBatch = {
 	/**  Its number, for the answer. */
 	batch: number,
 	/**  One for each view that changed. */
 	updates: ViewUpdate[],
-};
-
-/**  Ticks and Calls that changed after an event, with what is directly around and inside of them. */
-export type ViewCalls = {
-	/**  The newest event that they include. */
-	seq: number,
-	/**  In start order. */
-	blocks: BlockRow[],
 };
 
 /**  A group of blocks. */
@@ -1243,32 +1269,6 @@ export type ViewHead = {
 	start: number,
 	/**  The newest execution of the root block; null before it began. */
 	root: string | null,
-};
-
-/**  An item, with long texts and values cut. */
-export type ViewItem = {
-	/**  The item. Its `itemIndex` is its place among all items now. */
-	item: Item,
-	/**  How many bytes its text has, where pieces were added to it. */
-	textBytes?: number | null,
-	/**  Whether of a long text the end is shown, because it still grows. */
-	isTail: boolean,
-	/**  Whether something of it is left out. */
-	isCut: boolean,
-};
-
-/**  A window of items. */
-export type ViewItems = {
-	/**  The newest event that they include. */
-	seq: number,
-	/**  How many the audience sees. */
-	total: number,
-	/**  How many each audience sees. */
-	counts: AudienceCounts,
-	/**  Which one is the first of these. */
-	offset: number,
-	/**  The items. */
-	page: ViewItem[],
 };
 
 /**  One row of the tree: an execution of a block, or a group of such. */
@@ -1368,8 +1368,6 @@ export type ViewUpdate = {
 	root: string | null,
 	/**  The first row that may differ; `rows` where none does. Rows before it keep everything but `siblings`. */
 	changedFrom: number,
-	/**  What changed of its items, where those are watched. */
-	items?: ItemsUpdate | null,
 };
 
 /**  Who an item is for, besides the developer, who sees all. */
@@ -1387,31 +1385,6 @@ export type WaitingMessage = {
 	/**  What it says. */
 	content: Json,
 };
-
-/**  In what a text was found. */
-export type Where = 
-/**  What a request or a block was given. */
-"input" | 
-/**  What it gave. */
-"output" | 
-/**  An emitted item. */
-"item" | 
-/**  A write to a state, or its first values. */
-"state" | 
-/**  What failed it. */
-"error" | 
-/**  A line of `console`. */
-"log" | 
-/**  What a flow asked of the outside, and the answer. */
-"effect" | 
-/**  What a flow asked somebody, and the answer. */
-"question" | 
-/**  An entry of the session's journal. */
-"journal" | 
-/**  The session's metadata. */
-"metadata" | 
-/**  What the engine had to say. */
-"note";
 
 /**  What the window shows of the workspace itself. */
 export type Workspace = {
@@ -1433,22 +1406,6 @@ export type Workspace = {
 	hosts: string[],
 	/**  Why the database is only read, where it is. */
 	unwritable: string | null,
-};
-
-/**  One operation that changed a place of a scope's state. */
-export type WriteRow = {
-	/**  Its event. */
-	seq: number,
-	/**  The path of the block that wrote it; null for the request itself. */
-	by: string | null,
-	/**  `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`. */
-	operation: string,
-	/**  The value before; null where there was none. */
-	old: Json | null,
-	/**  The value after; null where there is none. */
-	new: Json | null,
-	/**  When, in milliseconds since the epoch. */
-	at: number,
 };
 
 /* Tauri Specta runtime */

@@ -8,6 +8,7 @@ mod block;
 mod clearings;
 mod findings;
 mod moving;
+mod payload;
 mod replay;
 mod request_view;
 mod soundness;
@@ -34,6 +35,11 @@ pub use block::{BlockDetail, EffectRow, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
 pub use findings::{HitRow, WriteRow};
 pub use moving::{Exported, ExportedTrace, Imported};
+pub use payload::{
+    BlockPart, BlockParts, ChangePage, ChangeParts, EffectParts, EventParts, LargeValue, Payload, PayloadAddress,
+    PayloadEntry, PayloadHit, PayloadHits, PayloadPage, PayloadQuery, PayloadReference, PayloadSaved, ScopeParts,
+    ScopesPage, ScopesQuery, ValueKind,
+};
 pub use replay::{Divergence, Replay};
 pub use request_view::{
     BlockQuery, Counts, CriticalPart, Filtered, FindQuery, FoundRow, Gap, GroupOf, Overview, RowsQuery, StepTo,

@@ -25,6 +25,7 @@ mod journal;
 mod lost_job_tests;
 mod moving;
 mod news;
+mod payloads;
 mod queries;
 mod read_only;
 mod records;
@@ -187,6 +188,7 @@ pub struct Workspace {
     written: news::Written,
     notices: Notices,
     views: request_view::Views,
+    payloads: payloads::PayloadCache,
     watching: Mutex<Option<Watch>>,
 }
 
@@ -240,6 +242,7 @@ impl Workspace {
             written: news::Written::default(),
             notices,
             views: request_view::Views::default(),
+            payloads: payloads::PayloadCache::default(),
             watching: Mutex::default(),
         });
         workspace.forward_commits();
